@@ -1,0 +1,58 @@
+/** The six inference endpoints; also the `endpoint` of a request record and a metric label. */
+export type Endpoint = 'chat' | 'completions' | 'messages' | 'responses' | 'embeddings' | 'images'
+
+/** What a request asks for, as far as routing, refusing and holding need to know. Pure data. */
+export interface Call {
+  readonly endpoint: Endpoint
+  /** The model id as the client wrote it. */
+  readonly modelName: string
+  readonly stream: boolean
+  /** The output cap that the client set, the larger where two fields say one; null: none. */
+  readonly outputCapTokens: number | null
+  /** How many completions are asked for: `n`, `best_of`, several prompts; on images, how many images. */
+  readonly completions: number
+  readonly media: MediaCount
+  readonly tools: ToolUse
+  /** Whether the body has `cache_control` anywhere, so that input may be billed as a cache write. */
+  readonly cacheWrites: boolean
+  /** Which dearer kinds of output the call can reach. */
+  readonly outputKinds: { readonly image: boolean; readonly audio: boolean }
+  /** `service_tier` priority or fast, or `speed: fast`: token prices count twice. */
+  readonly priorityTier: boolean
+  /** Whether the body already sets the free file parser. */
+  readonly fileParser: boolean
+  /** Text of the body as tokens, estimated never below what a tokenizer makes of it. */
+  readonly textTokens: number
+}
+
+/** Parts of the body that cost apart from its text. */
+export interface MediaCount {
+  /** Files, inline or by URL or by id. */
+  readonly files: number
+  /** The first file's place, for the refusal that names it; null: no file. */
+  readonly firstFilePath: string | null
+  readonly imagesInline: number
+  readonly imagesByUrl: number
+  readonly videosInline: number
+  readonly videosByUrl: number
+}
+
+export interface ToolUse {
+  /** Function and custom tools that the client runs. */
+  readonly clientTools: number
+  /** Whether the provider runs any tool of this call, so that it is held step by step. */
+  readonly serverTools: boolean
+  /** Steps that provider-run tools may take: 30, or what `max_tool_calls` lowers it to. */
+  readonly steps: number
+}
+
+export const TOOL_STEPS_DEFAULT = 30
+
+export const NO_MEDIA: MediaCount = {
+  files: 0,
+  firstFilePath: null,
+  imagesInline: 0,
+  imagesByUrl: 0,
+  videosInline: 0,
+  videosByUrl: 0,
+}

@@ -1,0 +1,44 @@
+import type { Clock } from './clock.ts'
+
+/** What an id names; the prefix is part of the id, so that a pasted id says what it is. */
+export type IdPrefix = 'req' | 'acct' | 'key' | 'ent' | 'inst'
+
+/** Makes ids that sort by the millisecond they were made in and that nobody can guess. */
+export interface IdSource {
+  next(prefix: IdPrefix): string
+}
+
+// Crockford's base 32 in lower case: no letters that are taken for digits.
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const TIME_CHARS = 10
+const RANDOM_CHARS = 16
+
+export interface IdSourceInput {
+  readonly clock: Clock
+  /** Fills the array with random bytes from a cryptographic source. */
+  readonly fillRandom: (bytes: Uint8Array) => void
+}
+
+/** Ids of the form `req_` + 10 characters of time + 16 of randomness (80 bits). */
+export function createIdSource({ clock, fillRandom }: IdSourceInput): IdSource {
+  // Random bytes are drawn for many ids at once: a call to the system for each is dearer than the id.
+  const pool = new Uint8Array(RANDOM_CHARS * 256)
+  let poolNext = pool.length
+  return {
+    next(prefix) {
+      if (poolNext === pool.length) {
+        fillRandom(pool)
+        poolNext = 0
+      }
+      let timeMs = clock.nowMs()
+      let time = ''
+      for (let i = 0; i < TIME_CHARS; i++) {
+        time = ALPHABET.charAt(timeMs % 32) + time
+        timeMs = Math.floor(timeMs / 32)
+      }
+      let random = ''
+      for (let i = 0; i < RANDOM_CHARS; i++) random += ALPHABET.charAt((pool[poolNext++] ?? 0) & 31)
+      return `${prefix}_${time}${random}`
+    },
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Money is an integer of one unit. Everything posted, held or shown is micro-dollars; prices are
+ * pico-dollars, because a token can cost far less than a micro-dollar; what a provider reports is an
+ * exact decimal until the one rounding that makes it a charge. No floating point touches any of it.
+ */
+
+declare const microsBrand: unique symbol
+
+/** Micro-dollars: a safe integer, 1,000,000 to the dollar. Made only by {@link micros}. */
+export type Micros = number & { readonly [microsBrand]: true }
+
+/** Pico-dollars, 10^12 to the dollar: the unit of catalog prices (per token, search, image, request). */
+export type Picos = bigint
+
+/** An exact decimal: `digits × 10^exponent`. What a provider's cost is until it becomes a charge. */
+export interface Decimal {
+  readonly digits: bigint
+  readonly exponent: number
+}
+
+const PICOS_PER_MICRO = 1_000_000n
+
+/** The platform fee as a fraction of the provider's cost: 5/100. */
+const FEE_NUMERATOR = 105n
+const FEE_DENOMINATOR = 100n
+
+export const ZERO_MICROS = 0 as Micros
+
+/** Brands an integer as micro-dollars. Throws RangeError for anything but a safe integer. */
+export function micros(value: number): Micros {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`not a whole number of micro-dollars: ${value}`)
+  return (value === 0 ? 0 : value) as Micros
+}
+
+export function addMicros(a: Micros, b: Micros): Micros {
+  return micros(a + b)
+}
+
+export function subtractMicros(a: Micros, b: Micros): Micros {
+  return micros(a - b)
+}
+
+export function minMicros(a: Micros, b: Micros): Micros {
+  return a < b ? a : b
+}
+
+export function maxMicros(a: Micros, b: Micros): Micros {
+  return a > b ? a : b
+}
+
+// Bounds what hostile digits can cost: a number of a million digits is not money.
+const DECIMAL_TEXT = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,3}))?$/
+
+/**
+ * Reads a JSON number's source text, or a catalog's decimal string, exactly. Null for what is not a
+ * decimal, or is one of more digits than any amount of money has.
+ */
+export function parseDecimal(text: string): Decimal | null {
+  const match = DECIMAL_TEXT.exec(text)
+  if (match === null) return null
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const digits = BigInt(whole + fraction)
+  return {
+    digits: sign === '-' ? -digits : digits,
+    exponent: Number(exponent) - fraction.length,
+  }
+}
+
+/** The plain decimal text of an amount, without exponent or trailing zeros: how a cost is stored. */
+export function formatDecimal(value: Decimal): string {
+  const negative = value.digits < 0n
+  let digits = (negative ? -value.digits : value.digits).toString()
+  if (value.exponent >= 0) digits += '0'.repeat(value.exponent)
+  else {
+    const places = -value.exponent
+    digits = digits.padStart(places + 1, '0')
+    const fraction = digits.slice(-places).replace(/0+$/, '')
+    digits = digits.slice(0, -places) + (fraction === '' ? '' : `.${fraction}`)
+  }
+  return negative && value.digits !== 0n ? `-${digits}` : digits
+}
+
+export function isNegative(value: Decimal): boolean {
+  return value.digits < 0n
+}
+
+/**
+ * What a provider's cost in dollars comes to with the fee: cost × 1.05, rounded half up to a
+ * micro-dollar, once. Null where the cost is negative or beyond any real amount.
+ */
+export function chargeForCost(costUsd: Decimal): Micros | null {
+  if (costUsd.digits < 0n) return null
+  return roundHalfUp(
+    { digits: costUsd.digits * FEE_NUMERATOR, exponent: costUsd.exponent + 6 },
+    FEE_DENOMINATOR,
+  )
+}
+
+/** A dollar amount in micro-dollars, rounded half up; for showing a provider's own cost. */
+export function microsOfDecimal(usd: Decimal): Micros | null {
+  if (usd.digits < 0n) return null
+  return roundHalfUp({ digits: usd.digits, exponent: usd.exponent + 6 }, 1n)
+}
+
+function roundHalfUp(value: Decimal, denominator: bigint): Micros | null {
+  // 60 decimal places and a factor of 10^21 bound both branches.
+  if (value.exponent > 21 && value.digits !== 0n) return null
+  const numerator = value.exponent > 0 ? value.digits * 10n ** BigInt(value.exponent) : value.digits
+  const divisor = value.exponent < 0 ? denominator * 10n ** BigInt(-value.exponent) : denominator
+  const rounded = (2n * numerator + divisor) / (2n * divisor)
+  return rounded > BigInt(Number.MAX_SAFE_INTEGER) ? null : micros(Number(rounded))
+}
+
+/**
+ * A catalog price in dollars as pico-dollars, rounded up where it is finer than that, so that a hold
+ * is never sized below it. Null where the text is no decimal; negative prices stay negative (the
+ * catalog drops such rows).
+ */
+export function parsePrice(text: string): Picos | null {
+  const value = parseDecimal(text)
+  if (value === null) return null
+  const exponent = value.exponent + 12
+  if (exponent > 30) return null
+  if (exponent >= 0) return value.digits * 10n ** BigInt(exponent)
+  return divCeil(value.digits, 10n ** BigInt(-exponent))
+}
+
+/** Pico-dollars as micro-dollars, rounded up: for holds, which must not fall short. */
+export function microsCeil(picos: Picos): Micros {
+  return boundedMicros(divCeil(picos, PICOS_PER_MICRO))
+}
+
+/** Pico-dollars with the platform fee, in micro-dollars, rounded up: for holds. */
+export function microsCeilWithFee(picos: Picos): Micros {
+  return boundedMicros(divCeil(picos * FEE_NUMERATOR, PICOS_PER_MICRO * FEE_DENOMINATOR))
+}
+
+/** Pico-dollars as the exact dollar amount, for charges computed from token counts. */
+export function decimalOfPicos(picos: Picos): Decimal {
+  return { digits: picos, exponent: -12 }
+}
+
+// A hold above 2^53 micro-dollars (nine billion dollars) is refused by every account alike.
+function boundedMicros(value: bigint): Micros {
+  const max = BigInt(Number.MAX_SAFE_INTEGER)
+  return micros(Number(value > max ? max : value))
+}
+
+/** Quotient rounded towards positive infinity; the divisor is positive. */
+export function divCeil(numerator: bigint, divisor: bigint): bigint {
+  const quotient = numerator / divisor
+  return numerator > 0n && numerator % divisor !== 0n ? quotient + 1n : quotient
+}

@@ -1,0 +1,55 @@
+import type { Picos } from './money.ts'
+
+/** One model at its price: what the catalog answers for a model name. */
+export interface Offer {
+  /** The catalog id, which is what goes upstream. */
+  readonly modelId: string
+  readonly inputModalities: ReadonlySet<string>
+  readonly outputModalities: ReadonlySet<string>
+  readonly supportedParameters: ReadonlySet<string>
+  /** Tokens; null where unknown. */
+  readonly contextTokens: number | null
+  /** The most output tokens that the model lists; null where it lists none. */
+  readonly outputTokensMax: number | null
+  /** Whether its weights are open, so that free credit may pay for its text. */
+  readonly openWeights: boolean
+  /** Whether it bills per search, which no endpoint accepts. */
+  readonly billsPerSearch: boolean
+  readonly prices: PriceTable
+  /** Names the exact prices a charge was computed with; equal prices have equal ids. */
+  readonly priceSnapshotId: string
+}
+
+/**
+ * Prices in pico-dollars a unit. Absent prices are zero, except cache reads and writes, which fall
+ * back to the input price. Where a price changes by time of day, it stands here at its dearest.
+ */
+export interface PriceTable {
+  readonly input: Picos
+  readonly output: Picos
+  readonly cacheRead: Picos
+  readonly cacheWrite: Picos
+  readonly cacheWriteLong: Picos
+  readonly reasoning: Picos
+  /** Per generated-image token. */
+  readonly imageOutput: Picos
+  readonly audioOutput: Picos
+  /** Per input image. */
+  readonly imageInput: Picos
+  readonly search: Picos
+  readonly request: Picos
+  /** The dearest flat price of one generated image; zero where the model lists none. */
+  readonly imageFlat: Picos
+  /** Prices for longer prompts, by ascending threshold. */
+  readonly tiers: readonly PriceTier[]
+}
+
+/** Token prices that hold for the whole request once its prompt is longer than the threshold. */
+export interface PriceTier {
+  readonly inputTokensAbove: number
+  readonly input: Picos
+  readonly output: Picos
+  readonly cacheRead: Picos
+  readonly cacheWrite: Picos
+  readonly cacheWriteLong: Picos
+}

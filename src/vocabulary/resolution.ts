@@ -1,0 +1,28 @@
+import type { Decimal, Micros } from './money.ts'
+import type { TokenUsage } from './usage.ts'
+
+/** What becomes of a hold once its attempt has ended: what `settle` decides and the ledger posts. */
+export type Resolution =
+  /** Charged, and nothing more is to be learned. */
+  | { readonly kind: 'final'; readonly chargeMicros: Micros; readonly costUsd: Decimal }
+  /** Charged, to be corrected by what the provider's own record says. */
+  | {
+      readonly kind: 'provisional'
+      readonly chargeMicros: Micros
+      /** The reported cost; null where the charge is an estimate, which keeps the hold's rest reserved. */
+      readonly costUsd: Decimal | null
+      readonly generationId: string
+    }
+  /** Nothing is charged. */
+  | { readonly kind: 'released' }
+  /** Nothing is charged yet and the hold stays reserved, its place in flight free. */
+  | { readonly kind: 'unresolved'; readonly generationId: string | null }
+
+/** What Activity shows of how a request went, beside the money. */
+export interface RequestFacts {
+  readonly httpStatus: number
+  readonly errorCode: string | null
+  readonly usage: TokenUsage | null
+  readonly generationId: string | null
+  readonly firstByteAtMs: number | null
+}

@@ -1,0 +1,21 @@
+/** The words that differ between one deployment's interface and another's; all of them settings. */
+export interface Words {
+  /** Response header with a request's charge in micro-dollars. */
+  readonly costHeader: string
+  /** Prefix of the messages format's version, beta and rate-limit headers. */
+  readonly compatPrefix: string
+  /** The `<tag>` of `sk-<tag>-…` in every API key. */
+  readonly keyTag: string
+  /** How clients name the free file-parser engine. */
+  readonly fileEngine: string
+  /** How the upstream names it. */
+  readonly upstreamFileEngine: string
+}
+
+export const DEFAULT_WORDS: Words = {
+  costHeader: 'x-service-cost',
+  compatPrefix: 'compat',
+  keyTag: 'tollgate',
+  fileEngine: 'hosted-ai',
+  upstreamFileEngine: 'cloudflare-ai',
+}

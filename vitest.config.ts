@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['src/**/*.test.ts', 'simulator/**/*.test.ts', 'test/**/*.test.ts', 'tidy/**/*.test.ts'],
+    // Two cores: more workers than that measure only each other.
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+  },
+})
