@@ -1,0 +1,65 @@
+import { isUtf8 } from 'node:buffer'
+import { findDuplicate } from './json-duplicates.ts'
+import type { JsonBody, JsonObject, JsonValue } from './json-value.ts'
+import { isJsonObject } from './json-value.ts'
+import { Problem } from './problem.ts'
+
+export type { JsonEdit, JsonPath } from './json-edit.ts'
+export { editJson } from './json-edit.ts'
+export { numberSource } from './json-number.ts'
+export type { JsonBody, JsonObject, JsonValue } from './json-value.ts'
+export { isJsonObject } from './json-value.ts'
+export { walkJson } from './json-walk.ts'
+
+/**
+ * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object,
+ * or gives a member twice anywhere but in the contents of a JSON Schema: two parsers that pick
+ * different ones of two members are how a cheap model is held and a dear one run.
+ */
+export function parseJsonBody(bytes: Buffer): JsonBody {
+  if (bytes.length === 0) throw new Problem('invalid_json', { message: 'The body is empty.' })
+  if (!isUtf8(bytes)) throw new Problem('invalid_json', { message: 'The body is not valid UTF-8.' })
+  const root = parseObject(bytes)
+  const body = { bytes, root }
+  const duplicate = findDuplicate(body)
+  if (duplicate !== null) {
+    throw new Problem('invalid_json', {
+      message: 'An object in the body gives the same member twice.',
+      param: duplicate,
+    })
+  }
+  return body
+}
+
+/** Reads a provider's answer; null where it is no JSON object. Of duplicate members the last counts. */
+export function parseAnswer(bytes: Buffer): JsonBody | null {
+  try {
+    const root: JsonValue = JSON.parse(bytes.toString())
+    return isJsonObject(root) ? { bytes, root } : null
+  } catch {
+    return null
+  }
+}
+
+function parseObject(bytes: Buffer): JsonObject {
+  let root: JsonValue
+  try {
+    root = JSON.parse(bytes.toString())
+  } catch (error) {
+    throw new Problem('invalid_json', { message: syntaxMessage(error) })
+  }
+  if (isJsonObject(root)) return root
+  throw new Problem('invalid_json', { message: 'The body is JSON, but not an object.' })
+}
+
+// The engine's own message may quote the body; the place at its end does not.
+const PLACE_IN_MESSAGE = / at position \d+ \(line (\d+) column (\d+)\)$/
+
+function syntaxMessage(error: unknown): string {
+  const message = error instanceof SyntaxError ? error.message : ''
+  const place = PLACE_IN_MESSAGE.exec(message)
+  if (place !== null) return `The body is not valid JSON: see line ${place[1]}, column ${place[2]}.`
+  if (message === 'Unexpected end of JSON input')
+    return 'The body is not valid JSON: it ends too early.'
+  return 'The body is not valid JSON.'
+}

@@ -1,0 +1,153 @@
+/**
+ * Steps through the bytes of JSON that `JSON.parse` has accepted. Nothing here checks the grammar;
+ * on other bytes the positions mean nothing.
+ */
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+const OPEN_BRACE = 0x7b
+const SPACE = 0x20
+
+/** A value's place in the bytes: from its first byte to just after its last. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** The first position from `at` on that is not white space. */
+export function skipSpace(bytes: Buffer, at: number): number {
+  let next = at
+  while ((bytes[next] ?? 0xff) <= SPACE) next++
+  return next
+}
+
+// Below this, a loop is faster than a call to the native search.
+const NEAR_BYTES = 48
+
+/** The position after the string whose opening quote is at `start`. */
+export function skipString(bytes: Buffer, start: number): number {
+  let at = start + 1
+  for (;;) {
+    const near = at + NEAR_BYTES
+    while (at < near) {
+      const byte = bytes[at]
+      if (byte === QUOTE) return at + 1
+      at += byte === BACKSLASH ? 2 : 1
+    }
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote === -1) throw new RangeError('a string without an end: not bytes of valid JSON')
+    let before = quote
+    while (before > at && bytes[before - 1] === BACKSLASH) before--
+    if ((quote - before) % 2 === 0) return quote + 1
+    at = quote + 1
+  }
+}
+
+/** The position after the value that starts at `start`. */
+export function skipValue(bytes: Buffer, start: number): number {
+  const first = bytes[start]
+  if (first === QUOTE) return skipString(bytes, start)
+  if (!opens(first)) return skipScalar(bytes, start)
+  let depth = 1
+  let at = start + 1
+  while (depth > 0) {
+    const byte = bytes[at]
+    if (byte === undefined) throw new RangeError('a value without an end: not bytes of valid JSON')
+    // Digits, commas, signs and white space, which most bytes outside strings are.
+    if (byte < COLON && byte !== QUOTE) at++
+    else if (byte === QUOTE) at = skipString(bytes, at)
+    else {
+      if (opens(byte)) depth++
+      else if (closes(byte)) depth--
+      at++
+    }
+  }
+  return at
+}
+
+function skipScalar(bytes: Buffer, start: number): number {
+  let at = start
+  for (;;) {
+    const byte = bytes[at]
+    // Ends at white space, a comma or a closing bracket; none of them stands inside a scalar.
+    if (byte === undefined || byte <= SPACE || byte === 0x2c || closes(byte)) return at
+    at++
+  }
+}
+
+/** How many object members the bytes have: strings that a colon follows. */
+export function countMembers(bytes: Buffer): number {
+  let members = 0
+  let at = nextQuote(bytes, 0)
+  while (at !== -1) {
+    at = skipSpace(bytes, skipString(bytes, at))
+    if (bytes[at] === COLON) members++
+    at = nextQuote(bytes, at)
+  }
+  return members
+}
+
+function nextQuote(bytes: Buffer, from: number): number {
+  const near = Math.min(from + NEAR_BYTES, bytes.length)
+  for (let at = from; at < near; at++) if (bytes[at] === QUOTE) return at
+  return bytes.indexOf(QUOTE, near)
+}
+
+/** Whether the value that starts with this byte is an object or an array. */
+export function opens(byte: number | undefined): boolean {
+  return byte === OPEN_BRACE || byte === 0x5b
+}
+
+function closes(byte: number): boolean {
+  return byte === 0x7d || byte === 0x5d
+}
+
+/** Whether the value at this position is an object. */
+export function isObjectAt(bytes: Buffer, at: number): boolean {
+  return bytes[at] === OPEN_BRACE
+}
+
+/**
+ * The start of the first member's key or first element of the container that opens at `start`, or the
+ * position of its closing bracket where it is empty.
+ */
+export function enterContainer(bytes: Buffer, start: number): number {
+  return skipSpace(bytes, start + 1)
+}
+
+/** Whether a container ends at this position. */
+export function closesAt(bytes: Buffer, at: number): boolean {
+  return closes(bytes[at] ?? 0)
+}
+
+/** From the end of a key's string to the start of its value. */
+export function skipColon(bytes: Buffer, keyEnd: number): number {
+  return skipSpace(bytes, skipSpace(bytes, keyEnd) + 1)
+}
+
+/** From the end of a value to the next key or element, or to the closing bracket of its container. */
+export function skipComma(bytes: Buffer, valueEnd: number): number {
+  const at = skipSpace(bytes, valueEnd)
+  return closesAt(bytes, at) ? at : skipSpace(bytes, at + 1)
+}
+
+/** The text that a string's source stands for, escapes resolved. */
+export function decodeString(bytes: Buffer, { start, end }: Span): string {
+  const source = bytes.toString('utf8', start, end)
+  return source.includes('\\') ? String(JSON.parse(source)) : source.slice(1, -1)
+}
+
+/** Whether the string at this span stands for `text`. Stops at the first difference. */
+export function stringEquals(bytes: Buffer, span: Span, text: string): boolean {
+  const last = span.end - 1
+  let at = span.start + 1
+  for (let i = 0; i < text.length; i++, at++) {
+    const byte = bytes[at] ?? 0
+    // Escapes and bytes beyond ASCII are rare in keys: the whole key is decoded then.
+    if (at >= last) return false
+    if (byte === BACKSLASH || byte >= 0x80) return decodeString(bytes, span) === text
+    if (byte !== text.charCodeAt(i)) return false
+  }
+  return at === last
+}
