@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'simulator/**/*.test.ts', 'test/**/*.test.ts', 'tidy/**/*.test.ts'],
+    include: [
+      'bin/**/*.test.ts',
+      'src/**/*.test.ts',
+      'simulator/**/*.test.ts',
+      'test/**/*.test.ts',
+      'tidy/**/*.test.ts',
+    ],
     // Two cores: more workers than that measure only each other.
     maxWorkers: 2,
     testTimeout: 20_000,

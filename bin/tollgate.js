@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+// Starts tollgate on a Node that can run it. Plain JavaScript that Node 12 can read, so that an old
+// Node gets far enough to say what to do instead of failing on a type annotation.
+import { spawn } from 'child_process'
+import { existsSync, realpathSync } from 'fs'
+import { dirname, join } from 'path'
+import { fileURLToPath } from 'url'
+
+// The first release of Node 24 as a long-term line; `engines` in package.json says the same.
+const NEEDED_MAJOR = 24
+const NEEDED_MINOR = 11
+
+const launcherPath = fileURLToPath(import.meta.url)
+const root = dirname(dirname(launcherPath))
+const nodeFile = process.platform === 'win32' ? 'node.exe' : 'node'
+const installedNode = join(root, 'node_modules', 'node', 'bin', nodeFile)
+
+if (isNewEnough(process.versions.node)) {
+  import('../src/main.ts')
+} else if (
+  existsSync(installedNode) &&
+  realpathSync(process.execPath) !== realpathSync(installedNode)
+) {
+  runOn(installedNode)
+} else {
+  console.error(
+    `tollgate needs Node ${NEEDED_MAJOR}.${NEEDED_MINOR} or newer; this is Node ${process.versions.node}.
+Run \`npm install\` in ${root}: it brings a Node that is new enough, for tollgate alone.`,
+  )
+  process.exitCode = 1
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number)
+  return major > NEEDED_MAJOR || (major === NEEDED_MAJOR && minor >= NEEDED_MINOR)
+}
+
+// Runs this same file on another Node and ends the way that one ends.
+function runOn(nodePath) {
+  const child = spawn(nodePath, [launcherPath, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const forward = (signal) => {
+    // A terminal sends its Ctrl-C to the whole process group: the child has it already, and a
+    // second one would read as impatience.
+    if (signal === 'SIGINT' && process.stdin.isTTY) return
+    child.kill(signal)
+  }
+  for (const signal of forwarded) process.on(signal, forward)
+  child.on('error', (error) => {
+    console.error(`tollgate could not start ${nodePath}: ${error.message}`)
+    process.exit(1)
+  })
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code)
+    for (const name of forwarded) process.removeListener(name, forward)
+    process.kill(process.pid, signal)
+  })
+}
