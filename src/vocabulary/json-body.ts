@@ -42,24 +42,28 @@ export function parseAnswer(bytes: Buffer): JsonBody | null {
 }
 
 function parseObject(bytes: Buffer): JsonObject {
-  let root: JsonValue
-  try {
-    root = JSON.parse(bytes.toString())
-  } catch (error) {
-    throw new Problem('invalid_json', { message: syntaxMessage(error) })
-  }
-  if (isJsonObject(root)) return root
+  const parsed = parseText(bytes.toString())
+  if (typeof parsed === 'string') throw new Problem('invalid_json', { message: parsed })
+  if (isJsonObject(parsed.value)) return parsed.value
   throw new Problem('invalid_json', { message: 'The body is JSON, but not an object.' })
 }
 
-// The engine's own message may quote the body; the place at its end does not.
+/** The value, or what to say of text that is no JSON. The engine's error may quote it: it ends here. */
+function parseText(text: string): { readonly value: JsonValue } | string {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    return syntaxMessage(error instanceof SyntaxError ? error.message : '')
+  }
+}
+
 const PLACE_IN_MESSAGE = / at position \d+ \(line (\d+) column (\d+)\)$/
 
-function syntaxMessage(error: unknown): string {
-  const message = error instanceof SyntaxError ? error.message : ''
-  const place = PLACE_IN_MESSAGE.exec(message)
+function syntaxMessage(engineMessage: string): string {
+  const place = PLACE_IN_MESSAGE.exec(engineMessage)
   if (place !== null) return `The body is not valid JSON: see line ${place[1]}, column ${place[2]}.`
-  if (message === 'Unexpected end of JSON input')
+  if (engineMessage === 'Unexpected end of JSON input') {
     return 'The body is not valid JSON: it ends too early.'
+  }
   return 'The body is not valid JSON.'
 }

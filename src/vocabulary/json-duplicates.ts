@@ -26,20 +26,27 @@ export function findDuplicate({ bytes, root }: JsonBody): string | null {
   return countMembers(bytes) === countKeys(root) ? null : new DuplicateSearch(bytes, root).find()
 }
 
+/** How many members all objects of the tree have. */
 function countKeys(root: JsonObject): number {
   let count = 0
-  const pending: (JsonObject | readonly JsonValue[])[] = [root]
+  const pending: (JsonObject | readonly JsonValue[])[] = []
+  const countObject = (node: JsonObject): void => {
+    for (const key in node) {
+      count++
+      const value = node[key]
+      if (typeof value === 'object' && value !== null) pending.push(value)
+    }
+  }
+  countObject(root)
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (Array.isArray(node)) {
+    if (isJsonObject(node)) countObject(node)
+    else {
       for (let i = 0; i < node.length; i++) {
-        const value: JsonValue = node[i]
-        if (typeof value === 'object' && value !== null) pending.push(value)
-      }
-    } else {
-      const values = Object.values(node)
-      count += values.length
-      for (const value of values) {
-        if (typeof value === 'object' && value !== null) pending.push(value)
+        const value = node[i]
+        if (typeof value !== 'object' || value === null) continue
+        // An object in an array, the commonest of all, never has to wait its turn.
+        if (isJsonObject(value)) countObject(value)
+        else if (value.length > 0) pending.push(value)
       }
     }
   }

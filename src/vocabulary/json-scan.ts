@@ -7,6 +7,7 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
 const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
 const SPACE = 0x20
 
 /** A value's place in the bytes: from its first byte to just after its last. */
@@ -23,7 +24,7 @@ export function skipSpace(bytes: Buffer, at: number): number {
 }
 
 // Below this, a loop is faster than a call to the native search.
-const NEAR_BYTES = 48
+const NEAR_BYTES = 24
 
 /** The position after the string whose opening quote is at `start`. */
 export function skipString(bytes: Buffer, start: number): number {
@@ -52,18 +53,29 @@ export function skipValue(bytes: Buffer, start: number): number {
   let depth = 1
   let at = start + 1
   while (depth > 0) {
+    at = skipPlain(bytes, at)
     const byte = bytes[at]
     if (byte === undefined) throw new RangeError('a value without an end: not bytes of valid JSON')
-    // Digits, commas, signs and white space, which most bytes outside strings are.
-    if (byte < COLON && byte !== QUOTE) at++
-    else if (byte === QUOTE) at = skipString(bytes, at)
+    if (byte === QUOTE) at = skipString(bytes, at)
     else {
-      if (opens(byte)) depth++
-      else if (closes(byte)) depth--
+      // Brackets and braces differ in this bit alone: `[` and `{`, `]` and `}`.
+      const bracket = byte | 0x20
+      if (bracket === OPEN_BRACE) depth++
+      else if (bracket === CLOSE_BRACE) depth--
       at++
     }
   }
   return at
+}
+
+/** Past digits, commas, signs and white space, which most bytes outside strings are. */
+function skipPlain(bytes: Buffer, start: number): number {
+  let at = start
+  for (;;) {
+    const byte = bytes[at]
+    if (byte === undefined || byte >= COLON || byte === QUOTE) return at
+    at++
+  }
 }
 
 function skipScalar(bytes: Buffer, start: number): number {
@@ -100,7 +112,7 @@ export function opens(byte: number | undefined): boolean {
 }
 
 function closes(byte: number): boolean {
-  return byte === 0x7d || byte === 0x5d
+  return byte === CLOSE_BRACE || byte === 0x5d
 }
 
 /** Whether the value at this position is an object. */

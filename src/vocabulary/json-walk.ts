@@ -12,89 +12,78 @@ export function walkJson(
   root: JsonObject,
   visit: (node: JsonObject, path: () => string) => void,
 ): void {
-  const walk = new Walk(root)
+  const walk = new Walk()
   const path = () => walk.path()
-  visit(root, path)
-  for (let node = walk.next(); node !== null; node = walk.next()) visit(node, path)
+  for (let node: JsonObject | null = root; node !== null; node = walk.next(node)) visit(node, path)
 }
 
-/** The containers from the root down to where a walk stands, and how far it is in each of them. */
+/** An object or array that has containers within, and how far the walk is in it. */
+interface Frame {
+  readonly container: JsonObject | readonly JsonValue[]
+  /** The keys of an object; null of an array. */
+  readonly keys: readonly string[] | null
+  /** The index, in keys or elements, after the one that the walk is in. */
+  next: number
+}
+
+/** The containers around the object that is being visited, outermost first. */
 class Walk {
-  readonly #containers: (JsonObject | readonly JsonValue[])[]
-  /** Of an object its keys, of an array null. */
-  readonly #keys: (readonly string[] | null)[]
-  readonly #nexts: number[] = [0]
+  readonly #frames: Frame[] = []
 
-  constructor(root: JsonObject) {
-    this.#containers = [root]
-    this.#keys = [Object.keys(root)]
-  }
-
-  /** The next object in document order; null at the end. */
-  next(): JsonObject | null {
-    for (;;) {
-      const top = this.#containers.length - 1
-      const container = this.#containers[top]
-      if (container === undefined) return null
-      const child = this.#nextContainer(container, top)
-      if (child === null) {
-        this.#containers.pop()
-        this.#keys.pop()
-        this.#nexts.pop()
-        continue
-      }
-      this.#containers.push(child)
-      this.#nexts.push(0)
-      if (isJsonObject(child)) {
-        this.#keys.push(Object.keys(child))
-        return child
-      }
-      this.#keys.push(null)
-    }
-  }
-
-  #nextContainer(
-    container: JsonObject | readonly JsonValue[],
-    top: number,
-  ): JsonObject | readonly JsonValue[] | null {
-    let next = this.#nexts[top] ?? 0
-    if (isArray(container)) {
-      while (next < container.length) {
-        const value = container[next++]
-        if (typeof value === 'object' && value !== null) {
-          this.#nexts[top] = next
-          return value
-        }
-      }
-      return null
-    }
-    const keys = this.#keys[top] ?? []
-    while (next < keys.length) {
-      const key = keys[next++] ?? ''
-      const value = container[key]
-      if (typeof value !== 'object' || value === null) continue
-      if (holdsSchema(container, { key, parentKey: this.#parentKey(top) })) continue
-      this.#nexts[top] = next
-      return value
+  /** The object after `visited` in document order; null at the end. */
+  next(visited: JsonObject): JsonObject | null {
+    this.#enter(visited)
+    for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
+      const child = this.#nextContainer(frame)
+      if (child === null) this.#frames.pop()
+      else if (isJsonObject(child)) return child
+      else this.#enter(child)
     }
     return null
   }
 
-  /** The key that the object at this depth is the value of; null for an element or the root. */
-  #parentKey(depth: number): string | null {
-    const keys = this.#keys[depth - 1]
-    return keys?.[(this.#nexts[depth - 1] ?? 0) - 1] ?? null
+  #enter(container: JsonObject | readonly JsonValue[]): void {
+    // Most objects are leaves: they need no frame and no list of keys.
+    if (isArray(container)) {
+      if (container.length > 0) this.#frames.push({ container, keys: null, next: 0 })
+    } else if (hasContainers(container)) {
+      this.#frames.push({ container, keys: Object.keys(container), next: 0 })
+    }
+  }
+
+  #nextContainer(frame: Frame): JsonObject | readonly JsonValue[] | null {
+    const { container, keys } = frame
+    if (isArray(container)) {
+      while (frame.next < container.length) {
+        const value = container[frame.next++]
+        if (typeof value === 'object' && value !== null) return value
+      }
+      return null
+    }
+    while (keys !== null && frame.next < keys.length) {
+      const key = keys[frame.next++] ?? ''
+      const value = container[key]
+      if (typeof value !== 'object' || value === null) continue
+      if (!holdsSchema(container, { key, parentKey: this.#parentKey() })) return value
+    }
+    return null
+  }
+
+  /** The key that the innermost container is the value of; null for an element or the root. */
+  #parentKey(): string | null {
+    const parent = this.#frames.at(-2)
+    return parent?.keys?.[parent.next - 1] ?? null
   }
 
   path(): string {
-    const segments: (string | number)[] = []
-    for (let depth = 0; depth < this.#containers.length - 1; depth++) {
-      const at = (this.#nexts[depth] ?? 0) - 1
-      segments.push(this.#keys[depth]?.[at] ?? at)
-      if (segments.length > PATH_SEGMENTS_MAX) break
-    }
-    return jsonPathText(segments)
+    const around = this.#frames.slice(0, PATH_SEGMENTS_MAX + 1)
+    return jsonPathText(around.map(({ keys, next }) => keys?.[next - 1] ?? next - 1))
   }
+}
+
+function hasContainers(node: JsonObject): boolean {
+  for (const key in node) if (typeof node[key] === 'object' && node[key] !== null) return true
+  return false
 }
 
 function isArray(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
