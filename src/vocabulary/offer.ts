@@ -22,7 +22,8 @@ export interface Offer {
 
 /**
  * Prices in pico-dollars a unit. Absent prices are zero, except cache reads and writes, which fall
- * back to the input price. Where a price changes by time of day, it stands here at its dearest.
+ * back to the input price (writes of the one-hour class to the price of other writes). Where a price
+ * changes by time of day, it stands here at its dearest.
  */
 export interface PriceTable {
   readonly input: Picos
@@ -44,7 +45,11 @@ export interface PriceTable {
   readonly tiers: readonly PriceTier[]
 }
 
-/** Token prices that hold for the whole request once its prompt is longer than the threshold. */
+/**
+ * Token prices that hold for the whole request once its prompt is longer than the threshold. None is
+ * below the same price of a shorter prompt: a hold is sized at an estimate that may be past a
+ * threshold which the prompt itself does not reach.
+ */
 export interface PriceTier {
   readonly inputTokensAbove: number
   readonly input: Picos

@@ -1,0 +1,260 @@
+import type { Clock } from '../vocabulary/clock.ts'
+import type { Picos } from '../vocabulary/money.ts'
+import { PriceBeliefs } from './believe-prices.ts'
+import type { Catalog } from './catalog.ts'
+import {
+  type ListedModel,
+  type ParsedCatalog,
+  parseCatalog,
+  type SkippedRow,
+} from './parse-catalog.ts'
+import { parseFlatImagePrice } from './parse-prices.ts'
+import type { CatalogRow } from './row.ts'
+import type { CatalogSettings } from './settings.ts'
+import {
+  type CatalogStore,
+  decodeModel,
+  encodeModel,
+  snapshotOf,
+  withPrices,
+} from './stored-catalog.ts'
+
+/** Keeps a catalog in step with its upstream, and the store in step with the catalog. */
+export interface CatalogRefresher {
+  /**
+   * Fills the catalog with what the store kept of this upstream, so that a restart has prices at once
+   * and a fall of prices across it is still seen. Once, before all else. Rejects where the store fails.
+   */
+  load(): Promise<void>
+  /** Refreshes now, and from then on again and again until {@link stop}. */
+  start(): void
+  /**
+   * Refreshes now, or joins the refresh that is under way; never rejects. For the command line, the
+   * admin API and a start with an empty store.
+   */
+  refreshNow(): Promise<RefreshOutcome>
+  /** Ends the repetition; resolves when no refresh is under way. */
+  stop(): Promise<void>
+}
+
+/** How a refresh went. */
+export type RefreshOutcome =
+  | {
+      readonly kind: 'refreshed'
+      readonly models: number
+      readonly skipped: readonly SkippedRow[]
+      /** Models whose prices fell more than tenfold, which is not believed yet. */
+      readonly doubtedIds: readonly string[]
+      /** Why the refresh could not be stored, though it counts in memory; null: it was. */
+      readonly storeFailure: unknown
+    }
+  /** The catalog is as it was, and no younger. */
+  | { readonly kind: 'failed'; readonly cause: unknown }
+
+export interface CatalogRefresherInput {
+  readonly catalog: Catalog
+  readonly store: CatalogStore
+  /** The upstream's base address: whose rows these are in the store. */
+  readonly source: string
+  readonly clock: Clock
+  readonly settings: CatalogSettings
+  /** The parsed JSON answer of `GET /models?output_modalities=all`. Must keep a deadline of its own. */
+  readonly fetchModels: () => Promise<unknown>
+  /**
+   * The parsed JSON answer of `GET /images/models/{id}/endpoints`, or null where the upstream has no
+   * such page for the model; rejects on any other failure. Null: the upstream lists no flat prices.
+   */
+  readonly fetchImageEndpoints: ((modelId: string) => Promise<unknown>) | null
+  /** Told of each refresh, for the log and metrics. Must not throw. */
+  readonly onRefreshed: (outcome: RefreshOutcome) => void
+  /** Default: a timer that does not keep the process alive. */
+  readonly startTimer?: StartTimer
+  /** From 0 to below 1; default `Math.random`. */
+  readonly random?: () => number
+}
+
+/** Runs something once after a while; the answer cancels it. */
+export type StartTimer = (timer: {
+  readonly delayMs: number
+  readonly run: () => void
+}) => () => void
+
+/** Makes a refresher; nothing runs before {@link CatalogRefresher.start}. */
+export function createCatalogRefresher(input: CatalogRefresherInput): CatalogRefresher {
+  return new Refresher(input)
+}
+
+const startUnrefTimer: StartTimer = ({ delayMs, run }) => {
+  const timer = setTimeout(run, delayMs).unref()
+  return () => clearTimeout(timer)
+}
+
+// The first retry comes after a tenth of the usual time, each further one after twice the last.
+const FIRST_RETRY_DIVISOR = 10
+// An upstream that fails this many times in a row is not asked for further flat prices this time.
+const IMAGE_PRICE_FAILURES_MAX = 3
+
+class Refresher implements CatalogRefresher {
+  readonly #input: CatalogRefresherInput
+  readonly #beliefs = new PriceBeliefs()
+  #underWay: Promise<RefreshOutcome> | null = null
+  #repeating = false
+  #cancelTimer: () => void = () => {}
+  #failuresInARow = 0
+
+  constructor(input: CatalogRefresherInput) {
+    this.#input = input
+  }
+
+  async load(): Promise<void> {
+    const { store, source, settings, catalog } = this.#input
+    const stored = await store.load(source)
+    if (stored === null) return
+    const catalogRefreshedAtMs = stored.refreshedAtMs
+    const rows = stored.models
+      .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
+      .filter((row) => row !== null)
+    if (rows.length > 0) catalog.replace(rows)
+  }
+
+  start(): void {
+    this.#repeating = true
+    void this.refreshNow()
+  }
+
+  refreshNow(): Promise<RefreshOutcome> {
+    this.#underWay ??= this.#refreshAndReport()
+    return this.#underWay
+  }
+
+  async stop(): Promise<void> {
+    this.#repeating = false
+    this.#cancelTimer()
+    await this.#underWay
+  }
+
+  async #refreshAndReport(): Promise<RefreshOutcome> {
+    let outcome: RefreshOutcome
+    try {
+      outcome = await this.#refresh()
+      this.#failuresInARow = 0
+    } catch (cause) {
+      outcome = { kind: 'failed', cause }
+      this.#failuresInARow++
+    }
+    this.#underWay = null
+    this.#scheduleNext()
+    this.#input.onRefreshed(outcome)
+    return outcome
+  }
+
+  #scheduleNext(): void {
+    this.#cancelTimer()
+    if (!this.#repeating) return
+    const { settings, startTimer = startUnrefTimer, random = Math.random } = this.#input
+    const usualMs = settings.catalogRefreshMs
+    const delayMs =
+      this.#failuresInARow === 0
+        ? usualMs
+        : Math.min(usualMs, (usualMs / FIRST_RETRY_DIVISOR) * 2 ** (this.#failuresInARow - 1))
+    // Up to a tenth earlier or later, so that many instances do not ask in the same second.
+    this.#cancelTimer = startTimer({
+      delayMs: Math.round(delayMs * (0.9 + 0.2 * random())),
+      run: () => void this.refreshNow(),
+    })
+  }
+
+  async #refresh(): Promise<RefreshOutcome> {
+    const { clock, fetchModels, settings, catalog } = this.#input
+    // What is read is at least as young as the moment it was asked for.
+    const askedAtMs = clock.nowMs()
+    const parsed = parseCatalog(await fetchModels(), settings)
+    const flatPrices = await this.#flatImagePrices(parsed.models)
+    const rows = this.#weigh({ parsed, flatPrices, askedAtMs })
+    const storeFailure = await this.#save(rows, askedAtMs)
+    catalog.replace(rows)
+    return {
+      kind: 'refreshed',
+      models: rows.length,
+      skipped: parsed.skipped,
+      doubtedIds: rows.map((row) => row.offer.modelId).filter((id) => this.#beliefs.doubts(id)),
+      storeFailure,
+    }
+  }
+
+  #weigh(input: WeighRefreshInput): readonly CatalogRow[] {
+    const { parsed, flatPrices, askedAtMs } = input
+    const believed = new Map(this.#input.catalog.rows().map((row) => [row.offer.modelId, row]))
+    const rows: CatalogRow[] = []
+    for (const model of parsed.models) {
+      const { modelId } = model.offer
+      const before = believed.get(modelId)?.offer.prices ?? null
+      const listed = {
+        ...model.offer.prices,
+        imageFlat: flatPrices.get(modelId) ?? before?.imageFlat ?? 0n,
+      }
+      const prices =
+        before === null ? listed : this.#beliefs.weigh({ modelId, believed: before, listed })
+      rows.push({ ...withPrices(model, prices), refreshedAtMs: askedAtMs })
+    }
+    // A row that can't be read is neither gone nor refreshed: it is offered until its prices are stale.
+    for (const modelId of parsed.unreadableIds) {
+      const row = believed.get(modelId)
+      if (row !== undefined) rows.push(row)
+    }
+    this.#beliefs.keepOnly(new Set(rows.map((row) => row.offer.modelId)))
+    return rows
+  }
+
+  /** Flat prices by model id; a model whose price could not be learned is left out. */
+  async #flatImagePrices(models: readonly ListedModel[]): Promise<ReadonlyMap<string, Picos>> {
+    const { fetchImageEndpoints } = this.#input
+    const prices = new Map<string, Picos>()
+    if (fetchImageEndpoints === null) return prices
+    let failuresInARow = 0
+    for (const { offer } of models) {
+      if (!offer.outputModalities.has('image')) continue
+      if (failuresInARow === IMAGE_PRICE_FAILURES_MAX) break
+      const price = await flatImagePrice(fetchImageEndpoints, offer.modelId)
+      if (price === null) failuresInARow++
+      else {
+        failuresInARow = 0
+        prices.set(offer.modelId, price)
+      }
+    }
+    return prices
+  }
+
+  async #save(rows: readonly CatalogRow[], refreshedAtMs: number): Promise<unknown> {
+    const { store, source } = this.#input
+    try {
+      await store.save({
+        source,
+        refreshedAtMs,
+        models: rows.map((row) => encodeModel({ row, catalogRefreshedAtMs: refreshedAtMs })),
+        snapshots: rows.map((row) => snapshotOf(row, refreshedAtMs)),
+      })
+      return null
+    } catch (error) {
+      return error
+    }
+  }
+}
+
+interface WeighRefreshInput {
+  readonly parsed: ParsedCatalog
+  readonly flatPrices: ReadonlyMap<string, Picos>
+  readonly askedAtMs: number
+}
+
+async function flatImagePrice(
+  fetchImageEndpoints: (modelId: string) => Promise<unknown>,
+  modelId: string,
+): Promise<Picos | null> {
+  try {
+    const answer = await fetchImageEndpoints(modelId)
+    return answer === null ? 0n : parseFlatImagePrice(answer)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,130 @@
+import type { Clock } from '../vocabulary/clock.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { MODEL_NAME_CHARS_MAX } from './parse-row.ts'
+import type { CatalogRow, ModelList, ModelListing } from './row.ts'
+import type { CatalogSettings } from './settings.ts'
+
+const ONE_MILLION_CONTEXT_MARK = '[1m]'
+
+/**
+ * The models on offer, in memory. Look-ups take no store and no network; a refresh swaps in a whole
+ * new index at once, so a look-up sees one list or the next, never a mixture.
+ *
+ * A name resolves by its exact id, then by its id in any case, then by an alias in any case: a
+ * configured one, a canonical slug, or an alias row of the upstream. A name that two models share in
+ * any of these ways resolves to neither.
+ */
+export class Catalog {
+  readonly #clock: Clock
+  readonly #settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+  #index: CatalogIndex | null = null
+
+  constructor(input: CatalogInput) {
+    this.#clock = input.clock
+    this.#settings = input.settings
+  }
+
+  /** Puts these rows in the place of all earlier ones. Called by the refresher. */
+  replace(rows: readonly CatalogRow[]): void {
+    this.#index = buildIndex(rows, this.#settings.aliases)
+  }
+
+  /**
+   * The model that a request names, at its price. One trailing `[1m]` of the name is not looked at.
+   *
+   * Throws Problem: `model_not_found`; `model_prices_stale` where its prices are too old to size a
+   * hold with; `service_unavailable` while no list was ever loaded, since then nobody can know
+   * whether the model exists.
+   */
+  offerFor(modelName: string): Offer {
+    if (this.#index === null) {
+      throw new Problem('service_unavailable', { message: 'The model catalog is not loaded yet.' })
+    }
+    const row = resolve(this.#index, modelName)
+    if (row === null) throw new Problem('model_not_found', { param: 'model' })
+    if (this.#clock.nowMs() - row.refreshedAtMs > this.#settings.pricesStaleAfterMs) {
+      throw new Problem('model_prices_stale')
+    }
+    return row.offer
+  }
+
+  /** What `GET /v1/models/{id}` answers, by any name that resolves; null: 404. Never throws. */
+  get(modelName: string): ModelListing | null {
+    return this.#index === null ? null : (resolve(this.#index, modelName)?.listing ?? null)
+  }
+
+  /** What `GET /v1/models` answers. Empty while no list was ever loaded. */
+  list(): ModelList {
+    return { object: 'list', data: this.rows().map((row) => row.listing) }
+  }
+
+  /** {@link list} as UTF-8 JSON, made once a refresh. The same bytes for all: not to be written to. */
+  listBytes(): Buffer {
+    return this.#index?.listBytes ?? EMPTY_LIST_BYTES
+  }
+
+  /** Every row, in the upstream's order; for the refresher, the command line and readiness. */
+  rows(): readonly CatalogRow[] {
+    return this.#index?.rows ?? []
+  }
+}
+
+export interface CatalogInput {
+  readonly clock: Clock
+  readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+}
+
+interface CatalogIndex {
+  readonly rows: readonly CatalogRow[]
+  readonly byId: ReadonlyMap<string, CatalogRow>
+  /** By lower-cased id or alias; null: two models share the name. */
+  readonly byOtherName: ReadonlyMap<string, CatalogRow | null>
+  readonly listBytes: Buffer
+}
+
+const EMPTY_LIST_BYTES = Buffer.from(
+  JSON.stringify({ object: 'list', data: [] } satisfies ModelList),
+)
+
+function buildIndex(
+  rows: readonly CatalogRow[],
+  configuredAliases: ReadonlyMap<string, string>,
+): CatalogIndex {
+  const byId = new Map(rows.map((row) => [row.offer.modelId, row]))
+  const ids = namesOnce(rows.map((row) => ({ name: row.offer.modelId, row })))
+  const configured: NamedRow[] = []
+  for (const [name, modelId] of configuredAliases) {
+    const row = byId.get(modelId)
+    if (row !== undefined) configured.push({ name, row })
+  }
+  const listed = rows.flatMap((row) => row.aliases.map((name) => ({ name, row })))
+  // What stands later wins, even where it says that a name is ambiguous.
+  const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
+  const list: ModelList = { object: 'list', data: rows.map((row) => row.listing) }
+  return { rows, byId, byOtherName, listBytes: Buffer.from(JSON.stringify(list)) }
+}
+
+interface NamedRow {
+  readonly name: string
+  readonly row: CatalogRow
+}
+
+function namesOnce(named: readonly NamedRow[]): Map<string, CatalogRow | null> {
+  const byName = new Map<string, CatalogRow | null>()
+  for (const { name, row } of named) {
+    const folded = name.toLowerCase()
+    const earlier = byName.get(folded)
+    byName.set(folded, earlier === undefined || earlier === row ? row : null)
+  }
+  return byName
+}
+
+function resolve(index: CatalogIndex, modelName: string): CatalogRow | null {
+  const name = modelName.endsWith(ONE_MILLION_CONTEXT_MARK)
+    ? modelName.slice(0, -ONE_MILLION_CONTEXT_MARK.length)
+    : modelName
+  // A name can be as long as a body; hashing it would be the dearest thing about the request.
+  if (name.length > MODEL_NAME_CHARS_MAX) return null
+  return index.byId.get(name) ?? index.byOtherName.get(name.toLowerCase()) ?? null
+}

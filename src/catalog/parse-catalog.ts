@@ -1,0 +1,116 @@
+import { readRecord } from './json-reading.ts'
+import { type ParsedRow, parseRow } from './parse-row.ts'
+import type { CatalogRow } from './row.ts'
+import type { CatalogSettings } from './settings.ts'
+
+/** A model as one answer of the upstream has it: not yet weighed against what was believed before. */
+export type ListedModel = Omit<CatalogRow, 'refreshedAtMs'>
+
+/** One readable answer of the upstream's model list. */
+export interface ParsedCatalog {
+  /** In the upstream's order; at least one; ids are unique. */
+  readonly models: readonly ListedModel[]
+  /** Ids that are listed, but with a row that can't be read: gone neither are they refreshed. */
+  readonly unreadableIds: ReadonlySet<string>
+  /** Every row that was not taken, for the log. */
+  readonly skipped: readonly SkippedRow[]
+}
+
+/** A row of the list that offers nothing, and why. */
+export interface SkippedRow {
+  /** Null where the row has no usable id. */
+  readonly modelId: string | null
+  readonly why: string
+}
+
+/** The upstream's answer is no list of models, or one without a single model that could be sold. */
+export class CatalogRefused extends Error {
+  override readonly name = 'CatalogRefused'
+}
+
+/**
+ * Reads the answer of the upstream's `GET /models?output_modalities=all`. A bad row is skipped; a
+ * list that is malformed or empty throws CatalogRefused, and nothing else is ever thrown.
+ */
+export function parseCatalog(
+  upstreamAnswer: unknown,
+  settings: Pick<CatalogSettings, 'perSearchIdsAdded' | 'perSearchIdsRemoved'>,
+): ParsedCatalog {
+  const rows = readRecord(upstreamAnswer)?.['data']
+  if (!Array.isArray(rows)) throw new CatalogRefused('the answer has no list of models in `data`')
+  const parsed = dropContradictions(rows.map((row: unknown) => parseRow(row, settings)))
+  const aliases = aliasesByModelId(parsed)
+  const models: ListedModel[] = []
+  const unreadableIds = new Set<string>()
+  const skipped: SkippedRow[] = []
+  for (const row of parsed) {
+    if (row.kind === 'model') {
+      const { offer, listing } = row
+      models.push({ offer, listing, aliases: aliases.get(offer.modelId) ?? [] })
+    } else if (row.kind !== 'alias') {
+      if (row.kind === 'unreadable' && row.modelId !== null) unreadableIds.add(row.modelId)
+      skipped.push({ modelId: row.modelId, why: row.why })
+    }
+  }
+  if (models.length === 0) throw new CatalogRefused('the list has no model that can be offered')
+  return { models, unreadableIds, skipped }
+}
+
+/** Leaves one row an id. Rows of one id that disagree on its price leave none that can be believed. */
+function dropContradictions(rows: readonly ParsedRow[]): readonly ParsedRow[] {
+  const kept = new Map<string, ParsedRow>()
+  const nameless: ParsedRow[] = []
+  for (const row of rows) {
+    const id =
+      row.kind === 'model' ? row.offer.modelId : row.kind === 'alias' ? row.name : row.modelId
+    if (id === null) {
+      nameless.push(row)
+      continue
+    }
+    const earlier = kept.get(id)
+    if (earlier === undefined) kept.set(id, row)
+    else if (!agree(earlier, row)) {
+      kept.set(id, { kind: 'unreadable', modelId: id, why: 'its rows contradict each other' })
+    }
+  }
+  return [...kept.values(), ...nameless]
+}
+
+function agree(a: ParsedRow, b: ParsedRow): boolean {
+  if (a.kind === 'model' && b.kind === 'model') {
+    return a.offer.priceSnapshotId === b.offer.priceSnapshotId
+  }
+  if (a.kind === 'alias' && b.kind === 'alias') return a.target === b.target
+  return a.kind === b.kind
+}
+
+/**
+ * Names beside the id. A row with a suffix (`:free`) is reached by its very id alone: its slug is
+ * often that of the model without the suffix, which has another price.
+ */
+function aliasesByModelId(rows: readonly ParsedRow[]): ReadonlyMap<string, readonly string[]> {
+  const modelIds = new Set<string>()
+  const bySlug = new Map<string, string | null>()
+  const aliases = new Map<string, string[]>()
+  for (const row of rows) {
+    if (row.kind !== 'model') continue
+    const { modelId } = row.offer
+    const slug = row.listing.canonical_slug
+    modelIds.add(modelId)
+    if (slug === null || slug === modelId || modelId.includes(':')) continue
+    // A slug of two models names neither.
+    bySlug.set(slug, bySlug.has(slug) ? null : modelId)
+  }
+  const add = (modelId: string, name: string) => {
+    const names = aliases.get(modelId)
+    if (names === undefined) aliases.set(modelId, [name])
+    else names.push(name)
+  }
+  for (const [slug, modelId] of bySlug) if (modelId !== null) add(modelId, slug)
+  for (const row of rows) {
+    if (row.kind !== 'alias') continue
+    const modelId = modelIds.has(row.target) ? row.target : bySlug.get(row.target)
+    if (typeof modelId === 'string') add(modelId, row.name)
+  }
+  return aliases
+}

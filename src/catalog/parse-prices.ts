@@ -1,0 +1,218 @@
+import { isNegative, type Picos, parseDecimal, parsePrice } from '../vocabulary/money.ts'
+import type { PriceTable } from '../vocabulary/offer.ts'
+import { readRecord, readStrings } from './json-reading.ts'
+import { buildPriceTable, dearestOf, type PriceReading, type TokenPrices } from './price-table.ts'
+import type { ListedOverride, ListedPricing } from './row.ts'
+import { RowRefusal } from './row-refusal.ts'
+
+/** The upstream's price keys. Those it may yet add are looked at for their sign alone. */
+const PRICE_KEYS = [
+  'prompt',
+  'completion',
+  'request',
+  'image',
+  'image_token',
+  'image_output',
+  'audio',
+  'audio_output',
+  'input_audio_cache',
+  'web_search',
+  'internal_reasoning',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+] as const
+
+type PriceKey = (typeof PRICE_KEYS)[number]
+type Prices = Partial<Record<PriceKey, Picos>>
+
+/** Prices of one row: the text to show, and the table to hold with. */
+export interface ParsedPricing {
+  readonly listed: ListedPricing
+  readonly prices: PriceTable
+}
+
+/**
+ * Reads a row's `pricing`. Prices under a condition other than prompt size (a time of day, one not
+ * known here) count where they are dearer, since a hold can't know which will apply; so does a
+ * `discount`, by being left out. Throws RowRefusal.
+ */
+export function parsePricing(value: unknown): ParsedPricing {
+  const pricing = readRecord(value)
+  if (pricing === null) throw new RowRefusal('notOffered', 'it has no prices')
+  const base = parsePrices(pricing)
+  if (base.prices.prompt === undefined || base.prices.completion === undefined) {
+    throw new RowRefusal('notOffered', 'it has no prompt or no completion price')
+  }
+  const overrides = parseOverrides(pricing['overrides'])
+  const listed: ListedPricing =
+    overrides.length === 0
+      ? base.listed
+      : { ...base.listed, overrides: overrides.map((override) => override.listed) }
+  return { listed, prices: dearestPrices(base.prices, overrides) }
+}
+
+interface PriceOverride {
+  /** Applies to prompts of more tokens than this; null: whatever the prompt. */
+  readonly inputTokensAbove: number | null
+  readonly prices: Prices
+  readonly listed: ListedOverride
+}
+
+// A price for each hour of the week is 168. Comparing two tables takes the square of their tiers.
+const OVERRIDES_MAX = 200
+
+function parseOverrides(value: unknown): readonly PriceOverride[] {
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) throw new RowRefusal('unreadable', '`pricing.overrides` is no list')
+  if (value.length > OVERRIDES_MAX) throw new RowRefusal('unreadable', 'too many price overrides')
+  return value.map(parseOverride)
+}
+
+function parseOverride(value: unknown): PriceOverride {
+  const override = readRecord(value)
+  if (override === null) throw new RowRefusal('unreadable', 'a price override is no object')
+  const { prices, listed } = parsePrices(override)
+  const inputTokensAbove = override['min_prompt_tokens'] ?? null
+  if (inputTokensAbove !== null && !isTokenCount(inputTokensAbove)) {
+    throw new RowRefusal('unreadable', '`min_prompt_tokens` is no token count')
+  }
+  const conditions: Record<string, number | readonly string[]> = {}
+  if (inputTokensAbove !== null) conditions['min_prompt_tokens'] = inputTokensAbove
+  for (const key of ['utc_start', 'utc_end']) {
+    const hourMinute = override[key]
+    if (typeof hourMinute === 'number') conditions[key] = hourMinute
+  }
+  const days = readStrings(override['utc_days'])
+  if (days !== null) conditions['utc_days'] = days
+  return { inputTokensAbove, prices, listed: { ...conditions, ...listed } }
+}
+
+function isTokenCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function parsePrices(pricing: Readonly<Record<string, unknown>>): {
+  readonly prices: Prices
+  readonly listed: Readonly<Record<string, string>>
+} {
+  for (const [key, value] of Object.entries(pricing)) {
+    const price = decimalText(value)
+    const decimal = price === null ? null : parseDecimal(price)
+    if (decimal !== null && isNegative(decimal)) {
+      throw new RowRefusal('notOffered', `its price \`${key}\` is negative, so it varies`)
+    }
+  }
+  const prices: Prices = {}
+  const listed: Record<string, string> = {}
+  for (const key of PRICE_KEYS) {
+    const value = Object.hasOwn(pricing, key) ? pricing[key] : undefined
+    if (value === undefined || value === null) continue
+    const text = decimalText(value)
+    const price = text === null ? null : parsePrice(text)
+    if (text === null || price === null) {
+      throw new RowRefusal('unreadable', `its price \`${key}\` is no decimal`)
+    }
+    prices[key] = price
+    listed[key] = text
+  }
+  return { prices, listed }
+}
+
+// A JSON number's shortest decimal text is the one it was written as; it is never computed with.
+function decimalText(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : null
+}
+
+function dearestPrices(base: Prices, overrides: readonly PriceOverride[]): PriceTable {
+  const steps = tokenPricesByStep(base, overrides)
+  const flat = overrides.reduce(
+    (dearest, override) => dearestOf(dearest, flatPrices({ ...base, ...override.prices })),
+    flatPrices(base),
+  )
+  const read: PriceReading = (name, step) => {
+    switch (name) {
+      case 'input':
+      case 'output':
+      case 'cacheRead':
+      case 'cacheWrite':
+      case 'cacheWriteLong':
+        return steps.get(step)?.[name] ?? 0n
+      default:
+        return flat[name]
+    }
+  }
+  return buildPriceTable(
+    [...steps.keys()].filter((step) => step !== null),
+    read,
+  )
+}
+
+/** The dearest prices that can apply at the base and above each threshold, which only ever rise. */
+function tokenPricesByStep(
+  base: Prices,
+  overrides: readonly PriceOverride[],
+): ReadonlyMap<number | null, TokenPrices> {
+  const rising = overrides.toSorted(
+    (a, b) => (a.inputTokensAbove ?? -1) - (b.inputTokensAbove ?? -1),
+  )
+  let dearest = tokenPrices(base)
+  const steps = new Map<number | null, TokenPrices>([[null, dearest]])
+  for (const { inputTokensAbove, prices } of rising) {
+    dearest = dearestOf(dearest, tokenPrices({ ...base, ...prices }))
+    steps.set(inputTokensAbove, dearest)
+  }
+  return steps
+}
+
+function tokenPrices(prices: Prices): TokenPrices {
+  const input = prices.prompt ?? 0n
+  const cacheWrite = prices.input_cache_write ?? input
+  return {
+    input,
+    output: prices.completion ?? 0n,
+    cacheRead: prices.input_cache_read ?? input,
+    cacheWrite,
+    cacheWriteLong: prices.input_cache_write_1h ?? cacheWrite,
+  }
+}
+
+type FlatPrices = Omit<PriceTable, keyof TokenPrices | 'tiers'>
+
+function flatPrices(prices: Prices): FlatPrices {
+  return {
+    reasoning: prices.internal_reasoning ?? 0n,
+    // Documented as a price per image, but live rows price the tokens of a generated image with it.
+    imageOutput: prices.image_output ?? 0n,
+    audioOutput: prices.audio_output ?? 0n,
+    imageInput: prices.image ?? 0n,
+    search: prices.web_search ?? 0n,
+    request: prices.request ?? 0n,
+    imageFlat: 0n,
+  }
+}
+
+/**
+ * The dearest flat price of one generated image in an answer of `/images/models/{id}/endpoints`: of
+ * all providers, at every resolution. Zero where it lists none; null where it can't be read.
+ */
+export function parseFlatImagePrice(answer: unknown): Picos | null {
+  const endpoints = readRecord(answer)?.['endpoints']
+  if (!Array.isArray(endpoints)) return null
+  let dearest = 0n
+  for (const element of endpoints) {
+    const pricing = readRecord(element)?.['pricing']
+    if (!Array.isArray(pricing)) return null
+    for (const billable of pricing) {
+      const line = readRecord(billable)
+      if (line === null) return null
+      if (line['billable'] !== 'output_image' || line['unit'] !== 'image') continue
+      const text = decimalText(line['cost_usd'])
+      const price = text === null ? null : parsePrice(text)
+      if (price === null || price < 0n) return null
+      if (price > dearest) dearest = price
+    }
+  }
+  return dearest
+}

@@ -1,0 +1,21 @@
+/** What an operator decides about the catalog. */
+export interface CatalogSettings {
+  /** Time from the end of one refresh to the start of the next, before jitter. */
+  readonly catalogRefreshMs: number
+  /** Age past which a model's prices are too old to size a hold with. */
+  readonly pricesStaleAfterMs: number
+  /** Further names of models: name → catalog id. Never shadows an id that the catalog lists. */
+  readonly aliases: ReadonlyMap<string, string>
+  /** Ids that bill per search although their catalog row does not show it. */
+  readonly perSearchIdsAdded: ReadonlySet<string>
+  /** Ids that do not bill per search although their catalog row looks like it. */
+  readonly perSearchIdsRemoved: ReadonlySet<string>
+}
+
+export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
+  catalogRefreshMs: 5 * 60_000,
+  pricesStaleAfterMs: 60 * 60_000,
+  aliases: new Map(),
+  perSearchIdsAdded: new Set(),
+  perSearchIdsRemoved: new Set(),
+}

@@ -1,0 +1,114 @@
+import type { PriceTable } from '../vocabulary/offer.ts'
+import { readRecord, readStrings } from './json-reading.ts'
+import type { ListedModel } from './parse-catalog.ts'
+import { parseRow } from './parse-row.ts'
+import { decodePriceTable, encodePriceTable, priceSnapshotId } from './price-table.ts'
+import type { CatalogRow } from './row.ts'
+import type { CatalogSettings } from './settings.ts'
+
+/** Where the catalog and its prices outlive the process. Both methods reject where the store fails. */
+export interface CatalogStore {
+  /** What was last saved, where it came from this upstream; else null. Models in the order of ids. */
+  load(source: string): Promise<StoredCatalog | null>
+  /** Puts a refresh in the place of what was stored, whatever its source. All of it or nothing. */
+  save(refresh: CatalogSave): Promise<void>
+}
+
+/** The last refresh that counted. */
+export interface StoredCatalog {
+  readonly refreshedAtMs: number
+  readonly models: readonly StoredModel[]
+}
+
+/** One model at rest. */
+export interface StoredModel {
+  readonly modelId: string
+  /** Made by {@link encodeModel}. */
+  readonly itemJson: string
+}
+
+export interface CatalogSave extends StoredCatalog {
+  /** The upstream that the models came from: its base address. */
+  readonly source: string
+  /** Price tables that requests may name from now on; one that is there already is left as it is. */
+  readonly snapshots: readonly PriceSnapshot[]
+}
+
+/** An exact price table of one model, kept for ever: what a charge names as its prices. */
+export interface PriceSnapshot {
+  readonly id: string
+  readonly modelId: string
+  /** Canonical JSON, prices as decimal strings of pico-dollars. */
+  readonly prices: string
+  readonly firstSeenAtMs: number
+}
+
+/**
+ * A model as JSON text. The time of its prices stands in it only where that is not the catalog's, so
+ * that a model which did not change makes the same text at each refresh.
+ */
+export function encodeModel(input: EncodeModelInput): StoredModel {
+  const { offer, listing, aliases, refreshedAtMs } = input.row
+  const own = refreshedAtMs === input.catalogRefreshedAtMs ? null : refreshedAtMs
+  const fields = [
+    `"listing":${JSON.stringify(listing)}`,
+    `"aliases":${JSON.stringify(aliases)}`,
+    `"prices":${encodePriceTable(offer.prices)}`,
+    `"refreshedAtMs":${JSON.stringify(own)}`,
+  ]
+  return { modelId: offer.modelId, itemJson: `{${fields.join(',')}}` }
+}
+
+export interface EncodeModelInput {
+  readonly row: CatalogRow
+  readonly catalogRefreshedAtMs: number
+}
+
+/**
+ * A stored model as it was offered, with what is read from a listing (bills per search, open
+ * weights) judged anew by today's settings. Null where the text is of another version's layout: the
+ * next refresh replaces it.
+ */
+export function decodeModel(input: DecodeModelInput): CatalogRow | null {
+  const { itemJson, catalogRefreshedAtMs, settings } = input
+  const record = readRecord(parseJson(itemJson))
+  const parsed = parseRow(record?.['listing'], settings)
+  const aliases = readStrings(record?.['aliases'])
+  const prices = decodePriceTable(record?.['prices'])
+  const own = record?.['refreshedAtMs']
+  if (parsed.kind !== 'model' || aliases === null || prices === null) return null
+  const { offer, listing } = parsed
+  return {
+    ...withPrices({ offer, listing, aliases }, prices),
+    refreshedAtMs: typeof own === 'number' ? own : catalogRefreshedAtMs,
+  }
+}
+
+export interface DecodeModelInput {
+  readonly itemJson: string
+  readonly catalogRefreshedAtMs: number
+  readonly settings: Pick<CatalogSettings, 'perSearchIdsAdded' | 'perSearchIdsRemoved'>
+}
+
+/** The same model at other prices, its price snapshot named accordingly. */
+export function withPrices(model: ListedModel, prices: PriceTable): ListedModel {
+  const { modelId } = model.offer
+  return {
+    ...model,
+    offer: { ...model.offer, prices, priceSnapshotId: priceSnapshotId(modelId, prices) },
+  }
+}
+
+/** The snapshot that an offer names. */
+export function snapshotOf(model: ListedModel, firstSeenAtMs: number): PriceSnapshot {
+  const { modelId, prices, priceSnapshotId: id } = model.offer
+  return { id, modelId, prices: encodePriceTable(prices), firstSeenAtMs }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
