@@ -1,0 +1,198 @@
+import { type AnswerInput, type Bill, billOf, type Pace } from './formats/format.ts'
+import { isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
+import type { Counts } from './price.ts'
+import type { PromptCount } from './prompt-meter.ts'
+import { instanceOf } from './schema-instance.ts'
+
+/** What a text request asks for, whatever its format. */
+export interface Ask {
+  readonly streamed: boolean
+  /** Null where the request sets none. */
+  readonly capTokens: number | null
+  /** How many answers it wants, each of them billed. */
+  readonly choices: number
+  readonly prompt: PromptCount
+  /** The last thing the user said. */
+  readonly question: string
+  readonly tools: readonly Tool[]
+  readonly toolChoice: ToolChoice
+  /** What a tool answered, where that is the last thing said. */
+  readonly toolResult: string | null
+  /** The JSON Schema that the answer must fit. */
+  readonly schema: JsonObject | null
+  /** How long it may think; 0: not at all. */
+  readonly reasoningTokens: number
+  readonly wantsImage: boolean
+  readonly searches: number
+  readonly parsedFiles: number
+  readonly tierFactor: 1 | 2
+}
+
+export interface Tool {
+  readonly name: string
+  readonly parameters: JsonValue
+}
+
+/** `auto`: the tool that the user names; `required`: the first; otherwise the one of this name. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
+
+/** What the simulator says, in pieces of one token each. */
+export interface Answer {
+  readonly reasoning: readonly string[]
+  readonly text: readonly string[]
+  /** A tool that it calls instead of talking. */
+  readonly call: ToolCall | null
+  /** Tokens of the picture that it draws; 0: none. */
+  readonly imageTokens: number
+  /** Whether the cap cut it short. */
+  readonly isCut: boolean
+  /** Of one choice. */
+  readonly choiceTokens: number
+  /** Of all choices. */
+  readonly outputTokens: number
+  /** Milliseconds between events; null: as fast as they are taken. */
+  readonly intervalMs: number | null
+}
+
+export interface ToolCall {
+  readonly name: string
+  readonly argumentPieces: readonly string[]
+}
+
+const PIECE = /\s*\S{1,7}|\s+$/g
+const ASKED_LENGTH = /\b(\d{1,6}) (?:words|tokens)\b/
+const ECHO_CHARS_MAX = 200
+const IMAGE_TOKENS = 1290
+const PACED_EVENTS_MAX = 1_000_000
+const EXPLANATION = piecesOf(
+  ' This answer comes from the simulator, which runs no model and bills no real money.',
+)
+const FILLER = piecesOf(' The quick brown fox jumps over the lazy dog, and then does it once more.')
+const THOUGHTS = piecesOf('The user wants an answer, so I repeat what was asked and say who I am. ')
+
+/** Cuts text into pieces of one token each. */
+export function piecesOf(text: string): readonly string[] {
+  return text.match(PIECE) ?? []
+}
+
+/** Decides what the simulator says: the same for the same request. */
+export function composeAnswer(ask: Ask, input: AnswerInput): Answer {
+  const { row, fault } = input
+  const pace = input.traits.paced ? paceOf(ask.question, input.pace) : null
+  const budget = Math.min(
+    ask.capTokens ?? Number.POSITIVE_INFINITY,
+    row.top_provider.max_completion_tokens ?? Number.POSITIVE_INFINITY,
+  )
+  const wholeReasoning = repeated(THOUGHTS, ask.reasoningTokens)
+  const reasoning = wholeReasoning.slice(0, budget)
+  let left = budget - reasoning.length
+  const call = callFor(ask)
+  const wholeText = call === null ? textFor(ask, pace) : []
+  const wholeArguments = call?.argumentPieces ?? []
+  const text = wholeText.slice(0, left)
+  // The name of a called tool is a token, too.
+  const argumentPieces = wholeArguments.slice(0, Math.max(0, left - 1))
+  const isCalled = call !== null && left > 0
+  left -= text.length + (isCalled ? argumentPieces.length + 1 : 0)
+  const imageTokens = ask.wantsImage ? Math.min(IMAGE_TOKENS, left) : 0
+  const choiceTokens =
+    reasoning.length + text.length + (isCalled ? argumentPieces.length + 1 : 0) + imageTokens
+  const isCut =
+    reasoning.length < wholeReasoning.length ||
+    text.length < wholeText.length ||
+    (call !== null && argumentPieces.length < wholeArguments.length)
+  return {
+    reasoning,
+    text: spoilt(text, fault),
+    call: isCalled ? { name: call.name, argumentPieces } : null,
+    imageTokens,
+    isCut,
+    choiceTokens,
+    outputTokens: choiceTokens * ask.choices,
+    intervalMs: fault.eventsEveryMs ?? pace?.intervalMs ?? null,
+  }
+}
+
+/** What an answer costs once so many of its output tokens are made. */
+export function answerBill(
+  answered: { readonly ask: Ask; readonly answer: Answer; readonly input: AnswerInput },
+  outputTokens: number,
+): Bill {
+  const { ask, answer, input } = answered
+  const all = outputTokens >= answer.outputTokens
+  const counts: Counts = {
+    inputTokens: ask.prompt.inputTokens,
+    cacheReadTokens: ask.prompt.cacheReadTokens,
+    cacheWriteTokens: ask.prompt.cacheWriteTokens,
+    cacheWriteLongTokens: ask.prompt.cacheWriteLongTokens,
+    outputTokens,
+    reasoningTokens: Math.min(outputTokens, answer.reasoning.length * ask.choices),
+    imageOutputTokens: all ? answer.imageTokens * ask.choices : 0,
+    inputImages: ask.prompt.inputImages,
+    outputImages: all && answer.imageTokens > 0 ? ask.choices : 0,
+    searches: ask.searches,
+    parsedFiles: ask.parsedFiles,
+  }
+  return billOf(input, { counts, tierFactor: ask.tierFactor })
+}
+
+/** Reads `{"events":100,"interval_ms":50}` from a paced model's prompt. */
+function paceOf(question: string, fallback: Pace): Pace {
+  const asked = question.includes('{') ? parseObject(question) : null
+  const events = asked?.['events']
+  const interval = asked?.['interval_ms']
+  return {
+    events: typeof events === 'number' ? Math.min(events, PACED_EVENTS_MAX) : fallback.events,
+    intervalMs: typeof interval === 'number' ? interval : fallback.intervalMs,
+  }
+}
+
+function textFor(ask: Ask, pace: Pace | null): readonly string[] {
+  if (pace !== null) return new Array<string>(pace.events).fill(' tick')
+  if (ask.schema !== null) {
+    return piecesOf(JSON.stringify(instanceOf(ask.schema, echoOf(ask.question))))
+  }
+  if (ask.toolResult !== null) return piecesOf(`The tool answered: ${echoOf(ask.toolResult)}`)
+  const echo = piecesOf(`You said: "${echoOf(ask.question)}".`)
+  const asked = ASKED_LENGTH.exec(ask.question)
+  if (asked === null) return [...echo, ...EXPLANATION]
+  return [...echo, ...repeated(FILLER, Number(asked[1]))].slice(0, Number(asked[1]))
+}
+
+function callFor(ask: Ask): ToolCall | null {
+  const choice = ask.toolChoice
+  if (ask.toolResult !== null || choice === 'none') return null
+  const tool = ask.tools.find((candidate, at) => {
+    if (choice === 'required') return at === 0
+    return choice === 'auto'
+      ? ask.question.includes(candidate.name)
+      : candidate.name === choice.name
+  })
+  if (tool === undefined) return null
+  const filled = instanceOf(tool.parameters, echoOf(ask.question))
+  const argumentsText = JSON.stringify(isObject(filled) ? filled : {})
+  return { name: tool.name, argumentPieces: piecesOf(argumentsText) }
+}
+
+function echoOf(text: string): string {
+  return text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}…` : text
+}
+
+function repeated(pieces: readonly string[], length: number): readonly string[] {
+  if (length === 0) return []
+  return Array.from({ length }, (_, at) => pieces[at % pieces.length] ?? '')
+}
+
+/** Stands where bytes that are no UTF-8 are put when the answer is written. */
+export const BROKEN_BYTES_MARK = '\u{e000}'
+
+function spoilt(
+  text: readonly string[],
+  fault: { readonly fillBytes?: number; readonly invalidUtf8?: boolean },
+): readonly string[] {
+  if (fault.fillBytes === undefined && fault.invalidUtf8 !== true) return text
+  const extra =
+    'x'.repeat(fault.fillBytes ?? 0) + (fault.invalidUtf8 === true ? BROKEN_BYTES_MARK : '')
+  const [first = '', ...rest] = text
+  return [first + extra, ...rest]
+}

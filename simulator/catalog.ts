@@ -1,0 +1,252 @@
+import { CATALOG_ROWS } from './catalog-rows.ts'
+import type { JsonObject, JsonValue } from './json-value.ts'
+
+/** Prices of a row: decimal strings of dollars a unit, as the wire has them. */
+export interface Pricing {
+  readonly prompt: string
+  readonly completion: string
+  readonly request?: string
+  /** Per input image. */
+  readonly image?: string
+  /** Per output-image token. */
+  readonly image_output?: string
+  readonly web_search?: string
+  readonly internal_reasoning?: string
+  readonly input_cache_read?: string
+  readonly input_cache_write?: string
+  readonly input_cache_write_1h?: string
+  readonly overrides?: readonly PriceOverride[]
+}
+
+/** Prices that replace the row's own while every condition holds. */
+export interface PriceOverride {
+  /** Holds for prompts strictly longer. */
+  readonly min_prompt_tokens?: number
+  /** HHMM, half-open with `utc_end`, may wrap midnight. */
+  readonly utc_start?: number
+  readonly utc_end?: number
+  readonly prompt?: string
+  readonly completion?: string
+  readonly input_cache_read?: string
+  readonly input_cache_write?: string
+  readonly input_cache_write_1h?: string
+}
+
+/** One model as `GET /v1/models` lists it. */
+export interface CatalogRow {
+  readonly id: string
+  readonly canonical_slug: string
+  /** Set where the weights are open; the empty string otherwise. */
+  readonly hugging_face_id: string
+  readonly name: string
+  /** Unix seconds. */
+  readonly created: number
+  readonly description: string
+  readonly context_length: number | null
+  readonly architecture: {
+    readonly modality: string
+    readonly input_modalities: readonly string[]
+    readonly output_modalities: readonly string[]
+    readonly tokenizer: string
+    readonly instruct_type: null
+  }
+  readonly pricing: Pricing
+  readonly top_provider: {
+    readonly context_length: number | null
+    readonly max_completion_tokens: number | null
+    readonly is_moderated: boolean
+  }
+  readonly per_request_limits: null
+  readonly supported_parameters: readonly string[]
+  readonly default_parameters: JsonObject
+  readonly knowledge_cutoff: null
+  readonly expiration_date: string | null
+  /** Only on rows that are another name of a model. */
+  readonly alias_target?: { readonly name: string; readonly slug: string }
+  readonly links: { readonly details: string }
+}
+
+/** How the simulator plays a row, beyond what the wire says of it. */
+export interface Traits {
+  /** False: its answers name no cost. Default true. */
+  readonly reportsCost: boolean
+  /** True: bodies of messages and responses have ids of their own, and only the header has `gen-…`. */
+  readonly nativeIds: boolean
+  /** Whether it takes legacy completions. */
+  readonly completions: boolean
+  /** Whether its pictures can be streamed. */
+  readonly streamsImages: boolean
+  /** Dollars a picture; null where pictures are priced by token. */
+  readonly flatImageUsd: string | null
+  /** Whether its answers are paced events for load tests. */
+  readonly paced: boolean
+}
+
+const PLAIN_TRAITS: Traits = {
+  reportsCost: true,
+  nativeIds: false,
+  completions: true,
+  streamsImages: true,
+  flatImageUsd: null,
+  paced: false,
+}
+
+const TRAITS: ReadonlyMap<string, Traits> = new Map([
+  ['sim/no-cost', { ...PLAIN_TRAITS, reportsCost: false }],
+  ['sim/dated', { ...PLAIN_TRAITS, nativeIds: true }],
+  ['sim/image-chat', { ...PLAIN_TRAITS, completions: false }],
+  ['sim/search', { ...PLAIN_TRAITS, completions: false }],
+  ['sim/image-flat', { ...PLAIN_TRAITS, streamsImages: false, flatImageUsd: '0.05' }],
+  ['sim/paced', { ...PLAIN_TRAITS, paced: true }],
+])
+
+/** How the simulator plays the model of this id. */
+export function traitsOf(id: string): Traits {
+  return TRAITS.get(id) ?? PLAIN_TRAITS
+}
+
+/** What a row can be changed in while the simulator runs. */
+export interface RowChange {
+  readonly pricing?: Partial<Pricing>
+  readonly context_length?: number | null
+  readonly max_completion_tokens?: number | null
+  readonly hugging_face_id?: string
+  readonly supported_parameters?: readonly string[]
+}
+
+/** The rows on sale; a test may replace them, and prices may rise while it looks. */
+export class Catalog {
+  #rows: readonly CatalogRow[] = CATALOG_ROWS
+  #byName: ReadonlyMap<string, CatalogRow> = index(CATALOG_ROWS)
+
+  get rows(): readonly CatalogRow[] {
+    return this.#rows
+  }
+
+  /** The row of this id, canonical slug or alias; null for a name that is none of them. */
+  find(name: string): CatalogRow | null {
+    return this.#byName.get(name) ?? null
+  }
+
+  /** Puts these rows in the place of all others. */
+  replace(rows: readonly CatalogRow[]): void {
+    this.#rows = rows
+    this.#byName = index(rows)
+  }
+
+  /** Changes one row. Throws RangeError where no row has this id. */
+  change(id: string, change: RowChange): void {
+    if (!this.#rows.some((row) => row.id === id)) throw new RangeError(`no such model: ${id}`)
+    this.replace(this.#rows.map((row) => (row.id === id ? changed(row, change) : row)))
+  }
+
+  /** Puts the built-in rows back. */
+  restore(): void {
+    this.replace(CATALOG_ROWS)
+  }
+
+  /** The answer of `GET /models`: rows of text output unless the query asks for others. */
+  list(query: URLSearchParams): JsonObject {
+    const wanted = (query.get('output_modalities') ?? 'text').split(',')
+    const all = wanted.includes('all')
+    const rows = this.#rows.filter(
+      (row) => all || row.architecture.output_modalities.some((name) => wanted.includes(name)),
+    )
+    const offset = Number(query.get('offset') ?? 0)
+    const limit = Number(query.get('limit') ?? rows.length)
+    const page = rows.slice(offset, offset + limit)
+    const following = offset + limit < rows.length
+    const next = following ? `/api/v1/models?offset=${offset + limit}&limit=${limit}` : null
+    return { data: page.map(rowJson), total_count: rows.length, links: { next } }
+  }
+
+  /** The answer of `GET /images/models`. */
+  listImages(): JsonObject {
+    return { data: this.#rows.filter(makesImages).map(imageModelJson) }
+  }
+
+  /** The answer of `GET /images/models/{author}/{slug}/endpoints`; null for an unknown model. */
+  imageEndpoints(id: string): JsonObject | null {
+    const row = this.find(id)
+    if (row === null || !makesImages(row)) return null
+    return { id: row.id, endpoints: [imageEndpointJson(row)] }
+  }
+}
+
+function index(rows: readonly CatalogRow[]): ReadonlyMap<string, CatalogRow> {
+  const byName = new Map<string, CatalogRow>()
+  for (const row of rows) byName.set(row.canonical_slug, row)
+  for (const row of rows) byName.set(row.id, row)
+  for (const row of rows) {
+    const target = row.alias_target === undefined ? undefined : byName.get(row.alias_target.slug)
+    if (target !== undefined) byName.set(row.id, target)
+  }
+  return byName
+}
+
+function changed(row: CatalogRow, change: RowChange): CatalogRow {
+  const { pricing, max_completion_tokens: outputMax, ...rest } = change
+  return {
+    ...row,
+    ...rest,
+    pricing: { ...row.pricing, ...pricing },
+    top_provider: {
+      ...row.top_provider,
+      ...(outputMax === undefined ? {} : { max_completion_tokens: outputMax }),
+    },
+  }
+}
+
+function rowJson(row: CatalogRow): JsonValue {
+  return { ...row, pricing: { ...row.pricing, overrides: row.pricing.overrides?.map(copy) } }
+}
+
+function copy(override: PriceOverride): JsonObject {
+  return { ...override }
+}
+
+function makesImages(row: CatalogRow): boolean {
+  return row.architecture.output_modalities.includes('image')
+}
+
+function imageModelJson(row: CatalogRow): JsonObject {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    created: row.created,
+    architecture: {
+      input_modalities: row.architecture.input_modalities,
+      output_modalities: row.architecture.output_modalities,
+    },
+    supported_parameters: IMAGE_PARAMETERS,
+    supports_streaming: traitsOf(row.id).streamsImages,
+    endpoints: `/api/v1/images/models/${row.id}/endpoints`,
+  }
+}
+
+const IMAGE_PARAMETERS: JsonObject = {
+  quality: { type: 'enum', values: ['auto', 'low', 'medium', 'high'] },
+  n: { type: 'range', min: 1, max: 10 },
+  seed: { type: 'boolean' },
+}
+
+function imageEndpointJson(row: CatalogRow): JsonObject {
+  const flat = traitsOf(row.id).flatImageUsd
+  const byToken = Number(row.pricing.image_output ?? row.pricing.completion)
+  return {
+    provider_name: 'Simulator',
+    provider_slug: 'simulator',
+    provider_tag: 'simulator',
+    supported_parameters: IMAGE_PARAMETERS,
+    allowed_passthrough_parameters: [],
+    supports_streaming: traitsOf(row.id).streamsImages,
+    pricing:
+      flat === null
+        ? [{ billable: 'output_image', unit: 'token', cost_usd: byToken }]
+        : [
+            { billable: 'output_image', unit: 'image', cost_usd: Number(flat) },
+            { billable: 'output_image', unit: 'image', cost_usd: 2 * Number(flat), variant: '4k' },
+          ],
+  }
+}

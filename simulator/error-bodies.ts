@@ -1,0 +1,161 @@
+import { DEFAULT_MARKER, type ErrorKind, type Fault } from './faults.ts'
+import type { JsonObject } from './json-value.ts'
+
+/** How a path words its errors. */
+export type Skin = 'chat' | 'messages' | 'responses'
+
+const MESSAGES_TYPES: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  422: 'invalid_request_error',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
+const RESPONSES_CODES: Readonly<Record<number, string>> = {
+  400: 'invalid_prompt',
+  422: 'invalid_prompt',
+  429: 'rate_limit_exceeded',
+}
+
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'authentication',
+  402: 'payment_required',
+  403: 'permission_denied',
+  404: 'not_found',
+  408: 'timeout',
+  409: 'precondition_failed',
+  413: 'payload_too_large',
+  422: 'unprocessable',
+  429: 'rate_limit_exceeded',
+  502: 'provider_unavailable',
+  503: 'provider_overloaded',
+  524: 'timeout',
+  529: 'provider_overloaded',
+}
+
+const KIND_TEXTS: Readonly<Record<ErrorKind, { readonly type: string; readonly message: string }>> =
+  {
+    contextLength: {
+      type: 'context_length_exceeded',
+      message:
+        "This endpoint's maximum context length is 128000 tokens. However, you requested about 204813 tokens",
+    },
+    contentPolicy: {
+      type: 'content_policy_violation',
+      message: 'The request was flagged by our content policy and was not run',
+    },
+    invalidParameter: {
+      type: 'invalid_request',
+      message: 'Invalid parameter: temperature must be between 0 and 2',
+    },
+    unsupportedParameter: {
+      type: 'invalid_request',
+      message: 'Unsupported parameter: this model does not support tools',
+    },
+    noEndpoints: {
+      type: 'not_found',
+      message: 'No endpoints found that match your data policy',
+    },
+  }
+
+/** The Messages wording of a status. */
+export function messagesErrorType(httpStatus: number): string {
+  return MESSAGES_TYPES[httpStatus] ?? 'api_error'
+}
+
+/** The Responses wording of a status. */
+export function responsesErrorCode(httpStatus: number): string {
+  return RESPONSES_CODES[httpStatus] ?? 'server_error'
+}
+
+/** The error type that stands in metadata for a status. */
+export function metadataErrorType(httpStatus: number): string {
+  return ERROR_TYPES[httpStatus] ?? 'server'
+}
+
+/** A short, clean error body in a skin: what the simulator says when it refuses by itself. */
+export function errorBody(skin: Skin, httpStatus: number, message: string): JsonObject {
+  switch (skin) {
+    case 'messages':
+      return {
+        type: 'error',
+        error: { type: messagesErrorType(httpStatus), message },
+        request_id: null,
+      }
+    case 'responses':
+      return httpStatus === 400
+        ? { error: { code: 'invalid_prompt', message }, metadata: null }
+        : { error: { code: httpStatus, message } }
+    case 'chat':
+      return { error: { code: httpStatus, message } }
+  }
+}
+
+/**
+ * An error body as a careless aggregator words it: provider names, a key, an account id and an
+ * internal address, each with the fault's marker in it.
+ */
+export function leakyErrorBody(skin: Skin, httpStatus: number, fault: Fault): JsonObject {
+  const marker = fault.marker ?? DEFAULT_MARKER
+  const text = fault.kind === undefined ? null : KIND_TEXTS[fault.kind]
+  const errorType = text?.type ?? metadataErrorType(httpStatus)
+  const message = `${text?.message ?? 'Provider returned error'} (${marker} at 10.0.4.17:8443)`
+  const raw = `{"detail":"key sk-or-v1-${marker} of org-${marker} refused by http://10.0.4.17/${marker}"}`
+  const metadata: JsonObject = {
+    provider_name: `Provider ${marker}`,
+    error_type: errorType,
+    provider_code: `code_${marker}`,
+    raw,
+    flagged_input: `input ${marker}`,
+    previous_errors: [{ code: 502, message: `first try at ${marker}` }],
+  }
+  const account = { user_id: `user_${marker}`, openrouter_metadata: { endpoint: marker } }
+  const cost: JsonObject =
+    fault.errorCostUsd === undefined ? {} : { usage: failedUsage(fault.errorCostUsd) }
+  switch (skin) {
+    case 'messages':
+      return {
+        type: 'error',
+        error: {
+          type: messagesErrorType(httpStatus),
+          message: errorType === 'context_length_exceeded' ? promptTooLong(marker) : message,
+          error_type: errorType,
+        },
+        request_id: `gen-${marker}`,
+        metadata,
+        ...account,
+        ...cost,
+      }
+    case 'responses':
+      return {
+        error: { code: responsesErrorCode(httpStatus), message, metadata },
+        error_type: errorType,
+        metadata,
+        ...account,
+        ...cost,
+      }
+    case 'chat':
+      return { error: { code: httpStatus, message, metadata }, ...account, ...cost }
+  }
+}
+
+/** An error page as a proxy in front of the upstream words it. */
+export function htmlErrorPage(httpStatus: number, marker: string): string {
+  return `<html><head><title>${httpStatus}</title></head><body>edge ${marker} at 10.0.4.17</body></html>`
+}
+
+function promptTooLong(marker: string): string {
+  return `prompt is too long: 204813 tokens > 128000 maximum (${marker})`
+}
+
+function failedUsage(costUsd: number): JsonObject {
+  return { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10, cost: costUsd }
+}

@@ -1,0 +1,308 @@
+import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { metadataErrorType } from '../error-bodies.ts'
+import { DEFAULT_MARKER, omits } from '../faults.ts'
+import { isArray, type JsonObject, objectOr } from '../json-value.ts'
+import { PNG_BASE64 } from '../picture.ts'
+import { PromptMeter } from '../prompt-meter.ts'
+import { badRequest } from '../refusal.ts'
+import { chatUsage } from './chat-usage.ts'
+import {
+  type AnswerInput,
+  COMMENT_FRAME,
+  DONE_FRAME,
+  dataFrame,
+  type Format,
+  type Frame,
+  type Reply,
+  reportedId,
+} from './format.ts'
+import {
+  checkWindow,
+  lastUserText,
+  readCap,
+  readMessages,
+  readParsedFiles,
+  readReasoning,
+  readSchema,
+  readSearches,
+  readTierFactor,
+  readToolChoice,
+  readTools,
+  textOf,
+} from './text-request.ts'
+
+/** Chat completions. */
+export const chat: Format = {
+  path: '/chat/completions',
+  skin: 'chat',
+  output: 'text',
+  answer(input) {
+    const ask = readAsk(input)
+    const answer = composeAnswer(ask, input)
+    return chatReply({ ask, answer, input })
+  },
+}
+
+interface Answered {
+  readonly ask: Ask
+  readonly answer: Answer
+  readonly input: AnswerInput
+}
+
+function chatReply(answered: Answered): Reply {
+  const { ask, answer } = answered
+  return {
+    streamed: ask.streamed,
+    apiType: 'completions',
+    finishReason: finishReason(answer),
+    intervalMs: answer.intervalMs,
+    outputTokens: answer.outputTokens,
+    billAt: (outputTokens) => answerBill(answered, outputTokens),
+    whole: () => JSON.stringify(wholeBody(answered)),
+    frames: () => frames(answered),
+    errorFrame: () => errorFrame(answered),
+  }
+}
+
+function readAsk(input: AnswerInput): Ask {
+  const { body } = input
+  const messages = readMessages(body['messages'])
+  const meter = new PromptMeter()
+  for (const message of messages) {
+    meter.message()
+    meter.content(message['content'])
+    meter.json(message['tool_calls'])
+  }
+  meter.json(body['tools'])
+  meter.cacheMark(body['cache_control'])
+  const prompt = meter.count(input.prefixes)
+  checkWindow(input, prompt)
+  const choices = body['n'] ?? 1
+  if (typeof choices !== 'number' || !Number.isInteger(choices) || choices < 1 || choices > 128) {
+    throw badRequest('n must be a whole number from 1 to 128')
+  }
+  const question = lastUserText(messages)
+  const last = messages.at(-1)
+  return {
+    streamed: body['stream'] === true,
+    capTokens: readCap(body, 'max_tokens', 'max_completion_tokens'),
+    choices,
+    prompt,
+    question,
+    tools: readTools(body['tools']),
+    toolChoice: readToolChoice(body['tool_choice']),
+    toolResult: last?.['role'] === 'tool' ? textOf(last['content']) : null,
+    schema: readSchema(body['response_format']),
+    reasoningTokens: readReasoning(body),
+    wantsImage: wantsImage(input),
+    searches: readSearches(body, input, question),
+    parsedFiles: readParsedFiles(body, input, prompt),
+    tierFactor: readTierFactor(body),
+  }
+}
+
+function wantsImage(input: AnswerInput): boolean {
+  const modalities = input.body['modalities']
+  return (
+    isArray(modalities) &&
+    modalities.includes('image') &&
+    input.row.architecture.output_modalities.includes('image')
+  )
+}
+
+function finishReason(answer: Answer): 'stop' | 'length' | 'tool_calls' {
+  if (answer.isCut) return 'length'
+  return answer.call === null ? 'stop' : 'tool_calls'
+}
+
+function callId(input: AnswerInput): string {
+  return `call_${input.generationId.slice(-16)}`
+}
+
+function wholeBody(answered: Answered): JsonObject {
+  const { ask, answer, input } = answered
+  const { call } = answer
+  const failed = input.fault.answer === 'failedAnswer'
+  const reason = failed ? 'error' : finishReason(answer)
+  const message: JsonObject = {
+    role: 'assistant',
+    content: call === null ? answer.text.join('') : null,
+    refusal: null,
+    reasoning: answer.reasoning.length === 0 ? null : answer.reasoning.join(''),
+    reasoning_details:
+      answer.reasoning.length === 0 ? undefined : [reasoningDetail(answer.reasoning.join(''))],
+    tool_calls:
+      call === null
+        ? undefined
+        : [
+            {
+              index: 0,
+              id: callId(input),
+              type: 'function',
+              function: { name: call.name, arguments: call.argumentPieces.join('') },
+            },
+          ],
+    images: answer.imageTokens === 0 ? undefined : [PICTURE],
+    annotations: ask.searches === 0 ? undefined : [CITATION],
+  }
+  return {
+    id: reportedId(input),
+    provider: 'Simulator',
+    model: input.row.id,
+    object: 'chat.completion',
+    created: Math.floor(input.nowMs / 1000),
+    choices: Array.from({ length: ask.choices }, (_, index) => ({
+      logprobs: null,
+      finish_reason: reason,
+      native_finish_reason: reason,
+      index,
+      message,
+      ...(failed ? { error: failureOf(input, 502) } : {}),
+    })),
+    system_fingerprint: null,
+    usage: usageOf(answered),
+  }
+}
+
+function usageOf({ ask, answer, input }: Answered): JsonObject | undefined {
+  return chatUsage(input, answerBill({ ask, answer, input }, answer.outputTokens))
+}
+
+const PICTURE: JsonObject = {
+  type: 'image_url',
+  index: 0,
+  image_url: { url: `data:image/png;base64,${PNG_BASE64}` },
+}
+
+const CITATION: JsonObject = {
+  type: 'url_citation',
+  url_citation: {
+    url: 'https://example.com/',
+    title: 'Example',
+    content: 'An excerpt.',
+    start_index: 0,
+    end_index: 8,
+  },
+}
+
+function reasoningDetail(text: string): JsonObject {
+  return { type: 'reasoning.text', text, format: 'unknown', index: 0 }
+}
+
+function failureOf(input: AnswerInput, code: number): JsonObject {
+  const marker = input.fault.marker ?? DEFAULT_MARKER
+  return {
+    code,
+    message: `Provider disconnected (${marker})`,
+    metadata: {
+      error_type: metadataErrorType(code),
+      provider_name: `Provider ${marker}`,
+      raw: `upstream 10.0.4.17 ${marker}`,
+    },
+  }
+}
+
+function chunkHead(input: AnswerInput): string {
+  const head = JSON.stringify({
+    id: reportedId(input),
+    provider: 'Simulator',
+    model: input.row.id,
+    object: 'chat.completion.chunk',
+    created: Math.floor(input.nowMs / 1000),
+  })
+  return `data: ${head.slice(0, -1)}`
+}
+
+const OPEN_TAIL = ',"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}\n\n'
+
+function* frames(answered: Answered): Generator<Frame> {
+  const { ask, answer, input } = answered
+  const head = chunkHead(input)
+  let outputTokens = 0
+  yield { text: COMMENT_FRAME, outputTokens }
+  for (let index = 0; index < ask.choices; index += 1) {
+    const open = `${head},"choices":[{"index":${index},"delta":`
+    const chunk = (delta: string): Frame => ({ text: open + delta + OPEN_TAIL, outputTokens })
+    yield chunk('{"role":"assistant","content":""}')
+    for (const piece of answer.reasoning) {
+      outputTokens += 1
+      const details = JSON.stringify([reasoningDetail(piece)])
+      const text = JSON.stringify(piece)
+      yield chunk(
+        `{"role":"assistant","content":"","reasoning":${text},"reasoning_details":${details}}`,
+      )
+    }
+    for (const delta of contentDeltas(answered)) {
+      outputTokens += 1
+      yield chunk(delta)
+    }
+    if (answer.imageTokens > 0) {
+      outputTokens += answer.imageTokens
+      yield chunk(JSON.stringify({ role: 'assistant', content: '', images: [PICTURE] }))
+    }
+    if (!omits(input.fault, 'terminal')) {
+      const reason = finishReason(answer)
+      const end = `"finish_reason":"${reason}","native_finish_reason":"${reason}","logprobs":null`
+      yield { text: `${open}{"role":"assistant","content":""},${end}}]}\n\n`, outputTokens }
+    }
+  }
+  const usage = usageOf(answered)
+  if (usage !== undefined) {
+    yield {
+      text: `${head},"choices":${usageChoices(input)},"usage":${JSON.stringify(usage)}}\n\n`,
+      outputTokens,
+    }
+  }
+  if (!omits(input.fault, 'done')) yield { text: DONE_FRAME, outputTokens }
+}
+
+function* contentDeltas({ answer, input }: Answered): Generator<string> {
+  // A paced stream says the same thing a hundred times: it is written once.
+  let lastPiece: string | null = null
+  let lastDelta = ''
+  for (const piece of answer.text) {
+    if (piece !== lastPiece) {
+      lastPiece = piece
+      lastDelta = `{"role":"assistant","content":${JSON.stringify(piece)}}`
+    }
+    yield lastDelta
+  }
+  if (answer.call === null) return
+  const { name, argumentPieces } = answer.call
+  const opening = {
+    index: 0,
+    id: callId(input),
+    type: 'function',
+    function: { name, arguments: '' },
+  }
+  yield JSON.stringify({ role: 'assistant', content: null, tool_calls: [opening] })
+  for (const piece of argumentPieces) {
+    yield JSON.stringify({ tool_calls: [{ index: 0, function: { arguments: piece } }] })
+  }
+}
+
+/** With `include_usage` the usage chunk has no choice; without, one that says nothing. */
+function usageChoices(input: AnswerInput): string {
+  return objectOr(input.body['stream_options'])['include_usage'] === true
+    ? '[]'
+    : '[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]'
+}
+
+function errorFrame(answered: Answered): string {
+  const { input } = answered
+  const { code = 502, withUsage = false } = input.fault.errorEvent ?? {}
+  return dataFrame(
+    JSON.stringify({
+      id: reportedId(input),
+      object: 'chat.completion.chunk',
+      created: Math.floor(input.nowMs / 1000),
+      model: input.row.id,
+      provider: 'Simulator',
+      error: failureOf(input, code),
+      choices: [
+        { index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: 'error' },
+      ],
+      usage: withUsage ? usageOf(answered) : undefined,
+    }),
+  )
+}

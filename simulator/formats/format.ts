@@ -1,0 +1,105 @@
+import type { CatalogRow, Traits } from '../catalog.ts'
+import type { Skin } from '../error-bodies.ts'
+import { type Fault, omits } from '../faults.ts'
+import type { JsonObject } from '../json-value.ts'
+import { type Cost, type Counts, costOf } from '../price.ts'
+import type { PrefixMemory } from '../prompt-meter.ts'
+
+/** One of the six wire formats as the simulator speaks it. */
+export interface Format {
+  /** Below `/v1`. */
+  readonly path: string
+  readonly skin: Skin
+  /** What a model must put out to be asked here. */
+  readonly output: 'text' | 'embeddings' | 'image'
+  /** Reads the request and prepares its answer. Throws Refusal for a request that is malformed. */
+  answer(input: AnswerInput): Reply
+}
+
+export interface AnswerInput {
+  readonly body: JsonObject
+  readonly row: CatalogRow
+  readonly traits: Traits
+  readonly fault: Fault
+  readonly generationId: string
+  readonly nowMs: number
+  readonly prefixes: PrefixMemory
+  /** What a paced model does when its prompt does not say. */
+  readonly pace: Pace
+}
+
+/** How many events a paced stream has, and the milliseconds between them. */
+export interface Pace {
+  readonly events: number
+  readonly intervalMs: number
+}
+
+/** An answer ready to be written, whole or as a stream. */
+export interface Reply {
+  readonly streamed: boolean
+  readonly apiType: 'completions' | 'embeddings' | 'image'
+  readonly finishReason: string | null
+  /** Milliseconds between events; null: as fast as they are taken. */
+  readonly intervalMs: number | null
+  /** What it costs to have generated so many output tokens of it. */
+  billAt(outputTokens: number): Bill
+  /** All output tokens of it. */
+  readonly outputTokens: number
+  whole(): string
+  frames(): Iterable<Frame>
+  /** The format's own way to end a stream with an error. */
+  errorFrame(): string
+}
+
+/** One frame of a stream: an event, or a comment line. */
+export interface Frame {
+  readonly text: string
+  /** Output tokens generated once this frame is sent. */
+  readonly outputTokens: number
+}
+
+export interface Bill {
+  readonly counts: Counts
+  readonly cost: Cost
+}
+
+/** Everything counted, at the row's prices. */
+export function billOf(
+  input: AnswerInput,
+  billed: { readonly counts: Counts; readonly tierFactor: 1 | 2 },
+): Bill {
+  const { counts, tierFactor } = billed
+  const { row, traits, nowMs } = input
+  return {
+    counts,
+    cost: costOf({ row, counts, tierFactor, flatImageUsd: traits.flatImageUsd, nowMs }),
+  }
+}
+
+/** The `cost` that a body reports; undefined where it reports none. */
+export function reportedCost(input: AnswerInput, bill: Bill): number | undefined {
+  if (omits(input.fault, 'cost') || !input.traits.reportsCost) return undefined
+  return input.fault.costUsd ?? bill.cost.totalUsd
+}
+
+/** The body's generation id; undefined where it is left out. */
+export function reportedId(input: AnswerInput): string | undefined {
+  return omits(input.fault, 'id') ? undefined : input.generationId
+}
+
+/** One event of a stream whose frames are data alone. */
+export function dataFrame(json: string): string {
+  return `data: ${json}\n\n`
+}
+
+/** One event of a stream whose frames carry an event name, unless the fault takes it away. */
+export function namedFrame(input: AnswerInput, name: string, json: string): string {
+  return input.fault.dataOnlyEvents === true
+    ? `data: ${json}\n\n`
+    : `event: ${name}\ndata: ${json}\n\n`
+}
+
+export const DONE_FRAME = 'data: [DONE]\n\n'
+
+/** The comment line that keeps a waiting client awake. */
+export const COMMENT_FRAME = ': OPENROUTER PROCESSING\n\n'

@@ -1,0 +1,152 @@
+import type { Tool, ToolChoice } from '../answer.ts'
+import {
+  arrayOr,
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objectOr,
+  stringOr,
+} from '../json-value.ts'
+import type { PromptCount } from '../prompt-meter.ts'
+import { badRequest } from '../refusal.ts'
+import type { AnswerInput } from './format.ts'
+
+/** Reads an output cap. Throws Refusal for what is no whole number above 0. */
+export function readCap(body: JsonObject, ...names: readonly string[]): number | null {
+  let cap: number | null = null
+  for (const name of names) {
+    const value = body[name]
+    if (value === undefined || value === null) continue
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
+      throw badRequest(`${name} must be a whole number above 0`)
+    }
+    cap = Math.max(cap ?? 0, value)
+  }
+  return cap
+}
+
+/** Reads a list of messages. Throws Refusal for one that is malformed. */
+export function readMessages(value: JsonValue | undefined): readonly JsonObject[] {
+  if (!isArray(value) || value.length === 0) throw badRequest('messages must be a list, not empty')
+  return value.map((message, at) => {
+    if (!isObject(message) || typeof message['role'] !== 'string') {
+      throw badRequest(`messages.${at}: a message has a role`)
+    }
+    const content = message['content']
+    if (typeof content !== 'string' && !isArray(content) && (content ?? null) !== null) {
+      throw badRequest(`messages.${at}.content must be a string or a list of parts`)
+    }
+    return message
+  })
+}
+
+/** The text of a message's content, its text parts joined. */
+export function textOf(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content
+  return arrayOr(content)
+    .map((part) => (isObject(part) ? stringOr(part['text']) : stringOr(part)))
+    .join('')
+}
+
+/** What the user said last. */
+export function lastUserText(messages: readonly JsonObject[]): string {
+  return textOf(messages.findLast((message) => message['role'] === 'user')?.['content'])
+}
+
+/** Tools that the client runs, flat or with their fields under `function`. */
+export function readTools(value: JsonValue | undefined): readonly Tool[] {
+  return arrayOr(value).flatMap((item) => {
+    const tool = objectOr(item)
+    const inner = isObject(tool['function']) ? tool['function'] : tool
+    const name = stringOr(inner['name'])
+    if (name === '' || isSearchTool(tool)) return []
+    return [{ name, parameters: inner['parameters'] ?? inner['input_schema'] ?? {} }]
+  })
+}
+
+/** Reads `tool_choice` in any format's wording. */
+export function readToolChoice(value: JsonValue | undefined): ToolChoice {
+  const word = isObject(value) ? value['type'] : value
+  if (word === 'none') return 'none'
+  if (word === 'required' || word === 'any') return 'required'
+  const choice = objectOr(value)
+  const name = stringOr(objectOr(choice['function'])['name']) || stringOr(choice['name'])
+  return name === '' ? 'auto' : { name }
+}
+
+/** The JSON Schema of a chat `response_format`, or of any object of that shape. */
+export function readSchema(value: JsonValue | undefined): JsonObject | null {
+  const format = objectOr(value)
+  if (format['type'] === 'json_object') return JSON_OBJECT_SCHEMA
+  if (format['type'] !== 'json_schema') return null
+  return objectOr(objectOr(format['json_schema'])['schema'] ?? format['schema'])
+}
+
+const JSON_OBJECT_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: { answer: { type: 'string' } },
+}
+
+const EFFORT_TOKENS: Readonly<Record<string, number>> = { none: 0, minimal: 4, low: 8, medium: 16 }
+const REASONING_TOKENS_MAX = 32
+
+/** How many tokens the simulator thinks for, from a `reasoning` object or an effort. */
+export function readReasoning(body: JsonObject): number {
+  const reasoning = body['reasoning']
+  const effort = stringOr(isObject(reasoning) ? reasoning['effort'] : body['reasoning_effort'])
+  if (effort !== '') return EFFORT_TOKENS[effort] ?? REASONING_TOKENS_MAX
+  if (!isObject(reasoning) || reasoning['enabled'] === false) return 0
+  const budget = reasoning['max_tokens']
+  if (typeof budget === 'number') return Math.max(0, Math.min(budget, REASONING_TOKENS_MAX))
+  return reasoning['enabled'] === true ? REASONING_TOKENS_MAX : 0
+}
+
+/** How many searches a request makes the upstream run: one a search tool, or as many as it says. */
+export function readSearches(body: JsonObject, input: AnswerInput, question: string): number {
+  const tool = arrayOr(body['tools']).find((item) => isSearchTool(objectOr(item)))
+  const isSearchModel = input.row.supported_parameters.includes('web_search_options')
+  if (tool === undefined && !isSearchModel) return 0
+  const wanted = Number(/\bsearch (\d{1,3}) times\b/.exec(question)?.[1] ?? 1)
+  const uses = objectOr(tool)['max_uses'] ?? body['max_tool_calls']
+  return typeof uses === 'number' ? Math.min(wanted, uses) : Math.min(wanted, 30)
+}
+
+function isSearchTool(tool: JsonObject): boolean {
+  return stringOr(tool['type']).includes('web_search')
+}
+
+const FREE_ENGINES = ['cloudflare-ai', 'native']
+const PAID_ENGINES = ['mistral-ocr', 'pdf-text']
+
+/** Files that the paid parser reads, because the model can't and no free engine was asked for. */
+export function readParsedFiles(body: JsonObject, input: AnswerInput, prompt: PromptCount): number {
+  if (input.row.architecture.input_modalities.includes('file')) return 0
+  const plugin = arrayOr(body['plugins']).find((item) => objectOr(item)['id'] === 'file-parser')
+  const engine = objectOr(objectOr(plugin)['pdf'])['engine']
+  if (typeof engine !== 'string') return prompt.files
+  if (FREE_ENGINES.includes(engine)) return 0
+  if (PAID_ENGINES.includes(engine)) return prompt.files
+  throw badRequest(`plugins: unknown file-parser engine ${engine}`)
+}
+
+/** 2 where the request asks for the dearer tier. */
+export function readTierFactor(body: JsonObject): 1 | 2 {
+  const tier = body['service_tier']
+  return tier === 'priority' || tier === 'fast' || body['speed'] === 'fast' ? 2 : 1
+}
+
+/** Throws Refusal where the prompt alone is longer than the model's window. */
+export function checkWindow(input: AnswerInput, prompt: PromptCount): void {
+  const windowTokens = input.row.context_length
+  const tokens =
+    prompt.inputTokens +
+    prompt.cacheReadTokens +
+    prompt.cacheWriteTokens +
+    prompt.cacheWriteLongTokens
+  if (windowTokens !== null && tokens > windowTokens) {
+    throw badRequest(
+      `This endpoint's maximum context length is ${windowTokens} tokens. However, you requested about ${tokens} tokens`,
+    )
+  }
+}

@@ -1,0 +1,24 @@
+import { startSimulator } from './simulator.ts'
+
+/*
+ * The simulator as a process of its own: `node simulator/main.ts [port]`, or with the port in
+ * SIMULATOR_PORT. SIMULATOR_HOST sets the address, SIMULATOR_RECORD=0 keeps no requests,
+ * SIMULATOR_EVENTS and SIMULATOR_INTERVAL_MS pace `sim/paced`. Prints its base URL when it listens.
+ */
+const env = process.env
+const simulator = await startSimulator({
+  host: env['SIMULATOR_HOST'] ?? '127.0.0.1',
+  port: Number(process.argv[2] ?? env['SIMULATOR_PORT'] ?? 0),
+  record: env['SIMULATOR_RECORD'] !== '0',
+  pace: {
+    events: Number(env['SIMULATOR_EVENTS'] ?? 20),
+    intervalMs: Number(env['SIMULATOR_INTERVAL_MS'] ?? 50),
+  },
+})
+console.log(simulator.baseUrl)
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    void simulator.close()
+  })
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { arrayOr, isObject, type JsonValue, objectOr, stringOr } from './json-value.ts'
+
+/** The prompt side of a bill. */
+export interface PromptCount {
+  readonly inputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly cacheWriteLongTokens: number
+  readonly inputImages: number
+  readonly files: number
+}
+
+const CHARS_PER_TOKEN = 4
+const MESSAGE_TOKENS = 3
+const IMAGE_TOKENS = 765
+const FILE_TOKENS = 1500
+const NESTED_MAX = 4
+const PREFIXES_MAX = 10_000
+
+/** Which prompt beginnings have been written to the cache. */
+export class PrefixMemory {
+  readonly #seen = new Set<string>()
+
+  /** Notes a prefix; true where it was there before. */
+  meet(digest: string): boolean {
+    if (this.#seen.has(digest)) return true
+    if (this.#seen.size >= PREFIXES_MAX) this.#seen.clear()
+    this.#seen.add(digest)
+    return false
+  }
+
+  clear(): void {
+    this.#seen.clear()
+  }
+}
+
+/** Counts a prompt's tokens as it is walked: about one for four characters, as tokenizers do. */
+export class PromptMeter {
+  #chars = 0
+  #tokens = 0
+  #images = 0
+  #files = 0
+  readonly #texts: string[] = []
+  #mark: { readonly texts: number; readonly tokens: number; readonly long: boolean } | null = null
+
+  text(text: string): void {
+    this.#chars += text.length
+    this.#texts.push(text)
+  }
+
+  /** The few tokens that surround a message. */
+  message(): void {
+    this.#tokens += MESSAGE_TOKENS
+  }
+
+  /** Tokens given as numbers rather than text. */
+  tokens(count: number): void {
+    this.#tokens += count
+  }
+
+  /** Text as it stands in a JSON value, for tools and tool input. */
+  json(value: JsonValue | undefined): void {
+    if (value !== undefined) this.text(JSON.stringify(value))
+  }
+
+  /** A message's or item's content, whatever parts it has, and the cache marks on them. */
+  content(content: JsonValue | undefined, depth = 0): void {
+    if (typeof content === 'string') {
+      this.text(content)
+      return
+    }
+    if (depth > NESTED_MAX) return
+    for (const part of arrayOr(content)) {
+      if (typeof part === 'string') this.text(part)
+      else if (isObject(part)) {
+        this.#part(stringOr(part['type']), part, depth)
+        this.cacheMark(part['cache_control'])
+      }
+    }
+  }
+
+  #part(type: string, part: Readonly<Record<string, JsonValue | undefined>>, depth: number): void {
+    if (type.includes('image')) {
+      this.#images += 1
+      this.#tokens += IMAGE_TOKENS
+    } else if (type === 'file' || type === 'input_file' || type === 'document') {
+      this.#files += 1
+      this.#tokens += FILE_TOKENS
+    } else if (type === 'tool_use') this.json(part['input'])
+    else if (part['content'] !== undefined) this.content(part['content'], depth + 1)
+    else this.text(stringOr(part['text']) || stringOr(part['thinking']))
+  }
+
+  /** Notes that everything up to here is to be cached, if the value says so. */
+  cacheMark(control: JsonValue | undefined): void {
+    if (!isObject(control)) return
+    const tokens = this.#total()
+    this.#mark = { texts: this.#texts.length, tokens, long: objectOr(control)['ttl'] === '1h' }
+  }
+
+  #total(): number {
+    return this.#tokens + Math.ceil(this.#chars / CHARS_PER_TOKEN)
+  }
+
+  /** What has been counted; a marked prefix is written to the cache, or read if it was there. */
+  count(prefixes: PrefixMemory): PromptCount {
+    const total = Math.max(1, this.#total())
+    const mark = this.#mark
+    const base = { inputImages: this.#images, files: this.#files }
+    if (mark === null) {
+      return { ...base, inputTokens: total, ...NOT_CACHED }
+    }
+    const digest = createHash('sha256')
+    for (const text of this.#texts.slice(0, mark.texts)) digest.update(text).update('\0')
+    const known = prefixes.meet(digest.digest('base64'))
+    return {
+      ...base,
+      inputTokens: total - mark.tokens,
+      cacheReadTokens: known ? mark.tokens : 0,
+      cacheWriteTokens: known || mark.long ? 0 : mark.tokens,
+      cacheWriteLongTokens: known || !mark.long ? 0 : mark.tokens,
+    }
+  }
+}
+
+const NOT_CACHED = { cacheReadTokens: 0, cacheWriteTokens: 0, cacheWriteLongTokens: 0 }

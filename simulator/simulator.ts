@@ -1,0 +1,140 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Catalog } from './catalog.ts'
+import { control } from './control.ts'
+import { exchange, World } from './exchange.ts'
+import type { Fault } from './faults.ts'
+import { DEFAULT_GATE, type Gate } from './gates.ts'
+import type { Generations } from './generations.ts'
+import type { RecordedRequest } from './recorder.ts'
+
+export interface SimulatorInput {
+  /** Default 127.0.0.1. */
+  readonly host?: string
+  /** Default 0: any free port. */
+  readonly port?: number
+  /** Whether requests are kept for `requests`, `nextRequest` and `waitFor`. Default true. */
+  readonly record?: boolean
+  /** Whether `/simulator/…` answers on the port. Default true. */
+  readonly control?: boolean
+  /** What `sim/paced` streams when its prompt does not say. Default 20 events, 50 ms apart. */
+  readonly pace?: { readonly events: number; readonly intervalMs: number }
+  /** The clock of ids, timestamps and time-of-day prices. Default: the machine's. */
+  readonly nowMs?: () => number
+}
+
+/** A running stand-in for the upstream. */
+export interface Simulator {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string
+  readonly port: number
+  /** The rows on sale, to be replaced or changed. */
+  readonly catalog: Catalog
+  /** What ran, for look-ups; and how long it stays unknown. */
+  readonly generations: Generations
+  /** Every request so far, in the order in which their bodies were read. Empty if not recording. */
+  readonly requests: readonly RecordedRequest[]
+  /** How many requests came, recorded or not. */
+  readonly requestCount: number
+  /** Adds faults to the script. Throws TypeError for one that is malformed. */
+  script(faults: Fault | readonly Fault[]): void
+  /** Whether every scripted fault has struck as often as it should; those of `always` never have. */
+  readonly isScriptDone: boolean
+  /** The gate of this name, at which `hold` faults wait. Default `gate`. */
+  gate(name?: string): Gate
+  /** The next inference request that no earlier call took. Throws if requests are not recorded. */
+  nextRequest(): Promise<RecordedRequest>
+  /** The first request, past or to come, that fits. Throws if requests are not recorded. */
+  waitFor(predicate: (request: RecordedRequest) => boolean): Promise<RecordedRequest>
+  /** Stops listening and drops every connection, so that new ones are refused. */
+  refuseConnections(): Promise<void>
+  /** Listens again, on the same port. */
+  acceptConnections(): Promise<void>
+  /** Forgets script, requests, gates, generations and catalog changes. */
+  reset(): void
+  /** Drops every connection and stops. */
+  close(): Promise<void>
+}
+
+const DEFAULT_PACE = { events: 20, intervalMs: 50 }
+
+/** Starts a simulator and resolves once it listens. */
+export async function startSimulator(input: SimulatorInput = {}): Promise<Simulator> {
+  const { host = '127.0.0.1', record = true } = input
+  const world = new World({
+    isRecording: record,
+    pace: input.pace ?? DEFAULT_PACE,
+    nowMs: input.nowMs ?? Date.now,
+  })
+  const server = serverOf(world, input.control ?? true)
+  const port = await listen(server, host, input.port ?? 0)
+  const authority = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+  const mustRecord = (): void => {
+    if (!record) throw new Error('this simulator does not record requests')
+  }
+  return {
+    baseUrl: `http://${authority}/v1`,
+    port,
+    catalog: world.catalog,
+    generations: world.generations,
+    requests: world.recorder.requests,
+    get requestCount() {
+      return world.requestCount
+    },
+    script: (faults) => world.script.add(faults),
+    get isScriptDone() {
+      return world.script.isEmpty
+    },
+    gate: (name = DEFAULT_GATE) => world.gates.gate(name),
+    async nextRequest() {
+      mustRecord()
+      return world.recorder.next()
+    },
+    async waitFor(predicate) {
+      mustRecord()
+      return world.recorder.waitFor(predicate)
+    },
+    refuseConnections: () => stop(server),
+    async acceptConnections() {
+      await listen(server, host, port)
+    },
+    reset: () => world.reset(),
+    close: () => stop(server),
+  }
+}
+
+function serverOf(world: World, hasControl: boolean): Server {
+  const server = createServer((request, response) => {
+    const answer = hasControl && request.url?.startsWith('/simulator/') ? control : exchange
+    answer(world, request, response).catch((error: unknown) => {
+      console.error('simulator:', error)
+      response.destroy()
+    })
+  })
+  // A benchmark's idle sockets must not be closed under it, and a stalled request is wanted.
+  server.keepAliveTimeout = 0
+  server.requestTimeout = 0
+  server.headersTimeout = 0
+  return server
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, backlog: 4096 }, () => {
+      server.off('error', reject)
+      resolve(portOf(server.address()))
+    })
+  })
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
