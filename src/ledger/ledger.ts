@@ -2,7 +2,7 @@ import type { Endpoint } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
-import type { RequestFacts, Resolution } from '../vocabulary/resolution.ts'
+import type { Correction, RequestFacts, Resolution } from '../vocabulary/resolution.ts'
 
 /**
  * Holds and the money behind them. Every command is durable before its promise resolves, takes an id
@@ -11,7 +11,10 @@ import type { RequestFacts, Resolution } from '../vocabulary/resolution.ts'
 export interface Ledger {
   /** Grants a hold, or says why not. Rejects only where the store failed (`StoreUnavailable`). */
   openHold(input: OpenHoldInput): Promise<OpenHoldVerdict>
-  /** Ends a hold's open state, once; a second settle answers what the first one did. */
+  /**
+   * Ends a hold's open state, once; a second settle answers what the first one did. Asked only after
+   * the hold's `openHold` has answered. Rejects with `StoreRefused` where no such hold was opened.
+   */
   settle(input: SettleInput): Promise<Settled>
   /** Notes a generation id on an open hold, so that a crash can still be looked up. Awaited by nobody. */
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void
@@ -37,7 +40,12 @@ export interface OpenHoldInput {
 }
 
 export type OpenHoldVerdict =
-  | { readonly kind: 'opened'; readonly grantedMicros: Micros; readonly backedMicros: Micros; readonly freeMicros: Micros }
+  | {
+      readonly kind: 'opened'
+      readonly grantedMicros: Micros
+      readonly backedMicros: Micros
+      readonly freeMicros: Micros
+    }
   | { readonly kind: 'refused'; readonly code: HoldRefusalCode; readonly facts: HoldRefusalFacts }
 
 export type HoldRefusalCode = Extract<
@@ -73,11 +81,110 @@ export interface SettleInput {
 export interface Settled {
   readonly state: RequestState
   readonly chargedMicros: Micros
+  /** What the charge exceeds its hold by; a sizing bug on text, expected on images. */
+  readonly overrunMicros: Micros
   /** False where the hold was settled before: this call changed nothing. */
   readonly settledNow: boolean
 }
 
-/** The store did not answer or did not commit. The hold may or may not be there: ask again by id. */
-export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable'
+/** What admins, the reconciler and `serve` ask of the ledger, beside what a request's journey does. */
+export interface LedgerBooks {
+  /** Moves a provisional or unresolved request on by what was learned of it. */
+  correct(input: CorrectInput): Promise<Corrected>
+  /** Adds credit to an account, or takes backed credit back; a repeat of a reference adds nothing. */
+  addCredit(input: AddCreditInput): Promise<CreditVerdict>
+  /** Makes every open hold of a dead instance unresolved; answers how many. */
+  sweepInstance(instanceId: string): Promise<number>
 }
+
+export interface CorrectInput {
+  readonly requestId: string
+  readonly correction: Correction
+}
+
+export type Corrected =
+  | {
+      readonly kind: 'corrected'
+      readonly state: RequestState
+      readonly chargedMicros: Micros
+      /** What the account pays more (negative: less) than before. */
+      readonly differenceMicros: Micros
+      readonly overrunMicros: Micros
+    }
+  /** Nothing changed: the request is settled, or not in a state that this correction moves on. */
+  | { readonly kind: 'unchanged'; readonly state: RequestState; readonly chargedMicros: Micros }
+  | { readonly kind: 'unknownRequest' }
+
+export interface AddCreditInput {
+  readonly accountId: string
+  readonly purse: Purse
+  /** Not zero. Negative on backed credit alone: a chargeback, which may leave less than nothing. */
+  readonly amountMicros: Micros
+  /** Of free credit, and in the future; null for backed credit, which does not expire. */
+  readonly expiresAtMs: number | null
+  /** The caller's id of this credit, once an account. */
+  readonly reference: string
+}
+
+export type CreditVerdict =
+  | { readonly kind: 'added'; readonly entry: Entry }
+  /** The reference was used for the same credit before; nothing was added. */
+  | { readonly kind: 'exists'; readonly entry: Entry }
+  /** The reference was used for other credit before; nothing was added. */
+  | { readonly kind: 'conflict'; readonly entry: Entry }
+  | { readonly kind: 'unknownAccount' }
+
+/** Credit that was bought or activated, and credit that was given. */
+export type Purse = 'backed' | 'free'
+
+export type EntryKind =
+  /** Backed credit added. */
+  | 'top_up'
+  /** Backed credit taken back. */
+  | 'chargeback'
+  /** Free credit added. */
+  | 'grant'
+  /** What a request cost. */
+  | 'charge'
+  /** What a request turned out to cost more, or less, than was charged. */
+  | 'correction'
+  /** Free credit that lapsed. */
+  | 'expiry'
+  /** Of a charge on free credit, what the purse could not pay. */
+  | 'write_off'
+
+/** A line of an account's books. Inserted once, never changed. */
+export interface Entry {
+  readonly accountId: string
+  /** Counts the account's entries from 1, without gaps. */
+  readonly number: number
+  readonly kind: EntryKind
+  readonly purse: Purse
+  /** What it did to the purse's balance. */
+  readonly amountMicros: Micros
+  /** Of added credit, the caller's id; else null. */
+  readonly reference: string | null
+  readonly requestId: string | null
+  readonly apiKeyId: string | null
+  /** Of a grant, the expiry that came with it; else null. */
+  readonly expiresAtMs: number | null
+  readonly createdAtMs: number
+}
+
+/** The limits that the ledger keeps exactly, over all instances. */
+export interface LedgerLimits {
+  /** Requests in flight, a key. */
+  readonly openHoldsMax: number
+  /** Admitted requests in 60 seconds, a key. */
+  readonly keyRequestsPerMinuteMax: number
+  /** Admitted requests in 60 seconds, over the keys of an account that never had backed credit. */
+  readonly unbackedAccountRequestsPerMinuteMax: number
+}
+
+export const LEDGER_LIMITS_DEFAULT: LedgerLimits = {
+  openHoldsMax: 8,
+  keyRequestsPerMinuteMax: 300,
+  unbackedAccountRequestsPerMinuteMax: 20,
+}
+
+export { StoreRefused, StoreUnavailable } from '../store/store-unavailable.ts'

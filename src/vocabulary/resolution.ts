@@ -18,6 +18,21 @@ export type Resolution =
   /** Nothing is charged yet and the hold stays reserved, its place in flight free. */
   | { readonly kind: 'unresolved'; readonly generationId: string | null }
 
+/** What is learned of a provisional or unresolved request after its attempt has ended. */
+export type Correction =
+  /** The provider's own cost, from its record or from an admin. */
+  | { readonly kind: 'final'; readonly chargeMicros: Micros; readonly costUsd: Decimal }
+  /** Moves an unresolved request to a charge that may still be corrected. */
+  | {
+      readonly kind: 'provisional'
+      readonly chargeMicros: Micros
+      /** As on a provisional resolution. */
+      readonly costUsd: Decimal | null
+      readonly generationId: string
+    }
+  /** Nothing more will be learned: a provisional charge stands, an unresolved hold is released. */
+  | { readonly kind: 'givenUp' }
+
 /** What Activity shows of how a request went, beside the money. */
 export interface RequestFacts {
   readonly httpStatus: number

@@ -1,0 +1,184 @@
+import type { Kysely, Selectable } from 'kysely'
+import type { ApiKeysTable, Tables } from '../store/tables.ts'
+import { type Micros, micros } from '../vocabulary/money.ts'
+import { makeApiKey } from './api-key-text.ts'
+
+/** An API key as pages show it: never the key itself. */
+export interface ApiKey {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  /** The key's first and last characters, `sk-<tag>-AbC…wxyz`. */
+  readonly displayPrefix: string
+  readonly disabled: boolean
+  readonly expiresAtMs: number | null
+  readonly creditLimitMicros: Micros | null
+  /** Charges and corrections of its requests. */
+  readonly spendMicros: Micros
+  /** What its requests hold at this moment. */
+  readonly heldMicros: Micros
+  readonly openHolds: number
+  readonly createdAtMs: number
+}
+
+export interface CreateApiKeyInput {
+  /** An id of the prefix `key`. */
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  /** The `<tag>` of `sk-<tag>-…`. */
+  readonly keyTag: string
+  /** Default null: no limit. */
+  readonly creditLimitMicros?: Micros | null
+  /** Default null: never. */
+  readonly expiresAtMs?: number | null
+  readonly nowMs: number
+}
+
+/** The key's text is in this answer and nowhere else, ever. */
+export interface CreatedApiKey {
+  readonly apiKey: ApiKey
+  readonly text: string
+}
+
+/** Makes a key for an account. Null where there is no such account. */
+export async function createApiKey(
+  db: Kysely<Tables>,
+  input: CreateApiKeyInput,
+): Promise<CreatedApiKey | null> {
+  const made = makeApiKey(input.keyTag)
+  return db.transaction().execute(async (trx) => {
+    const account = await trx
+      .selectFrom('accounts')
+      .select('id')
+      .where('id', '=', input.accountId)
+      .executeTakeFirst()
+    if (account === undefined) return null
+    const row = await trx
+      .insertInto('api_keys')
+      .values({
+        id: input.id,
+        account_id: input.accountId,
+        name: input.name,
+        key_hash: made.hash,
+        display_prefix: made.displayPrefix,
+        disabled: 0,
+        deleted_at_ms: null,
+        expires_at_ms: input.expiresAtMs ?? null,
+        credit_limit_micros: input.creditLimitMicros ?? null,
+        created_at_ms: input.nowMs,
+        spend_micros: 0,
+        held_micros: 0,
+        open_holds: 0,
+        request_window: '',
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return { apiKey: apiKeyOf(row), text: made.text }
+  })
+}
+
+/** Null where there is no such key, or it was deleted. */
+export async function getApiKey(db: Kysely<Tables>, id: string): Promise<ApiKey | null> {
+  const row = await db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst()
+  return row === undefined ? null : apiKeyOf(row)
+}
+
+export interface ListApiKeysInput {
+  readonly accountId: string
+  /** The last id of the page before; null or absent: the first page. */
+  readonly cursor?: string | null
+  readonly limit: number
+}
+
+/** One page of an account's keys, oldest first, without deleted ones. */
+export async function listApiKeys(
+  db: Kysely<Tables>,
+  { accountId, cursor, limit }: ListApiKeysInput,
+): Promise<{ readonly apiKeys: readonly ApiKey[]; readonly nextCursor: string | null }> {
+  let query = db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('deleted_at_ms', 'is', null)
+  if (cursor !== undefined && cursor !== null) query = query.where('id', '>', cursor)
+  const rows = await query
+    .orderBy('id')
+    .limit(limit + 1)
+    .execute()
+  const apiKeys = rows.slice(0, limit).map(apiKeyOf)
+  return { apiKeys, nextCursor: rows.length > limit ? (apiKeys.at(-1)?.id ?? null) : null }
+}
+
+export interface UpdateApiKeyInput {
+  readonly id: string
+  readonly name?: string
+  readonly disabled?: boolean
+  /** Null: no limit. */
+  readonly creditLimitMicros?: Micros | null
+  /** Null: never. */
+  readonly expiresAtMs?: number | null
+}
+
+/** Changes what is given and nothing else. Null where there is no such key, or it was deleted. */
+export async function updateApiKey(
+  db: Kysely<Tables>,
+  input: UpdateApiKeyInput,
+): Promise<ApiKey | null> {
+  const { name, disabled, creditLimitMicros, expiresAtMs } = input
+  const change = {
+    ...(name === undefined ? {} : { name }),
+    ...(disabled === undefined ? {} : { disabled: disabled ? 1 : 0 }),
+    ...(creditLimitMicros === undefined ? {} : { credit_limit_micros: creditLimitMicros }),
+    ...(expiresAtMs === undefined ? {} : { expires_at_ms: expiresAtMs }),
+  }
+  if (Object.keys(change).length === 0) return getApiKey(db, input.id)
+  const row = await db
+    .updateTable('api_keys')
+    .set(change)
+    .where('id', '=', input.id)
+    .where('deleted_at_ms', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row === undefined ? null : apiKeyOf(row)
+}
+
+export interface DeleteApiKeyInput {
+  readonly id: string
+  readonly nowMs: number
+}
+
+/**
+ * Deletes a key: it authenticates nobody and is listed nowhere; its requests stay. False where there
+ * is no such key, or it was deleted before.
+ */
+export async function deleteApiKey(db: Kysely<Tables>, input: DeleteApiKeyInput): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('api_keys')
+    .set({ deleted_at_ms: input.nowMs })
+    .where('id', '=', input.id)
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+function apiKeyOf(row: Selectable<ApiKeysTable>): ApiKey {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    displayPrefix: row.display_prefix,
+    disabled: row.disabled === 1,
+    expiresAtMs: row.expires_at_ms,
+    creditLimitMicros: row.credit_limit_micros === null ? null : micros(row.credit_limit_micros),
+    spendMicros: micros(row.spend_micros),
+    heldMicros: micros(row.held_micros),
+    openHolds: row.open_holds,
+    createdAtMs: row.created_at_ms,
+  }
+}

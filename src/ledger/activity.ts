@@ -1,0 +1,171 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/tables.ts'
+import type { Micros } from '../vocabulary/money.ts'
+import { addMicros, micros, ZERO_MICROS } from '../vocabulary/money.ts'
+import type { RequestState } from '../vocabulary/request-state.ts'
+import { accountRowOf, entryOf, requestRowOf } from './columns.ts'
+import type { Entry } from './ledger.ts'
+import { availableCredit, freeCreditExpired } from './postings.ts'
+import type { RequestRow } from './rows.ts'
+
+export interface RequestFilter {
+  readonly accountId?: string
+  readonly apiKeyId?: string
+  readonly state?: RequestState
+  readonly modelId?: string
+  /** Opened at this moment or later. */
+  readonly sinceMs?: number
+  /** Opened before this moment. */
+  readonly untilMs?: number
+}
+
+export interface Page {
+  /** The last id of the page before; null or absent: the first page. */
+  readonly cursor?: string | null
+  readonly limit: number
+}
+
+/** One page of requests, newest first; the cursor of the next is null where there is none. */
+export async function listRequests(
+  db: Kysely<Tables>,
+  { cursor, limit, ...filter }: RequestFilter & Page,
+): Promise<{ readonly requests: readonly RequestRow[]; readonly nextCursor: string | null }> {
+  let query = db.selectFrom('requests').selectAll()
+  if (filter.accountId !== undefined) query = query.where('account_id', '=', filter.accountId)
+  if (filter.apiKeyId !== undefined) query = query.where('api_key_id', '=', filter.apiKeyId)
+  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  if (filter.modelId !== undefined) query = query.where('model_id', '=', filter.modelId)
+  if (filter.sinceMs !== undefined) query = query.where('opened_at_ms', '>=', filter.sinceMs)
+  if (filter.untilMs !== undefined) query = query.where('opened_at_ms', '<', filter.untilMs)
+  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const requests = rows.slice(0, limit).map((row) => requestRowOf({ ...row }))
+  return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
+}
+
+/** Null where no hold was opened for this id, or it has been pruned. */
+export async function getRequest(db: Kysely<Tables>, id: string): Promise<RequestRow | null> {
+  const row = await db.selectFrom('requests').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? null : requestRowOf({ ...row })
+}
+
+/** Requests that are provisional or unresolved, oldest first: what the reconciler works through. */
+export async function listUnsettled(
+  db: Kysely<Tables>,
+  { cursor, limit }: Page,
+): Promise<readonly RequestRow[]> {
+  let query = db
+    .selectFrom('requests')
+    .selectAll()
+    .where('state', 'in', ['provisional', 'unresolved'])
+  if (cursor !== undefined && cursor !== null) query = query.where('id', '>', cursor)
+  const rows = await query.orderBy('id').limit(limit).execute()
+  return rows.map((row) => requestRowOf({ ...row }))
+}
+
+export interface EntryPage {
+  readonly accountId: string
+  /** Entries numbered below it; null or absent: from the newest. */
+  readonly before?: number | null
+  readonly limit: number
+}
+
+/** One page of an account's entries, newest first. */
+export async function listEntries(
+  db: Kysely<Tables>,
+  { accountId, before, limit }: EntryPage,
+): Promise<{ readonly entries: readonly Entry[]; readonly nextBefore: number | null }> {
+  let query = db.selectFrom('entries').selectAll().where('account_id', '=', accountId)
+  if (before !== undefined && before !== null) query = query.where('number', '<', before)
+  const rows = await query
+    .orderBy('number', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const entries = rows.slice(0, limit).map((row) => entryOf({ ...row }))
+  return { entries, nextBefore: rows.length > limit ? (entries.at(-1)?.number ?? null) : null }
+}
+
+/** An account's money at a moment. */
+export interface Balance {
+  readonly backed: PurseBalance
+  readonly free: PurseBalance & { readonly expiresAtMs: number | null }
+  readonly hasBackedCredit: boolean
+  readonly unresolved: Unresolved
+}
+
+export interface PurseBalance {
+  readonly balanceMicros: Micros
+  readonly heldMicros: Micros
+  /** Balance less what is held, never below zero. */
+  readonly availableMicros: Micros
+}
+
+/** What requests of unknown outcome keep reserved. */
+export interface Unresolved {
+  readonly requests: number
+  readonly heldMicros: Micros
+  /** When the attempt of the oldest of them ended; null: there is none. */
+  readonly oldestEndedAtMs: number | null
+}
+
+export interface BalanceInput {
+  readonly accountId: string
+  readonly nowMs: number
+}
+
+/**
+ * An account's balance; null where there is no such account. Free credit that has expired and is not
+ * held is shown as gone, whether or not its expiry has been posted.
+ */
+export async function getBalance(
+  db: Kysely<Tables>,
+  { accountId, nowMs }: BalanceInput,
+): Promise<Balance | null> {
+  const row = await db
+    .selectFrom('accounts')
+    .selectAll()
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const account = accountRowOf({ ...row })
+  const available = availableCredit(account, nowMs)
+  return {
+    backed: {
+      balanceMicros: account.backedBalanceMicros,
+      heldMicros: account.backedHeldMicros,
+      availableMicros: available.backedMicros,
+    },
+    free: {
+      balanceMicros: freeCreditExpired(account, nowMs)
+        ? account.freeHeldMicros
+        : account.freeBalanceMicros,
+      heldMicros: account.freeHeldMicros,
+      availableMicros: available.freeMicros,
+      expiresAtMs: account.freeExpiresAtMs,
+    },
+    hasBackedCredit: account.hasBackedCredit,
+    unresolved: await unresolvedOf(db, accountId),
+  }
+}
+
+async function unresolvedOf(db: Kysely<Tables>, accountId: string): Promise<Unresolved> {
+  // By state first: an account's Activity is long, the unsettled requests of all accounts are few.
+  const rows = await db
+    .selectFrom('requests')
+    .select(['backed_held_micros', 'free_held_micros', 'ended_at_ms'])
+    .where('state', '=', 'unresolved')
+    .where('account_id', '=', accountId)
+    .execute()
+  let heldMicros = ZERO_MICROS
+  let oldestEndedAtMs: number | null = null
+  for (const row of rows) {
+    heldMicros = addMicros(heldMicros, micros(row.backed_held_micros + row.free_held_micros))
+    if (row.ended_at_ms !== null) {
+      oldestEndedAtMs = Math.min(oldestEndedAtMs ?? row.ended_at_ms, row.ended_at_ms)
+    }
+  }
+  return { requests: rows.length, heldMicros, oldestEndedAtMs }
+}

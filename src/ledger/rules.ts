@@ -1,0 +1,32 @@
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { addCredit } from './add-credit.ts'
+import type { Book } from './book.ts'
+import type { LedgerCommand, LedgerVerdict } from './commands.ts'
+import { openHold, type Terms } from './open-hold.ts'
+import { correctRequest, noteGeneration, settleHold, sweepInstance } from './settle-hold.ts'
+
+/**
+ * The rule book: what a command does to the books, whichever store they are in. The store has loaded
+ * the rows that the command names; it saves what `book.changes()` says. Throws where the command or a
+ * row is impossible, and then nothing of the book may be saved.
+ */
+export function applyCommand(book: Book, command: LedgerCommand, terms: Terms): LedgerVerdict {
+  const { nowMs } = terms
+  switch (command.kind) {
+    case 'openHold':
+      return { of: 'openHold', verdict: openHold(book, command.input, terms) }
+    case 'settle':
+      return { of: 'settle', settled: settleHold(book, command.input, nowMs) }
+    case 'noteGeneration':
+      noteGeneration(book, command)
+      return { of: 'noteGeneration' }
+    case 'correct':
+      return { of: 'correct', corrected: correctRequest(book, command.input, nowMs) }
+    case 'addCredit':
+      return { of: 'addCredit', verdict: addCredit(book, command.input, nowMs) }
+    case 'sweepInstance':
+      return { of: 'sweepInstance', swept: sweepInstance(book, command.instanceId, nowMs) }
+    default:
+      return assertNever(command)
+  }
+}

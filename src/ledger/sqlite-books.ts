@@ -1,0 +1,192 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { Book } from './book.ts'
+import { accountRowOf, apiKeyRowOf, type Columns, entryOf, requestRowOf } from './columns.ts'
+import type { LedgerCommand, LedgerVerdict } from './commands.ts'
+import type { Entry } from './ledger.ts'
+import type { Terms } from './open-hold.ts'
+import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
+import { applyCommand } from './rules.ts'
+import { type LedgerStatements, prepareLedgerStatements } from './sqlite-statements.ts'
+
+/** The books in a SQLite store, on the one connection that writes them. */
+export class SqliteBooks {
+  readonly #connection: DatabaseSync
+  readonly #statements: LedgerStatements
+
+  constructor(connection: DatabaseSync) {
+    this.#connection = connection
+    this.#statements = prepareLedgerStatements(connection)
+  }
+
+  /**
+   * Applies commands in order and commits them, all or none. Throws what SQLite or a rule throws, and
+   * then the store is as it was.
+   */
+  apply(commands: readonly LedgerCommand[], terms: Terms): LedgerVerdict[] {
+    this.#statements.begin.run()
+    try {
+      const book = new Book()
+      for (const command of commands) this.#load(book, command)
+      const verdicts = commands.map((command) => applyCommand(book, command, terms))
+      this.#save(book)
+      this.#statements.commit.run()
+      return verdicts
+    } catch (error) {
+      // After a full disk or an I/O error SQLite may have rolled back by itself.
+      if (this.#connection.isTransaction) this.#connection.exec('rollback')
+      throw error
+    }
+  }
+
+  #load(book: Book, command: LedgerCommand): void {
+    switch (command.kind) {
+      case 'openHold':
+        this.#loadRequest(book, command.input.requestId)
+        this.#loadAccount(book, command.input.accountId)
+        this.#loadApiKey(book, command.input.apiKeyId)
+        return
+      case 'settle':
+      case 'correct':
+        this.#loadRequest(book, command.input.requestId)
+        return
+      case 'noteGeneration':
+        this.#loadRequest(book, command.requestId)
+        return
+      case 'addCredit':
+        this.#loadAccount(book, command.input.accountId)
+        this.#loadCredit(book, command.input)
+        return
+      case 'sweepInstance':
+        for (const { id } of this.#statements.openRequestIds.all(command.instanceId)) {
+          this.#loadRequest(book, String(id))
+        }
+        return
+      default:
+        assertNever(command)
+    }
+  }
+
+  #loadRequest(book: Book, id: string): void {
+    if (book.request(id) !== undefined) return
+    const columns: Columns | undefined = this.#statements.request.get(id)
+    if (columns === undefined) return
+    const row = requestRowOf(columns)
+    book.loadRequest(row)
+    this.#loadAccount(book, row.accountId)
+    this.#loadApiKey(book, row.apiKeyId)
+  }
+
+  #loadAccount(book: Book, id: string): void {
+    if (book.account(id) !== undefined) return
+    const columns: Columns | undefined = this.#statements.account.get(id)
+    if (columns !== undefined) book.loadAccount(accountRowOf(columns))
+  }
+
+  #loadApiKey(book: Book, id: string): void {
+    if (book.apiKey(id) !== undefined) return
+    const columns: Columns | undefined = this.#statements.apiKey.get(id)
+    if (columns !== undefined) book.loadApiKey(apiKeyRowOf(columns))
+  }
+
+  #loadCredit(
+    book: Book,
+    credit: { readonly accountId: string; readonly reference: string },
+  ): void {
+    if (book.credit(credit) !== undefined) return
+    const columns = this.#statements.credit.get(credit.accountId, credit.reference)
+    if (columns !== undefined) book.loadCredit(entryOf(columns))
+  }
+
+  #save(book: Book): void {
+    const { accounts, apiKeys, openedRequests, requests, entries } = book.changes()
+    const statements = this.#statements
+    for (const row of accounts) statements.updateAccount.run(...accountValues(row), row.id)
+    for (const row of apiKeys) statements.updateApiKey.run(...apiKeyValues(row), row.id)
+    for (const row of openedRequests) {
+      statements.insertRequest.run(...fixedRequestValues(row), ...movingRequestValues(row))
+    }
+    for (const row of requests) statements.updateRequest.run(...movingRequestValues(row), row.id)
+    for (const entry of entries) statements.insertEntry.run(...entryValues(entry))
+  }
+}
+
+// Each list is in the order of the columns in `sqlite-statements.ts`.
+
+function accountValues(row: AccountRow): SQLInputValue[] {
+  return [
+    row.backedBalanceMicros,
+    row.backedHeldMicros,
+    row.freeBalanceMicros,
+    row.freeHeldMicros,
+    row.freeExpiresAtMs,
+    row.hasBackedCredit ? 1 : 0,
+    row.requestWindow,
+    row.entryCount,
+  ]
+}
+
+function apiKeyValues(row: ApiKeyRow): SQLInputValue[] {
+  return [row.spendMicros, row.heldMicros, row.openHolds, row.requestWindow]
+}
+
+function fixedRequestValues(row: RequestRow): SQLInputValue[] {
+  return [
+    row.id,
+    row.accountId,
+    row.apiKeyId,
+    row.instanceId,
+    row.endpoint,
+    row.modelId,
+    row.stream ? 1 : 0,
+    row.backedGrantedMicros,
+    row.freeGrantedMicros,
+    row.priceSnapshotId,
+    row.openedAtMs,
+  ]
+}
+
+function movingRequestValues(row: RequestRow): SQLInputValue[] {
+  const { usage } = row
+  return [
+    row.state,
+    row.swept ? 1 : 0,
+    row.backedHeldMicros,
+    row.freeHeldMicros,
+    row.backedChargeMicros,
+    row.freeChargeMicros,
+    row.writtenOffMicros,
+    row.costUsd,
+    row.lateCostUsd,
+    row.lateReports,
+    row.httpStatus,
+    row.errorCode,
+    row.generationId,
+    usage?.inputTokens ?? null,
+    usage?.cacheReadTokens ?? null,
+    usage?.cacheWriteTokens ?? null,
+    usage?.cacheWriteLongTokens ?? null,
+    usage?.outputTokens ?? null,
+    usage?.reasoningTokens ?? null,
+    usage?.imageOutputTokens ?? null,
+    usage?.searches ?? null,
+    row.firstByteAtMs,
+    row.endedAtMs,
+    row.settledAtMs,
+  ]
+}
+
+function entryValues(entry: Entry): SQLInputValue[] {
+  return [
+    entry.accountId,
+    entry.number,
+    entry.kind,
+    entry.purse,
+    entry.amountMicros,
+    entry.reference,
+    entry.requestId,
+    entry.apiKeyId,
+    entry.expiresAtMs,
+    entry.createdAtMs,
+  ]
+}

@@ -1,0 +1,63 @@
+export interface UnsureHoldsInput {
+  /** How long until the store is asked again after it did not answer. */
+  readonly retryMs: number
+  /** Releases the hold if it is there; rejects where the store did not answer. */
+  readonly release: (requestId: string) => Promise<void>
+}
+
+/**
+ * Holds whose opening may or may not have been committed. Nothing runs on them, so each is released
+ * if it is there: the store is asked until it has answered for all.
+ */
+export class UnsureHolds {
+  readonly #input: UnsureHoldsInput
+  readonly #requestIds = new Set<string>()
+  #timer: NodeJS.Timeout | null = null
+  #asking = false
+  #closed = false
+  #waiters: (() => void)[] = []
+
+  constructor(input: UnsureHoldsInput) {
+    this.#input = input
+  }
+
+  add(requestId: string): void {
+    if (this.#closed) return
+    this.#requestIds.add(requestId)
+    this.#askLater()
+  }
+
+  /** Resolves once none is unsure. */
+  settled(): Promise<void> {
+    if (this.#requestIds.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#waiters.push(resolve))
+  }
+
+  /** Asks no more; the next start of the gateway finds what is left by its instance. */
+  close(): void {
+    this.#closed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+
+  #askLater(): void {
+    if (this.#closed || this.#asking || this.#timer !== null) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      void this.#ask()
+    }, this.#input.retryMs)
+    this.#timer.unref()
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking = true
+    const asked = [...this.#requestIds]
+    const answers = await Promise.allSettled(asked.map((id) => this.#input.release(id)))
+    for (const [place, id] of asked.entries()) {
+      if (answers[place]?.status === 'fulfilled') this.#requestIds.delete(id)
+    }
+    this.#asking = false
+    if (this.#requestIds.size > 0) this.#askLater()
+    else for (const resolve of this.#waiters.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,73 @@
+import { StoreUnavailable } from './store-unavailable.ts'
+
+export interface GroupCommitInput<Command, Answer> {
+  /**
+   * Commits all of a batch or none, and answers each command in its place. Rejects with
+   * `StoreUnavailable` where the store failed, with anything else where a command did.
+   */
+  readonly commit: (commands: readonly Command[]) => Promise<readonly Answer[]>
+  /** Commands of a lower rank are applied first within a batch; equal ranks keep their order. */
+  readonly rank: (command: Command) => number
+  readonly batchCommandsMax: number
+}
+
+interface Queued<Command, Answer> {
+  readonly command: Command
+  readonly rank: number
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Shares commits: the commands that arrive while one is under way are the next one. A batch that
+ * fails by a command's fault is replayed one command at a time, so that its neighbours are unharmed.
+ */
+export class GroupCommit<Command, Answer> {
+  readonly #input: GroupCommitInput<Command, Answer>
+  #queue: Queued<Command, Answer>[] = []
+  #running: Promise<void> | null = null
+  #closed = false
+
+  constructor(input: GroupCommitInput<Command, Answer>) {
+    this.#input = input
+  }
+
+  /** Resolves once the command is durable. After `close`: rejects with `StoreUnavailable`. */
+  submit(command: Command): Promise<Answer> {
+    if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ command, rank: this.#input.rank(command), resolve, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Takes no more commands, and resolves once those taken have been answered. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    // One turn of the microtask queue: what the same event submits shares its commit.
+    await null
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.slice(0, this.#input.batchCommandsMax)
+      this.#queue = this.#queue.slice(batch.length)
+      await this.#commit(batch.sort((a, b) => a.rank - b.rank))
+    }
+    this.#running = null
+  }
+
+  async #commit(batch: readonly Queued<Command, Answer>[]): Promise<void> {
+    try {
+      const answers = await this.#input.commit(batch.map(({ command }) => command))
+      for (const [place, answer] of answers.entries()) batch[place]?.resolve(answer)
+    } catch (error) {
+      if (error instanceof StoreUnavailable || batch.length === 1) {
+        for (const { reject } of batch) reject(error)
+        return
+      }
+      for (const queued of batch) await this.#commit([queued])
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { Kysely } from 'kysely'
+import type { Migration } from './migrations/migrations.ts'
+import type { Tables } from './tables.ts'
+
+/** The store's schema is not one that this program can use; the message says what to do. */
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch'
+}
+
+export interface MigrateInput {
+  readonly db: Kysely<Tables>
+  readonly migrations: readonly Migration[]
+  readonly nowMs: number
+}
+
+/** The number of the newest migration that the store has; 0 for an empty store. */
+export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
+  const tables = await db.introspection.getTables()
+  if (!tables.some(({ name }) => name === 'migrations')) return 0
+  const newest = await db
+    .selectFrom('migrations')
+    .select(({ fn }) => fn.max('number').as('number'))
+    .executeTakeFirst()
+  return newest?.number ?? 0
+}
+
+/**
+ * Brings the schema up to date, all steps or none, in one transaction that holds the write lock: of
+ * several programs that start at once, one migrates and the others find it done. Throws
+ * `SchemaMismatch` where the store is newer than the program.
+ */
+export async function migrate({ db, migrations, nowMs }: MigrateInput): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await trx.schema
+      .createTable('migrations')
+      .ifNotExists()
+      .addColumn('number', 'integer', (column) => column.primaryKey())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('applied_at_ms', 'bigint', (column) => column.notNull())
+      .execute()
+    const version = await schemaVersion(trx)
+    refuseNewer(version, migrations)
+    for (const { number, name, up } of migrations) {
+      if (number <= version) continue
+      await up(trx)
+      await trx.insertInto('migrations').values({ number, name, applied_at_ms: nowMs }).execute()
+    }
+  })
+}
+
+/** Throws `SchemaMismatch` where the store has migrations that the program does not know. */
+export function refuseNewer(version: number, migrations: readonly Migration[]): void {
+  const newest = migrations.at(-1)?.number ?? 0
+  if (version <= newest) return
+  throw new SchemaMismatch(
+    `the store has schema ${version} and this program knows none above ${newest}: ` +
+      'run the newer program, or restore the copy that was made before the store was migrated',
+  )
+}

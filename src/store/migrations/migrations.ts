@@ -1,0 +1,15 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../tables.ts'
+import { up as ledger } from './0001-ledger.ts'
+
+/** One step of the schema. Once released it never changes: a change is a new step. */
+export interface Migration {
+  /** Counts from 1 without gaps. */
+  readonly number: number
+  readonly name: string
+  /** Written in Kysely alone, so that it means the same on every engine. */
+  up(db: Kysely<Tables>): Promise<void>
+}
+
+/** Every step, in order. */
+export const MIGRATIONS: readonly Migration[] = [{ number: 1, name: 'ledger', up: ledger }]

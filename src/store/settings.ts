@@ -1,0 +1,67 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from './tables.ts'
+
+/** The facts that a store keeps about itself. */
+export type SettingName =
+  /** The base address of the upstream that the store's money was spent at, or `simulator`. */
+  | 'upstream'
+  /** The secret under which account ids become tags, hexadecimal. */
+  | 'account_tag_secret'
+  /** `on` while inference answers 503 by an admin's wish. */
+  | 'maintenance'
+
+/** Null where the setting was never written. */
+export async function readSetting(db: Kysely<Tables>, name: SettingName): Promise<string | null> {
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row?.value ?? null
+}
+
+export interface SettingInput {
+  readonly name: SettingName
+  readonly value: string
+}
+
+/** Writes a setting, over what it was. */
+export async function writeSetting(db: Kysely<Tables>, input: SettingInput): Promise<void> {
+  await db
+    .insertInto('settings')
+    .values(input)
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: input.value }))
+    .execute()
+}
+
+/** Writes a setting unless it has a value, and returns the value that it has then. */
+export async function settingOnce(db: Kysely<Tables>, input: SettingInput): Promise<string> {
+  await db
+    .insertInto('settings')
+    .values(input)
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+  return (await readSetting(db, input.name)) ?? input.value
+}
+
+/** The store's money was spent at another upstream. */
+export class UpstreamMismatch extends Error {
+  override readonly name = 'UpstreamMismatch'
+}
+
+/**
+ * Makes a store belong to an upstream, once and for good: play money of the simulator must never buy
+ * from a real one. Throws `UpstreamMismatch` where the simulator and a real upstream would share it.
+ */
+export async function claimUpstream(db: Kysely<Tables>, upstream: string): Promise<void> {
+  const owner = await settingOnce(db, { name: 'upstream', value: upstream })
+  if (owner === upstream) return
+  if (owner !== 'simulator' && upstream !== 'simulator') {
+    // From one real upstream to another, credit is the same money.
+    await writeSetting(db, { name: 'upstream', value: upstream })
+    return
+  }
+  throw new UpstreamMismatch(
+    `the store belongs to the upstream ${owner}, not to ${upstream}: set DATABASE_URL to another store`,
+  )
+}

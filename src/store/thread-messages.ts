@@ -1,0 +1,16 @@
+/** What goes to a store thread: a job, numbered so that its answer finds its caller. */
+export interface ThreadRequest<Job> {
+  readonly number: number
+  readonly job: Job
+}
+
+/** What comes back from a store thread. */
+export type ThreadReply<Answer> =
+  | { readonly number: number; readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly number: number; readonly kind: 'failure'; readonly failure: ThreadFailure }
+
+/** An error as it crosses threads: `unavailable` where the store as a whole failed. */
+export interface ThreadFailure {
+  readonly unavailable: boolean
+  readonly message: string
+}
