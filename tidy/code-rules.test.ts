@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest'
+import { checkAssertions } from './assertions.ts'
+import { checkDocComments } from './doc-comments.ts'
+import { checkEnvironment } from './environment.ts'
+import { checkFloats } from './floats.ts'
+import { checkLeftovers } from './leftovers.ts'
+import { checkParameters } from './parameters.ts'
+import { judgeToyTree } from './toy-tree.ts'
+
+test.each([
+  'const port = process.env.PORT',
+  `const port = process['env']`,
+  `import { env } from 'node:process'`,
+  'const { env } = process',
+])('%s reads the environment', async (text) => {
+  expect(await judgeToyTree(checkEnvironment, { 'src/http/a.ts': text })).toEqual([
+    expect.stringContaining('src/http/a.ts:1 reads the environment'),
+  ])
+})
+
+test('config.ts, the front door of the simulator and tests may read the environment', async () => {
+  const text = 'const port = process.env.PORT'
+  const paths = [
+    'src/config.ts',
+    'simulator/main.ts',
+    'src/http/a.test.ts',
+    'test/a.ts',
+    'bench/a.ts',
+  ]
+  const texts = Object.fromEntries(paths.map((path) => [path, text]))
+  expect(await judgeToyTree(checkEnvironment, { ...texts, 'src/a.ts': 'row.env' })).toEqual([])
+})
+
+test.each([
+  'parseFloat(text)',
+  'Number.parseFloat(text)',
+  'cost.toFixed(6)',
+  'cost.toPrecision(3)',
+])('%s is floating point', async (text) => {
+  expect(await judgeToyTree(checkFloats, { 'src/pricing/a.ts': text })).toEqual([
+    expect.stringContaining('is floating point'),
+  ])
+  expect(await judgeToyTree(checkFloats, { 'src/vocabulary/money.ts': text })).toEqual([])
+})
+
+test.each([
+  ['a function', 'export function sum() {}', 'sum'],
+  ['a constant', '\nexport const SUM = 1', 'SUM'],
+  ['a class', 'export class Sum {}', 'Sum'],
+  ['a type', 'export type Sum = 1', 'Sum'],
+  ['an interface', 'export interface Sum {}', 'Sum'],
+  ['a default', 'export default 1', 'default'],
+  ['a name exported below', 'const sum = 1\nexport { sum }', 'sum'],
+  ['a comment that is no doc comment', '// Adds.\nexport const sum = 1', 'sum'],
+  ['an empty doc comment', '/** */\nexport const sum = 1', 'sum'],
+  ['a doc comment of something else', '/** Adds. */\nconst a = 1\nexport const sum = 1', 'sum'],
+])('an export without a doc comment fails: %s', async (_, text, name) => {
+  expect(await judgeToyTree(checkDocComments, { 'src/a.ts': text })).toEqual([
+    expect.stringContaining(`${name} is exported without a doc comment`),
+  ])
+})
+
+test('documented exports, their members, input objects, re-exports and tests pass', async () => {
+  const verdict = await judgeToyTree(checkDocComments, {
+    'src/a.ts': `
+      /** Adds. */
+      export function sum(): number
+      export function sum(a?: number): number { return a ?? 0 }
+      /**
+       * What is added.
+       */
+      export interface Terms { readonly a: number }
+      export interface SumInput { readonly b: number }
+      export { other } from './other.ts'
+      /** Subtracts. */
+      const minus = 1
+      export { minus }
+    `,
+    'src/a.test.ts': 'export const undocumented = 1',
+    'simulator/a.ts': 'export const undocumented = 1',
+  })
+  expect(verdict).toEqual([])
+})
+
+test.each([
+  ['const open = (path: string, flag: boolean) => {}', 'a boolean'],
+  ['function open(path: string, flag = true) {}', 'a boolean'],
+  ['interface A { open(path: string, name: string): void }', 'two of type string'],
+  ['class A { open(first: number, last: number) {} }', 'two of type number'],
+  ['type Open = (first: number, last: number) => void', 'two of type number'],
+])('%s cannot be read at the call', async (text, reason) => {
+  expect(await judgeToyTree(checkParameters, { 'src/a.ts': text })).toEqual([
+    expect.stringContaining(`takes ${reason} by position`),
+  ])
+})
+
+test('parameters of different types, a lone boolean and tests pass', async () => {
+  const verdict = await judgeToyTree(checkParameters, {
+    'src/a.ts': `
+      function open(path: string, bytes: number) {}
+      function setDisabled(disabled: boolean) {}
+      function add(a: Micros, b: Micros) {}
+    `,
+    'src/a.test.ts': 'function open(path: string, name: string) {}',
+  })
+  expect(verdict).toEqual([])
+})
+
+test.each(['const a = b as Row', 'const a = <Row>b', 'const a = b as unknown as Row'])(
+  '%s fails without a reason and passes with one',
+  async (text) => {
+    const verdict = await judgeToyTree(checkAssertions, { 'src/http/a.ts': `first()\n${text}` })
+    expect(verdict[0]).toContain('src/http/a.ts:2 "as" without a reason')
+    const excused = { 'src/http/a.ts': `// The column is of that type.\n${text}` }
+    expect(await judgeToyTree(checkAssertions, excused)).toEqual([])
+  },
+)
+
+test('as const, imports under another name and brands pass', async () => {
+  const verdict = await judgeToyTree(checkAssertions, {
+    'src/http/a.ts': `import { a as b } from './b.ts'\nconst list = [1] as const`,
+    'src/vocabulary/money.ts': 'const zero = 0 as Micros',
+  })
+  expect(verdict).toEqual([])
+})
+
+test.each(['// TODO: more', '/* FIXME */', '/** XXX later. */'])(
+  '%s is left over',
+  async (text) => {
+    expect(await judgeToyTree(checkLeftovers, { 'src/a.ts': text })).toEqual([
+      expect.stringContaining('finish it or drop it'),
+    ])
+  },
+)
+
+test('a word in a string is not left over', async () => {
+  expect(await judgeToyTree(checkLeftovers, { 'src/a.ts': `const word = 'TODO'` })).toEqual([])
+})

@@ -1,0 +1,4 @@
+import type { CommandWithTest } from './documented-commands.ts'
+
+/** Commands of README.md and CONTRIBUTING.md that a test runs because the build does not. */
+export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = []

@@ -1,0 +1,134 @@
+import type { Node, TSType } from 'oxc-parser'
+import type { SourceFile } from './source-tree.ts'
+import { nameOf, walk } from './syntax.ts'
+
+/** A name that a file gives to something. */
+export interface Declaration {
+  readonly name: string
+  /**
+   * `variable` and `parameter` are names of the file's own choice; `destructured` takes over the
+   * name of somebody's field; a `member` of an interface, type or class may be a field on the wire;
+   * an `inline` parameter lives in the one expression of its arrow function.
+   */
+  readonly kind:
+    | 'variable'
+    | 'parameter'
+    | 'inline'
+    | 'destructured'
+    | 'function'
+    | 'type'
+    | 'member'
+  /** The written type; null where there is none. */
+  readonly type: TSType | null
+  /** What it is set to where it is declared; null where nothing is. */
+  readonly value: Node | null
+  readonly line: number
+}
+
+/** Every name that a file declares, in the order of the file. */
+export function declarationsOf(file: SourceFile): Declaration[] {
+  const { program, lineAt } = file.syntax()
+  const declarations: Declaration[] = []
+  const declare = (found: Found) => {
+    const name = nameOf(found.nameNode)
+    if (name === null || found.nameNode === null) return
+    const { kind, type, value, nameNode } = found
+    declarations.push({ name, kind, type, value, line: lineAt(nameNode.start) })
+  }
+  walk(program, (node) => {
+    for (const found of readDeclarations(node)) declare(found)
+  })
+  return declarations
+}
+
+type Found = Omit<Declaration, 'name' | 'line'> & { readonly nameNode: Node | null }
+
+function readDeclarations(node: Node): Found[] {
+  switch (node.type) {
+    case 'VariableDeclarator':
+      return bindings({ pattern: node.id, kind: 'variable', value: node.init })
+    case 'FunctionDeclaration':
+    case 'TSDeclareFunction':
+      return [named(node.id, 'function'), ...parametersOf(node.params)]
+    case 'ArrowFunctionExpression':
+      return node.params.flatMap((pattern) =>
+        bindings({ pattern, kind: node.expression ? 'inline' : 'parameter', value: null }),
+      )
+    case 'FunctionExpression':
+    case 'TSFunctionType':
+    case 'TSEmptyBodyFunctionExpression':
+      return parametersOf(node.params)
+    case 'TSMethodSignature':
+      return [named(node.key, 'function'), ...parametersOf(node.params)]
+    case 'MethodDefinition':
+      return [named(node.key, 'function')]
+    case 'PropertyDefinition':
+      return [member(node.key, node.typeAnnotation?.typeAnnotation ?? null, node.value)]
+    case 'TSPropertySignature':
+      return [member(node.key, node.typeAnnotation?.typeAnnotation ?? null, null)]
+    case 'ClassDeclaration':
+    case 'TSInterfaceDeclaration':
+    case 'TSTypeAliasDeclaration':
+      return [named(node.id, 'type')]
+    default:
+      return []
+  }
+}
+
+function parametersOf(parameters: readonly Node[]): Found[] {
+  return parameters.flatMap((pattern) => bindings({ pattern, kind: 'parameter', value: null }))
+}
+
+interface BindingsInput {
+  readonly pattern: Node
+  readonly kind: Declaration['kind']
+  readonly value: Node | null
+}
+
+function bindings({ pattern, kind, value }: BindingsInput): Found[] {
+  switch (pattern.type) {
+    case 'Identifier':
+      return [{ nameNode: pattern, kind, type: typeOf(pattern), value }]
+    case 'AssignmentPattern':
+      return bindings({ pattern: pattern.left, kind, value: pattern.right })
+    case 'RestElement':
+      return bindings({ pattern: pattern.argument, kind, value: null })
+    case 'ArrayPattern':
+      return pattern.elements.flatMap((element) =>
+        element === null ? [] : bindings({ pattern: element, kind, value: null }),
+      )
+    case 'ObjectPattern':
+      return pattern.properties.flatMap((property) => {
+        if (property.type === 'RestElement')
+          return bindings({ pattern: property, kind, value: null })
+        const kept = property.shorthand ? 'destructured' : kind
+        return bindings({ pattern: property.value, kind: kept, value: null })
+      })
+    default:
+      return []
+  }
+}
+
+function typeOf(node: Node): TSType | null {
+  return 'typeAnnotation' in node && node.typeAnnotation?.type === 'TSTypeAnnotation'
+    ? node.typeAnnotation.typeAnnotation
+    : null
+}
+
+function named(nameNode: Node | null, kind: Declaration['kind']): Found {
+  return { nameNode, kind, type: null, value: null }
+}
+
+function member(nameNode: Node, type: TSType | null, value: Node | null): Found {
+  return { nameNode, kind: 'member', type, value }
+}
+
+/** The words of a name in camelCase, PascalCase or SNAKE_CASE, in lower case. */
+export function wordsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[_$]+/)
+    .filter((word) => word !== '')
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { checkLayers } from './layers.ts'
+import { judgeToyTree } from './toy-tree.ts'
+
+test('imports of lower rows, of the own folder and of packages pass', async () => {
+  const verdict = await judgeToyTree(checkLayers, {
+    'src/vocabulary/money.ts': `import { isUtf8 } from 'node:buffer'`,
+    'src/vocabulary/money.test.ts': `import { test } from 'vitest'`,
+    'src/store/store.ts': `import { DatabaseSync } from 'node:sqlite'`,
+    'src/ledger/ledger.ts': `import '../vocabulary/money.ts'\nimport './rows.ts'`,
+    'src/ledger/rows.ts': `export * from '../store/store.ts'`,
+    'src/settle/resolve.ts': `import type { A } from '../ledger/ledger.ts'`,
+    'src/cli/serve.ts': `const journey = await import('../journey/journey.ts')`,
+    'src/journey/journey.ts': `new Worker(new URL('../ledger/writer.ts', import.meta.url))`,
+    'src/ledger/writer.ts': '',
+    'src/config.ts': `import '../package.json'`,
+    'src/main.ts': `import './config.ts'\nconst start = () => import('../simulator/main.ts')`,
+    'simulator/main.ts': `import './catalog.ts'\nimport { createServer } from 'node:http'`,
+    'simulator/catalog.ts': '',
+  })
+  expect(verdict).toEqual([])
+})
+
+test.each([
+  ['a static import', `import { a } from '../catalog/catalog.ts'`],
+  ['an import of types', `import type { A } from '../catalog/catalog.ts'`],
+  ['a type named in place', `let a: import('../catalog/catalog.ts').A`],
+  ['a re-export', `export { a } from '../catalog/catalog.ts'`],
+  ['a re-export of everything', `export * from '../catalog/catalog.ts'`],
+  ['an import at run time', `await import('../catalog/catalog.ts')`],
+  ['a worker', `new Worker(new URL('../catalog/catalog.ts', import.meta.url))`],
+])('%s of a sibling fails', async (_, text) => {
+  const verdict = await judgeToyTree(checkLayers, {
+    'src/ledger/ledger.ts': `\n${text}`,
+    'src/catalog/catalog.ts': '',
+  })
+  expect(verdict).toEqual([
+    'src/ledger/ledger.ts:2 imports ../catalog/catalog.ts: siblings of a row never know each other',
+  ])
+})
+
+test.each([
+  ['src/store/store.ts', '../ledger/ledger.ts', 'imports go down, never up'],
+  ['src/http/routes.ts', '../main.ts', 'imports go down, never up'],
+  ['src/vocabulary/money.ts', 'kysely', 'vocabulary imports nothing but itself'],
+  ['src/journey/journey.ts', '../../simulator/main.ts', 'only main.ts starts the simulator'],
+  ['src/journey/journey.ts', '../../test/gateway.ts', 'src/ stands alone'],
+  ['src/journey/journey.ts', '../../tidy/rule.ts', 'src/ stands alone'],
+  ['src/journey/journey.test.ts', '../http/routes.ts', 'imports go down, never up'],
+  ['simulator/main.ts', '../src/vocabulary/money.ts', 'the simulator is a program of its own'],
+  ['simulator/main.test.ts', '../src/main.ts', 'the simulator is a program of its own'],
+])('%s may not import %s', async (path, specifier, reason) => {
+  const verdict = await judgeToyTree(checkLayers, { [path]: `import '${specifier}'` })
+  expect(verdict).toEqual([`${path}:1 imports ${specifier}: ${reason}`])
+})
+
+test('main.ts may not load the simulator before it is asked for', async () => {
+  const verdict = await judgeToyTree(checkLayers, {
+    'src/main.ts': `import { start } from '../simulator/main.ts'`,
+  })
+  expect(verdict).toEqual([
+    'src/main.ts:1 imports ../simulator/main.ts at once: main.ts loads the simulator lazily',
+  ])
+})
+
+test('a test may look at its own row, the simulator and test/', async () => {
+  const verdict = await judgeToyTree(checkLayers, {
+    'src/ledger/ledger.test.ts': `
+      import './ledger.ts'
+      import '../catalog/catalog.ts'
+      import '../store/store.ts'
+      import '../../simulator/main.ts'
+      import '../../test/clock.ts'
+    `,
+  })
+  expect(verdict).toEqual([])
+})
+
+test('a folder that the table of rows does not know fails, and so does importing it', async () => {
+  const verdict = await judgeToyTree(checkLayers, {
+    'src/extras/thing.ts': '',
+    'src/ledger/ledger.ts': `import '../extras/thing.ts'`,
+  })
+  expect(verdict).toEqual([
+    'src/extras/thing.ts is in no row of the layers table',
+    'src/ledger/ledger.ts:1 imports ../extras/thing.ts, which is in no row',
+  ])
+})

@@ -1,0 +1,63 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseSyntax, type Syntax } from './syntax.ts'
+
+/** A text file of the tree that the rules look at. */
+export interface SourceFile {
+  /** Path below the root of the tree, with forward slashes. */
+  readonly path: string
+  readonly text: string
+  /** The syntax tree, parsed at the first call; throws for a file that does not parse. */
+  syntax(): Syntax
+}
+
+// Installed, built or written at run time: not what anybody edits.
+const SKIPPED_FOLDERS = new Set(['node_modules', '.git', 'data', 'coverage', 'dist'])
+
+const TEXT_FILE = /\.(?:ts|tsx|js|md)$|^package\.json$|^\.ci\/run$/
+const CODE_FILE = /\.(?:ts|tsx|js)$/
+
+/** Reads every text file below a folder that a rule looks at, in path order. */
+export async function readSourceTree(root: string): Promise<SourceFile[]> {
+  const paths: string[] = []
+  const folders = ['']
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (entry.isDirectory()) {
+        if (!SKIPPED_FOLDERS.has(entry.name)) folders.push(path)
+      } else if (TEXT_FILE.test(path)) paths.push(path)
+    }
+  }
+  paths.sort()
+  return Promise.all(
+    paths.map(async (path) => sourceFile(path, await readFile(join(root, path), 'utf8'))),
+  )
+}
+
+/** Whether a file is TypeScript or JavaScript. */
+export function isCode({ path }: SourceFile): boolean {
+  return CODE_FILE.test(path)
+}
+
+/** Whether a file is a test, or supports tests alone. */
+export function isTest({ path }: SourceFile): boolean {
+  return path.endsWith('.test.ts') || path.startsWith('test/')
+}
+
+/** Whether a file is part of the server: below `src/` and no test. */
+export function isServerCode(file: SourceFile): boolean {
+  return isCode(file) && file.path.startsWith('src/') && !isTest(file)
+}
+
+function sourceFile(path: string, text: string): SourceFile {
+  let syntax: Syntax | null = null
+  return {
+    path,
+    text,
+    syntax() {
+      syntax ??= parseSyntax(path, text)
+      return syntax
+    },
+  }
+}

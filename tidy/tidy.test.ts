@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkAssertions } from './assertions.ts'
+import { checkChangelog } from './changelog.ts'
+import { COMMANDS_WITH_TESTS } from './commands-with-tests.ts'
+import { checkDocComments } from './doc-comments.ts'
+import { checkDocumentedCommands } from './documented-commands.ts'
+import { checkEnvironment } from './environment.ts'
+import { checkFileNames } from './file-names.ts'
+import { checkFloats } from './floats.ts'
+import { checkLayers } from './layers.ts'
+import { checkLeftovers } from './leftovers.ts'
+import { LENGTH_BASELINE } from './length-baseline.ts'
+import { checkLengths } from './lengths.ts'
+import { checkLinks, checkTitles } from './markdown.ts'
+import { checkParameters } from './parameters.ts'
+import { readSourceTree } from './source-tree.ts'
+import { checkTestHygiene } from './test-hygiene.ts'
+import type { Rule } from './toy-tree.ts'
+import { checkUnits } from './units.ts'
+import { describeViolation } from './violation.ts'
+import { checkWords } from './words.ts'
+
+const files = await readSourceTree(join(import.meta.dirname, '..'))
+
+// Each rule has a test of its own that shows, on a toy tree, that it is able to fail.
+const RULES: readonly (readonly [string, Rule])[] = [
+  ['imports go to strictly lower layers, and the simulator stands alone', checkLayers],
+  ['files and folders are named for what is inside', checkFileNames],
+  ['files and functions keep to their length', (tree) => checkLengths(tree, LENGTH_BASELINE)],
+  ['numbers that are durations, sizes or money say their unit', checkUnits],
+  ['names use the words of the house', checkWords],
+  ['parameters are told apart at the call', checkParameters],
+  ['type assertions give their reason', checkAssertions],
+  ['the environment is read in config.ts alone', checkEnvironment],
+  ['floating point stays out of the server', checkFloats],
+  ['tests run whole, on real parts, and never sleep', checkTestHygiene],
+  ['every export of src/ has a doc comment', checkDocComments],
+  ['nothing is left over in comments', checkLeftovers],
+  ['every Markdown file has one title', checkTitles],
+  ['every relative link resolves', checkLinks],
+  ['the changelog has Unreleased on top and three buckets', checkChangelog],
+  [
+    'every documented command is run by the build, a script or a test',
+    (tree) => checkDocumentedCommands(tree, COMMANDS_WITH_TESTS),
+  ],
+]
+
+test.each(RULES)('%s', (_, rule) => {
+  expect(rule(files).map(describeViolation)).toEqual([])
+})
