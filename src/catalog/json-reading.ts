@@ -14,6 +14,11 @@ export function readStrings(value: unknown): readonly string[] | null {
   return strings
 }
 
+/** Whether a value is a whole number of tokens. */
+export function isTokenCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import { isNegative, type Picos, parseDecimal, parsePrice } from '../vocabulary/money.ts'
 import type { PriceTable } from '../vocabulary/offer.ts'
-import { readRecord, readStrings } from './json-reading.ts'
+import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
 import { buildPriceTable, dearestOf, type PriceReading, type TokenPrices } from './price-table.ts'
 import type { ListedOverride, ListedPricing } from './row.ts'
 import { RowRefusal } from './row-refusal.ts'
@@ -86,10 +86,6 @@ function parseOverride(value: unknown): PriceOverride {
   const days = readStrings(override['utc_days'])
   if (days !== null) conditions['utc_days'] = days
   return { inputTokensAbove, prices, listed: { ...conditions, ...listed } }
-}
-
-function isTokenCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
 function parsePrices(pricing: Readonly<Record<string, unknown>>): {

@@ -1,5 +1,5 @@
 import type { Offer } from '../vocabulary/offer.ts'
-import { readRecord, readStrings } from './json-reading.ts'
+import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
 import { parsePricing } from './parse-prices.ts'
 import { priceSnapshotId } from './price-table.ts'
 import type { ModelListing } from './row.ts'
@@ -138,7 +138,7 @@ function parseProvider(value: unknown): ModelListing['top_provider'] {
 function parseTokens(input: { readonly value: unknown; readonly field: string }): number | null {
   const { value, field } = input
   if (value === undefined || value === null || value === 0) return null
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
+  if (isTokenCount(value)) return value
   throw new RowRefusal('unreadable', `\`${field}\` is no token count`)
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Picos } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
-import { readRecord } from './json-reading.ts'
+import { isTokenCount, readRecord } from './json-reading.ts'
 
 /** The prices that a tier may change; a table's own are those of the shortest prompts. */
 export type TokenPrices = Omit<PriceTier, 'inputTokensAbove'>
@@ -109,7 +109,7 @@ export function decodePriceTable(stored: unknown): PriceTable | null {
   for (const element of record['tiers']) {
     const tier = readRecord(element)
     const threshold = tier?.['inputTokensAbove']
-    if (tier === null || typeof threshold !== 'number') return null
+    if (tier === null || !isTokenCount(threshold)) return null
     steps.set(threshold, tier)
   }
   let readable = true

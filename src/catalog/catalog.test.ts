@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { Problem } from '../vocabulary/problem.ts'
+import { Catalog } from './catalog.ts'
+import { upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
+import { parseCatalog } from './parse-catalog.ts'
+import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
+
+const HOUR_MS = 60 * 60_000
+const START_MS = 1_790_000_000_000
+
+interface Stocked {
+  readonly rows: readonly unknown[]
+  readonly aliases?: ReadonlyMap<string, string>
+}
+
+/** A catalog of these rows, and the clock that it goes by. */
+function stocked({ rows, aliases = new Map() }: Stocked) {
+  const clock = { now: START_MS, nowMs: () => clock.now }
+  const catalog = new Catalog({ clock, settings: { pricesStaleAfterMs: HOUR_MS, aliases } })
+  const { models } = parseCatalog(upstreamList(...rows), DEFAULT_CATALOG_SETTINGS)
+  catalog.replace(models.map((model) => ({ ...model, refreshedAtMs: START_MS })))
+  return { catalog, clock }
+}
+
+/** The code of the problem that `look` throws. */
+function codeOf(look: () => unknown): string {
+  try {
+    look()
+  } catch (error) {
+    if (error instanceof Problem) return error.code
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('a name', () => {
+  const alias = upstreamRow({ id: '~acme/sage-latest', alias_target: { slug: 'acme/sage-pro' } })
+  const free = upstreamRow({ id: 'acme/sage-pro:free', pricing: { prompt: '0', completion: '0' } })
+  const { catalog } = stocked({
+    rows: [upstreamRow(), free, alias, upstreamRow({ id: 'acme/other', canonical_slug: null })],
+    aliases: new Map([
+      ['sage', 'acme/sage-pro'],
+      ['ACME/Other', 'acme/sage-pro'],
+      ['lost', 'acme/nowhere'],
+    ]),
+  })
+
+  test.each([
+    ['its id', 'acme/sage-pro', 'acme/sage-pro'],
+    ['its id in another case', 'Acme/SAGE-pro', 'acme/sage-pro'],
+    ['its id with the mark of a long window', 'acme/sage-pro[1m]', 'acme/sage-pro'],
+    ['another case with the mark', 'ACME/sage-pro[1m]', 'acme/sage-pro'],
+    ['its canonical slug', 'acme/sage-pro-20260901', 'acme/sage-pro'],
+    ['its slug in another case, marked', 'acme/Sage-Pro-20260901[1m]', 'acme/sage-pro'],
+    ['an alias of the upstream', '~acme/sage-latest', 'acme/sage-pro'],
+    ['a configured alias', 'Sage', 'acme/sage-pro'],
+    ['a suffix that is listed', 'acme/sage-pro:free', 'acme/sage-pro:free'],
+    ['an id that a configured alias would shadow', 'acme/OTHER', 'acme/other'],
+  ])('resolves by %s', (_, name, modelId) => {
+    expect(catalog.offerFor(name).modelId).toBe(modelId)
+    expect(catalog.get(name)?.id).toBe(modelId)
+  })
+
+  test.each([
+    ['unknown', 'acme/nothing'],
+    ['empty', ''],
+    ['a mark alone', '[1m]'],
+    ['marked twice', 'acme/sage-pro[1m][1m]'],
+    ['marked in the middle', 'acme/sage[1m]-pro'],
+    ['a suffix that is not listed', 'acme/sage-pro:online'],
+    ['an alias of a model that is gone', 'lost'],
+    ['padded', ' acme/sage-pro'],
+    ['a word that every object has', '__proto__'],
+    ['as long as a body', 'a'.repeat(1_000_000)],
+  ])('is not found where it is %s', (_, name) => {
+    expect(codeOf(() => catalog.offerFor(name))).toBe('model_not_found')
+    expect(catalog.get(name)).toBeNull()
+  })
+
+  test('that two ids differ from in case alone resolves to neither, each id to itself', () => {
+    const { catalog: twins } = stocked({
+      rows: [upstreamRow({ id: 'acme/twin' }), upstreamRow({ id: 'acme/Twin' })],
+    })
+    expect(twins.offerFor('acme/twin').modelId).toBe('acme/twin')
+    expect(twins.offerFor('acme/Twin').modelId).toBe('acme/Twin')
+    expect(codeOf(() => twins.offerFor('ACME/TWIN'))).toBe('model_not_found')
+  })
+
+  test('answers the very offer each time, made beforehand', () => {
+    expect(catalog.offerFor('ACME/SAGE-PRO')).toBe(catalog.offerFor('acme/sage-pro'))
+  })
+})
+
+describe('prices', () => {
+  test('are good until they are an hour old to the millisecond, and stale after', () => {
+    const { catalog, clock } = stocked({ rows: [upstreamRow()] })
+    clock.now = START_MS + HOUR_MS
+    expect(catalog.offerFor('acme/sage-pro').modelId).toBe('acme/sage-pro')
+    clock.now++
+    expect(codeOf(() => catalog.offerFor('acme/sage-pro'))).toBe('model_prices_stale')
+  })
+
+  test('that are stale neither hide the model nor make an unknown one anything but unknown', () => {
+    const { catalog, clock } = stocked({ rows: [upstreamRow()] })
+    clock.now = START_MS + 2 * HOUR_MS
+    expect(catalog.get('acme/sage-pro')?.id).toBe('acme/sage-pro')
+    expect(codeOf(() => catalog.offerFor('acme/nothing'))).toBe('model_not_found')
+  })
+
+  test('stay good while the clock stands before the refresh, as after a step back', () => {
+    const { catalog, clock } = stocked({ rows: [upstreamRow()] })
+    clock.now = START_MS - HOUR_MS
+    expect(catalog.offerFor('acme/sage-pro').modelId).toBe('acme/sage-pro')
+  })
+})
+
+test('a catalog that was never loaded can not say of any model that it does not exist', () => {
+  const catalog = new Catalog({
+    clock: { nowMs: () => START_MS },
+    settings: { pricesStaleAfterMs: HOUR_MS, aliases: new Map() },
+  })
+  expect(codeOf(() => catalog.offerFor('acme/sage-pro'))).toBe('service_unavailable')
+  expect(catalog.get('acme/sage-pro')).toBeNull()
+  expect(JSON.parse(catalog.listBytes().toString())).toEqual({ object: 'list', data: [] })
+  expect(catalog.list()).toEqual({ object: 'list', data: [] })
+})
+
+describe('the list', () => {
+  const hidden = [
+    upstreamRow({ id: 'acme/auto', pricing: { prompt: '-1', completion: '-1' } }),
+    upstreamRow({ id: '~acme/sage-latest', alias_target: { slug: 'acme/sage-pro' } }),
+  ]
+  const { catalog } = stocked({
+    rows: [
+      upstreamRow(),
+      ...hidden,
+      upstreamRow({ id: 'acme/naïve' }),
+      upstreamRow({ id: 'acme/mini', name: 'Acme: Miní' }),
+    ],
+  })
+
+  test('has what is offered and nothing else, in the order of the upstream', () => {
+    expect(catalog.list().data.map(({ id }) => id)).toEqual(['acme/sage-pro', 'acme/mini'])
+  })
+
+  test('is the same as bytes, which are made once a refresh', () => {
+    expect(JSON.parse(catalog.listBytes().toString('utf8'))).toEqual(catalog.list())
+    expect(catalog.listBytes()).toBe(catalog.listBytes())
+  })
+
+  test('is another after a refresh, and a model that is gone is not found', () => {
+    const { catalog: changing } = stocked({ rows: [upstreamRow()] })
+    const { models } = parseCatalog(
+      upstreamList(upstreamRow({ id: 'acme/next' })),
+      DEFAULT_CATALOG_SETTINGS,
+    )
+    changing.replace(models.map((model) => ({ ...model, refreshedAtMs: START_MS })))
+    expect(JSON.parse(changing.listBytes().toString()).data).toHaveLength(1)
+    expect(changing.get('acme/next')?.owned_by).toBe('acme')
+    expect(codeOf(() => changing.offerFor('acme/sage-pro'))).toBe('model_not_found')
+  })
+})

@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { PriceTable } from '../vocabulary/offer.ts'
+import {
+  buildPriceTable,
+  decodePriceTable,
+  encodePriceTable,
+  priceReadingOf,
+  priceSnapshotId,
+} from './price-table.ts'
+
+/** Any table that can be built: thresholds in any order, prices at random. */
+const priceTable = fc
+  .record({
+    thresholds: fc.array(fc.nat(1_000_000), { maxLength: 4 }),
+    prices: fc.infiniteStream(fc.bigInt({ min: 0n, max: 10n ** 20n })),
+  })
+  .map(({ thresholds, prices }) => buildPriceTable(thresholds, () => prices.next().value ?? 0n))
+
+describe('a price table', () => {
+  test('is the same after it was stored', () => {
+    fc.assert(
+      fc.property(priceTable, (prices) => {
+        expect(decodePriceTable(JSON.parse(encodePriceTable(prices)))).toEqual(prices)
+      }),
+    )
+  })
+
+  test('never has a tier below a lower one, nor one that changes nothing', () => {
+    fc.assert(
+      fc.property(priceTable, (prices) => {
+        let below: Omit<PriceTable['tiers'][number], 'inputTokensAbove'> = prices
+        let threshold = -1
+        for (const tier of prices.tiers) {
+          expect(tier.inputTokensAbove).toBeGreaterThan(threshold)
+          const names = ['input', 'output', 'cacheRead', 'cacheWrite', 'cacheWriteLong'] as const
+          expect(names.every((name) => tier[name] >= below[name])).toBe(true)
+          expect(names.some((name) => tier[name] > below[name])).toBe(true)
+          below = tier
+          threshold = tier.inputTokensAbove
+        }
+      }),
+    )
+  })
+
+  test('reads, between two thresholds, as the lower one says', () => {
+    const prices = buildPriceTable([100, 200], (name, step) =>
+      name === 'input' ? BigInt(step ?? 1) : 0n,
+    )
+    const read = priceReadingOf(prices)
+    expect([null, 99, 100, 199, 200, 999].map((step) => read('input', step))).toEqual([
+      1n,
+      1n,
+      100n,
+      100n,
+      200n,
+      200n,
+    ])
+  })
+
+  test('that is not one is not read', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (stored) => {
+        expect(decodePriceTable(stored)).toBeNull()
+      }),
+    )
+    const whole: unknown = JSON.parse(encodePriceTable(buildPriceTable([], () => 5n)))
+    expect(decodePriceTable({ ...Object(whole), input: '-5' })).toBeNull()
+    expect(decodePriceTable({ ...Object(whole), output: 5 })).toBeNull()
+    expect(decodePriceTable({ ...Object(whole), tiers: [{}] })).toBeNull()
+  })
+})
+
+describe('a price snapshot', () => {
+  const prices = buildPriceTable([100], (_, step) => (step === null ? 3n : 6n))
+
+  test('has one name for equal prices, in whatever order they were built', () => {
+    const { tiers, ...rest } = prices
+    const reversed = Object.fromEntries(Object.entries(rest).reverse())
+    expect(priceSnapshotId('acme/sage', { ...prices, ...reversed, tiers })).toBe(
+      priceSnapshotId('acme/sage', prices),
+    )
+  })
+
+  test('has another name for any other price, tier or model', () => {
+    const [tier] = prices.tiers
+    if (tier === undefined) throw new Error('the table has a tier')
+    const names = [
+      priceSnapshotId('acme/sage', prices),
+      priceSnapshotId('acme/other', prices),
+      priceSnapshotId('acme/sage', { ...prices, imageFlat: 4n }),
+      priceSnapshotId('acme/sage', { ...prices, tiers: [] }),
+      priceSnapshotId('acme/sage', { ...prices, tiers: [{ ...tier, inputTokensAbove: 101 }] }),
+      priceSnapshotId('acme/sage', { ...prices, tiers: [{ ...tier, output: 7n }] }),
+    ]
+    expect(new Set(names).size).toBe(names.length)
+  })
+})
