@@ -224,7 +224,7 @@ const SKETCHES: readonly RowSketch[] = [
   {
     id: 'sim/embed',
     name: 'Simulator: Embed',
-    description: 'Embeddings of up to 1,536 dimensions.',
+    description: 'Embeddings of 256 dimensions, or of as many as asked for up to 1,536.',
     pricing: { prompt: '0.00000002', completion: '0' },
     contextTokens: 8192,
     outputs: ['embeddings'],

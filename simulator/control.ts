@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { World } from './exchange.ts'
-import type { JsonObject, JsonValue } from './json-value.ts'
+import { DEFAULT_GATE } from './gates.ts'
+import { type JsonObject, type JsonValue, objectOr, stringOr } from './json-value.ts'
 import type { RecordedRequest } from './recorder.ts'
+import type { World } from './world.ts'
 
 /** Answers one request below `/simulator/`: what the JavaScript interface does, over HTTP. */
 export async function control(
@@ -34,12 +35,30 @@ async function run(world: World, request: IncomingMessage): Promise<ControlAnswe
       } catch (error) {
         return refused(error instanceof Error ? error.message : 'not a fault')
       }
+    case 'POST /simulator/release':
+      return release(world, objectOr(posted))
+    case 'POST /simulator/prices':
+      return changePrices(world, objectOr(posted))
     case 'POST /simulator/reset':
       world.reset()
       return DONE
     default:
       return { httpStatus: 404, body: { error: { message: 'no such control' } } }
   }
+}
+
+function release(world: World, { gate, count }: JsonObject): ControlAnswer {
+  const name = typeof gate === 'string' ? gate : DEFAULT_GATE
+  world.gates.gate(name).release(typeof count === 'number' ? count : undefined)
+  return DONE
+}
+
+function changePrices(world: World, { id, pricing }: JsonObject): ControlAnswer {
+  const row = world.catalog.find(stringOr(id))
+  if (row === null) return refused('no such model')
+  const prices = Object.entries(objectOr(pricing)).filter(([, price]) => typeof price === 'string')
+  world.catalog.change(row.id, { pricing: Object.fromEntries(prices) })
+  return DONE
 }
 
 const DONE: ControlAnswer = { httpStatus: 200, body: { ok: true } }

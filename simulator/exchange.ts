@@ -1,64 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Catalog, traitsOf } from './catalog.ts'
-import { type DeliverInput, deliver, type Payload } from './delivery.ts'
-import { errorBody, htmlErrorPage, leakyErrorBody, type Skin } from './error-bodies.ts'
-import { DEFAULT_MARKER, type Fault, FaultScript, NO_FAULT, omits } from './faults.ts'
-import type { AnswerInput, Format, Pace, Reply } from './formats/format.ts'
+import { traitsOf } from './catalog.ts'
+import { type DeliverInput, deliver } from './delivery.ts'
+import { errorBody } from './error-bodies.ts'
+import { type Fault, NO_FAULT, omits } from './faults.ts'
+import type { AnswerInput, Format, Reply } from './formats/format.ts'
 import { FORMATS_BY_PATH } from './formats/formats.ts'
-import { Gates } from './gates.ts'
-import { Generations } from './generations.ts'
+import { DEFAULT_GATE } from './gates.ts'
 import { type JsonObject, parseObject } from './json-value.ts'
 import { Line } from './line.ts'
-import { PrefixMemory } from './prompt-meter.ts'
-import { RecordedRequest, Recorder } from './recorder.ts'
+import { readListing } from './listings.ts'
+import { RecordedRequest } from './recorder.ts'
 import { badRequest, Refusal } from './refusal.ts'
-
-/** All that the simulator remembers between requests. */
-export class World {
-  readonly catalog = new Catalog()
-  readonly script = new FaultScript()
-  readonly gates = new Gates()
-  readonly generations = new Generations()
-  readonly recorder = new Recorder()
-  readonly prefixes = new PrefixMemory()
-  readonly isRecording: boolean
-  readonly pace: Pace
-  readonly nowMs: () => number
-  /** Requests answered or refused so far, control requests apart. */
-  requestCount = 0
-  #generationCount = 0
-
-  constructor(input: {
-    readonly isRecording: boolean
-    readonly pace: Pace
-    readonly nowMs: () => number
-  }) {
-    this.isRecording = input.isRecording
-    this.pace = input.pace
-    this.nowMs = input.nowMs
-  }
-
-  /** A fresh `gen-<unix>-<20 characters>` id. */
-  nextGenerationId(nowMs: number): string {
-    this.#generationCount += 1
-    const count = this.#generationCount.toString(36).padStart(8, '0')
-    return `gen-${Math.floor(nowMs / 1000)}-${RUN_TAG}${count}`
-  }
-
-  /** As it was at the start; requests under way run on. */
-  reset(): void {
-    this.catalog.restore()
-    this.script.clear()
-    this.gates.clear()
-    this.generations.clear()
-    this.recorder.clear()
-    this.prefixes.clear()
-    this.requestCount = 0
-  }
-}
-
-const RUN_TAG = crypto.randomUUID().replaceAll('-', '').slice(0, 12)
-const JSON_TYPE = 'application/json'
+import type { World } from './world.ts'
+import { changedBody, wholeJson, wrongAnswer } from './wrong-answer.ts'
 
 /** One request on its way to an answer. */
 interface Exchange {
@@ -101,20 +55,20 @@ export async function exchange(
   }
   const early = world.script.isEmpty ? null : world.script.takeBeforeBody(path, format !== null)
   if (early !== null) {
-    recordRequest(current, Buffer.alloc(0))
+    if (early.hold !== 'beforeBody') recordRequest(current, Buffer.alloc(0))
     await strikeBeforeBody(current, early)
     if (line.isClosed || early.cut?.at === 'beforeBody') return
   }
   const body = await readBody(request)
   if (body === null) return
-  if (early === null) recordRequest(current, body)
+  recordRequest(current, body)
   if (format === null) await answerGet(current)
   else await answerPost(current, format, body)
 }
 
 function recordRequest(current: Exchange, body: Buffer): void {
   const { world, request, path, query, format } = current
-  if (!world.isRecording) return
+  if (!world.isRecording || current.record !== null) return
   const record = new RecordedRequest({
     request,
     path,
@@ -129,7 +83,7 @@ function recordRequest(current: Exchange, body: Buffer): void {
 async function strikeBeforeBody(current: Exchange, fault: Fault): Promise<void> {
   const { line, world } = current
   if (fault.hold === 'beforeBody') {
-    await line.wait((done) => world.gates.gate(fault.gate ?? 'gate').enter(done))
+    await line.wait((done) => world.gates.gate(fault.gate ?? DEFAULT_GATE).enter(done))
   }
   if (fault.stall === 'beforeBody') await line.wait(() => {})
   if (fault.cut?.at === 'beforeBody') await line.cut(fault.cut.how)
@@ -150,9 +104,9 @@ function readBody(request: IncomingMessage): Promise<Buffer | null> {
 }
 
 async function answerGet(current: Exchange): Promise<void> {
-  const { world, path, line } = current
+  const { world, path, query, line, request } = current
   const fault = takeFault(current, null)
-  const found = current.request.method === 'GET' ? readGet(current) : null
+  const found = request.method === 'GET' ? readListing(world, path, query) : null
   const body = found ?? errorBody('chat', 404, `${path} was not found`)
   await deliver({
     line,
@@ -160,51 +114,11 @@ async function answerGet(current: Exchange): Promise<void> {
     fault,
     onOutput: ignore,
     headers: {},
-    ...(wrongAnswer(fault, 'chat') ?? {
+    ...(wrongAnswer(fault, { skin: 'chat', failsInside: false }) ?? {
       httpStatus: found === null ? 404 : 200,
       payload: wholeJson(changedBody(JSON.stringify(body), fault)),
     }),
   })
-}
-
-const IMAGE_ENDPOINTS = /^\/images\/models\/([^/]+\/[^/]+)\/endpoints$/
-
-function readGet({ world, path, query }: Exchange): JsonObject | null {
-  const search = new URLSearchParams(query)
-  switch (path) {
-    case '/models':
-      return world.catalog.list(search)
-    case '/images/models':
-      return world.catalog.listImages()
-    case '/generation':
-      return world.generations.ask(search.get('id') ?? '')
-    case '/key':
-      return KEY
-    default: {
-      const match = IMAGE_ENDPOINTS.exec(path)
-      return match === null
-        ? null
-        : world.catalog.imageEndpoints(decodeURIComponent(match[1] ?? ''))
-    }
-  }
-}
-
-const KEY: JsonObject = {
-  data: {
-    label: 'simulator',
-    limit: null,
-    limit_remaining: null,
-    limit_reset: null,
-    include_byok_in_limit: false,
-    usage: 0,
-    usage_daily: 0,
-    usage_weekly: 0,
-    usage_monthly: 0,
-    byok_usage: 0,
-    is_free_tier: false,
-    is_management_key: false,
-    rate_limit: { requests: -1, interval: '10s', note: 'none' },
-  },
 }
 
 async function answerPost(current: Exchange, format: Format, bytes: Buffer): Promise<void> {
@@ -213,7 +127,7 @@ async function answerPost(current: Exchange, format: Format, bytes: Buffer): Pro
   const body = parseObject(bytes.toString())
   const model = body === null || typeof body['model'] !== 'string' ? null : body['model']
   const fault = takeFault(current, model)
-  const wrong = wrongAnswer(fault, format.skin)
+  const wrong = wrongAnswer(fault, format)
   const base = { line, gates: world.gates, fault, onOutput: ignore, headers: {} }
   if (wrong !== null) {
     const id = world.nextGenerationId(world.nowMs())
@@ -266,6 +180,7 @@ function answerInput(asked: {
   if (model === null) throw badRequest('No model was named')
   const row = world.catalog.find(model)
   if (row === null) throw badRequest(`${model} is not a valid model ID`)
+  if (row.pricing.prompt.startsWith('-')) throw badRequest(`${model} has no endpoints here`)
   const isFitting = row.architecture.output_modalities.includes(format.output)
   const traits = traitsOf(row.id)
   if (!isFitting || (format.path === '/completions' && !traits.completions)) {
@@ -359,50 +274,6 @@ function recordGeneration(
 
 function generationHeader(id: string, fault: Fault): Record<string, string> {
   return omits(fault, 'generationHeader') ? {} : { 'x-generation-id': id }
-}
-
-/** What the fault answers in the answer's place; null where it leaves the answer be. */
-function wrongAnswer(
-  fault: Fault,
-  skin: Skin,
-): { readonly httpStatus: number; readonly payload: Payload } | null {
-  if (fault === NO_FAULT) return null
-  const httpStatus = fault.status ?? 200
-  if (fault.rawBody !== undefined) return { httpStatus, payload: wholeJson(fault.rawBody) }
-  if (fault.answer === 'empty') return { httpStatus, payload: wholeJson('') }
-  if (fault.status === undefined && fault.answer !== 'errorObject') return null
-  const named = fault.status ?? 502
-  switch (fault.errorBody ?? 'json') {
-    case 'empty':
-      return { httpStatus, payload: wholeJson('') }
-    case 'html': {
-      const text = htmlErrorPage(named, fault.marker ?? DEFAULT_MARKER)
-      return { httpStatus, payload: { kind: 'whole', text, contentType: 'text/html' } }
-    }
-    case 'skinless':
-      return {
-        httpStatus,
-        payload: wholeJson(JSON.stringify(leakyErrorBody('chat', named, fault))),
-      }
-    case 'json':
-      return { httpStatus, payload: wholeJson(JSON.stringify(leakyErrorBody(skin, named, fault))) }
-  }
-}
-
-/** A whole body as the fault wants it: a stream has its own ways to be wrong. */
-function changedBody(text: string, fault: Fault): string {
-  switch (fault.answer) {
-    case 'malformedJson':
-      return `${text.slice(0, -1)},,}`
-    case 'truncatedJson':
-      return text.slice(0, Math.ceil(text.length / 2))
-    default:
-      return text
-  }
-}
-
-function wholeJson(text: string): Payload {
-  return { kind: 'whole', text, contentType: JSON_TYPE }
 }
 
 function ignore(): void {}

@@ -2,11 +2,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from './catalog.ts'
 import { control } from './control.ts'
-import { exchange, World } from './exchange.ts'
+import { exchange } from './exchange.ts'
 import type { Fault } from './faults.ts'
 import { DEFAULT_GATE, type Gate } from './gates.ts'
 import type { Generations } from './generations.ts'
 import type { RecordedRequest } from './recorder.ts'
+import { World } from './world.ts'
 
 export interface SimulatorInput {
   /** Default 127.0.0.1. */

@@ -36,6 +36,7 @@ export const chat: Format = {
   path: '/chat/completions',
   skin: 'chat',
   output: 'text',
+  failsInside: true,
   answer(input) {
     const ask = readAsk(input)
     const answer = composeAnswer(ask, input)

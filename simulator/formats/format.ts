@@ -12,6 +12,8 @@ export interface Format {
   readonly skin: Skin
   /** What a model must put out to be asked here. */
   readonly output: 'text' | 'embeddings' | 'image'
+  /** Whether a body of status 200 has room for an answer that failed half-way. */
+  readonly failsInside: boolean
   /** Reads the request and prepares its answer. Throws Refusal for a request that is malformed. */
   answer(input: AnswerInput): Reply
 }
@@ -85,6 +87,13 @@ export function reportedCost(input: AnswerInput, bill: Bill): number | undefined
 /** The body's generation id; undefined where it is left out. */
 export function reportedId(input: AnswerInput): string | undefined {
   return omits(input.fault, 'id') ? undefined : input.generationId
+}
+
+/** The body's id on formats with ids of their own; undefined where it is left out. */
+export function bodyId(input: AnswerInput, prefix: string): string | undefined {
+  if (omits(input.fault, 'id')) return undefined
+  const { generationId, traits } = input
+  return traits.nativeIds ? `${prefix}${generationId.slice(-20)}` : generationId
 }
 
 /** One event of a stream whose frames are data alone. */

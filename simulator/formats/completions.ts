@@ -1,0 +1,204 @@
+import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { metadataErrorType } from '../error-bodies.ts'
+import { DEFAULT_MARKER, omits } from '../faults.ts'
+import { isArray, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
+import { PromptMeter } from '../prompt-meter.ts'
+import { badRequest } from '../refusal.ts'
+import { chatUsage } from './chat-usage.ts'
+import {
+  type AnswerInput,
+  COMMENT_FRAME,
+  DONE_FRAME,
+  dataFrame,
+  type Format,
+  type Frame,
+  reportedId,
+} from './format.ts'
+import { checkWindow, readCap, readTierFactor } from './text-request.ts'
+
+/** Legacy text completions. */
+export const completions: Format = {
+  path: '/completions',
+  skin: 'chat',
+  output: 'text',
+  failsInside: true,
+  answer(input) {
+    const asked = readAsk(input)
+    const answer = composeAnswer(asked.ask, input)
+    const answered = { ...asked, answer, input }
+    return {
+      streamed: asked.ask.streamed,
+      apiType: 'completions',
+      finishReason: finishReason(answer),
+      intervalMs: answer.intervalMs,
+      outputTokens: answer.outputTokens,
+      billAt: (outputTokens) => answerBill(answered, outputTokens),
+      whole: () => JSON.stringify(wholeBody(answered)),
+      frames: () => frames(answered),
+      errorFrame: () => errorFrame(answered),
+    }
+  },
+}
+
+interface Asked {
+  readonly ask: Ask
+  /** Choices written; `best_of` makes more that are only billed. */
+  readonly written: number
+}
+
+interface Answered extends Asked {
+  readonly answer: Answer
+  readonly input: AnswerInput
+}
+
+function readAsk(input: AnswerInput): Asked {
+  const { body } = input
+  const prompts = readPrompts(body['prompt'])
+  const meter = new PromptMeter()
+  for (const prompt of prompts) {
+    if (typeof prompt === 'string') meter.text(prompt)
+    else meter.tokens(prompt.length)
+  }
+  const prompt = meter.count(input.prefixes)
+  checkWindow(input, prompt)
+  const each = readCount(body, 'n')
+  const made = Math.max(each, readCount(body, 'best_of'))
+  const [first] = prompts
+  return {
+    written: prompts.length * each,
+    ask: {
+      streamed: body['stream'] === true,
+      capTokens: readCap(body, 'max_tokens', 'max_completion_tokens'),
+      choices: prompts.length * made,
+      prompt,
+      question: typeof first === 'string' ? first : '',
+      tools: [],
+      toolChoice: 'none',
+      toolResult: null,
+      schema: null,
+      reasoningTokens: 0,
+      wantsImage: false,
+      searches: 0,
+      parsedFiles: 0,
+      tierFactor: readTierFactor(body),
+    },
+  }
+}
+
+function readCount(body: JsonObject, name: string): number {
+  const value = body[name] ?? 1
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > 128) {
+    throw badRequest(`${name} must be a whole number from 1 to 128`)
+  }
+  return value
+}
+
+/** A string, strings, token ids, or lists of token ids. */
+function readPrompts(prompt: JsonValue | undefined): readonly (string | readonly JsonValue[])[] {
+  if (typeof prompt === 'string') return [prompt]
+  if (!isArray(prompt) || prompt.length === 0) throw badRequest('prompt is required')
+  if (prompt.every((item) => typeof item === 'number')) return [prompt]
+  return prompt.map((item) => {
+    if (typeof item === 'string' || isArray(item)) return item
+    throw badRequest('prompt must be text or token ids')
+  })
+}
+
+function finishReason(answer: Answer): 'stop' | 'length' {
+  return answer.isCut ? 'length' : 'stop'
+}
+
+function head(input: AnswerInput): JsonObject {
+  return {
+    id: reportedId(input),
+    provider: 'Simulator',
+    model: input.row.id,
+    object: 'text_completion',
+    created: Math.floor(input.nowMs / 1000),
+  }
+}
+
+function wholeBody({ written, answer, input, ask }: Answered): JsonObject {
+  const failed = input.fault.answer === 'failedAnswer'
+  const reason = failed ? 'error' : finishReason(answer)
+  return {
+    ...head(input),
+    choices: Array.from({ length: written }, (_, index) => ({
+      index,
+      text: answer.text.join(''),
+      finish_reason: reason,
+      native_finish_reason: reason,
+      logprobs: null,
+      ...(failed ? { error: failureOf(input, 502) } : {}),
+    })),
+    usage: chatUsage(input, answerBill({ ask, answer, input }, answer.outputTokens)),
+  }
+}
+
+function* frames(answered: Answered): Generator<Frame> {
+  const { ask, answer, input } = answered
+  const start = `data: ${JSON.stringify(head(input)).slice(0, -1)}`
+  const reason = finishReason(answer)
+  let outputTokens = 0
+  yield { text: COMMENT_FRAME, outputTokens }
+  for (let index = 0; index < answered.written; index += 1) {
+    const open = `${start},"choices":[{"index":${index},"text":`
+    for (const piece of answer.text) {
+      outputTokens += 1
+      yield { text: open + JSON.stringify(piece) + finishTail(null), outputTokens }
+    }
+    if (!omits(input.fault, 'terminal')) {
+      yield { text: `${open}""${finishTail(reason)}`, outputTokens }
+    }
+  }
+  outputTokens = answer.outputTokens
+  const usage = chatUsage(input, answerBill({ ask, answer, input }, outputTokens))
+  if (usage !== undefined) {
+    const choices = includesUsage(input) ? '[]' : `[${EMPTY_CHOICE}]`
+    const text = `${start},"choices":${choices},"usage":${JSON.stringify(usage)}}\n\n`
+    yield { text, outputTokens }
+  }
+  if (!omits(input.fault, 'done')) yield { text: DONE_FRAME, outputTokens }
+}
+
+const EMPTY_CHOICE =
+  '{"index":0,"text":"","finish_reason":null,"native_finish_reason":null,"logprobs":null}'
+
+function finishTail(reason: string | null): string {
+  const word = JSON.stringify(reason)
+  return `,"finish_reason":${word},"native_finish_reason":${word},"logprobs":null}]}\n\n`
+}
+
+function includesUsage(input: AnswerInput): boolean {
+  return objectOr(input.body['stream_options'])['include_usage'] === true
+}
+
+function failureOf(input: AnswerInput, code: number): JsonObject {
+  const marker = input.fault.marker ?? DEFAULT_MARKER
+  return {
+    code,
+    message: `Provider disconnected (${marker})`,
+    metadata: { error_type: metadataErrorType(code), provider_name: `Provider ${marker}` },
+  }
+}
+
+function errorFrame({ ask, answer, input }: Answered): string {
+  const { code = 502, withUsage = false } = input.fault.errorEvent ?? {}
+  const bill = answerBill({ ask, answer, input }, answer.outputTokens)
+  return dataFrame(
+    JSON.stringify({
+      ...head(input),
+      choices: [
+        {
+          index: 0,
+          text: '',
+          finish_reason: 'error',
+          native_finish_reason: 'error',
+          logprobs: null,
+        },
+      ],
+      error: failureOf(input, code),
+      usage: withUsage ? chatUsage(input, bill) : undefined,
+    }),
+  )
+}

@@ -1,0 +1,217 @@
+import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { messagesErrorType, metadataErrorType } from '../error-bodies.ts'
+import { DEFAULT_MARKER, omits } from '../faults.ts'
+import { arrayOr, isObject, type JsonObject, objectOr } from '../json-value.ts'
+import { PromptMeter } from '../prompt-meter.ts'
+import {
+  type AnswerInput,
+  bodyId,
+  type Format,
+  type Frame,
+  namedFrame,
+  reportedCost,
+} from './format.ts'
+import { blocksOf, stopReason } from './message-blocks.ts'
+import {
+  checkWindow,
+  lastUserText,
+  readCap,
+  readMessages,
+  readParsedFiles,
+  readSchema,
+  readSearches,
+  readTierFactor,
+  readToolChoice,
+  readTools,
+  textOf,
+} from './text-request.ts'
+
+/** Messages. */
+export const messages: Format = {
+  path: '/messages',
+  skin: 'messages',
+  output: 'text',
+  failsInside: false,
+  answer(input) {
+    const ask = readAsk(input)
+    const answer = composeAnswer(ask, input)
+    const answered = { ask, answer, input }
+    return {
+      streamed: ask.streamed,
+      apiType: 'completions',
+      finishReason: stopReason(answer),
+      intervalMs: answer.intervalMs,
+      outputTokens: answer.outputTokens,
+      billAt: (outputTokens) => answerBill(answered, outputTokens),
+      whole: () => JSON.stringify(wholeBody(answered)),
+      frames: () => frames(answered),
+      errorFrame: () => errorFrame(input),
+    }
+  },
+}
+
+interface Answered {
+  readonly ask: Ask
+  readonly answer: Answer
+  readonly input: AnswerInput
+}
+
+const THINKING_TOKENS_MAX = 32
+
+function readAsk(input: AnswerInput): Ask {
+  const { body } = input
+  const turns = readMessages(body['messages'])
+  const meter = new PromptMeter()
+  meter.json(body['tools'])
+  for (const tool of arrayOr(body['tools'])) meter.cacheMark(objectOr(tool)['cache_control'])
+  meter.content(body['system'])
+  for (const turn of turns) {
+    meter.message()
+    meter.content(turn['content'])
+  }
+  meter.cacheMark(body['cache_control'])
+  const prompt = meter.count(input.prefixes)
+  checkWindow(input, prompt)
+  const question = lastUserText(turns)
+  return {
+    streamed: body['stream'] === true,
+    capTokens: readCap(body, 'max_tokens'),
+    choices: 1,
+    prompt,
+    question,
+    tools: readTools(body['tools']),
+    toolChoice: readToolChoice(body['tool_choice']),
+    toolResult: toolResultOf(turns.at(-1)),
+    schema: readSchema(objectOr(body['output_config'])['format']),
+    reasoningTokens: thinkingTokens(body),
+    wantsImage: false,
+    searches: readSearches(body, input, question),
+    parsedFiles: readParsedFiles(body, input, prompt),
+    tierFactor: readTierFactor(body),
+  }
+}
+
+function toolResultOf(turn: JsonObject | undefined): string | null {
+  const block = arrayOr(turn?.['content'])
+    .filter(isObject)
+    .find((part) => part['type'] === 'tool_result')
+  return block === undefined ? null : textOf(block['content'])
+}
+
+function thinkingTokens(body: JsonObject): number {
+  const thinking = objectOr(body['thinking'])
+  if (thinking['type'] !== 'enabled' && thinking['type'] !== 'adaptive') return 0
+  const budget = thinking['budget_tokens']
+  return typeof budget === 'number' ? Math.min(budget, THINKING_TOKENS_MAX) : THINKING_TOKENS_MAX
+}
+
+function messageHead({ input }: Answered): JsonObject {
+  return {
+    id: bodyId(input, 'msg_01'),
+    type: 'message',
+    role: 'assistant',
+    model: input.row.id,
+  }
+}
+
+function wholeBody(answered: Answered): JsonObject {
+  const { answer, input } = answered
+  return {
+    ...messageHead(answered),
+    content: blocksOf(answered).map((block) => block.whole),
+    stop_reason: stopReason(answer),
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    usage: omits(input.fault, 'usage') ? undefined : wholeUsage(answered),
+    provider: 'Simulator',
+  }
+}
+
+function inputUsage({ ask }: Answered): JsonObject {
+  const { prompt } = ask
+  return {
+    input_tokens: prompt.inputTokens,
+    cache_creation_input_tokens: prompt.cacheWriteTokens + prompt.cacheWriteLongTokens,
+    cache_read_input_tokens: prompt.cacheReadTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: prompt.cacheWriteTokens,
+      ephemeral_1h_input_tokens: prompt.cacheWriteLongTokens,
+    },
+  }
+}
+
+function wholeUsage(answered: Answered): JsonObject {
+  const { ask, answer, input } = answered
+  const bill = answerBill(answered, answer.outputTokens)
+  const reported = reportedCost(input, bill)
+  return {
+    ...inputUsage(answered),
+    output_tokens: answer.outputTokens,
+    output_tokens_details: { thinking_tokens: answer.reasoning.length },
+    service_tier: 'standard',
+    inference_geo: null,
+    server_tool_use:
+      ask.searches === 0 ? null : { web_search_requests: ask.searches, web_fetch_requests: 0 },
+    cost: reported,
+    is_byok: false,
+    cost_details:
+      reported === undefined
+        ? undefined
+        : {
+            upstream_inference_cost: null,
+            upstream_inference_prompt_cost: bill.cost.promptUsd,
+            upstream_inference_completions_cost: bill.cost.completionUsd,
+          },
+  }
+}
+
+function* frames(answered: Answered): Generator<Frame> {
+  const { answer, input } = answered
+  const hasUsage = !omits(input.fault, 'usage')
+  let outputTokens = 0
+  const event = (name: string, body: JsonObject): Frame => ({
+    text: namedFrame(input, name, JSON.stringify({ type: name, ...body })),
+    outputTokens,
+  })
+  const usage = hasUsage
+    ? { ...inputUsage(answered), output_tokens: 1, service_tier: 'standard' }
+    : undefined
+  const opening = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+  yield event('message_start', {
+    message: { ...messageHead(answered), content: [], ...opening, usage },
+  })
+  yield event('ping', {})
+  for (const [index, block] of blocksOf(answered).entries()) {
+    yield event('content_block_start', { index, content_block: block.start })
+    for (const delta of block.deltas) {
+      outputTokens += delta.outputTokens
+      yield event('content_block_delta', { index, delta: delta.body })
+    }
+    yield event('content_block_stop', { index })
+  }
+  outputTokens = answer.outputTokens
+  const ending = { stop_reason: stopReason(answer), stop_sequence: null, stop_details: null }
+  if (hasUsage || !omits(input.fault, 'terminal')) {
+    const endUsage = hasUsage ? wholeUsage(answered) : undefined
+    yield event('message_delta', { delta: { ...ending, container: null }, usage: endUsage })
+  }
+  if (!omits(input.fault, 'terminal')) yield event('message_stop', {})
+}
+
+function errorFrame(input: AnswerInput): string {
+  const { code = 529 } = input.fault.errorEvent ?? {}
+  const marker = input.fault.marker ?? DEFAULT_MARKER
+  return namedFrame(
+    input,
+    'error',
+    JSON.stringify({
+      type: 'error',
+      error: {
+        type: messagesErrorType(code),
+        message: `Provider ${marker} is overloaded`,
+        error_type: metadataErrorType(code),
+      },
+    }),
+  )
+}

@@ -1,0 +1,110 @@
+import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { isArray, isObject, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
+import { PromptMeter } from '../prompt-meter.ts'
+import { badRequest } from '../refusal.ts'
+import type { AnswerInput, Format } from './format.ts'
+import { responseBody, responseErrorFrame, responseFrames } from './response-events.ts'
+import {
+  checkWindow,
+  lastUserText,
+  readCap,
+  readParsedFiles,
+  readReasoning,
+  readSchema,
+  readSearches,
+  readTierFactor,
+  readToolChoice,
+  readTools,
+  textOf,
+} from './text-request.ts'
+
+/** Responses. */
+export const responses: Format = {
+  path: '/responses',
+  skin: 'responses',
+  output: 'text',
+  failsInside: true,
+  answer(input) {
+    const ask = readAsk(input)
+    const answer = composeAnswer(ask, input)
+    const answered = { ask, answer, input }
+    return {
+      streamed: ask.streamed,
+      apiType: 'completions',
+      finishReason: finishReason(answer),
+      intervalMs: answer.intervalMs,
+      outputTokens: answer.outputTokens,
+      billAt: (outputTokens) => answerBill(answered, outputTokens),
+      whole: () => JSON.stringify(wholeBody({ ask, answer, input })),
+      frames: () => responseFrames(answered),
+      errorFrame: () => responseErrorFrame(answered),
+    }
+  },
+}
+
+function finishReason(answer: Answer): string {
+  if (answer.isCut) return 'length'
+  return answer.call === null ? 'stop' : 'tool_calls'
+}
+
+function wholeBody(answered: {
+  readonly ask: Ask
+  readonly answer: Answer
+  readonly input: AnswerInput
+}): JsonObject {
+  if (answered.input.fault.answer === 'failedAnswer') return responseBody(answered, 'failed')
+  return responseBody(answered, answered.answer.isCut ? 'incomplete' : 'completed')
+}
+
+function readAsk(input: AnswerInput): Ask {
+  const { body } = input
+  if (body['store'] === true) throw badRequest('store must be false')
+  if ((body['previous_response_id'] ?? null) !== null) {
+    throw badRequest('previous_response_id is not supported')
+  }
+  const items = readItems(body['input'])
+  const meter = new PromptMeter()
+  meter.content(body['instructions'])
+  meter.json(body['tools'])
+  for (const item of items) {
+    meter.message()
+    meter.content(item['content'])
+    meter.content(item['output'])
+    meter.content(item['arguments'])
+    meter.cacheMark(item['cache_control'])
+  }
+  meter.cacheMark(body['cache_control'])
+  const prompt = meter.count(input.prefixes)
+  checkWindow(input, prompt)
+  const question = lastUserText(items)
+  const last = items.at(-1)
+  return {
+    streamed: body['stream'] === true,
+    capTokens: readCap(body, 'max_output_tokens'),
+    choices: 1,
+    prompt,
+    question,
+    tools: readTools(body['tools']),
+    toolChoice: readToolChoice(body['tool_choice']),
+    toolResult: isToolOutput(last) ? textOf(last['output']) : null,
+    schema: readSchema(objectOr(body['text'])['format']),
+    reasoningTokens: readReasoning(body),
+    wantsImage: false,
+    searches: readSearches(body, input, question),
+    parsedFiles: readParsedFiles(body, input, prompt),
+    tierFactor: readTierFactor(body),
+  }
+}
+
+function isToolOutput(item: JsonObject | undefined): item is JsonObject {
+  return item?.['type'] === 'function_call_output' || item?.['type'] === 'custom_tool_call_output'
+}
+
+function readItems(value: JsonValue | undefined): readonly JsonObject[] {
+  if (typeof value === 'string') return [{ role: 'user', content: value }]
+  if (!isArray(value) || value.length === 0) throw badRequest('input is required')
+  return value.map((item, at) => {
+    if (!isObject(item)) throw badRequest(`input.${at} must be an item`)
+    return item
+  })
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from './json-value.ts'
+import type { World } from './world.ts'
+
+const IMAGE_ENDPOINTS = /^\/images\/models\/([^/]+\/[^/]+)\/endpoints$/
+
+/** The body of a GET below `/v1`; null for a path or a thing that is not there. */
+export function readListing(world: World, path: string, query: string): JsonObject | null {
+  const search = new URLSearchParams(query)
+  switch (path) {
+    case '/models':
+      return world.catalog.list(search)
+    case '/images/models':
+      return world.catalog.listImages()
+    case '/generation':
+      return world.generations.ask(search.get('id') ?? '')
+    case '/key':
+      return KEY
+    default: {
+      const match = IMAGE_ENDPOINTS.exec(path)
+      return match === null
+        ? null
+        : world.catalog.imageEndpoints(decodeURIComponent(match[1] ?? ''))
+    }
+  }
+}
+
+const KEY: JsonObject = {
+  data: {
+    label: 'simulator',
+    limit: null,
+    limit_remaining: null,
+    limit_reset: null,
+    include_byok_in_limit: false,
+    usage: 0,
+    usage_daily: 0,
+    usage_weekly: 0,
+    usage_monthly: 0,
+    byok_usage: 0,
+    is_free_tier: false,
+    is_management_key: false,
+    rate_limit: { requests: -1, interval: '10s', note: 'none' },
+  },
+}

@@ -1,0 +1,53 @@
+import { Catalog } from './catalog.ts'
+import { FaultScript } from './faults.ts'
+import type { Pace } from './formats/format.ts'
+import { Gates } from './gates.ts'
+import { Generations } from './generations.ts'
+import { PrefixMemory } from './prompt-meter.ts'
+import { Recorder } from './recorder.ts'
+
+/** All that the simulator remembers between requests. */
+export class World {
+  readonly catalog = new Catalog()
+  readonly script = new FaultScript()
+  readonly gates = new Gates()
+  readonly generations = new Generations()
+  readonly recorder = new Recorder()
+  readonly prefixes = new PrefixMemory()
+  readonly isRecording: boolean
+  readonly pace: Pace
+  readonly nowMs: () => number
+  /** Requests answered or refused so far, control requests apart. */
+  requestCount = 0
+  #generationCount = 0
+
+  constructor(input: {
+    readonly isRecording: boolean
+    readonly pace: Pace
+    readonly nowMs: () => number
+  }) {
+    this.isRecording = input.isRecording
+    this.pace = input.pace
+    this.nowMs = input.nowMs
+  }
+
+  /** A fresh `gen-<unix>-<20 characters>` id. */
+  nextGenerationId(nowMs: number): string {
+    this.#generationCount += 1
+    const count = this.#generationCount.toString(36).padStart(8, '0')
+    return `gen-${Math.floor(nowMs / 1000)}-${RUN_TAG}${count}`
+  }
+
+  /** As it was at the start; requests under way run on. */
+  reset(): void {
+    this.catalog.restore()
+    this.script.clear()
+    this.gates.clear()
+    this.generations.clear()
+    this.recorder.clear()
+    this.prefixes.clear()
+    this.requestCount = 0
+  }
+}
+
+const RUN_TAG = crypto.randomUUID().replaceAll('-', '').slice(0, 12)
