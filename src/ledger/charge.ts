@@ -29,6 +29,7 @@ export interface Move {
  * stay reserved and the place in flight, and returns the row as it is then.
  */
 export function moveRequest(book: Book, row: RequestRow, move: Move): RequestRow {
+  if (move.chargeMicros < 0) throw new RangeError('a charge is not negative')
   const account = book.account(row.accountId)
   const apiKey = book.apiKey(row.apiKeyId)
   if (account === undefined || apiKey === undefined) {

@@ -146,10 +146,15 @@ export class SqliteLedger implements Ledger, LedgerBooks {
   }
 
   async #releaseUnsure(requestId: string): Promise<void> {
-    await this.#commits.submit({
-      kind: 'settle',
-      input: { requestId, resolution: { kind: 'released' }, facts: UNSURE_FACTS },
-    })
+    try {
+      await this.#commits.submit({
+        kind: 'settle',
+        input: { requestId, resolution: { kind: 'released' }, facts: UNSURE_FACTS },
+      })
+    } catch (error) {
+      // A refusal is an answer too: asking again would not change it.
+      if (!(error instanceof StoreRefused)) throw error
+    }
   }
 }
 

@@ -1,0 +1,122 @@
+import type { Difference } from './difference.ts'
+import type { Entry } from './ledger.ts'
+import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
+
+interface AccountTally {
+  entries: number
+  /** Of the latest entry; equal to `entries` where there is no gap. */
+  latestNumber: number
+  backedBalance: number
+  freeBalance: number
+  backedHeld: number
+  freeHeld: number
+  hasBackedCredit: boolean
+  freeExpiresAtMs: number | null
+}
+
+interface ApiKeyTally {
+  spend: number
+  held: number
+  openHolds: number
+}
+
+/** Adds up the rows behind the figures of accounts and keys. Knows no rule, only sums. */
+export class AuditTally {
+  readonly #accounts = new Map<string, AccountTally>()
+  readonly #apiKeys = new Map<string, ApiKeyTally>()
+
+  addEntry(entry: Entry): void {
+    const account = this.#account(entry.accountId)
+    account.entries += 1
+    account.latestNumber = entry.number
+    if (entry.purse === 'backed') account.backedBalance += entry.amountMicros
+    else account.freeBalance += entry.amountMicros
+    if (entry.kind === 'top_up') account.hasBackedCredit = true
+    if (entry.expiresAtMs !== null) {
+      account.freeExpiresAtMs = Math.max(account.freeExpiresAtMs ?? 0, entry.expiresAtMs)
+    }
+    if (entry.apiKeyId !== null && (entry.kind === 'charge' || entry.kind === 'correction')) {
+      this.#apiKey(entry.apiKeyId).spend -= entry.amountMicros
+    }
+  }
+
+  addRequest(row: RequestRow): void {
+    const account = this.#account(row.accountId)
+    account.backedHeld += row.backedHeldMicros
+    account.freeHeld += row.freeHeldMicros
+    const apiKey = this.#apiKey(row.apiKeyId)
+    apiKey.held += row.backedHeldMicros + row.freeHeldMicros
+    if (row.state === 'open') apiKey.openHolds += 1
+  }
+
+  /** Compares an account with what was added up, which is taken off the tally. */
+  auditAccount(row: AccountRow): readonly Difference[] {
+    const tally = this.#account(row.id)
+    this.#accounts.delete(row.id)
+    return differencesOf('accounts', row.id, [
+      ['entry_count', row.entryCount, tally.entries],
+      ['entry_count', row.entryCount, tally.latestNumber],
+      ['backed_balance_micros', row.backedBalanceMicros, tally.backedBalance],
+      ['free_balance_micros', row.freeBalanceMicros, tally.freeBalance],
+      ['backed_held_micros', row.backedHeldMicros, tally.backedHeld],
+      ['free_held_micros', row.freeHeldMicros, tally.freeHeld],
+      ['has_backed_credit', row.hasBackedCredit ? 1 : 0, tally.hasBackedCredit ? 1 : 0],
+      ['free_expires_at_ms', row.freeExpiresAtMs, tally.freeExpiresAtMs],
+      // Free credit is never below zero, nor promised twice.
+      ['free_balance_micros', Math.max(row.freeBalanceMicros, tally.freeHeld), tally.freeBalance],
+    ])
+  }
+
+  /** Compares a key with what was added up, which is taken off the tally. */
+  auditApiKey(row: ApiKeyRow): readonly Difference[] {
+    const tally = this.#apiKey(row.id)
+    this.#apiKeys.delete(row.id)
+    return differencesOf('api_keys', row.id, [
+      ['spend_micros', row.spendMicros, tally.spend],
+      ['held_micros', row.heldMicros, tally.held],
+      ['open_holds', row.openHolds, tally.openHolds],
+    ])
+  }
+
+  /** What was added up for accounts and keys that are not there. */
+  orphans(): readonly Difference[] {
+    const orphan = (what: string) => (id: string) => ({ what, id, stored: null, recomputed: id })
+    return [
+      ...[...this.#accounts.keys()].map(orphan('accounts.id')),
+      ...[...this.#apiKeys.keys()].map(orphan('api_keys.id')),
+    ]
+  }
+
+  #account(id: string): AccountTally {
+    const known = this.#accounts.get(id)
+    if (known !== undefined) return known
+    const tally: AccountTally = {
+      entries: 0,
+      latestNumber: 0,
+      backedBalance: 0,
+      freeBalance: 0,
+      backedHeld: 0,
+      freeHeld: 0,
+      hasBackedCredit: false,
+      freeExpiresAtMs: null,
+    }
+    this.#accounts.set(id, tally)
+    return tally
+  }
+
+  #apiKey(id: string): ApiKeyTally {
+    const known = this.#apiKeys.get(id)
+    if (known !== undefined) return known
+    const tally: ApiKeyTally = { spend: 0, held: 0, openHolds: 0 }
+    this.#apiKeys.set(id, tally)
+    return tally
+  }
+}
+
+type Figure = readonly [what: string, stored: number | null, recomputed: number | null]
+
+function differencesOf(table: string, id: string, figures: readonly Figure[]): Difference[] {
+  return figures
+    .filter(([, stored, recomputed]) => stored !== recomputed)
+    .map(([what, stored, recomputed]) => ({ what: `${table}.${what}`, id, stored, recomputed }))
+}

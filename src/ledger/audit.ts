@@ -1,0 +1,153 @@
+import type { Kysely } from 'kysely'
+import type { Store } from '../store/open-store.ts'
+import type { Tables } from '../store/tables.ts'
+import { auditRequest } from './audit-request.ts'
+import { AuditTally } from './audit-tally.ts'
+import { accountRowOf, apiKeyRowOf, entryOf, requestRowOf } from './columns.ts'
+import type { Difference } from './difference.ts'
+
+/** What an audit found. */
+export interface Audit {
+  /** Whether every figure is exact. */
+  readonly ok: boolean
+  /** How many rows were recomputed. */
+  readonly checked: {
+    readonly accounts: number
+    readonly apiKeys: number
+    readonly requests: number
+    readonly entries: number
+  }
+  /** The first thousand. */
+  readonly differences: readonly Difference[]
+}
+
+const PAGE_ROWS = 2_000
+const DIFFERENCES_MAX = 1_000
+
+/**
+ * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store
+ * while it goes on working. Charges of requests that were pruned from Activity are in the balances and
+ * the spend of keys still. Throws where a row can't be read, `StoreUnavailable` where the store can't.
+ */
+export function auditStore(store: Store): Promise<Audit> {
+  return store.snapshot(auditView)
+}
+
+async function auditView(view: Kysely<Tables>): Promise<Audit> {
+  const tally = new AuditTally()
+  const differences: Difference[] = []
+  const found = (more: readonly Difference[]): void => {
+    differences.push(...more.slice(0, DIFFERENCES_MAX - differences.length))
+  }
+  const entries = await addEntries(view, tally)
+  const requests = await auditRequests(view, { tally, found })
+  const accounts = await auditAccounts(view, { tally, found })
+  const apiKeys = await auditApiKeys(view, { tally, found })
+  found(tally.orphans())
+  return {
+    ok: differences.length === 0,
+    checked: { accounts, apiKeys, requests, entries },
+    differences,
+  }
+}
+
+interface Findings {
+  readonly tally: AuditTally
+  readonly found: (differences: readonly Difference[]) => void
+}
+
+async function addEntries(view: Kysely<Tables>, tally: AuditTally): Promise<number> {
+  let count = 0
+  let after = { accountId: '', number: 0 }
+  for (;;) {
+    const rows = await view
+      .selectFrom('entries')
+      .selectAll()
+      .where(({ eb, or, and }) =>
+        or([
+          eb('account_id', '>', after.accountId),
+          and([eb('account_id', '=', after.accountId), eb('number', '>', after.number)]),
+        ]),
+      )
+      .orderBy('account_id')
+      .orderBy('number')
+      .limit(PAGE_ROWS)
+      .execute()
+    for (const row of rows) tally.addEntry(entryOf({ ...row }))
+    count += rows.length
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    after = { accountId: last.account_id, number: last.number }
+  }
+}
+
+async function auditRequests(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+  let count = 0
+  let after = ''
+  for (;;) {
+    const rows = await view
+      .selectFrom('requests')
+      .selectAll()
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE_ROWS)
+      .execute()
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    const entries = await view
+      .selectFrom('entries')
+      .selectAll()
+      .where('request_id', '>', after)
+      .where('request_id', '<=', last.id)
+      .execute()
+    const byRequest = Map.groupBy(
+      entries.map((row) => entryOf({ ...row })),
+      ({ requestId }) => requestId,
+    )
+    for (const row of rows) {
+      const request = requestRowOf({ ...row })
+      tally.addRequest(request)
+      found(auditRequest(request, byRequest.get(request.id) ?? []))
+    }
+    count += rows.length
+    after = last.id
+  }
+}
+
+async function auditAccounts(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+  let count = 0
+  let after = ''
+  for (;;) {
+    const rows = await view
+      .selectFrom('accounts')
+      .selectAll()
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE_ROWS)
+      .execute()
+    for (const row of rows) found(tally.auditAccount(accountRowOf({ ...row })))
+    count += rows.length
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    after = last.id
+  }
+}
+
+async function auditApiKeys(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+  let count = 0
+  let after = ''
+  for (;;) {
+    const rows = await view
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE_ROWS)
+      .execute()
+    for (const row of rows) found(tally.auditApiKey(apiKeyRowOf({ ...row })))
+    count += rows.length
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    after = last.id
+  }
+}

@@ -1,0 +1,34 @@
+import type { Micros } from '../../vocabulary/money.ts'
+import type { Entry, Ledger, LedgerBooks } from '../ledger.ts'
+import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+
+/** What an account or a key is made with, and what an admin may change about it later. */
+export interface ApiKeySettings {
+  readonly creditLimitMicros?: Micros | null
+  readonly expiresAtMs?: number | null
+  readonly disabled?: boolean
+  readonly deleted?: boolean
+}
+
+/**
+ * A ledger under test, with the admin's side that it does not have itself. Each engine has one, so
+ * that the same tests run on all of them.
+ */
+export interface Bench {
+  readonly ledger: Ledger & LedgerBooks
+  /** Sets the moment at which everything from now on happens. */
+  setNowMs(nowMs: number): void
+  createAccount(id: string): Promise<void>
+  createApiKey(id: string, accountId: string): Promise<void>
+  setAccount(id: string, settings: { readonly disabled: boolean }): Promise<void>
+  setApiKey(id: string, settings: ApiKeySettings): Promise<void>
+  account(id: string): Promise<AccountRow>
+  apiKey(id: string): Promise<ApiKeyRow>
+  /** Undefined where no hold was opened. */
+  request(id: string): Promise<RequestRow | undefined>
+  /** Oldest first. */
+  entries(accountId: string): Promise<readonly Entry[]>
+  /** Throws where the books are not exact. */
+  audit(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,162 @@
+import { StoreRefused } from '../../store/store-unavailable.ts'
+import { ZERO_MICROS } from '../../vocabulary/money.ts'
+import { Book } from '../book.ts'
+import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import type { Entry, Ledger, LedgerBooks, LedgerLimits } from '../ledger.ts'
+import type { Terms } from '../open-hold.ts'
+import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+import { applyCommand } from '../rules.ts'
+import type { ApiKeySettings, Bench } from './bench.ts'
+
+export type Apply = (book: Book, command: LedgerCommand, terms: Terms) => LedgerVerdict
+
+export interface MemoryBenchInput {
+  readonly limits: LedgerLimits
+  /** Default the rules themselves; a canary gives rules with a bug. */
+  readonly apply?: Apply
+}
+
+/** The rules alone, over rows in memory. */
+export function createMemoryBench(input: MemoryBenchInput): Bench {
+  return new MemoryBench(input)
+}
+
+class MemoryBench implements Bench {
+  readonly #limits: LedgerLimits
+  readonly #apply: Apply
+  readonly #accounts = new Map<string, AccountRow>()
+  readonly #apiKeys = new Map<string, ApiKeyRow>()
+  readonly #requests = new Map<string, RequestRow>()
+  readonly #entries: Entry[] = []
+  #nowMs = 0
+
+  constructor(input: MemoryBenchInput) {
+    this.#limits = input.limits
+    this.#apply = input.apply ?? applyCommand
+  }
+
+  readonly ledger: Ledger & LedgerBooks = {
+    openHold: async (input) => {
+      const verdict = this.#commit({ kind: 'openHold', input })
+      if (verdict.of !== 'openHold') throw new TypeError(verdict.of)
+      if (verdict.verdict.kind === 'ended') throw new StoreRefused(verdict.verdict.state)
+      return verdict.verdict
+    },
+    settle: async (input) => {
+      const verdict = this.#commit({ kind: 'settle', input })
+      if (verdict.of !== 'settle') throw new TypeError(verdict.of)
+      if (verdict.settled === null) throw new StoreRefused('no such hold')
+      return verdict.settled
+    },
+    noteGeneration: (input) => {
+      this.#commit({ kind: 'noteGeneration', ...input })
+    },
+    correct: async (input) => {
+      const verdict = this.#commit({ kind: 'correct', input })
+      if (verdict.of !== 'correct') throw new TypeError(verdict.of)
+      return verdict.corrected
+    },
+    addCredit: async (input) => {
+      const verdict = this.#commit({ kind: 'addCredit', input })
+      if (verdict.of !== 'addCredit') throw new TypeError(verdict.of)
+      return verdict.verdict
+    },
+    sweepInstance: async (instanceId) => {
+      const verdict = this.#commit({ kind: 'sweepInstance', instanceId })
+      if (verdict.of !== 'sweepInstance') throw new TypeError(verdict.of)
+      return verdict.swept
+    },
+  }
+
+  setNowMs(nowMs: number): void {
+    this.#nowMs = nowMs
+  }
+
+  async createAccount(id: string): Promise<void> {
+    this.#accounts.set(id, {
+      id,
+      disabled: false,
+      backedBalanceMicros: ZERO_MICROS,
+      backedHeldMicros: ZERO_MICROS,
+      freeBalanceMicros: ZERO_MICROS,
+      freeHeldMicros: ZERO_MICROS,
+      freeExpiresAtMs: null,
+      hasBackedCredit: false,
+      requestWindow: '',
+      entryCount: 0,
+    })
+  }
+
+  async createApiKey(id: string, accountId: string): Promise<void> {
+    this.#apiKeys.set(id, {
+      id,
+      accountId,
+      disabled: false,
+      deleted: false,
+      expiresAtMs: null,
+      creditLimitMicros: null,
+      spendMicros: ZERO_MICROS,
+      heldMicros: ZERO_MICROS,
+      openHolds: 0,
+      requestWindow: '',
+    })
+  }
+
+  async setAccount(id: string, settings: { readonly disabled: boolean }): Promise<void> {
+    this.#accounts.set(id, { ...(await this.account(id)), ...settings })
+  }
+
+  async setApiKey(id: string, settings: ApiKeySettings): Promise<void> {
+    this.#apiKeys.set(id, { ...(await this.apiKey(id)), ...settings })
+  }
+
+  async account(id: string): Promise<AccountRow> {
+    return found(this.#accounts.get(id))
+  }
+
+  async apiKey(id: string): Promise<ApiKeyRow> {
+    return found(this.#apiKeys.get(id))
+  }
+
+  async request(id: string): Promise<RequestRow | undefined> {
+    return this.#requests.get(id)
+  }
+
+  async entries(accountId: string): Promise<readonly Entry[]> {
+    return this.#entries.filter((entry) => entry.accountId === accountId)
+  }
+
+  async audit(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  #commit(command: LedgerCommand): LedgerVerdict {
+    const book = new Book()
+    for (const row of this.#accounts.values()) book.loadAccount(row)
+    for (const row of this.#apiKeys.values()) book.loadApiKey(row)
+    for (const row of this.#requests.values()) book.loadRequest(row)
+    for (const entry of this.#entries) book.loadCredit(entry)
+    const verdict = this.#verdict(book, command)
+    const changes = book.changes()
+    for (const row of changes.accounts) this.#accounts.set(row.id, row)
+    for (const row of changes.apiKeys) this.#apiKeys.set(row.id, row)
+    for (const row of changes.openedRequests) this.#requests.set(row.id, row)
+    for (const row of changes.requests) this.#requests.set(row.id, row)
+    this.#entries.push(...changes.entries)
+    return verdict
+  }
+
+  #verdict(book: Book, command: LedgerCommand): LedgerVerdict {
+    try {
+      return this.#apply(book, command, { nowMs: this.#nowMs, limits: this.#limits })
+    } catch (error) {
+      // As a store's thread does: what a rule throws refuses the one command.
+      throw new StoreRefused('refused', { cause: error })
+    }
+  }
+}
+
+function found<T>(row: T | undefined): T {
+  if (row === undefined) throw new Error('the script names an account or key that it did not make')
+  return row
+}

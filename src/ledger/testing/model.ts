@@ -1,0 +1,331 @@
+import type { LedgerLimits } from '../ledger.ts'
+
+interface Line {
+  readonly account: string
+  readonly purse: string
+  readonly amount: number
+  readonly kind: string
+  readonly reference?: string | undefined
+  readonly until?: number | undefined
+}
+
+interface Hold {
+  readonly id: string
+  readonly account: string
+  readonly apiKey: string
+  readonly instance: string
+  readonly backed: number
+  readonly free: number
+  state: string
+  reserved: 'whole' | 'rest' | 'nothing'
+  swept: boolean
+  /** Where each micro-dollar of the charge came from. */
+  paid: ('backed' | 'free' | 'nobody')[]
+}
+
+interface Admission {
+  readonly account: string
+  readonly apiKey: string
+  readonly second: number
+  readonly unbacked: boolean
+}
+
+/**
+ * What a ledger must answer to a script, said a second time and otherwise: nothing is kept but what
+ * happened, every figure is added up when it is asked for, and money moves by single micro-dollars.
+ */
+export class Model {
+  readonly #limits: LedgerLimits
+  readonly #lines: Line[] = []
+  readonly #holds: Hold[] = []
+  readonly #admissions: Admission[] = []
+  readonly #disabled = new Set<string>()
+  readonly #deleted = new Set<string>()
+  readonly #expiries = new Map<string, number>()
+  readonly #keyLimits = new Map<string, number>()
+  readonly #owners: ReadonlyMap<string, string>
+  #nowMs = 0
+
+  constructor(limits: LedgerLimits, owners: ReadonlyMap<string, string>) {
+    this.#limits = limits
+    this.#owners = owners
+  }
+
+  /** The script with what each action must answer. */
+  run(script: string): string {
+    return script
+      .split('\n')
+      .map((line) => {
+        const words = line.trim().split(/\s+/)
+        const answer = this.#act(words)
+        return answer === null ? line : `${line.trimEnd()}→ ${answer}`
+      })
+      .join('\n')
+  }
+
+  #act([action, ...words]: readonly string[]): string | null {
+    switch (action) {
+      case 'at':
+        this.#nowMs = Math.round(Number(words[0]) * 1_000)
+        return null
+      case 'set':
+        return this.#set(words)
+      case 'credit':
+        return this.#credit(words)
+      case 'open':
+        return this.#open(words)
+      case 'settle':
+        return this.#settle(words)
+      case 'correct':
+        return this.#correct(words)
+      case 'sweep':
+        return this.#sweep(words[0] ?? '')
+      case 'show':
+        return this.#show(words[0] ?? '')
+      default:
+        return null
+    }
+  }
+
+  #set([id = '', what, value]: readonly string[]): null {
+    if (what === 'enabled') this.#disabled.delete(id)
+    if (what === 'disabled') this.#disabled.add(id)
+    if (what === 'deleted') this.#deleted.add(id)
+    if (what === 'expires') this.#expiries.set(id, Math.round(Number(value) * 1_000))
+    if (what === 'limit') this.#keyLimits.set(id, Number(value))
+    return null
+  }
+
+  #credit(words: readonly string[]): string {
+    const [account = '', purse = '', value, reference = ''] = words
+    const amount = Number(value)
+    const untilText = wordAfter(words, 'until')
+    const until = untilText === undefined ? undefined : Math.round(Number(untilText) * 1_000)
+    const same = this.#lines.find((line) => line.account === account && line.reference === reference)
+    if (same !== undefined) {
+      const repeat = same.purse === purse && same.amount === amount && same.until === until
+      return `${repeat ? 'exists' : 'conflict'} ${same.kind} ${same.amount}`
+    }
+    if (amount === 0) return 'rejects: StoreRefused'
+    if (purse === 'free' && (amount < 0 || until === undefined || until <= this.#nowMs)) {
+      return 'rejects: StoreRefused'
+    }
+    this.#lapse(account)
+    const kind = purse === 'free' ? 'grant' : amount > 0 ? 'top_up' : 'chargeback'
+    this.#lines.push({ account, purse, amount, kind, reference, until })
+    return `added ${kind} ${amount}`
+  }
+
+  #open(words: readonly string[]): string {
+    const [id = '', apiKey = '', neededText] = words
+    const needed = Number(neededText)
+    const least = Number(wordAfter(words, 'least') ?? needed)
+    const account = this.#owners.get(apiKey) ?? ''
+    const earlier = this.#holds.find((hold) => hold.id === id)
+    if (earlier !== undefined) {
+      if (earlier.state !== 'open') return 'rejects: StoreRefused'
+      return openedText(earlier.backed, earlier.free)
+    }
+    const refusal = this.#refuseKey(account, apiKey) ?? this.#refuseFrequency(account, apiKey)
+    if (refusal !== null) return refusal
+
+    const qualifies = words.includes('free')
+    const backed = this.#available(account, 'backed')
+    const free = qualifies ? this.#available(account, 'free') : 0
+    const onlyFree = this.#balance(account, 'backed') <= 0
+    const held = this.#held(account, 'backed') + (qualifies ? this.#held(account, 'free') : 0)
+    const facts = `needs ${least} of ${backed + free}, held ${held}`
+    if (!qualifies && onlyFree && this.#balance(account, 'free') > 0 && !this.#lapsed(account)) {
+      return `free_credit_not_eligible ${facts}`
+    }
+    const enough = words.includes('alone') && onlyFree ? Math.min(least, free) : least
+    const limit = this.#keyLimits.get(apiKey)
+    const used = this.#spend(apiKey) + this.#keyHeld(apiKey)
+    const left = limit === undefined ? Number.POSITIVE_INFINITY : Math.max(0, limit - used)
+    if (left === 0 || left < enough) {
+      return factsText('key_limit_reached', [least, left, this.#keyHeld(apiKey)])
+    }
+    if (backed + free === 0 || backed + free < enough) {
+      return factsText('insufficient_credit', [least, backed + free, held])
+    }
+    const granted = Math.min(needed, left, backed + free)
+    const fromFree = Math.min(granted, free)
+    this.#admit(account, apiKey)
+    this.#holds.push({
+      id,
+      account,
+      apiKey,
+      instance: wordAfter(words, 'by') ?? 'I',
+      backed: granted - fromFree,
+      free: fromFree,
+      state: 'open',
+      reserved: 'whole',
+      swept: false,
+      paid: [],
+    })
+    this.#lapse(account)
+    return openedText(granted - fromFree, fromFree)
+  }
+
+  #refuseKey(account: string, apiKey: string): string | null {
+    if (this.#deleted.has(apiKey)) return 'invalid_api_key'
+    if (this.#disabled.has(account) || this.#disabled.has(apiKey)) return 'api_key_disabled'
+    return this.#nowMs >= (this.#expiries.get(apiKey) ?? Number.POSITIVE_INFINITY)
+      ? 'api_key_expired'
+      : null
+  }
+
+  #refuseFrequency(account: string, apiKey: string): string | null {
+    const open = this.#holds.filter((hold) => hold.apiKey === apiKey && hold.state === 'open')
+    if (open.length >= this.#limits.openHoldsMax) return 'too_many_concurrent_requests'
+    for (let seconds = 0; ; seconds++) {
+      if (this.#admits(account, apiKey, this.#nowMs + seconds * 1_000)) {
+        return seconds === 0 ? null : `rate_limited retry after ${seconds}`
+      }
+    }
+  }
+
+  #admits(account: string, apiKey: string, atMs: number): boolean {
+    const recent = this.#admissions.filter(({ second }) => Math.floor(atMs / 1_000) - second < 60)
+    const ofKey = recent.filter((admission) => admission.apiKey === apiKey)
+    if (ofKey.length >= this.#limits.keyRequestsPerMinuteMax) return false
+    const ofAccount = recent.filter((admission) => admission.account === account)
+    return (
+      this.#everBacked(account) ||
+      ofAccount.filter(({ unbacked }) => unbacked).length <
+        this.#limits.unbackedAccountRequestsPerMinuteMax
+    )
+  }
+
+  #admit(account: string, apiKey: string): void {
+    const second = Math.floor(this.#nowMs / 1_000)
+    this.#admissions.push({ account, apiKey, second, unbacked: !this.#everBacked(account) })
+  }
+
+  #settle([id, kind = '', value, estimate]: readonly string[]): string {
+    const hold = this.#holds.find((candidate) => candidate.id === id)
+    if (hold === undefined) return 'rejects: StoreRefused'
+    if (hold.state !== 'open' && !hold.swept) return `${this.#settledText(hold)} before`
+    this.#move(hold, { state: kind, charge: Number(value ?? 0), estimate: estimate !== undefined })
+    return this.#settledText(hold)
+  }
+
+  #settledText(hold: Hold): string {
+    const overrun = Math.max(0, hold.paid.length - hold.backed - hold.free)
+    return `${hold.state} ${hold.paid.length}${overrun === 0 ? '' : ` overrun ${overrun}`}`
+  }
+
+  #correct([id, kind = '', value, estimate]: readonly string[]): string {
+    const hold = this.#holds.find((candidate) => candidate.id === id)
+    if (hold === undefined) return 'unknown'
+    const before = hold.paid.length
+    const moves =
+      hold.state === 'unresolved' || (hold.state === 'provisional' && kind !== 'provisional')
+    if (!moves) return `unchanged ${hold.state} ${before}`
+    if (kind !== 'givenUp') {
+      this.#move(hold, { state: kind, charge: Number(value), estimate: estimate !== undefined })
+    } else {
+      const state = hold.state === 'unresolved' ? 'released' : 'final'
+      this.#move(hold, { state, charge: before, estimate: false })
+    }
+    return `${hold.state} ${hold.paid.length} difference ${hold.paid.length - before}`
+  }
+
+  #sweep(instance: string): string {
+    const lost = this.#holds.filter((hold) => hold.instance === instance && hold.state === 'open')
+    for (const hold of lost) {
+      this.#move(hold, { state: 'unresolved', charge: 0, estimate: false })
+      hold.swept = true
+    }
+    return `${lost.length} unresolved`
+  }
+
+  #move(hold: Hold, to: { state: string; charge: number; estimate: boolean }): void {
+    hold.paid = []
+    // Its own money is set apart first, or it could not pay what it paid before.
+    let freeLeft = this.#available(hold.account, 'free') + (this.#lapsed(hold.account) ? 0 : 0)
+    if (this.#lapsed(hold.account)) freeLeft = this.#ownFree(hold)
+    const paid: Hold['paid'] = []
+    for (let micro = 1; micro <= to.charge; micro++) {
+      const fromFree =
+        micro <= hold.free ||
+        (hold.backed === 0 && (hold.free > 0 || !this.#everBacked(hold.account)))
+      if (!fromFree) paid.push('backed')
+      else if (freeLeft > 0) {
+        freeLeft--
+        paid.push('free')
+      } else paid.push('nobody')
+    }
+    hold.paid = paid
+    hold.state = to.state
+    hold.swept = false
+    hold.reserved =
+      to.state === 'unresolved' ? 'whole' : to.state === 'provisional' && to.estimate ? 'rest' : 'nothing'
+    this.#lapse(hold.account)
+  }
+
+  #ownFree(_hold: Hold): number {
+    return 0
+  }
+
+  #lapse(_account: string): void {}
+
+  #show(_id: string): string {
+    return ''
+  }
+
+  #balance(account: string, purse: string): number {
+    const lines = this.#lines.filter((line) => line.account === account && line.purse === purse)
+    const paid = this.#holds.filter((hold) => hold.account === account).flatMap((hold) => hold.paid)
+    const added = lines.reduce((sum, { amount }) => sum + amount, 0)
+    return added - paid.filter((from) => from === purse).length
+  }
+
+  #held(account: string, purse: 'backed' | 'free'): number {
+    return this.#holds
+      .filter((hold) => hold.account === account)
+      .reduce((sum, hold) => sum + reservedOf(hold, purse), 0)
+  }
+
+  #available(account: string, purse: 'backed' | 'free'): number {
+    if (purse === 'free' && this.#lapsed(account)) return 0
+    return Math.max(0, this.#balance(account, purse) - this.#held(account, purse))
+  }
+
+  #lapsed(account: string): boolean {
+    const untils = this.#lines.flatMap((line) => (line.account === account ? (line.until ?? []) : []))
+    return untils.length > 0 && this.#nowMs >= Math.max(...untils)
+  }
+
+  #everBacked(account: string): boolean {
+    return this.#lines.some((line) => line.account === account && line.kind === 'top_up')
+  }
+
+  #spend(apiKey: string): number {
+    return this.#holds.filter((hold) => hold.apiKey === apiKey).flatMap(({ paid }) => paid).length
+  }
+
+  #keyHeld(apiKey: string): number {
+    return this.#holds
+      .filter((hold) => hold.apiKey === apiKey)
+      .reduce((sum, hold) => sum + reservedOf(hold, 'backed') + reservedOf(hold, 'free'), 0)
+  }
+}
+
+function reservedOf(hold: Hold, purse: 'backed' | 'free'): number {
+  return hold[purse]
+}
+
+function openedText(backed: number, free: number): string {
+  return `opened ${backed + free} = backed ${backed} + free ${free}`
+}
+
+function factsText(code: string, [needed, available, held]: readonly number[]): string {
+  if (needed === 0 && available === 0 && held === 0) return code
+  return `${code} needs ${needed} of ${available}, held ${held}`
+}
+
+function wordAfter(words: readonly string[], name: string): string | undefined {
+  const place = words.indexOf(name)
+  return place < 0 ? undefined : words[place + 1]
+}

@@ -1,0 +1,217 @@
+import { decimalOfPicos, type Micros, micros } from '../../vocabulary/money.ts'
+import type { Correction, RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
+import type { OpenHoldInput } from '../ledger.ts'
+import type { Bench } from './bench.ts'
+
+/**
+ * Runs a script of one action a line and returns it with what each action answered, so that a test
+ * compares a script with itself. Everything behind `→` is the answer; lines without are not answered.
+ *
+ *     at 60                                 time, in seconds
+ *     account A · key K A                   made without credit and limits
+ *     set A disabled · set K limit 100 · set K expires 60 · set K deleted
+ *     credit A backed 100 r1 · credit A free 100 r2 until 60
+ *     open R K 30 [least 10] [free] [alone] [by I]
+ *     settle R final 21 · provisional 21 [estimate] · released · unresolved
+ *     correct R final 21 · provisional 21 [estimate] · givenUp
+ *     note R G · sweep I
+ *     show A · show K · show R · entries A
+ */
+export async function runScript(bench: Bench, script: string): Promise<string> {
+  const lines: string[] = []
+  for (const line of script.split('\n')) {
+    const [action = ''] = line.split('→')
+    const words = action.trim().split(/\s+/)
+    if (words[0] === '' || words[0]?.startsWith('#')) {
+      lines.push(line)
+      continue
+    }
+    const answer = await runAction(bench, words).catch((error: Error) => `rejects: ${error.name}`)
+    lines.push(answer === null ? line : `${action.trimEnd().padEnd(actionWidth(line))}→ ${answer}`)
+  }
+  return lines.join('\n')
+}
+
+function actionWidth(line: string): number {
+  return Math.max(0, line.indexOf('→'))
+}
+
+type Words = readonly string[]
+
+const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<string | null>>> = {
+  async at(bench, [seconds]) {
+    bench.setNowMs(Math.round(Number(seconds) * 1_000))
+    return null
+  },
+  async account(bench, [id = '']) {
+    await bench.createAccount(id)
+    return null
+  },
+  async key(bench, [id = '', accountId = '']) {
+    await bench.createApiKey(id, accountId)
+    return null
+  },
+  set: runSet,
+  credit: runCredit,
+  open: runOpen,
+  async settle(bench, [requestId = '', ...words]) {
+    const input = { requestId, resolution: resolutionOf(words), facts: FACTS }
+    const settled = await bench.ledger.settle(input)
+    const overrun = settled.overrunMicros === 0 ? '' : ` overrun ${settled.overrunMicros}`
+    const when = settled.settledNow ? '' : ' before'
+    return `${settled.state} ${settled.chargedMicros}${overrun}${when}`
+  },
+  async correct(bench, [requestId = '', ...words]) {
+    const corrected = await bench.ledger.correct({ requestId, correction: correctionOf(words) })
+    switch (corrected.kind) {
+      case 'corrected':
+        return `${corrected.state} ${corrected.chargedMicros} difference ${corrected.differenceMicros}`
+      case 'unchanged':
+        return `unchanged ${corrected.state} ${corrected.chargedMicros}`
+      case 'unknownRequest':
+        return 'unknown'
+    }
+  },
+  async note(bench, [requestId = '', generationId = '']) {
+    bench.ledger.noteGeneration({ requestId, generationId })
+    return null
+  },
+  async sweep(bench, [instanceId = '']) {
+    return `${await bench.ledger.sweepInstance(instanceId)} unresolved`
+  },
+  show: runShow,
+  async entries(bench, [accountId = '']) {
+    const entries = await bench.entries(accountId)
+    return entries
+      .map(({ kind, purse, amountMicros }) => `${kind} ${purse} ${amountMicros}`)
+      .join(', ')
+  },
+}
+
+async function runAction(bench: Bench, [action = '', ...words]: Words): Promise<string | null> {
+  const run = ACTIONS[action]
+  if (run === undefined) throw new Error(`no such action: ${action}`)
+  return run(bench, words)
+}
+
+async function runSet(bench: Bench, [id = '', what, value]: Words): Promise<null> {
+  if (id.startsWith('A')) await bench.setAccount(id, { disabled: what === 'disabled' })
+  else if (what === 'limit') await bench.setApiKey(id, { creditLimitMicros: amount(value) })
+  else if (what === 'expires') await bench.setApiKey(id, { expiresAtMs: Math.round(Number(value) * 1_000) })
+  else await bench.setApiKey(id, { [what ?? '']: true })
+  return null
+}
+
+async function runCredit(bench: Bench, words: Words): Promise<string> {
+  const [accountId = '', purse, value, reference = ''] = words
+  const until = after(words, 'until')
+  const verdict = await bench.ledger.addCredit({
+    accountId,
+    purse: purse === 'free' ? 'free' : 'backed',
+    amountMicros: amount(value),
+    expiresAtMs: until === undefined ? null : Math.round(Number(until) * 1_000),
+    reference,
+  })
+  return verdict.kind === 'unknownAccount'
+    ? verdict.kind
+    : `${verdict.kind} ${verdict.entry.kind} ${verdict.entry.amountMicros}`
+}
+
+async function runOpen(bench: Bench, words: Words): Promise<string> {
+  const [requestId = '', apiKeyId = '', needed] = words
+  const apiKey = await bench.apiKey(apiKeyId).catch(() => null)
+  const verdict = await bench.ledger.openHold({
+    ...holdInput(requestId),
+    accountId: apiKey?.accountId ?? 'A',
+    apiKeyId,
+    instanceId: after(words, 'by') ?? 'I',
+    neededMicros: amount(needed),
+    leastMicros: amount(after(words, 'least') ?? needed),
+    freeCreditQualifies: words.includes('free'),
+    freeCreditAloneRunsOnLess: words.includes('alone'),
+  })
+  if (verdict.kind === 'opened') {
+    return `opened ${verdict.grantedMicros} = backed ${verdict.backedMicros} + free ${verdict.freeMicros}`
+  }
+  const { neededMicros, availableMicros, heldMicros, retryAfterSeconds } = verdict.facts
+  if (retryAfterSeconds !== null) return `${verdict.code} retry after ${retryAfterSeconds}`
+  if (neededMicros === 0 && availableMicros === 0 && heldMicros === 0) return verdict.code
+  return `${verdict.code} needs ${neededMicros} of ${availableMicros}, held ${heldMicros}`
+}
+
+async function runShow(bench: Bench, [id = '']: Words): Promise<string> {
+  if (id.startsWith('A')) {
+    const row = await bench.account(id)
+    const backed = `backed ${row.backedBalanceMicros} held ${row.backedHeldMicros}`
+    return `${backed}, free ${row.freeBalanceMicros} held ${row.freeHeldMicros}`
+  }
+  if (id.startsWith('K')) {
+    const { spendMicros, heldMicros, openHolds } = await bench.apiKey(id)
+    return `spend ${spendMicros} held ${heldMicros} open ${openHolds}`
+  }
+  const row = await bench.request(id)
+  if (row === undefined) return 'none'
+  const charge = `charge backed ${row.backedChargeMicros} free ${row.freeChargeMicros}`
+  const held = `held backed ${row.backedHeldMicros} free ${row.freeHeldMicros}`
+  const off = row.writtenOffMicros === 0 ? '' : `, written off ${row.writtenOffMicros}`
+  const late = row.lateReports === 0 ? '' : `, late ${row.lateReports}`
+  const generation = row.generationId === null ? '' : `, generation ${row.generationId}`
+  return `${row.state}, ${charge}, ${held}${off}${late}${generation}`
+}
+
+const FACTS: RequestFacts = {
+  httpStatus: 200,
+  errorCode: null,
+  usage: null,
+  generationId: null,
+  firstByteAtMs: null,
+}
+
+function resolutionOf([kind, value, estimate]: Words): Resolution {
+  if (kind === 'released') return { kind }
+  if (kind === 'unresolved') return { kind, generationId: null }
+  const chargeMicros = amount(value)
+  if (kind === 'final') return { kind, chargeMicros, costUsd: costOfCharge(chargeMicros) }
+  return {
+    kind: 'provisional',
+    chargeMicros,
+    costUsd: estimate === 'estimate' ? null : costOfCharge(chargeMicros),
+    generationId: 'G',
+  }
+}
+
+function correctionOf([kind, value, estimate]: Words): Correction {
+  if (kind === 'givenUp') return { kind }
+  const resolution = resolutionOf([kind ?? '', value ?? '', estimate ?? ''])
+  if (resolution.kind === 'final' || resolution.kind === 'provisional') return resolution
+  throw new Error(`not a correction: ${kind}`)
+}
+
+/** A cost in dollars that comes to this charge with the fee. */
+export function costOfCharge(chargeMicros: Micros) {
+  const picos = BigInt(chargeMicros) * 1_000_000n
+  return decimalOfPicos((picos * 100n + 52n) / 105n)
+}
+
+/** What an `openHold` has beside its money. */
+export function holdInput(
+  requestId: string,
+): Pick<OpenHoldInput, 'requestId' | 'endpoint' | 'modelId' | 'stream' | 'priceSnapshotId'> {
+  return {
+    requestId,
+    endpoint: 'chat',
+    modelId: 'author/name',
+    stream: false,
+    priceSnapshotId: 'prices',
+  }
+}
+
+function amount(text: string | undefined): Micros {
+  return micros(Number(text))
+}
+
+/** The word behind another one. */
+function after(words: Words, name: string): string | undefined {
+  const place = words.indexOf(name)
+  return place < 0 ? undefined : words[place + 1]
+}
