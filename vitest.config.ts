@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { TallyReporter } from './tidy/tally-reporter.ts'
 
 export default defineConfig({
   test: {
@@ -9,6 +10,7 @@ export default defineConfig({
       'test/**/*.test.ts',
       'tidy/**/*.test.ts',
     ],
+    reporters: ['default', new TallyReporter()],
     // Two cores: more workers than that measure only each other.
     maxWorkers: 2,
     testTimeout: 20_000,

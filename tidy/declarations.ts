@@ -22,6 +22,8 @@ export interface Declaration {
   readonly type: TSType | null
   /** What it is set to where it is declared; null where nothing is. */
   readonly value: Node | null
+  /** Whether it is the only parameter of its function. */
+  readonly lone: boolean
   readonly line: number
 }
 
@@ -32,14 +34,16 @@ export function declarationsOf(file: SourceFile): Declaration[] {
   const declare = (found: Found) => {
     const name = nameOf(found.nameNode)
     if (name === null || found.nameNode === null) return
-    const { kind, type, value, nameNode } = found
-    declarations.push({ name, kind, type, value, line: lineAt(nameNode.start) })
+    const { nameNode, ...rest } = found
+    declarations.push({ ...rest, name, line: lineAt(nameNode.start) })
   }
   walk(program, (node) => {
     for (const found of readDeclarations(node)) declare(found)
   })
   return declarations
 }
+
+type Kind = Declaration['kind']
 
 type Found = Omit<Declaration, 'name' | 'line'> & { readonly nameNode: Node | null }
 
@@ -51,9 +55,7 @@ function readDeclarations(node: Node): Found[] {
     case 'TSDeclareFunction':
       return [named(node.id, 'function'), ...parametersOf(node.params)]
     case 'ArrowFunctionExpression':
-      return node.params.flatMap((pattern) =>
-        bindings({ pattern, kind: node.expression ? 'inline' : 'parameter', value: null }),
-      )
+      return parametersOf(node.params, node.expression ? 'inline' : 'parameter')
     case 'FunctionExpression':
     case 'TSFunctionType':
     case 'TSEmptyBodyFunctionExpression':
@@ -75,20 +77,22 @@ function readDeclarations(node: Node): Found[] {
   }
 }
 
-function parametersOf(parameters: readonly Node[]): Found[] {
-  return parameters.flatMap((pattern) => bindings({ pattern, kind: 'parameter', value: null }))
+function parametersOf(parameters: readonly Node[], kind: Kind = 'parameter'): Found[] {
+  return parameters
+    .flatMap((pattern) => bindings({ pattern, kind, value: null }))
+    .map((found) => ({ ...found, lone: parameters.length === 1 }))
 }
 
 interface BindingsInput {
   readonly pattern: Node
-  readonly kind: Declaration['kind']
+  readonly kind: Kind
   readonly value: Node | null
 }
 
 function bindings({ pattern, kind, value }: BindingsInput): Found[] {
   switch (pattern.type) {
     case 'Identifier':
-      return [{ nameNode: pattern, kind, type: typeOf(pattern), value }]
+      return [{ nameNode: pattern, kind, type: typeOf(pattern), value, lone: false }]
     case 'AssignmentPattern':
       return bindings({ pattern: pattern.left, kind, value: pattern.right })
     case 'RestElement':
@@ -115,12 +119,12 @@ function typeOf(node: Node): TSType | null {
     : null
 }
 
-function named(nameNode: Node | null, kind: Declaration['kind']): Found {
-  return { nameNode, kind, type: null, value: null }
+function named(nameNode: Node | null, kind: Kind): Found {
+  return { nameNode, kind, type: null, value: null, lone: false }
 }
 
 function member(nameNode: Node, type: TSType | null, value: Node | null): Found {
-  return { nameNode, kind: 'member', type, value }
+  return { nameNode, kind: 'member', type, value, lone: false }
 }
 
 /** The words of a name in camelCase, PascalCase or SNAKE_CASE, in lower case. */

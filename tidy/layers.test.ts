@@ -47,11 +47,24 @@ test.each([
   ['src/journey/journey.ts', '../../test/gateway.ts', 'src/ stands alone'],
   ['src/journey/journey.ts', '../../tidy/rule.ts', 'src/ stands alone'],
   ['src/journey/journey.test.ts', '../http/routes.ts', 'imports go down, never up'],
+  ['src/ledger/ledger.test.ts', '../http/testing/client.ts', 'imports go down, never up'],
   ['simulator/main.ts', '../src/vocabulary/money.ts', 'the simulator is a program of its own'],
   ['simulator/main.test.ts', '../src/main.ts', 'the simulator is a program of its own'],
 ])('%s may not import %s', async (path, specifier, reason) => {
   const verdict = await judgeToyTree(checkLayers, { [path]: `import '${specifier}'` })
   expect(verdict).toEqual([`${path}:1 imports ${specifier}: ${reason}`])
+})
+
+test('the server may not import what is for tests alone; tests may', async () => {
+  const text = `import './testing/bench.ts'`
+  const verdict = await judgeToyTree(checkLayers, {
+    'src/ledger/ledger.ts': text,
+    'src/ledger/ledger.test.ts': text,
+    'src/ledger/testing/bench.ts': `import '../ledger.ts'`,
+  })
+  expect(verdict).toEqual([
+    'src/ledger/ledger.ts:1 imports ./testing/bench.ts, which is for tests alone',
+  ])
 })
 
 test('main.ts may not load the simulator before it is asked for', async () => {

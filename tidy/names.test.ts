@@ -75,7 +75,7 @@ test.each([
   ['src/ledger/a.ts', 'const credit = purse.backed', 'credit', 'backedCredit'],
   ['src/http/a.ts', 'function check(token: string) {}', 'token', 'inputTokens'],
   ['src/http/a.ts', 'for (const key of keys) check(key)', 'key', 'apiKey'],
-  ['src/http/a.ts', 'const find = (id: string) => { return rows.get(id) }', 'id', 'whose id'],
+  ['src/http/a.ts', 'for (const [id, row] of rows) check(id, row)', 'id', 'whose id'],
   ['src/http/a.ts', 'const { statusCode: status } = answer', 'status', 'httpStatus'],
   ['src/relay/a.ts', 'const request = read()', 'request', 'clientRequest'],
   ['src/http/a.ts', 'function open(options: Options) {}', 'options', 'the fields'],
@@ -109,10 +109,12 @@ test('fields, the names of fields, tests and the right words pass', async () => 
       const inputTokens = usage.input
       const processId = process.pid
       const backedCredit = purse.backed
+      function findAccount(id: string) { return rows.get(id) }
       const open = rows.filter((id) => holds.has(id))
     `,
     'src/ledger/a.test.ts': 'const data = 1',
     'src/main.ts': 'const config = readConfig()',
+    'src/cli/a.ts': 'command.action((options) => { serve(options) })',
     'simulator/a.ts': 'const data = 1',
   })
   expect(verdict).toEqual([])

@@ -40,9 +40,9 @@ export function isCode({ path }: SourceFile): boolean {
   return CODE_FILE.test(path)
 }
 
-/** Whether a file is a test, or supports tests alone. */
-export function isTest({ path }: SourceFile): boolean {
-  return path.endsWith('.test.ts') || path.startsWith('test/')
+/** Whether a file is a test, or supports tests alone: what `test/` and `testing/` folders hold. */
+export function isTest({ path }: Pick<SourceFile, 'path'>): boolean {
+  return path.endsWith('.test.ts') || /(?:^|\/)test(?:ing)?\//.test(path)
 }
 
 /** Whether a file is part of the server: below `src/` and no test. */

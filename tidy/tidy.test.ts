@@ -1,14 +1,17 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { PROBLEMS } from '../src/vocabulary/problem.ts'
+import { checkArchitecturePage } from './architecture-page.ts'
 import { checkAssertions } from './assertions.ts'
 import { checkChangelog } from './changelog.ts'
 import { COMMANDS_WITH_TESTS } from './commands-with-tests.ts'
 import { checkDocComments } from './doc-comments.ts'
 import { checkDocumentedCommands } from './documented-commands.ts'
 import { checkEnvironment } from './environment.ts'
+import { checkErrorsPage } from './errors-page.ts'
 import { checkFileNames } from './file-names.ts'
 import { checkFloats } from './floats.ts'
-import { checkLayers } from './layers.ts'
+import { checkLayers, ROWS } from './layers.ts'
 import { checkLeftovers } from './leftovers.ts'
 import { LENGTH_BASELINE } from './length-baseline.ts'
 import { checkLengths } from './lengths.ts'
@@ -43,6 +46,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     'every documented command is run by the build, a script or a test',
     (tree) => checkDocumentedCommands(tree, COMMANDS_WITH_TESTS),
+  ],
+  [
+    'docs/errors.md and the table of problems say the same',
+    (tree) => checkErrorsPage(tree, PROBLEMS),
+  ],
+  [
+    'ARCHITECTURE.md shows the layers and every dependency as they are',
+    (tree) => checkArchitecturePage(tree, ROWS),
   ],
 ]
 

@@ -18,9 +18,10 @@ const NEEDS_UNIT = new Map([
     'timeout',
     'ttl',
   ].map((word) => [word, `${word}Ms`] as const),
+  ['cost', 'costMicros, or costUsd where it is the provider’s'],
   ['size', 'bytes, chars or tokens in the name'],
   ['limit', 'a unit and then max, as in bodyBytesMax'],
-  ...['amount', 'balance', 'charge', 'cost', 'fee', 'price'].map(
+  ...['amount', 'balance', 'charge', 'fee', 'price'].map(
     (word) => [word, `${word}Micros`] as const,
   ),
 ])

@@ -8,6 +8,8 @@ export interface AvoidedWord {
   /** `alone` is the whole name, `part` any of its words, `verb` the first word of a function. */
   readonly as: 'alone' | 'part' | 'verb'
   readonly say: string
+  /** Whether the one parameter of a function may have it: `findAccount(id)` says whose it is. */
+  readonly loneParameter?: true
   /** Where the rule holds; absent: everywhere in `src/`. */
   readonly inside?: RegExp
   /** Where it does not. */
@@ -20,7 +22,7 @@ const EVENT_READING = /^src\/(?:wire|relay)\//
 const MONEY = /^src\/(?:ledger|settle|journey|reconcile|pricing)\//
 // Where the client's and the upstream's stand side by side.
 const BETWEEN_TWO_HOPS = /^src\/relay\//
-const COMMAND_TABLE = /^src\/(?:main|config)\.ts$|^src\/cli\//
+const COMMAND_TABLE = /^src\/(?:config|gateway|main)\.ts$|^src\/cli\//
 
 /** The house's words and what to say instead. `docs/glossary.md` has the words themselves. */
 export const AVOIDED_WORDS: readonly AvoidedWord[] = [
@@ -32,7 +34,12 @@ export const AVOIDED_WORDS: readonly AvoidedWord[] = [
     say: 'apiKey, idempotencyKey or memberName',
     outside: JSON_READING,
   },
-  { words: ['id'], as: 'alone', say: 'whose id: requestId, accountId, holdId' },
+  {
+    words: ['id'],
+    as: 'alone',
+    say: 'whose id: requestId, accountId, holdId',
+    loneParameter: true,
+  },
   { words: ['rate'], as: 'alone', say: 'requestRate or price' },
   { words: ['status'], as: 'alone', say: 'httpStatus or holdState' },
   {
@@ -48,12 +55,12 @@ export const AVOIDED_WORDS: readonly AvoidedWord[] = [
     inside: BETWEEN_TWO_HOPS,
   },
   {
-    words: ['session', 'context', 'options', 'opts'],
+    words: ['session', 'context', 'opts'],
     as: 'alone',
     say: 'the fields that are needed, by name',
   },
   {
-    words: ['config'],
+    words: ['config', 'options'],
     as: 'alone',
     say: 'the fields that are needed, by name',
     outside: COMMAND_TABLE,
@@ -104,7 +111,9 @@ export function checkWords(files: readonly SourceFile[]): Violation[] {
   return violations
 }
 
-function avoids({ words, as }: AvoidedWord, { name, kind, value }: Declaration): boolean {
+function avoids(row: AvoidedWord, { name, kind, value, lone }: Declaration): boolean {
+  const { words, as, loneParameter } = row
+  if (loneParameter && lone) return false
   const parts = wordsOf(name)
   switch (as) {
     case 'alone':

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import type { ProblemRow } from '../src/vocabulary/problem.ts'
+import { checkArchitecturePage } from './architecture-page.ts'
+import { checkErrorsPage } from './errors-page.ts'
+import { judgeToyTree } from './toy-tree.ts'
+
+const PROBLEMS: Readonly<Record<string, ProblemRow>> = {
+  not_found: { httpStatus: 404, owner: 'client', retryable: false, message: 'Nothing is here.' },
+  rate_limited: { httpStatus: 429, owner: 'client', retryable: true, message: 'Too many.' },
+}
+
+const NOT_FOUND = '| `not_found` | 404 | client | no | Nothing is here. | Look elsewhere. |'
+const RATE_LIMITED = '| `rate_limited` | 429 | client | yes | Too many. | Wait. |'
+
+function judgeErrors(...rows: readonly string[]): Promise<string[]> {
+  return judgeToyTree((files) => checkErrorsPage(files, PROBLEMS), {
+    'docs/errors.md': `# Errors\n| Code | Status |\n|---|---|\n${rows.join('\n')}\n`,
+  })
+}
+
+test('a page with each problem as it is in the table passes, in any order', async () => {
+  expect(await judgeErrors(NOT_FOUND, RATE_LIMITED)).toEqual([])
+  expect(await judgeErrors(RATE_LIMITED, NOT_FOUND)).toEqual([])
+})
+
+test.each([
+  ['status', NOT_FOUND.replace('404', '410')],
+  ['owner', NOT_FOUND.replace('client', 'billing')],
+  ['answer to whether to try again', NOT_FOUND.replace('| no |', '| yes |')],
+])('a row with another %s fails', async (_, row) => {
+  expect(await judgeErrors(row, RATE_LIMITED)).toEqual([
+    expect.stringContaining('the table of problems says 404, client, no'),
+  ])
+})
+
+test('a row without advice fails', async () => {
+  expect(await judgeErrors(NOT_FOUND.replace('Look elsewhere.', ''), RATE_LIMITED)).toEqual([
+    'docs/errors.md:4 not_found: says not what it means and what to do',
+  ])
+})
+
+test('a problem without a row, a row without a problem and a row that stands twice fail', async () => {
+  expect(await judgeErrors(NOT_FOUND)).toEqual(['docs/errors.md rate_limited: has no row'])
+  const gone = NOT_FOUND.replace('not_found', 'gone')
+  expect(await judgeErrors(NOT_FOUND, RATE_LIMITED, gone)).toEqual([
+    'docs/errors.md:6 gone: no problem has this code',
+  ])
+  expect(await judgeErrors(NOT_FOUND, RATE_LIMITED, NOT_FOUND)).toEqual([
+    'docs/errors.md:6 not_found: stands twice',
+  ])
+})
+
+test('a tree without the page of errors fails', async () => {
+  expect(await judgeToyTree((files) => checkErrorsPage(files, PROBLEMS), {})).toEqual([
+    'docs/errors.md is missing',
+  ])
+})
+
+const MANIFEST = '{ "dependencies": { "kysely": "1" }, "devDependencies": { "vitest": "1" } }'
+
+function judgeArchitecture(text: string): Promise<string[]> {
+  return judgeToyTree((files) => checkArchitecturePage(files, [['store'], ['wire', 'ledger']]), {
+    'package.json': MANIFEST,
+    'ARCHITECTURE.md': text,
+  })
+}
+
+const ARCHITECTURE = `# Architecture
+
+## Layers
+
+| Row | Places |
+|---|---|
+| 0 | \`store\` |
+| 1 | \`wire\` \`ledger\` |
+
+## Dependencies
+
+| Package | For |
+|---|---|
+| \`kysely\` | SQL |
+| \`vitest\` | tests |
+`
+
+test('a page with the layers and dependencies as they are passes', async () => {
+  expect(await judgeArchitecture(ARCHITECTURE)).toEqual([])
+})
+
+test('a page with a layer in another place fails', async () => {
+  expect(await judgeArchitecture(ARCHITECTURE.replace(' `ledger`', ''))).toEqual([
+    'ARCHITECTURE.md shows the layers store | wire; the rule holds store | wire ledger',
+  ])
+})
+
+test('a dependency that is not explained, and one that is not installed, fail', async () => {
+  expect(await judgeArchitecture(ARCHITECTURE.replace('vitest', 'jest'))).toEqual([
+    'ARCHITECTURE.md does not say what vitest is for',
+    'ARCHITECTURE.md says what jest is for, which is not installed',
+  ])
+})
