@@ -1,0 +1,41 @@
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Simulator, startSimulator } from '../simulator.ts'
+import { at, jsonOf, post } from '../test/client.ts'
+
+let simulator: Simulator
+let client: OpenAI
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
+})
+afterAll(() => simulator.close())
+
+describe('legacy completions', () => {
+  test('each prompt of a list is answered n times, and best_of is billed', async () => {
+    const asked = { model: 'sim/text', prompt: ['One', 'Two'], n: 2, best_of: 3, max_tokens: 4 }
+    const body = await jsonOf(await post(simulator, '/completions', asked))
+    expect(body['object']).toBe('text_completion')
+    expect(at(body, 'choices')).toHaveLength(4)
+    expect(at(body, 'usage', 'completion_tokens')).toBe(2 * 3 * 4)
+  })
+
+  test('the openai client reads a stream that adds up to the plain answer', async () => {
+    const plain = await client.completions.create({ model: 'sim/text', prompt: 'Once' })
+    let text = ''
+    const stream = await client.completions.create({
+      model: 'sim/text',
+      prompt: 'Once',
+      stream: true,
+    })
+    for await (const chunk of stream) text += chunk.choices[0]?.text ?? ''
+    expect(text).toBe(plain.choices[0]?.text)
+  })
+
+  test('a request without a prompt, and a model without legacy completions, are refused', async () => {
+    expect((await post(simulator, '/completions', { model: 'sim/text' })).status).toBe(400)
+    const asked = { model: 'sim/image-chat', prompt: 'x' }
+    expect((await post(simulator, '/completions', asked)).status).toBe(400)
+  })
+})

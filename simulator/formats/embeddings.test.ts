@@ -1,0 +1,49 @@
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Simulator, startSimulator } from '../simulator.ts'
+import { at, jsonOf, post } from '../test/client.ts'
+
+let simulator: Simulator
+let client: OpenAI
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
+})
+afterAll(() => simulator.close())
+
+describe('embeddings', () => {
+  test('floats and base64 say the same vector, of length 1, the same for the same text', async () => {
+    const floats = await client.embeddings.create({
+      model: 'sim/embed',
+      input: ['one', 'two', 'one'],
+      encoding_format: 'float',
+    })
+    // The client asks for base64 by itself, and decodes it.
+    const coded = await client.embeddings.create({
+      model: 'sim/embed',
+      input: ['one', 'two', 'one'],
+    })
+    const vectors = floats.data.map((item) => item.embedding)
+    expect(coded.data.map((item) => [...item.embedding])).toEqual(vectors)
+    expect(vectors[0]).toEqual(vectors[2])
+    expect(vectors[0]).not.toEqual(vectors[1])
+    expect(vectors[0]).toHaveLength(256)
+    const squares = (vectors[0] ?? []).reduce((sum, value) => sum + value * value, 0)
+    expect(squares).toBeCloseTo(1, 6)
+    expect(simulator.requests.at(-1)?.json?.['encoding_format']).toBe('base64')
+  })
+
+  test('dimensions, token ids and cost', async () => {
+    const asked = { model: 'sim/embed', input: [[1, 2, 3], [4]], dimensions: 8 }
+    const body = await jsonOf(await post(simulator, '/embeddings', asked))
+    expect(at(body, 'data', 1, 'embedding')).toHaveLength(8)
+    expect(at(body, 'usage')).toEqual({ prompt_tokens: 4, total_tokens: 4, cost: 8e-8 })
+  })
+
+  test('an empty input is refused', async () => {
+    expect((await post(simulator, '/embeddings', { model: 'sim/embed', input: '' })).status).toBe(
+      400,
+    )
+  })
+})

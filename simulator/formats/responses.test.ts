@@ -1,0 +1,82 @@
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Simulator, startSimulator } from '../simulator.ts'
+import { at, eventsOf, jsonEventsOf, post, WEATHER } from '../test/client.ts'
+
+let simulator: Simulator
+let client: OpenAI
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
+})
+afterAll(() => simulator.close())
+
+describe('responses', () => {
+  test('the openai client reads a plain response', async () => {
+    const body = await client.responses.create({ model: 'sim/text', input: 'Hi there' })
+    expect(body.status).toBe('completed')
+    expect(body.output_text).toContain('Hi there')
+  })
+
+  test('a stream numbers its events from 0 without a gap and ends in one terminal event', async () => {
+    const asked = { model: 'sim/text', input: 'Hi', stream: true, reasoning: { effort: 'low' } }
+    const text = await (await post(simulator, '/responses', asked)).text()
+    const events = eventsOf(text)
+    const bodies = jsonEventsOf(text)
+    expect(bodies.map((body) => body['sequence_number'])).toEqual(bodies.map((_, index) => index))
+    expect(bodies.map((body) => body['type'])).toEqual(events.map((event) => event.name))
+    expect(
+      bodies.filter((body) => /\.(completed|incomplete|failed)$/.test(String(body['type']))),
+    ).toHaveLength(1)
+    const final = bodies.at(-1)
+    expect(final?.['type']).toBe('response.completed')
+    const deltas = bodies.filter((body) => body['type'] === 'response.output_text.delta')
+    const said = deltas.map((body) => body['delta']).join('')
+    expect(at(final, 'response', 'output', 1, 'content', 0, 'text')).toBe(said)
+    expect(at(final, 'response', 'usage', 'output_tokens')).toBe(deltas.length + 8)
+  })
+
+  test('a capped stream ends incomplete, with its reason', async () => {
+    const asked = { model: 'sim/text', input: 'Hi', stream: true, max_output_tokens: 3 }
+    const final = jsonEventsOf(await (await post(simulator, '/responses', asked)).text()).at(-1)
+    expect(final?.['type']).toBe('response.incomplete')
+    expect(at(final, 'response', 'incomplete_details', 'reason')).toBe('max_output_tokens')
+    expect(at(final, 'response', 'usage', 'output_tokens')).toBe(3)
+  })
+
+  test('a function is called in a stream, and its output is answered', async () => {
+    const tool = { ...WEATHER.function, type: 'function' as const, strict: false }
+    const stream = await client.responses.create({
+      model: 'sim/text',
+      input: 'Weather?',
+      tools: [tool],
+      tool_choice: { type: 'function', name: 'get_weather' },
+      stream: true,
+    })
+    let pieces = ''
+    let finalArguments = ''
+    for await (const event of stream) {
+      if (event.type === 'response.function_call_arguments.delta') pieces += event.delta
+      if (event.type === 'response.completed') {
+        const [item] = event.response.output
+        if (item?.type === 'function_call') finalArguments = item.arguments
+      }
+    }
+    expect(JSON.parse(pieces)).toEqual({ city: 'Weather?', days: 3 })
+    expect(finalArguments).toBe(pieces)
+    const second = await client.responses.create({
+      model: 'sim/text',
+      tools: [tool],
+      input: [{ type: 'function_call_output', call_id: 'x', output: 'Snow' }],
+    })
+    expect(second.output_text).toBe('The tool answered: Snow')
+  })
+
+  test('stored conversations are refused', async () => {
+    const base = { model: 'sim/text', input: 'Hi' }
+    expect((await post(simulator, '/responses', { ...base, store: true })).status).toBe(400)
+    const later = { ...base, previous_response_id: 'resp_1' }
+    expect((await post(simulator, '/responses', later)).status).toBe(400)
+  })
+})
