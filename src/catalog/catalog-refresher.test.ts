@@ -270,6 +270,16 @@ describe('the repetition', () => {
     await process.refresher.stop()
   })
 
+  test('starts with the wait where a refresh has been tried already', async () => {
+    const process = startProcess()
+    await process.refresher.refreshNow()
+    expect(process.timers.size).toBe(0)
+    process.refresher.start()
+    expect(takeTimer(process).delayMs).toBe(REFRESH_MS)
+    expect(process.fetches()).toBe(1)
+    await process.refresher.stop()
+  })
+
   test('comes back sooner after failures, later after each, and as usual after a success', async () => {
     const process = startProcess()
     process.world.answer = null

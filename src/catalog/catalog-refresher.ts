@@ -26,7 +26,10 @@ export interface CatalogRefresher {
    * and a fall of prices across it is still seen. Once, before all else. Rejects where the store fails.
    */
   load(): Promise<void>
-  /** Refreshes now, and from then on again and again until {@link stop}. */
+  /**
+   * Refreshes again and again until {@link stop}: at first at once, unless a refresh has been tried
+   * already.
+   */
   start(): void
   /**
    * Refreshes now, or joins the refresh that is under way; never rejects. For the command line, the
@@ -99,6 +102,7 @@ class Refresher implements CatalogRefresher {
   readonly #beliefs = new PriceBeliefs()
   #underWay: Promise<RefreshOutcome> | null = null
   #repeating = false
+  #tried = false
   #cancelTimer: () => void = () => {}
   #failuresInARow = 0
 
@@ -119,7 +123,8 @@ class Refresher implements CatalogRefresher {
 
   start(): void {
     this.#repeating = true
-    void this.refreshNow()
+    if (this.#tried && this.#underWay === null) this.#scheduleNext()
+    else void this.refreshNow()
   }
 
   refreshNow(): Promise<RefreshOutcome> {
@@ -143,6 +148,7 @@ class Refresher implements CatalogRefresher {
       this.#failuresInARow++
     }
     this.#underWay = null
+    this.#tried = true
     this.#scheduleNext()
     this.#input.onRefreshed(outcome)
     return outcome

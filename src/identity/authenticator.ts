@@ -9,6 +9,8 @@ import { type Headers, readCredentials } from './credential.ts'
 export interface Caller {
   readonly accountId: string
   readonly apiKeyId: string
+  /** Whether backed credit was ever added to the account. */
+  readonly hasBackedCredit: boolean
 }
 
 export interface AuthenticatorInput {
@@ -92,7 +94,8 @@ export class Authenticator {
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(['api_keys.id as apiKeyId', 'api_keys.account_id as accountId'])
       .select(['api_keys.disabled as keyDisabled', 'accounts.disabled as accountDisabled'])
-      .select('api_keys.expires_at_ms as expiresAtMs')
+      .select('accounts.has_backed_credit as hasBackedCredit')
+      .select(['api_keys.expires_at_ms as expiresAtMs', 'accounts.has_backed_credit as hasBacked'])
       .where('api_keys.key_hash', '=', hash)
       .where('api_keys.deleted_at_ms', 'is', null)
       .executeTakeFirst()
@@ -101,7 +104,11 @@ export class Authenticator {
       return null
     }
     const known: KnownKey = {
-      caller: { accountId: row.accountId, apiKeyId: row.apiKeyId },
+      caller: {
+        accountId: row.accountId,
+        apiKeyId: row.apiKeyId,
+        hasBackedCredit: row.hasBacked === 1,
+      },
       disabled: row.keyDisabled === 1 || row.accountDisabled === 1,
       expiresAtMs: row.expiresAtMs,
     }

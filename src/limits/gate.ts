@@ -1,0 +1,227 @@
+import type { Clock } from '../vocabulary/clock.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { RequestCount } from './request-count.ts'
+
+/** The figures that the gate keeps; those of the ledger are the same. */
+export interface GateSettings {
+  /** Requests of one API key that may be read or run at a time: 8. */
+  readonly inFlightMax: number
+  /** Requests of one API key in a minute: 300. */
+  readonly requestsPerMinuteMax: number
+  /** Requests in a minute of all API keys of an account that never had backed credit: 20. */
+  readonly unbackedRequestsPerMinuteMax: number
+}
+
+/** What the gate must know of who calls. */
+export interface GateCaller {
+  readonly accountId: string
+  readonly apiKeyId: string
+  /** Whether backed credit was ever added to the account: then no limit of the account counts. */
+  readonly hasBackedCredit: boolean
+}
+
+/** A request's place in the gate, from before its body is read until its hold has ended. */
+export interface GateSlot {
+  /**
+   * Says that the ledger has opened a hold for the request: it counts there from now on, and here no
+   * more. A request that never gets this far stays counted here. Once; later calls do nothing.
+   */
+  admitted(): void
+  /**
+   * Gives the place in flight back. Once; later calls do nothing. To be called when the hold's end is
+   * given to the ledger and before the answer's last byte is given to the client, not when the
+   * connection is done with it: a client that has seen the end may send its next request at once.
+   */
+  leave(): void
+}
+
+export interface GateInput {
+  readonly clock: Clock
+  readonly settings: GateSettings
+}
+
+/** What lets requests in before they are read. */
+export interface Gate {
+  /**
+   * Lets a request in that has been authenticated and not yet read, and counts it. Throws Problem
+   * `rate_limited`, which says when the minute will have room again, or
+   * `too_many_concurrent_requests`; a request that is refused holds no place.
+   */
+  enter(caller: GateCaller): GateSlot
+  /** API keys and accounts that are remembered at this moment, for metrics. */
+  readonly remembered: number
+}
+
+/**
+ * The gate of this process. It stands before the reading of bodies and protects memory: no key can
+ * have more than eight bodies read at a time, and none can send bodies to be refused without end. It
+ * judges what the ledger never sees, and nothing that the ledger judges better:
+ *
+ * Requests in a minute. Every authenticated request counts once: in the ledger from the moment it is
+ * admitted, else here from the second it came. What is admitted leaves the count here, so that one
+ * request is never held against a key in two windows which move by two clocks: the ledger alone says
+ * when its 300 (or an account's 20) are full, and when they have room again. A request that the
+ * ledger refuses, also for its rate, counts here, and so does one that is refused here. The first
+ * minute's worth of requests to be refused is read; the rest of them is refused unread.
+ *
+ * Requests in flight. A request takes its place before it can have a hold, and keeps it until its
+ * hold's end is given to the ledger. So where the gate says eight, eight are really being read or run
+ * in this process, and a ninth is one too many whatever the ledger thinks of those still being read.
+ * Requests that run in other processes are the ledger's to count; it may refuse what the gate let in.
+ * At a request's end the two agree: its place is free before the client has the last byte, and the
+ * ledger ends the holds that it has been told of before it opens new ones.
+ *
+ * Memory is bounded by the API keys and accounts of the last two minutes: others are forgotten.
+ */
+export function createGate(input: GateInput): Gate {
+  return new MemoryGate(input)
+}
+
+const FORGET_AFTER_SECONDS = 60
+
+class MemoryGate implements Gate {
+  readonly #seconds: RunningSeconds
+  readonly #settings: GateSettings
+  readonly #apiKeys = new Map<string, Seen>()
+  readonly #unbackedAccounts = new Map<string, Seen>()
+  #forgotAtSecond: number
+
+  constructor({ clock, settings }: GateInput) {
+    this.#seconds = new RunningSeconds(clock)
+    this.#settings = settings
+    this.#forgotAtSecond = this.#seconds.now()
+  }
+
+  get remembered(): number {
+    return this.#apiKeys.size + this.#unbackedAccounts.size
+  }
+
+  enter(caller: GateCaller): GateSlot {
+    const second = this.#seconds.now()
+    if (second - this.#forgotAtSecond >= FORGET_AFTER_SECONDS) this.#forgetIdle(second)
+    const apiKey = seenOf(this.#apiKeys, caller.apiKeyId)
+    const account = caller.hasBackedCredit ? null : seenOf(this.#unbackedAccounts, caller.accountId)
+    apiKey.requests.add(second)
+    account?.requests.add(second)
+    this.#refuseAboveRate({ apiKey, account, second })
+    if (apiKey.inFlight >= this.#settings.inFlightMax) {
+      throw new Problem('too_many_concurrent_requests', {
+        message: `This API key already has ${apiKey.inFlight} requests in flight.`,
+      })
+    }
+    apiKey.inFlight++
+    if (account !== null) account.inFlight++
+    return new TakenSlot({ apiKey, account, second })
+  }
+
+  #refuseAboveRate({ apiKey, account, second }: Place): void {
+    const { requestsPerMinuteMax, unbackedRequestsPerMinuteMax } = this.#settings
+    const keyWait = waitSeconds({ seen: apiKey, second, max: requestsPerMinuteMax })
+    const accountWait =
+      account === null
+        ? 0
+        : waitSeconds({ seen: account, second, max: unbackedRequestsPerMinuteMax })
+    const retryAfterSeconds = Math.max(keyWait, accountWait)
+    if (retryAfterSeconds === 0) return
+    throw new Problem('rate_limited', {
+      retryAfterSeconds,
+      message:
+        accountWait > keyWait
+          ? `More than ${unbackedRequestsPerMinuteMax} requests in a minute on an account that has not yet added credit; adding credit lifts this limit.`
+          : `More than ${requestsPerMinuteMax} requests in a minute on this API key.`,
+    })
+  }
+
+  // Once a minute at most, so that the cost of a request stays flat however many keys there are.
+  #forgetIdle(second: number): void {
+    this.#forgotAtSecond = second
+    for (const map of [this.#apiKeys, this.#unbackedAccounts]) {
+      for (const [id, seen] of map) {
+        if (seen.inFlight === 0 && seen.requests.total(second) === 0) map.delete(id)
+      }
+    }
+  }
+}
+
+/** What is remembered of one API key or account. */
+interface Seen {
+  inFlight: number
+  /** Requests that came and were not admitted, or not yet. */
+  readonly requests: RequestCount
+}
+
+interface Place {
+  readonly apiKey: Seen
+  /** Null where the account's limit does not count. */
+  readonly account: Seen | null
+  /** When the request came. */
+  readonly second: number
+}
+
+function seenOf(map: Map<string, Seen>, id: string): Seen {
+  let seen = map.get(id)
+  if (seen === undefined) {
+    seen = { inFlight: 0, requests: new RequestCount() }
+    map.set(id, seen)
+  }
+  return seen
+}
+
+/** How long to wait until a request would be let in; 0: it is. */
+function waitSeconds(input: {
+  readonly seen: Seen
+  readonly second: number
+  readonly max: number
+}): number {
+  const { seen, second, max } = input
+  if (seen.requests.total(second) <= max) return 0
+  return seen.requests.secondsUntilBelow({ limit: max, second })
+}
+
+class TakenSlot implements GateSlot {
+  readonly #place: Place
+  #counted = true
+  #inFlight = true
+
+  constructor(place: Place) {
+    this.#place = place
+  }
+
+  admitted(): void {
+    if (!this.#counted) return
+    this.#counted = false
+    const { apiKey, account, second } = this.#place
+    apiKey.requests.remove(second)
+    account?.requests.remove(second)
+  }
+
+  leave(): void {
+    if (!this.#inFlight) return
+    this.#inFlight = false
+    const { apiKey, account } = this.#place
+    apiKey.inFlight--
+    if (account !== null) account.inFlight--
+  }
+}
+
+/**
+ * Whole seconds that never run backwards: where the system's clock is set back, they go on from
+ * where they stood, so that no one waits for a time that was already there.
+ */
+class RunningSeconds {
+  readonly #clock: Clock
+  #lastMs: number
+  #setBackMs = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#lastMs = clock.nowMs()
+  }
+
+  now(): number {
+    const nowMs = this.#clock.nowMs()
+    if (nowMs < this.#lastMs) this.#setBackMs += this.#lastMs - nowMs
+    this.#lastMs = nowMs
+    return Math.floor((nowMs + this.#setBackMs) / 1_000)
+  }
+}
