@@ -13,7 +13,7 @@ export { walkJson } from './json-walk.ts'
 
 /**
  * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object,
- * or gives a member twice anywhere but in the contents of a JSON Schema: two parsers that pick
+ * or gives a member twice anywhere but in what the client's own tools define: two parsers that pick
  * different ones of two members are how a cheap model is held and a dear one run.
  */
 export function parseJsonBody(bytes: Buffer): JsonBody {

@@ -13,11 +13,11 @@ import {
 } from './json-scan.ts'
 import type { JsonBody, JsonObject, JsonValue } from './json-value.ts'
 import { isJsonObject } from './json-value.ts'
-import { holdsSchema, jsonPathText } from './json-walk.ts'
+import { belongsToTools, jsonPathText } from './json-walk.ts'
 
 /**
  * The place of a member that some object gives twice, as text; null where none does. Keys are compared
- * after unescaping. JSON Schema contents are left alone.
+ * after unescaping. What the client's own tools define is left alone.
  *
  * The bytes have as many members as the parsed tree has keys unless `JSON.parse` dropped a duplicate,
  * so that an honest body costs one scan and one walk; only where they differ is the place looked for.
@@ -103,7 +103,7 @@ class DuplicateSearch {
     if (opens(this.#bytes[valueStart])) {
       const key = decodeString(this.#bytes, { start: this.#at, end: keyEnd })
       this.#at = valueStart
-      if (!holdsSchema(node, { key, parentKey: frame.parentKey })) {
+      if (!belongsToTools(node, { key, parentKey: frame.parentKey })) {
         frame.segment = key
         this.#enterOrSkip(node[key], key)
         return

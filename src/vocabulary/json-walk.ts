@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from './json-value.ts'
 import { isJsonObject } from './json-value.ts'
 
 /**
- * Calls back for every object below `root` and for `root` itself, in document order, but for the
- * contents of JSON Schemas: exactly the objects in which a body may not give a member twice.
+ * Calls back for every object below `root` and for `root` itself, in document order, but for what the
+ * client's own tools define ({@link belongsToTools}): exactly the objects in which a body may not give a member twice.
  *
  * `path()` makes the object's place as text (`messages[0].content[1]`, empty for the root). It costs
  * nothing until called, and may be called only before `visit` returns. Iterative: any depth will do.
@@ -64,7 +64,7 @@ class Walk {
       const key = keys[frame.next++] ?? ''
       const value = container[key]
       if (typeof value !== 'object' || value === null) continue
-      if (!holdsSchema(container, { key, parentKey: this.#parentKey() })) return value
+      if (!belongsToTools(container, { key, parentKey: this.#parentKey() })) return value
     }
     return null
   }
@@ -91,17 +91,25 @@ function isArray(value: JsonObject | readonly JsonValue[]): value is readonly Js
 }
 
 /**
- * Whether the member `key` of `owner` is a JSON Schema, whose contents are the client's own affair:
- * `input_schema`; `schema` of a `json_schema`; `parameters` of a function (typed `function`, or untyped
- * with a name beside it), but not of a provider-run tool. `parentKey`: the key that `owner` stands under.
+ * Whether the contents of the member `key` of `owner` are defined by the client's own tools, so that
+ * they mean nothing here. They are a JSON Schema (`input_schema`; `schema` of a `json_schema`;
+ * `parameters` of a function, typed `function` or untyped with a name beside it, but not of a
+ * provider-run tool) or the `input` of a tool's call, which follows one. `parentKey`: the key that
+ * `owner` stands under.
  */
-export function holdsSchema(
+export function belongsToTools(
   owner: JsonObject,
   { key, parentKey }: { readonly key: string; readonly parentKey: string | null },
 ): boolean {
   switch (key) {
     case 'input_schema':
       return true
+    case 'input':
+      return (
+        owner['type'] === 'tool_use' ||
+        owner['type'] === 'server_tool_use' ||
+        owner['type'] === 'mcp_tool_use'
+      )
     case 'schema':
       return parentKey === 'json_schema' || owner['type'] === 'json_schema'
     case 'parameters':

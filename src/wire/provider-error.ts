@@ -1,0 +1,261 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../vocabulary/json-body.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import type { ProviderError } from './format.ts'
+
+/**
+ * What a provider's error becomes. An allow-list of recognised kinds gives our own text; nothing that
+ * the provider wrote goes further than the matching done here.
+ */
+
+// Beyond this much text nothing is matched: the phrases stand at the start of an error message.
+const MATCHED_CHARS = 2_000
+
+/** Reads the error object of an answer, in any of the layouts that upstreams use. */
+export function readProviderError(
+  root: JsonObject | null,
+  httpStatus: number | null,
+): ProviderError {
+  const error = root === null ? undefined : root['error']
+  if (typeof error === 'string')
+    return { httpStatus, kinds: [], message: error.slice(0, MATCHED_CHARS) }
+  if (!isJsonObject(error)) return { httpStatus, kinds: [], message: '' }
+  const metadata = isJsonObject(error['metadata']) ? error['metadata'] : {}
+  const kinds = [
+    error['type'],
+    error['code'],
+    error['error_type'],
+    metadata['error_type'],
+    root?.['error_type'],
+  ].filter((kind): kind is string => typeof kind === 'string')
+  return {
+    httpStatus:
+      httpStatus ??
+      statusOf(error['code']) ??
+      statusOf(error['http_status']) ??
+      statusOfKinds(kinds),
+    kinds,
+    message: typeof error['message'] === 'string' ? error['message'].slice(0, MATCHED_CHARS) : '',
+  }
+}
+
+function statusOf(code: JsonValue | undefined): number | null {
+  const status = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code
+  return typeof status === 'number' && status >= 400 && status <= 599 ? status : null
+}
+
+/** Statuses of machine-readable words, for errors that come without one: inside a stream, or a 200. */
+const STATUS_OF_KIND: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_request: 400,
+  invalid_prompt: 400,
+  context_length_exceeded: 400,
+  max_tokens_exceeded: 400,
+  token_limit_exceeded: 400,
+  string_too_long: 400,
+  content_policy_violation: 400,
+  content_filter: 400,
+  image_content_policy_violation: 400,
+  invalid_image: 400,
+  image_too_large: 400,
+  image_too_small: 400,
+  unsupported_image_format: 400,
+  image_not_found: 400,
+  image_download_failed: 400,
+  authentication_error: 401,
+  authentication: 401,
+  invalid_api_key: 401,
+  billing_error: 402,
+  payment_required: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  permission_denied: 403,
+  not_found_error: 404,
+  not_found: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  payload_too_large: 413,
+  unprocessable: 422,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+}
+
+// What is about the service's own account counts before any other word beside it.
+function statusOfKinds(kinds: readonly string[]): number | null {
+  const statuses = kinds
+    .filter((kind) => Object.hasOwn(STATUS_OF_KIND, kind))
+    .map((kind) => STATUS_OF_KIND[kind])
+  const ofOwnAccount = statuses.find((status) => status === 401 || status === 402)
+  return ofOwnAccount ?? statuses[0] ?? null
+}
+
+/** The client's problem for a provider's error. `retryAfter`: the header as it came. */
+export function problemForProviderError(
+  error: ProviderError,
+  { retryAfter }: { readonly retryAfter: string | undefined },
+): Problem {
+  const retryAfterSeconds = wholeSeconds(retryAfter)
+  const input = {
+    cause: error,
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    ...messagesTypeOf(error),
+  }
+  const { httpStatus } = error
+  // About the service's own account upstream, of which nothing is said.
+  if (httpStatus === 401 || httpStatus === 402) {
+    return new Problem('service_unavailable', { ...input, messagesType: 'overloaded_error' })
+  }
+  const kept = httpStatus === null ? undefined : KEPT_STATUSES[httpStatus]
+  if (httpStatus === null || kept === undefined) return new Problem('upstream_error', input)
+  const recognized = recognize(error)
+  if (recognized === null) return new Problem(kept, input)
+  return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
+}
+
+/** Statuses that describe the request and are kept, each with the code of its fixed message. */
+const KEPT_STATUSES: Readonly<Record<number, ProblemCode>> = {
+  400: 'provider_rejected_request',
+  403: 'provider_forbidden',
+  404: 'provider_not_found',
+  408: 'provider_request_timeout',
+  409: 'provider_conflict',
+  413: 'provider_request_too_large',
+  422: 'provider_unprocessable',
+  429: 'provider_rate_limited',
+}
+
+interface Recognized {
+  readonly code: ProblemCode
+  readonly input: { readonly message?: string; readonly param?: string }
+}
+
+const CONTEXT_KINDS = ['context_length_exceeded', 'token_limit_exceeded', 'string_too_long']
+const CONTEXT_TEXT =
+  /prompt is too long|(maximum|max) context|context[ _](length|window)|too many (input )?tokens|input (is|was) too long|exceeds? the (maximum|model)[^.]{0,40}tokens/i
+const POLICY_KINDS = [
+  'content_policy_violation',
+  'content_filter',
+  'image_content_policy_violation',
+]
+const POLICY_TEXT =
+  /content[ _](policy|management|filter)|moderation|flagged|safety system|usage polic/i
+const UNSUPPORTED_TEXT =
+  /unsupported|not supported|does not support|unknown (parameter|field|argument)|unrecognized/i
+const INVALID_TEXT = /invalid|must be|out of range|expected|is required|should be/i
+
+function recognize(error: ProviderError): Recognized | null {
+  const { kinds, message, httpStatus } = error
+  // A limit on requests or tokens a minute also speaks of tokens; it is no fault of the prompt.
+  if (httpStatus === 429 || httpStatus === 404 || httpStatus === 408 || httpStatus === 409)
+    return null
+  if (kinds.some((kind) => CONTEXT_KINDS.includes(kind)) || CONTEXT_TEXT.test(message)) {
+    return { code: 'context_length_exceeded', input: {} }
+  }
+  if (kinds.some((kind) => POLICY_KINDS.includes(kind)) || POLICY_TEXT.test(message)) {
+    return { code: 'content_policy_violation', input: {} }
+  }
+  const param = namedParameter(message)
+  if (param === null) return null
+  if (UNSUPPORTED_TEXT.test(message)) {
+    return {
+      code: 'unsupported_parameter',
+      input: {
+        param,
+        message: `This model does not support \`${param}\`. Leave it out or use another model.`,
+      },
+    }
+  }
+  if (INVALID_TEXT.test(message)) {
+    return {
+      code: 'invalid_parameter',
+      input: {
+        param,
+        message: `The provider refused the value of \`${param}\`. Change it or leave it out.`,
+      },
+    }
+  }
+  return null
+}
+
+// Names that clients send, and so no news to them. The longer first: `max_tokens` is within others.
+const KNOWN_PARAMETERS = [
+  'max_completion_tokens',
+  'max_output_tokens',
+  'parallel_tool_calls',
+  'frequency_penalty',
+  'repetition_penalty',
+  'presence_penalty',
+  'encoding_format',
+  'response_format',
+  'reasoning_effort',
+  'input_references',
+  'stop_sequences',
+  'stream_options',
+  'aspect_ratio',
+  'output_format',
+  'top_logprobs',
+  'instructions',
+  'temperature',
+  'tool_choice',
+  'cache_control',
+  'logit_bias',
+  'max_tokens',
+  'dimensions',
+  'modalities',
+  'resolution',
+  'verbosity',
+  'reasoning',
+  'logprobs',
+  'messages',
+  'thinking',
+  'quality',
+  'best_of',
+  'prompt',
+  'system',
+  'stream',
+  'suffix',
+  'top_k',
+  'top_p',
+  'min_p',
+  'tools',
+  'input',
+  'seed',
+  'stop',
+  'size',
+]
+
+/** The request field that a message is about, if it is one of the known ones, quoted or with an underscore. */
+function namedParameter(message: string): string | null {
+  for (const name of KNOWN_PARAMETERS) {
+    const quoted = new RegExp(`["'\`]${name}["'\`:.[]`)
+    if (quoted.test(message)) return name
+    if (name.includes('_') && new RegExp(`\\b${name}\\b`).test(message)) return name
+  }
+  return null
+}
+
+/**
+ * The error types of the messages format that are passed on. Not those of authentication and billing:
+ * from a provider they speak of the service's own account.
+ */
+const MESSAGES_TYPES = new Set([
+  'invalid_request_error',
+  'permission_error',
+  'not_found_error',
+  'conflict_error',
+  'request_too_large',
+  'rate_limit_error',
+  'api_error',
+  'timeout_error',
+  'overloaded_error',
+])
+
+function messagesTypeOf(error: ProviderError): { readonly messagesType?: string } {
+  const messagesType = error.kinds.find((kind) => MESSAGES_TYPES.has(kind))
+  return messagesType === undefined ? {} : { messagesType }
+}
+
+/** Seconds of a `retry-after` header: a fraction is rounded up, a date dropped. */
+function wholeSeconds(header: string | undefined): number | null {
+  if (header === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(header)) return null
+  return Math.ceil(Number(header))
+}
