@@ -19,8 +19,8 @@ export interface Call {
   readonly outputKinds: { readonly image: boolean; readonly audio: boolean }
   /** `service_tier` priority or fast, or `speed: fast`: token prices count twice. */
   readonly priorityTier: boolean
-  /** Whether the body already sets the free file parser. */
-  readonly fileParser: boolean
+  /** How the body itself asks for files to be read: by the free parser, by the model, or not at all. */
+  readonly fileParser: 'free' | 'native' | 'none'
   /** Text of the body as tokens, estimated never below what a tokenizer makes of it. */
   readonly textTokens: number
 }

@@ -107,6 +107,8 @@ export interface ProblemInput {
   /** The field at fault, as a path into the body: `tools[0].type`. */
   readonly param?: string
   readonly retryAfterSeconds?: number
+  /** Another status than the table's: a provider's refusal keeps the status that it came with. */
+  readonly httpStatus?: number
   /** For the log alone. */
   readonly cause?: unknown
   /**
@@ -123,6 +125,7 @@ export class Problem extends Error {
   readonly param: string | null
   readonly retryAfterSeconds: number | null
   readonly messagesType: string | null
+  readonly httpStatus: number
 
   constructor(code: ProblemCode, input: ProblemInput = {}) {
     super(input.message ?? PROBLEMS[code].message, { cause: input.cause })
@@ -130,9 +133,6 @@ export class Problem extends Error {
     this.param = input.param ?? null
     this.retryAfterSeconds = input.retryAfterSeconds ?? null
     this.messagesType = input.messagesType ?? null
-  }
-
-  get httpStatus(): number {
-    return PROBLEMS[this.code].httpStatus
+    this.httpStatus = input.httpStatus ?? PROBLEMS[code].httpStatus
   }
 }

@@ -17,21 +17,34 @@ export interface WireFormat {
   readonly upstreamPath: `/${string}`
   readonly family: EnvelopeFamily
   readonly bodyBytesMax: number
+  /** Whether its answers belong to a generation that can be looked up; images have none. */
+  readonly hasGenerationId: boolean
+  /** Request headers that are the format's own and go upstream as sent, by lower-case name. */
+  forwardedHeaders(words: Words): readonly string[]
+  /** Whether a header of the provider's answer, by lower-case name, goes back to the client. */
+  returnsHeader(name: string, words: Words): boolean
   /**
    * Reads what routing, refusing and holding need. Throws Problem for a field of the wrong type and
    * for what no endpoint accepts.
    */
   readCall(body: JsonBody, words: Words): Call
   /** Throws Problem where this model can't take this call; the catalog has been asked by now. */
-  checkOffer(call: Call, offer: Offer): void
+  checkOffer(call: Call, input: { readonly offer: Offer; readonly words: Words }): void
   /** The spans of the client's own bytes that are replaced before they go upstream. */
   rewrites(input: RewriteInput): readonly JsonEdit[]
   /** What a whole answer of status 200 says of itself. */
   readAnswer(answer: JsonBody): AnswerReading
   /** A fresh observer for one stream. */
   observeStream(): StreamObserver
-  /** The bytes of this format's own error event, for a stream that fails after its headers. */
-  errorEvent(problem: Problem, requestId: string): string
+  /** This format's own error event, whole, for an error inside a stream. */
+  errorEvent(input: ErrorEventInput): string
+}
+
+export interface ErrorEventInput {
+  readonly problem: Problem
+  readonly requestId: string
+  /** The provider's event, for the fields that carry no text of its own (ids, sequence numbers). */
+  readonly event: StreamEvent
 }
 
 export interface RewriteInput {

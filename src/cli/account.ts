@@ -1,0 +1,151 @@
+import { Command } from 'commander'
+import {
+  type Account,
+  createAccount,
+  getAccount,
+  listAccounts,
+  updateAccount,
+} from '../identity/accounts.ts'
+import { type Balance, getBalance } from '../ledger/activity.ts'
+import { accountAnswer } from './answers.ts'
+import { type Books, type CommandInput, withBooks } from './books.ts'
+import { dollars, readRowLimit } from './read-values.ts'
+import { table } from './table.ts'
+import { CommandFailure } from './terminal.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+/** `tollgate account`: who owns credit. */
+export function accountCommand(input: CommandInput): Command {
+  const command = new Command('account').description('make, list and disable accounts')
+  command
+    .command('create')
+    .description('make an account; it has no credit yet: see `tollgate credit grant`')
+    .argument('<name>', 'what people call it')
+    .option('--email <address>', 'whom to write to')
+    .option('--json', 'print JSON')
+    .action((name: string, options: JsonOption & { readonly email?: string }) =>
+      withBooks(input, async (books) => {
+        const account = await createAccount(books.store.db, {
+          id: books.ids.next('acct'),
+          name,
+          email: options.email ?? null,
+          nowMs: books.clock.nowMs(),
+        })
+        await print(books, { account, json: options.json === true })
+      }),
+    )
+  command
+    .command('list')
+    .description('list accounts, oldest first, with their credit')
+    .option('--limit <rows>', 'how many at the most', readRowLimit, 100)
+    .option('--after <account>', 'go on after this account id')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption & { readonly limit: number; readonly after?: string }) =>
+      withBooks(input, (books) => list(books, options)),
+    )
+  command
+    .command('show')
+    .description('show one account with its credit')
+    .argument('<account>', 'its id, acct_…')
+    .option('--json', 'print JSON')
+    .action((id: string, options: JsonOption) =>
+      withBooks(input, async (books) => {
+        const account = await getAccount(books.store.db, id)
+        await print(books, { account: found(account, id), json: options.json === true })
+      }),
+    )
+  for (const { verb, disabled, description } of SWITCHES) {
+    command
+      .command(verb)
+      .description(description)
+      .argument('<account>', 'its id, acct_…')
+      .option('--json', 'print JSON')
+      .action((id: string, options: JsonOption) =>
+        withBooks(input, async (books) => {
+          const account = await updateAccount(books.store.db, { id, disabled })
+          await print(books, { account: found(account, id), json: options.json === true })
+        }),
+      )
+  }
+  return command
+}
+
+const SWITCHES = [
+  {
+    verb: 'disable',
+    disabled: true,
+    description: 'refuse every request of its keys from now on; what runs goes on and is charged',
+  },
+  { verb: 'enable', disabled: false, description: 'let its keys be used again' },
+]
+
+function found(account: Account | null, id: string): Account {
+  if (account === null) {
+    throw new CommandFailure(`no account has the id ${id}: \`tollgate account list\` shows them`)
+  }
+  return account
+}
+
+async function print(
+  { store, clock, terminal }: Books,
+  { account, json }: { readonly account: Account; readonly json: boolean },
+): Promise<void> {
+  const balance = await getBalance(store.db, { accountId: account.id, nowMs: clock.nowMs() })
+  terminal.out(
+    json ? JSON.stringify(accountAnswer(account, balance)) : accountTable([{ account, balance }]),
+  )
+}
+
+async function list(
+  { store, clock, terminal }: Books,
+  options: JsonOption & { readonly limit: number; readonly after?: string },
+): Promise<void> {
+  const { accounts, nextCursor } = await listAccounts(store.reports, {
+    limit: options.limit,
+    cursor: options.after ?? null,
+  })
+  const rows: AccountLine[] = []
+  for (const account of accounts) {
+    const balance = await getBalance(store.reports, { accountId: account.id, nowMs: clock.nowMs() })
+    rows.push({ account, balance })
+  }
+  if (options.json === true) {
+    terminal.out(
+      JSON.stringify({
+        object: 'list',
+        data: rows.map(({ account, balance }) => accountAnswer(account, balance)),
+        has_more: nextCursor !== null,
+        next_cursor: nextCursor,
+      }),
+    )
+    return
+  }
+  terminal.out(
+    rows.length === 0
+      ? 'no accounts yet: make one with `tollgate account create <name>`'
+      : accountTable(rows),
+  )
+  if (nextCursor !== null) terminal.note(`more: --after ${nextCursor}`)
+}
+
+interface AccountLine {
+  readonly account: Account
+  readonly balance: Balance | null
+}
+
+function accountTable(lines: readonly AccountLine[]): string {
+  return table(
+    ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE'],
+    lines.map(({ account, balance }) => [
+      account.id,
+      account.name,
+      account.disabled ? 'disabled' : 'active',
+      dollars(balance?.backed.availableMicros ?? 0),
+      dollars((balance?.backed.heldMicros ?? 0) + (balance?.free.heldMicros ?? 0)),
+      dollars(balance?.free.availableMicros ?? 0),
+    ]),
+  )
+}

@@ -1,0 +1,46 @@
+import { randomFillSync } from 'node:crypto'
+import type { LedgerBooks } from '../ledger/ledger.ts'
+import { SqliteLedger } from '../ledger/sqlite-ledger.ts'
+import { openStore, type Store } from '../store/open-store.ts'
+import { type Clock, systemClock } from '../vocabulary/clock.ts'
+import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
+import type { Terminal } from './terminal.ts'
+
+/** An open store as commands use it: safe beside a running server, whose holds are never swept here. */
+export interface Books {
+  readonly store: Store
+  readonly ledger: LedgerBooks
+  readonly ids: IdSource
+  readonly clock: Clock
+  /** The `<tag>` of new API keys. */
+  readonly keyTag: string
+  readonly terminal: Terminal
+}
+
+/** What a command needs to begin: where the store is and where to write. */
+export interface CommandInput {
+  /** Reads the environment when a command runs, so that `--help` needs none. Throws `ConfigError`. */
+  readonly settings: () => { readonly storeUrl: string; readonly keyTag: string }
+  readonly terminal: Terminal
+}
+
+/** Opens the books for one command and closes them after it, whatever happens. */
+export async function withBooks<T>(
+  input: CommandInput,
+  use: (books: Books) => Promise<T>,
+): Promise<T> {
+  const { storeUrl, keyTag } = input.settings()
+  const clock = systemClock
+  const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
+  const store = await openStore({ url: storeUrl, clock })
+  try {
+    const ledger = new SqliteLedger({ file: store.file, clock })
+    try {
+      return await use({ store, ledger, ids, clock, keyTag, terminal: input.terminal })
+    } finally {
+      await ledger.close()
+    }
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,89 @@
+import { Command } from 'commander'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Micros } from '../vocabulary/money.ts'
+import { entryAnswer } from './answers.ts'
+import { type CommandInput, withBooks } from './books.ts'
+import { dollars, readDollars, readMoment } from './read-values.ts'
+import { CommandFailure } from './terminal.ts'
+
+interface GrantOptions {
+  readonly free?: true
+  readonly expires?: number
+  readonly reference?: string
+  readonly json?: true
+}
+
+/** `tollgate credit`: what accounts may spend. */
+export function creditCommand(input: CommandInput): Command {
+  const command = new Command('credit').description('give accounts credit')
+  command
+    .command('grant')
+    .description('add credit to an account, once a reference')
+    .argument('<account>', 'its id, acct_…')
+    .argument('<dollars>', 'how much; a negative amount takes backed credit back', readDollars)
+    .option('--free', 'free credit: pays for open-weight text models only, and expires')
+    .option('--expires <date>', 'when free credit expires, such as 2027-01-31', readMoment)
+    .option('--reference <id>', 'your own id of this credit: repeating it adds nothing')
+    .option('--json', 'print JSON')
+    .addHelpText('after', GRANT_EXAMPLES)
+    .action((accountId: string, amountMicros: Micros, options: GrantOptions) =>
+      grant(input, { accountId, amountMicros, options }),
+    )
+  return command
+}
+
+const GRANT_EXAMPLES = `
+Examples:
+  tollgate credit grant acct_… 25 --reference invoice-1042
+  tollgate credit grant acct_… 5 --free --expires 2027-01-31
+  tollgate credit grant acct_… -- -25 --reference chargeback-1042`
+
+interface Grant {
+  readonly accountId: string
+  readonly amountMicros: Micros
+  readonly options: GrantOptions
+}
+
+function grant(input: CommandInput, { accountId, amountMicros, options }: Grant): Promise<void> {
+  const free = options.free === true
+  if (free && options.expires === undefined) {
+    throw new CommandFailure('free credit expires: say when with --expires <date>')
+  }
+  if (!free && options.expires !== undefined) {
+    throw new CommandFailure('only free credit expires: leave --expires out, or add --free')
+  }
+  if (amountMicros === 0) throw new CommandFailure('the amount is zero: there is nothing to add')
+  if (free && amountMicros < 0)
+    throw new CommandFailure('free credit cannot be taken back: it expires')
+  return withBooks(input, async ({ ledger, ids, terminal }) => {
+    const verdict = await ledger.addCredit({
+      accountId,
+      purse: free ? 'free' : 'backed',
+      amountMicros,
+      expiresAtMs: options.expires ?? null,
+      reference: options.reference ?? ids.next('ent'),
+    })
+    switch (verdict.kind) {
+      case 'added':
+      case 'exists':
+        if (options.json === true) terminal.out(JSON.stringify(entryAnswer(verdict.entry)))
+        else if (verdict.kind === 'exists')
+          terminal.out('this reference was added before: nothing changed')
+        else
+          terminal.out(
+            `added ${dollars(amountMicros)} of ${verdict.entry.purse} credit to ${accountId}`,
+          )
+        return
+      case 'conflict':
+        throw new CommandFailure(
+          `the reference was used for ${dollars(verdict.entry.amountMicros)} of ${verdict.entry.purse} credit before: use another`,
+        )
+      case 'unknownAccount':
+        throw new CommandFailure(
+          `no account has the id ${accountId}: \`tollgate account list\` shows them`,
+        )
+      default:
+        assertNever(verdict)
+    }
+  })
+}

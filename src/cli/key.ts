@@ -1,0 +1,138 @@
+import { Command } from 'commander'
+import { type ApiKey, createApiKey, listApiKeys, updateApiKey } from '../identity/api-keys.ts'
+import type { Micros } from '../vocabulary/money.ts'
+import { apiKeyAnswer } from './answers.ts'
+import { type CommandInput, withBooks } from './books.ts'
+import { dollars, moment, readDollars, readMoment, readRowLimit } from './read-values.ts'
+import { table } from './table.ts'
+import { CommandFailure } from './terminal.ts'
+
+interface CreateOptions {
+  readonly name: string
+  readonly limit?: Micros
+  readonly expires?: number
+  readonly json?: true
+}
+
+/** `tollgate key`: what clients send. */
+export function keyCommand(input: CommandInput): Command {
+  const command = new Command('key').description('make, list and disable API keys')
+  command
+    .command('create')
+    .description('make an API key; it is shown once, now')
+    .argument('<account>', 'whose credit it spends, acct_…')
+    .option('--name <name>', 'what people call it', 'default')
+    .option('--limit <dollars>', 'the most it may ever spend', readDollars)
+    .option('--expires <date>', 'when it stops working, such as 2027-01-31', readMoment)
+    .option('--json', 'print JSON')
+    .action((accountId: string, options: CreateOptions) => create(input, { accountId, options }))
+  command
+    .command('list')
+    .description("list an account's API keys, oldest first")
+    .argument('<account>', 'its id, acct_…')
+    .option('--limit <rows>', 'how many at the most', readRowLimit, 100)
+    .option('--after <key>', 'go on after this key id')
+    .option('--json', 'print JSON')
+    .action((accountId: string, options: ListOptions) => list(input, { accountId, options }))
+  for (const { verb, disabled, description } of SWITCHES) {
+    command
+      .command(verb)
+      .description(description)
+      .argument('<key>', 'its id, key_…')
+      .option('--json', 'print JSON')
+      .action((id: string, options: { readonly json?: true }) =>
+        withBooks(input, async ({ store, terminal }) => {
+          const apiKey = await updateApiKey(store.db, { id, disabled })
+          if (apiKey === null) throw new CommandFailure(`no API key has the id ${id}`)
+          terminal.out(
+            options.json === true ? JSON.stringify(apiKeyAnswer(apiKey)) : keyTable([apiKey]),
+          )
+        }),
+      )
+  }
+  return command
+}
+
+const SWITCHES = [
+  { verb: 'disable', disabled: true, description: 'refuse its requests from now on' },
+  { verb: 'enable', disabled: false, description: 'let it be used again' },
+]
+
+interface ListOptions {
+  readonly limit: number
+  readonly after?: string
+  readonly json?: true
+}
+
+function create(
+  input: CommandInput,
+  { accountId, options }: { readonly accountId: string; readonly options: CreateOptions },
+): Promise<void> {
+  if (options.limit !== undefined && options.limit < 0) {
+    throw new CommandFailure('a limit cannot be negative')
+  }
+  return withBooks(input, async ({ store, ids, clock, keyTag, terminal }) => {
+    const created = await createApiKey(store.db, {
+      id: ids.next('key'),
+      accountId,
+      name: options.name,
+      keyTag,
+      creditLimitMicros: options.limit ?? null,
+      expiresAtMs: options.expires ?? null,
+      nowMs: clock.nowMs(),
+    })
+    if (created === null) {
+      throw new CommandFailure(
+        `no account has the id ${accountId}: \`tollgate account list\` shows them`,
+      )
+    }
+    if (options.json === true) {
+      terminal.out(JSON.stringify({ ...apiKeyAnswer(created.apiKey), key: created.text }))
+      return
+    }
+    terminal.out(created.text)
+    terminal.note(`This is the only time the key ${created.apiKey.id} is shown.`)
+  })
+}
+
+function list(
+  input: CommandInput,
+  { accountId, options }: { readonly accountId: string; readonly options: ListOptions },
+): Promise<void> {
+  return withBooks(input, async ({ store, terminal }) => {
+    const { apiKeys, nextCursor } = await listApiKeys(store.reports, {
+      accountId,
+      limit: options.limit,
+      cursor: options.after ?? null,
+    })
+    if (options.json === true) {
+      const data = apiKeys.map(apiKeyAnswer)
+      terminal.out(
+        JSON.stringify({
+          object: 'list',
+          data,
+          has_more: nextCursor !== null,
+          next_cursor: nextCursor,
+        }),
+      )
+      return
+    }
+    terminal.out(apiKeys.length === 0 ? 'no API keys' : keyTable(apiKeys))
+    if (nextCursor !== null) terminal.note(`more: --after ${nextCursor}`)
+  })
+}
+
+function keyTable(apiKeys: readonly ApiKey[]): string {
+  return table(
+    ['ID', 'KEY', 'NAME', 'STATE', 'SPENT', 'LIMIT', 'EXPIRES'],
+    apiKeys.map((apiKey) => [
+      apiKey.id,
+      apiKey.displayPrefix,
+      apiKey.name,
+      apiKey.disabled ? 'disabled' : 'active',
+      dollars(apiKey.spendMicros),
+      apiKey.creditLimitMicros === null ? '-' : dollars(apiKey.creditLimitMicros),
+      moment(apiKey.expiresAtMs),
+    ]),
+  )
+}

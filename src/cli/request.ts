@@ -1,0 +1,114 @@
+import { Command, Option } from 'commander'
+import { getRequest, listRequests } from '../ledger/activity.ts'
+import type { RequestRow } from '../ledger/rows.ts'
+import type { RequestState } from '../vocabulary/request-state.ts'
+import { chargeOf, requestAnswer } from './answers.ts'
+import { type CommandInput, withBooks } from './books.ts'
+import { dollars, moment, readRowLimit } from './read-values.ts'
+import { table } from './table.ts'
+import { CommandFailure } from './terminal.ts'
+
+interface ListOptions {
+  readonly limit: number
+  readonly after?: string
+  readonly account?: string
+  readonly key?: string
+  readonly state?: RequestState
+  readonly model?: string
+  readonly json?: true
+}
+
+const STATES: readonly RequestState[] = ['open', 'provisional', 'unresolved', 'final', 'released']
+
+/** `tollgate request`: the activity of all accounts. */
+export function requestCommand(input: CommandInput): Command {
+  const command = new Command('request').description(
+    'see requests, what they held and were charged',
+  )
+  command
+    .command('list')
+    .description('list requests, newest first')
+    .option('--limit <rows>', 'how many at the most', readRowLimit, 20)
+    .option('--after <request>', 'go on after this request id')
+    .option('--account <account>', 'only this account')
+    .option('--key <key>', 'only this API key, key_…')
+    .addOption(new Option('--state <state>', 'only this state').choices(STATES))
+    .option('--model <model>', 'only this model id')
+    .option('--json', 'print JSON')
+    .action((options: ListOptions) => list(input, options))
+  command
+    .command('show')
+    .description('show all that is known of one request')
+    .argument('<request>', 'its id, req_…: a response has it as x-request-id')
+    .option('--json', 'print JSON')
+    .action((id: string, options: { readonly json?: true }) => show(input, { id, options }))
+  return command
+}
+
+function list(input: CommandInput, options: ListOptions): Promise<void> {
+  return withBooks(input, async ({ store, terminal }) => {
+    const { requests, nextCursor } = await listRequests(store.reports, {
+      limit: options.limit,
+      cursor: options.after ?? null,
+      ...(options.account === undefined ? {} : { accountId: options.account }),
+      ...(options.key === undefined ? {} : { apiKeyId: options.key }),
+      ...(options.state === undefined ? {} : { state: options.state }),
+      ...(options.model === undefined ? {} : { modelId: options.model }),
+    })
+    if (options.json === true) {
+      const data = requests.map(requestAnswer)
+      terminal.out(
+        JSON.stringify({
+          object: 'list',
+          data,
+          has_more: nextCursor !== null,
+          next_cursor: nextCursor,
+        }),
+      )
+      return
+    }
+    terminal.out(requests.length === 0 ? 'no requests' : requestTable(requests))
+    if (nextCursor !== null) terminal.note(`more: --after ${nextCursor}`)
+  })
+}
+
+function show(
+  input: CommandInput,
+  { id, options }: { readonly id: string; readonly options: { readonly json?: true } },
+): Promise<void> {
+  return withBooks(input, async ({ store, terminal }) => {
+    const row = await getRequest(store.reports, id)
+    if (row === null) throw new CommandFailure(`no request that opened a hold has the id ${id}`)
+    const answer = requestAnswer(row)
+    if (options.json === true) {
+      terminal.out(JSON.stringify(answer))
+      return
+    }
+    const lines = Object.entries(answer).map(([name, value]) => [name, shown(name, value)])
+    terminal.out(table(['FIELD', 'VALUE'], lines))
+  })
+}
+
+const MONEY_FIELDS = ['hold', 'held', 'charge', 'overrun']
+
+function shown(name: string, value: unknown): string {
+  if (value === null) return '-'
+  if (typeof value === 'number' && MONEY_FIELDS.includes(name)) return dollars(value)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function requestTable(rows: readonly RequestRow[]): string {
+  return table(
+    ['REQUEST', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HELD', 'CHARGED'],
+    rows.map((row) => [
+      row.id,
+      moment(row.openedAtMs),
+      row.endpoint,
+      row.modelId,
+      row.httpStatus === null ? '-' : String(row.httpStatus),
+      row.state,
+      dollars(row.backedHeldMicros + row.freeHeldMicros),
+      dollars(chargeOf(row)),
+    ]),
+  )
+}

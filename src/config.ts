@@ -1,0 +1,289 @@
+import { existsSync } from 'node:fs'
+import { z } from 'zod'
+import { DEFAULT_WORDS, type Words } from './vocabulary/words.ts'
+
+/** One setting of the environment: how it is read, and what an operator is told about it. */
+export interface Setting<T> {
+  readonly schema: z.ZodType<T, string | undefined>
+  /** As text; null: unset means something of its own, told in the description. */
+  readonly fallback: string | null
+  readonly description: string
+  /** Whether its value must never be shown. */
+  readonly secret: boolean
+}
+
+interface WholeNumber {
+  readonly fallback: number
+  readonly min?: number
+  readonly max?: number
+}
+
+function wholeNumber(
+  { fallback, min = 1, max = Number.MAX_SAFE_INTEGER }: WholeNumber,
+  description: string,
+): Setting<number> {
+  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`
+  const message = `must be a whole number, ${range}`
+  const schema = z
+    .string()
+    .default(String(fallback))
+    .refine(
+      (text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max,
+      message,
+    )
+    .transform(Number)
+  return { schema, fallback: String(fallback), description, secret: false }
+}
+
+interface Matching {
+  readonly fallback: string
+  readonly pattern: RegExp
+  readonly message: string
+}
+
+function matching({ fallback, pattern, message }: Matching, description: string): Setting<string> {
+  const schema = z
+    .string()
+    .default(fallback)
+    .refine((text) => pattern.test(text), message)
+  return { schema, fallback, description, secret: false }
+}
+
+function optional(description: string, secret = false): Setting<string | null> {
+  const schema = z
+    .string()
+    .optional()
+    .transform((text) => (text === undefined || text === '' ? null : text))
+  return { schema, fallback: null, description, secret }
+}
+
+function list(description: string): Setting<readonly string[]> {
+  const schema = z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+  return { schema, fallback: '', description, secret: false }
+}
+
+const HEADER_NAME: Omit<Matching, 'fallback'> = {
+  pattern: /^[a-z][a-z0-9-]{0,62}$/,
+  message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
+}
+
+const MINUTE_MS = 60_000
+const MIB = 1024 * 1024
+
+/** Every setting that the program reads. What is not here is not read. */
+export const SETTINGS = {
+  HOST: matching(
+    { fallback: '127.0.0.1', pattern: /\S/, message: 'must be an address to listen on' },
+    'Address to listen on. `0.0.0.0` listens on every network of the machine.',
+  ),
+  PORT: wholeNumber(
+    { fallback: 8787, min: 0, max: 65_535 },
+    'Port to listen on; 0 takes a free one.',
+  ),
+  DATABASE_URL: optional(
+    'Where the store is: `sqlite:/path/to/file.db`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
+  ),
+  UPSTREAM_BASE_URL: optional(
+    "The provider's base address, ending in `/v1`. Unset: the built-in simulator answers, and all money is play money.",
+  ),
+  UPSTREAM_API_KEY: optional("The gateway's own key at the provider.", true),
+  LOG_LEVEL: {
+    schema: z
+      .string()
+      .default('info')
+      .pipe(
+        z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+          error: 'must be trace, debug, info, warn, error, fatal or silent',
+        }),
+      ),
+    fallback: 'info',
+    description: 'Least severe log lines that are written.',
+    secret: false,
+  },
+  TOLLGATE_KEY_TAG: matching(
+    {
+      fallback: DEFAULT_WORDS.keyTag,
+      pattern: /^[a-z][a-z0-9]{0,15}$/,
+      message: 'must be 1 to 16 lower-case letters and digits',
+    },
+    'The `<tag>` of `sk-<tag>-…` in new API keys.',
+  ),
+  TOLLGATE_COST_HEADER: matching(
+    { fallback: DEFAULT_WORDS.costHeader, ...HEADER_NAME },
+    "Response header with a request's charge in micro-dollars.",
+  ),
+  TOLLGATE_COMPAT_PREFIX: matching(
+    { fallback: DEFAULT_WORDS.compatPrefix, ...HEADER_NAME },
+    "Prefix of the messages format's version, beta and rate-limit headers.",
+  ),
+  TOLLGATE_FILE_ENGINE: matching(
+    { fallback: DEFAULT_WORDS.fileEngine, ...HEADER_NAME },
+    'How clients name the free file-parser engine.',
+  ),
+  TOLLGATE_UPSTREAM_FILE_ENGINE: matching(
+    { fallback: DEFAULT_WORDS.upstreamFileEngine, ...HEADER_NAME },
+    'How the provider names that engine.',
+  ),
+  TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS },
+    "Longest wait for the headers of the provider's answer.",
+  ),
+  TOLLGATE_BODY_STALL_TIMEOUT_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS },
+    "Longest silence within the body of the provider's answer.",
+  ),
+  TOLLGATE_TOTAL_TIMEOUT_MS: wholeNumber(
+    { fallback: 15 * MINUTE_MS },
+    'Longest time for an answer that is not streamed.',
+  ),
+  TOLLGATE_IMAGE_TIMEOUT_MS: wholeNumber(
+    { fallback: 2 * MINUTE_MS },
+    'Longest time for an image once it is forwarded, streamed or not.',
+  ),
+  TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
+    { fallback: 10_000 },
+    'Longest time for a connection to the provider to open.',
+  ),
+  TOLLGATE_BODY_READ_TIMEOUT_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS },
+    "Longest time for a client's request body to arrive.",
+  ),
+  TOLLGATE_DRAIN_TIMEOUT_MS: wholeNumber(
+    { fallback: 15 * MINUTE_MS, min: 0 },
+    'How long a stopping server lets requests in flight go on.',
+  ),
+  TOLLGATE_SETTLE_WAIT_MS: wholeNumber(
+    { fallback: 5_000, min: 0 },
+    'How long an answer waits for its charge to be stored while the store is away; it is stored later then.',
+  ),
+  TOLLGATE_CATALOG_REFRESH_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS, min: 1_000 },
+    'Time between two refreshes of models and prices.',
+  ),
+  TOLLGATE_PRICES_STALE_AFTER_MS: wholeNumber(
+    { fallback: 60 * MINUTE_MS },
+    'Age past which prices are too old to run a request on.',
+  ),
+  TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
+    { fallback: 1024 * MIB, min: MIB },
+    'Memory for request bodies and whole answers of all requests together; over it, `503`.',
+  ),
+  TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
+    { fallback: 128 * MIB, min: MIB },
+    'Largest answer that is not streamed.',
+  ),
+  TOLLGATE_EVENT_BYTES_MAX: wholeNumber(
+    { fallback: 64 * MIB, min: MIB },
+    'Largest single event of a stream.',
+  ),
+  TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
+    { fallback: 300 },
+    'Requests in a minute that one API key may make.',
+  ),
+  TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: wholeNumber(
+    { fallback: 20 },
+    'Requests in a minute of all API keys of an account that never had bought or activated credit.',
+  ),
+  TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber(
+    { fallback: 8 },
+    'Requests of one API key that may run at the same time.',
+  ),
+  TOLLGATE_PER_SEARCH_MODELS: list(
+    'Model ids, comma-separated, that bill per search although their catalog row does not show it; they are refused.',
+  ),
+  TOLLGATE_NOT_PER_SEARCH_MODELS: list(
+    'Model ids, comma-separated, that do not bill per search although their catalog row looks like it.',
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof SETTINGS
+
+/** Every setting by its name, read and checked. */
+export type Config = { readonly [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }
+
+/** The environment has values that cannot be used: all of them, each with what to write instead. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** Reads and checks the whole environment. Throws `ConfigError` that names every fault at once. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = []
+  const values: [string, unknown][] = []
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const parsed = setting.schema.safeParse(env[name] === '' ? undefined : env[name])
+    if (parsed.success) values.push([name, parsed.data])
+    else faults.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join('; ')}`)
+  }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('TOLLGATE_') && !Object.hasOwn(SETTINGS, name)) {
+      faults.push(`${name} is not a setting${suggestion(name)}`)
+    }
+  }
+  faults.push(...upstreamFaults(env))
+  if (faults.length > 0) {
+    throw new ConfigError(
+      `the environment cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    )
+  }
+  return Object.freeze(Object.fromEntries(values)) as Config
+}
+
+function upstreamFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const baseUrl = env['UPSTREAM_BASE_URL'] ?? ''
+  const apiKey = env['UPSTREAM_API_KEY'] ?? ''
+  if (baseUrl === '') {
+    return apiKey === '' ? [] : ['UPSTREAM_API_KEY is set without UPSTREAM_BASE_URL: set both']
+  }
+  const faults: string[] = []
+  const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)
+  if (!isHttp || !/\/v1\/?$/.test(baseUrl)) {
+    faults.push('UPSTREAM_BASE_URL must be an http or https address ending in /v1')
+  }
+  if (apiKey === '')
+    faults.push("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
+  return faults
+}
+
+function suggestion(name: string): string {
+  const close = Object.keys(SETTINGS).find(
+    (known) => known.startsWith('TOLLGATE_') && (known.includes(name) || name.includes(known)),
+  )
+  return close === undefined ? '' : `: did you mean ${close}?`
+}
+
+/** The deployment's own words, from its settings. */
+export function wordsOf(config: Config): Words {
+  return {
+    costHeader: config.TOLLGATE_COST_HEADER,
+    compatPrefix: config.TOLLGATE_COMPAT_PREFIX,
+    keyTag: config.TOLLGATE_KEY_TAG,
+    fileEngine: config.TOLLGATE_FILE_ENGINE,
+    upstreamFileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE,
+  }
+}
+
+/**
+ * The process's own settings: `.env` of the working directory where there is one, under what the
+ * environment already says. Throws `ConfigError`.
+ */
+export function configFromEnvironment(): Config {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  return readConfig(process.env)
+}
+
+/** Where the store is: as set, or a file whose name tells play money from real. */
+export function storeUrlOf(config: Config): string {
+  if (config.DATABASE_URL !== null) return config.DATABASE_URL
+  return config.UPSTREAM_BASE_URL === null
+    ? 'sqlite:./data/simulator.db'
+    : 'sqlite:./data/tollgate.db'
+}

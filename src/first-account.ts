@@ -1,0 +1,43 @@
+import type { Gateway } from './gateway.ts'
+import { createAccount, listAccounts } from './identity/accounts.ts'
+import { createApiKey } from './identity/api-keys.ts'
+import type { Clock } from './vocabulary/clock.ts'
+import { micros } from './vocabulary/money.ts'
+
+/** What a first start gives a person to try the gateway with. */
+export interface FirstAccount {
+  readonly accountId: string
+  /** The key's text, which is shown now and never again. */
+  readonly apiKey: string
+}
+
+const FIRST_CREDIT = micros(10_000_000)
+
+/**
+ * Makes one account with $10 of play money and one key, on a store without accounts. Null where there
+ * are accounts. Only for the simulator's store: a printed key must never spend real credit.
+ */
+export async function makeFirstAccount(
+  { store, ledger, ids }: Gateway,
+  { clock, keyTag }: { readonly clock: Clock; readonly keyTag: string },
+): Promise<FirstAccount | null> {
+  const { accounts } = await listAccounts(store.db, { limit: 1 })
+  if (accounts.length > 0) return null
+  const nowMs = clock.nowMs()
+  const account = await createAccount(store.db, { id: ids.next('acct'), name: 'first', nowMs })
+  await ledger.addCredit({
+    accountId: account.id,
+    purse: 'backed',
+    amountMicros: FIRST_CREDIT,
+    expiresAtMs: null,
+    reference: 'first-start',
+  })
+  const created = await createApiKey(store.db, {
+    id: ids.next('key'),
+    accountId: account.id,
+    name: 'first',
+    keyTag,
+    nowMs,
+  })
+  return created === null ? null : { accountId: account.id, apiKey: created.text }
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { StoreUnavailable } from '../store/store-unavailable.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { errorEnvelope } from '../wire/envelope.ts'
+import type { EnvelopeFamily } from '../wire/format.ts'
+
+export interface AnswerProblemInput {
+  readonly clientRequest: IncomingMessage
+  readonly client: ServerResponse
+  readonly problem: Problem
+  readonly family: EnvelopeFamily
+  /** Null on the one path whose 404 carries none. */
+  readonly requestId: string | null
+}
+
+// How much of a refused upload is read, and for how long, so that its sender sees the answer: a socket
+// closed with unread bytes is reset, and a reset takes the answer with it.
+const DRAIN_BYTES_MAX = 128 * 1024 * 1024
+const DRAIN_TIMEOUT_MS = 10_000
+
+/** Anything thrown, as a problem: what is not one is a fault of ours, whose text stays in the log. */
+export function problemOf(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown
+  if (thrown instanceof StoreUnavailable) {
+    return new Problem('service_unavailable', { cause: thrown, retryAfterSeconds: 1 })
+  }
+  return new Problem('internal_error', { cause: thrown })
+}
+
+/** Turns a problem into HTTP, in the family's envelope: the one place that does. */
+export function answerProblem(input: AnswerProblemInput): void {
+  const { clientRequest, client, problem, family, requestId } = input
+  if (client.headersSent) {
+    // A stream that broke off can't be told from a whole one unless its connection ends too.
+    client.destroy()
+    return
+  }
+  if (client.destroyed) return
+  const body = Buffer.from(errorEnvelope(family, { problem, requestId }), 'utf8')
+  const headers = problemHeaders(input, body.length)
+  if (!isUploading(clientRequest)) {
+    client.writeHead(problem.httpStatus, headers)
+    client.end(body)
+    return
+  }
+  client.writeHead(problem.httpStatus, { ...headers, connection: 'close' })
+  client.write(body)
+  drain(clientRequest, () => client.end())
+}
+
+function isUploading({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function problemHeaders(
+  { problem, family, requestId }: AnswerProblemInput,
+  contentLength: number,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {
+    'content-type': 'application/json',
+    'content-length': contentLength,
+  }
+  if (requestId !== null) headers['x-request-id'] = requestId
+  if (requestId !== null && family === 'messages') headers['request-id'] = requestId
+  if (problem.retryAfterSeconds !== null) headers['retry-after'] = String(problem.retryAfterSeconds)
+  return headers
+}
+
+/** Reads and drops what still comes, up to a bound, then calls back once. */
+function drain(clientRequest: IncomingMessage, onDrained: () => void): void {
+  let bytes = 0
+  let drained = false
+  const finish = (): void => {
+    if (drained) return
+    drained = true
+    clearTimeout(timer)
+    onDrained()
+  }
+  const timer = setTimeout(finish, DRAIN_TIMEOUT_MS)
+  clientRequest.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > DRAIN_BYTES_MAX) finish()
+  })
+  clientRequest.once('end', finish)
+  clientRequest.once('close', finish)
+  clientRequest.once('error', finish)
+  clientRequest.resume()
+}

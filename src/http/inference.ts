@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type JourneyParts, type JourneyRecord, runJourney } from '../journey/journey.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { WireFormat } from '../wire/format.ts'
+import { formatByPath } from '../wire/formats.ts'
+import { answerProblem, problemOf } from './answer-problem.ts'
+import { readBody } from './read-body.ts'
+
+export interface InferenceInput {
+  readonly parts: JourneyParts
+  readonly ids: IdSource
+  readonly bodyTimeoutMs: number
+  /** Told once of each request when its answer has ended, for the log. */
+  readonly onEnded: (ended: EndedRequest) => void
+}
+
+/** What the log says of one request. */
+export interface EndedRequest {
+  readonly requestId: string
+  readonly endpoint: WireFormat['endpoint']
+  readonly record: JourneyRecord
+  readonly problem: Problem | null
+  readonly httpStatus: number
+  readonly startedAtMs: number
+}
+
+/** The inference endpoints, served on Node's own server: each microsecond here is paid by all requests. */
+export interface Inference {
+  /** Serves a request, or answers false: it is for another path. */
+  serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
+  /**
+   * Refuses new requests and resolves when those in flight have ended; the ones that have not by the
+   * timeout are cut off, and charged as if their clients had left.
+   */
+  drain(timeoutMs: number): Promise<void>
+}
+
+export function createInference(input: InferenceInput): Inference {
+  const inFlight = new Map<ServerResponse, Promise<void>>()
+  let draining = false
+  return {
+    serve(clientRequest, client) {
+      if (clientRequest.method !== 'POST') return false
+      const format = formatByPath(pathOf(clientRequest.url ?? ''))
+      if (format === null) return false
+      const ended = serve(input, { clientRequest, client, format, draining })
+      inFlight.set(client, ended)
+      void ended.finally(() => inFlight.delete(client))
+      return true
+    },
+    async drain(timeoutMs) {
+      draining = true
+      const timer = setTimeout(() => {
+        for (const client of inFlight.keys()) client.destroy()
+      }, timeoutMs)
+      while (inFlight.size > 0) await Promise.all(inFlight.values())
+      clearTimeout(timer)
+    },
+  }
+}
+
+// A query string is ignored on every inference endpoint.
+function pathOf(url: string): string {
+  const query = url.indexOf('?')
+  return query === -1 ? url : url.slice(0, query)
+}
+
+interface Exchange {
+  readonly clientRequest: IncomingMessage
+  readonly client: ServerResponse
+  readonly format: WireFormat
+  readonly draining: boolean
+}
+
+/** Never rejects. */
+async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
+  const { clientRequest, client, format } = exchange
+  const requestId = input.ids.next('req')
+  const startedAtMs = input.parts.clock.nowMs()
+  const record = emptyRecord()
+  let problem: Problem | null = null
+  // Without a listener a connection error of this one client would end the process.
+  client.on('error', () => {})
+  clientRequest.on('error', () => {})
+  try {
+    if (exchange.draining) {
+      client.setHeader('connection', 'close')
+      throw new Problem('service_unavailable', {
+        message: 'The server is stopping.',
+        retryAfterSeconds: 1,
+      })
+    }
+    await runJourney(input.parts, {
+      format,
+      requestId,
+      headers: clientRequest.headers,
+      client,
+      readBody: (reserveBytes) =>
+        readBody(clientRequest, {
+          bytesMax: format.bodyBytesMax,
+          timeoutMs: input.bodyTimeoutMs,
+          reserveBytes,
+        }),
+      record,
+    })
+  } catch (thrown) {
+    problem = problemOf(thrown)
+    answerProblem({ clientRequest, client, problem, family: format.family, requestId })
+  }
+  input.onEnded({
+    requestId,
+    endpoint: format.endpoint,
+    record,
+    problem,
+    httpStatus: problem?.httpStatus ?? client.statusCode,
+    startedAtMs,
+  })
+}
+
+function emptyRecord(): JourneyRecord {
+  return {
+    accountId: null,
+    apiKeyId: null,
+    modelId: null,
+    stream: false,
+    holdMicros: null,
+    state: null,
+    chargeMicros: null,
+    firstByteAtMs: null,
+  }
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http'
+import type { Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
+import { Problem } from '../vocabulary/problem.ts'
+
+export interface ReadBodyInput {
+  /** Of the body as it is after inflating. */
+  readonly bytesMax: number
+  /** For the whole body to arrive. */
+  readonly timeoutMs: number
+  /** Takes bytes of the process's budget; throws Problem where none are left. */
+  readonly reserveBytes: (count: number) => void
+}
+
+/**
+ * Reads a request's body whole. Throws Problem: `request_too_large` as soon as that is certain,
+ * `request_timeout`, `bad_request` for a coding that is not known or not kept, and what `reserveBytes`
+ * throws. A refused body is no longer listened to; whoever answers drains it.
+ */
+export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): Promise<Buffer> {
+  const { bytesMax, timeoutMs, reserveBytes } = input
+  const declaredBytes = Number(clientRequest.headers['content-length'] ?? 0)
+  if (declaredBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))
+  return new Promise((resolve, reject) => {
+    const inflater = inflaterFor(clientRequest.headers['content-encoding'])
+    const source = inflater ?? clientRequest
+    const chunks: Buffer[] = []
+    let length = 0
+    const stop = (): void => {
+      clearTimeout(timer)
+      source.removeListener('data', onData)
+      source.removeListener('end', onEnd)
+      clientRequest.removeListener('close', onClose)
+      if (inflater !== null) {
+        clientRequest.unpipe(inflater)
+        inflater.destroy()
+      }
+    }
+    const refuse = (thrown: unknown): void => {
+      stop()
+      reject(thrown)
+    }
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length
+      try {
+        if (length > bytesMax) throw tooLarge(bytesMax)
+        reserveBytes(chunk.length)
+        chunks.push(chunk)
+      } catch (thrown) {
+        refuse(thrown)
+      }
+    }
+    const onEnd = (): void => {
+      stop()
+      const [first] = chunks
+      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, length))
+    }
+    const onClose = (): void => refuse(new Problem('request_timeout', { cause: 'the client left' }))
+    const timer = setTimeout(() => refuse(new Problem('request_timeout')), timeoutMs)
+    source.on('data', onData)
+    source.once('end', onEnd)
+    clientRequest.once('close', onClose)
+    if (inflater !== null) {
+      inflater.once('error', (cause) => refuse(badCoding(cause)))
+      clientRequest.pipe(inflater)
+    }
+  })
+}
+
+function inflaterFor(coding: string | undefined): Transform | null {
+  switch (coding?.trim().toLowerCase()) {
+    case undefined:
+    case '':
+    case 'identity':
+      return null
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip()
+    case 'br':
+      return createBrotliDecompress()
+    case 'zstd':
+      return createZstdDecompress()
+    default:
+      throw new Problem('bad_request', {
+        message: 'The content-encoding of a body may be gzip, br or zstd.',
+      })
+  }
+}
+
+function badCoding(cause: Error): Problem {
+  return new Problem('bad_request', {
+    message: 'The body is not coded as its content-encoding says.',
+    cause,
+  })
+}
+
+function tooLarge(bytesMax: number): Problem {
+  const mebibytes = bytesMax / (1024 * 1024)
+  return new Problem('request_too_large', { message: `The request body is over ${mebibytes} MB.` })
+}

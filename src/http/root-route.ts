@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify'
+
+/** What `GET /v1` says of the service. */
+export interface RootInput {
+  readonly version: string
+  /** `simulator`: the built-in upstream answers, and all money is play money. */
+  readonly mode: 'simulator' | 'live'
+  readonly formats: readonly { readonly name: string; readonly path: string }[]
+}
+
+/** `GET /v1`: what this is, for a person or a script that has only the address. */
+export function registerRootRoute(app: FastifyInstance, root: RootInput): void {
+  const answer = {
+    object: 'service',
+    name: 'tollgate',
+    version: root.version,
+    mode: root.mode,
+    formats: root.formats,
+    links: { models: '/v1/models' },
+  }
+  app.get('/v1', (request, reply) => {
+    reply.header('x-request-id', request.id).send(answer)
+  })
+}

@@ -1,0 +1,64 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
+import type { Words } from '../vocabulary/words.ts'
+import type { WireFormat } from '../wire/format.ts'
+
+/** What a request's headers are made from. */
+interface Addressed {
+  readonly format: WireFormat
+  readonly requestId: string
+  readonly headers: IncomingHttpHeaders
+}
+
+// A header value that could break out of its line never gets this far: Node refuses to parse one.
+const PLAIN_TYPES = /^(application\/json|text\/event-stream)\b[\w\s;=.-]*$/i
+
+/** The format's own request headers, as sent: name and value in turn. */
+export function upstreamHeaders(request: Addressed, words: Words): readonly string[] {
+  const headers: string[] = []
+  for (const name of request.format.forwardedHeaders(words)) {
+    const value = request.headers[name]
+    if (typeof value === 'string') headers.push(name, value)
+  }
+  return headers
+}
+
+/** What identifies an answer: on every response of an inference endpoint, errors too. */
+export function identityHeaders({
+  format,
+  requestId,
+}: Pick<Addressed, 'format' | 'requestId'>): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { 'x-request-id': requestId }
+  if (format.family === 'messages') headers['request-id'] = requestId
+  return headers
+}
+
+/** The headers of a provider's answer that go back: an allow-list. */
+export function returnedHeaders(
+  upstream: IncomingHttpHeaders,
+  { format, words }: { readonly format: WireFormat; readonly words: Words },
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  for (const [name, value] of Object.entries(upstream)) {
+    if (typeof value === 'string' && format.returnsHeader(name, words)) headers[name] = value
+  }
+  return headers
+}
+
+/** The headers of a success, made from the provider's. */
+export function answerHeaders(
+  upstream: IncomingHttpHeaders,
+  { request, words }: { readonly request: Addressed; readonly words: Words },
+): OutgoingHttpHeaders {
+  const contentType = upstream['content-type'] ?? ''
+  const headers: OutgoingHttpHeaders = {
+    ...returnedHeaders(upstream, { format: request.format, words }),
+    ...identityHeaders(request),
+    'content-type': PLAIN_TYPES.test(contentType) ? contentType : 'application/json',
+  }
+  if (/^text\/event-stream\b/i.test(contentType)) {
+    headers['cache-control'] = 'no-cache'
+    // Proxies in front that would collect a stream before they pass it on know this header.
+    headers['x-accel-buffering'] = 'no'
+  }
+  return headers
+}

@@ -1,0 +1,23 @@
+import type { Deadlines } from '../upstream/upstream.ts'
+import type { Call } from '../vocabulary/call.ts'
+
+/** How long the provider may take; SPEC's limits, all settings. */
+export interface AttemptTimeouts {
+  /** Until the answer's headers. */
+  readonly headersTimeoutMs: number
+  /** Between two pieces of the body. */
+  readonly stallTimeoutMs: number
+  /** For a whole answer. A stream has none. */
+  readonly totalTimeoutMs: number
+  /** For an image, from being forwarded to its end, streamed or not. */
+  readonly imageTimeoutMs: number
+}
+
+/** The deadlines of one attempt. */
+export function deadlinesFor(call: Call, timeouts: AttemptTimeouts): Deadlines {
+  const { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs, imageTimeoutMs } = timeouts
+  if (call.endpoint === 'images') {
+    return { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs: imageTimeoutMs }
+  }
+  return { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs: call.stream ? null : totalTimeoutMs }
+}

@@ -1,0 +1,161 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { SettleInput } from '../ledger/ledger.ts'
+import type { GateSlot } from '../limits/gate.ts'
+import type { Answer, RelayEnding } from '../relay/relay.ts'
+import { resolveOutcome } from '../settle/resolve.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import type { Outcome } from '../vocabulary/outcome.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { Resolution } from '../vocabulary/resolution.ts'
+import { returnedHeaders } from './answer-headers.ts'
+import type { JourneyParts, JourneyRequest } from './journey.ts'
+
+export interface HeldRequestInput {
+  readonly request: JourneyRequest
+  readonly call: Call
+  readonly offer: Offer
+  readonly slot: GateSlot
+}
+
+/** A request whose hold is open, until the hold is settled: which happens once, whatever comes. */
+export class HeldRequest {
+  readonly #parts: JourneyParts
+  readonly #request: JourneyRequest
+  readonly #call: Call
+  readonly #offer: Offer
+  readonly #slot: GateSlot
+  #firstByteAtMs: number | null = null
+
+  constructor(parts: JourneyParts, { request, call, offer, slot }: HeldRequestInput) {
+    this.#parts = parts
+    this.#request = request
+    this.#call = call
+    this.#offer = offer
+    this.#slot = slot
+  }
+
+  firstByte(): void {
+    this.#firstByteAtMs = this.#parts.clock.nowMs()
+    this.#request.record.firstByteAtMs = this.#firstByteAtMs
+  }
+
+  /**
+   * Runs a step that must not fail between the hold and its forwarding, and releases the hold if it
+   * does, or if the client has gone: nothing has been sent upstream.
+   */
+  orRelease<T>(step: () => T): T {
+    try {
+      if (this.#request.client.destroyed) throw new Problem('request_timeout')
+      return step()
+    } catch (cause) {
+      const problem = cause instanceof Problem ? cause : new Problem('internal_error', { cause })
+      this.#settle({ kind: 'neverOpened' }, problem)
+      throw problem
+    }
+  }
+
+  /** Settles a stream, in this tick, so that the settle is queued before the client sees the end. */
+  settleStream(outcome: Outcome): void {
+    this.#settle(outcome, null)
+    this.#slot.leave()
+  }
+
+  /** Settles an answer that is not a stream, then delivers it or throws its problem. */
+  async conclude(ending: RelayEnding): Promise<void> {
+    switch (ending.kind) {
+      case 'streamed':
+        return
+      case 'answered': {
+        const input = this.#settleInput(ending.outcome, null)
+        const settled = await this.#parts.settler.settleInTime(input)
+        this.#slot.leave()
+        this.#deliver(ending.answer, settled?.chargedMicros ?? chargeOf(input.resolution))
+        return
+      }
+      case 'failed': {
+        await this.#parts.settler.settleInTime(this.#settleInput(ending.outcome, ending.problem))
+        this.#returnHeaders(ending.upstreamHeaders)
+        throw ending.problem
+      }
+      default:
+        assertNever(ending)
+    }
+  }
+
+  #deliver({ headers, bytes }: Answer, chargedMicros: number): void {
+    const { client } = this.#request
+    if (client.destroyed) return
+    client.writeHead(200, {
+      ...headers,
+      'content-length': bytes.length,
+      [this.#parts.words.costHeader]: chargedMicros,
+    })
+    client.end(bytes)
+  }
+
+  #returnHeaders(upstreamHeaders: IncomingHttpHeaders): void {
+    const { client, format } = this.#request
+    const returned = returnedHeaders(upstreamHeaders, { format, words: this.#parts.words })
+    for (const [name, value] of Object.entries(returned)) {
+      if (value !== undefined) client.setHeader(name, value)
+    }
+  }
+
+  #settle(outcome: Outcome, problem: Problem | null): void {
+    const input = this.#settleInput(outcome, problem)
+    // Never rejects: it is tried until the store answers.
+    void this.#parts.settler.settle(input)
+  }
+
+  #settleInput(outcome: Outcome, problem: Problem | null): SettleInput {
+    const resolution = resolveOutcome({ outcome, call: this.#call, offer: this.#offer })
+    const { record } = this.#request
+    record.state = resolution.kind
+    record.chargeMicros = chargeOf(resolution)
+    const reported = 'reported' in outcome ? outcome.reported : null
+    return {
+      requestId: this.#request.requestId,
+      resolution,
+      facts: {
+        httpStatus: problem?.httpStatus ?? 200,
+        errorCode: problem?.code ?? streamErrorCode(outcome),
+        usage: reported?.usage ?? null,
+        generationId: reported?.generationId ?? null,
+        firstByteAtMs: this.#firstByteAtMs,
+      },
+    }
+  }
+}
+
+/** Why a stream that began with 200 is marked failed; null where it is not. */
+function streamErrorCode(outcome: Outcome): string | null {
+  switch (outcome.kind) {
+    case 'completed':
+      return null
+    case 'clientGone':
+      return 'client_gone'
+    case 'timedOut':
+      return 'upstream_timeout'
+    case 'failed':
+    case 'lost':
+    case 'neverOpened':
+      return 'upstream_error'
+    default:
+      return assertNever(outcome)
+  }
+}
+
+function chargeOf(resolution: Resolution): number {
+  switch (resolution.kind) {
+    case 'final':
+    case 'provisional':
+      return resolution.chargeMicros
+    case 'released':
+    case 'unresolved':
+      return 0
+    default:
+      return assertNever(resolution)
+  }
+}

@@ -1,0 +1,134 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { Caller } from '../identity/authenticator.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ByteBudget } from '../limits/byte-budget.ts'
+import type { Gate } from '../limits/gate.ts'
+import { capForGrant, sizeHold } from '../pricing/hold.ts'
+import { relayAnswer } from '../relay/relay.ts'
+import type { Settler } from '../settle/settler.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { editJson, parseJsonBody } from '../vocabulary/json-body.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import type { Words } from '../vocabulary/words.ts'
+import type { WireFormat } from '../wire/format.ts'
+import { answerHeaders, upstreamHeaders } from './answer-headers.ts'
+import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
+import { HeldRequest } from './held-request.ts'
+import { openHold } from './open-hold.ts'
+
+/** What every journey shares: the parts of the process, wired once. */
+export interface JourneyParts {
+  readonly authenticate: (headers: IncomingHttpHeaders) => Promise<Caller>
+  readonly gate: Gate
+  /** Memory for bodies and whole answers of all requests together. */
+  readonly byteBudget: ByteBudget
+  readonly offerFor: (modelName: string) => Offer
+  readonly ledger: Ledger
+  readonly settler: Settler
+  readonly upstream: Upstream
+  readonly accountTag: (accountId: string) => string
+  readonly clock: Clock
+  readonly words: Words
+  readonly instanceId: string
+  readonly timeouts: AttemptTimeouts
+  readonly answerBytesMax: number
+  readonly eventBytesMax: number
+}
+
+/** One client's request, as it stands when its headers have been read. */
+export interface JourneyRequest {
+  readonly format: WireFormat
+  readonly requestId: string
+  readonly headers: IncomingHttpHeaders
+  readonly client: ServerResponse
+  /** Reads the body whole, inflated, within the format's limit and the process's budget. */
+  readonly readBody: (reserveBytes: (count: number) => void) => Promise<Buffer>
+  /** Filled in as the journey goes, for the log and the metrics. */
+  readonly record: JourneyRecord
+}
+
+/** What is known of a request, for one log line: never content. */
+export interface JourneyRecord {
+  accountId: string | null
+  apiKeyId: string | null
+  modelId: string | null
+  stream: boolean
+  holdMicros: number | null
+  state: string | null
+  chargeMicros: number | null
+  firstByteAtMs: number | null
+}
+
+/**
+ * The story of one request. The step that fails decides the status: it throws a Problem, which is
+ * answered in one place. Nothing goes upstream before its hold is durable, and every hold that was
+ * opened is settled, whatever happens after.
+ */
+export async function runJourney(parts: JourneyParts, request: JourneyRequest): Promise<void> {
+  const { format, record } = request
+  const caller = await parts.authenticate(request.headers) // 401
+  record.accountId = caller.accountId
+  record.apiKeyId = caller.apiKeyId
+
+  const slot = parts.gate.enter(caller) // 429
+  const memory = parts.byteBudget.reserve(0)
+  try {
+    const bytes = await request.readBody((count) => memory.grow(count)) // 408, 413, 503
+    const body = parseJsonBody(bytes) // 400
+    const call = format.readCall(body, parts.words) // 400
+    record.stream = call.stream
+
+    const offer = parts.offerFor(call.modelName) // 404, 503
+    record.modelId = offer.modelId
+    format.checkOffer(call, { offer, words: parts.words }) // 400
+
+    const size = sizeHold(call, offer) // 400
+    const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
+    slot.admitted()
+    record.holdMicros = grant.grantedMicros
+
+    const held = new HeldRequest(parts, { request, call, offer, slot })
+    const upstreamBody = held.orRelease(() =>
+      editJson(
+        body,
+        format.rewrites({
+          call,
+          body,
+          offer,
+          outputCapTokens: capForGrant(size, grant.grantedMicros),
+          accountTag: parts.accountTag(caller.accountId),
+          words: parts.words,
+        }),
+      ),
+    )
+    const ending = await relayAnswer({
+      format,
+      stream: call.stream,
+      requestId: request.requestId,
+      client: request.client,
+      forward: (observer) =>
+        parts.upstream.forward(
+          {
+            path: format.upstreamPath,
+            headers: upstreamHeaders(request, parts.words),
+            body: upstreamBody,
+            deadlines: deadlinesFor(call, parts.timeouts),
+          },
+          observer,
+        ),
+      answerHeaders: (headers) => answerHeaders(headers, { request, words: parts.words }),
+      answerBytesMax: parts.answerBytesMax,
+      eventBytesMax: parts.eventBytesMax,
+      reserveBytes: (count) => memory.grow(count),
+      onStreamOutcome: (outcome) => held.settleStream(outcome),
+      onGenerationId: (generationId) =>
+        parts.ledger.noteGeneration({ requestId: request.requestId, generationId }),
+      onFirstByte: () => held.firstByte(),
+    })
+    await held.conclude(ending) // 400 to 504, the provider's own or ours
+  } finally {
+    memory.release()
+    slot.leave()
+  }
+}

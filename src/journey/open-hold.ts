@@ -1,0 +1,103 @@
+import type { Caller } from '../identity/authenticator.ts'
+import type { HoldRefusalFacts, OpenHoldVerdict } from '../ledger/ledger.ts'
+import type { HoldSize } from '../pricing/hold.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Micros } from '../vocabulary/money.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { JourneyParts, JourneyRequest } from './journey.ts'
+
+export interface OpenHoldStep {
+  readonly request: JourneyRequest
+  readonly caller: Caller
+  readonly call: Call
+  readonly offer: Offer
+  readonly size: HoldSize
+}
+
+/**
+ * Opens the hold, durably. Throws the Problem of a refusal, with the figures that tell "wait" from "buy
+ * credit"; `StoreUnavailable` where the store did not answer.
+ */
+export async function openHold(
+  parts: JourneyParts,
+  { request, caller, call, offer, size }: OpenHoldStep,
+): Promise<Extract<OpenHoldVerdict, { kind: 'opened' }>> {
+  const verdict = await parts.ledger.openHold({
+    requestId: request.requestId,
+    accountId: caller.accountId,
+    apiKeyId: caller.apiKeyId,
+    instanceId: parts.instanceId,
+    endpoint: call.endpoint,
+    modelId: offer.modelId,
+    stream: call.stream,
+    neededMicros: size.neededMicros,
+    leastMicros: size.leastMicros,
+    freeCreditQualifies: freeCreditQualifies(call, offer),
+    freeCreditAloneRunsOnLess: call.endpoint === 'messages',
+    priceSnapshotId: offer.priceSnapshotId,
+  })
+  switch (verdict.kind) {
+    case 'opened':
+      return verdict
+    case 'refused':
+      throw refusal(verdict)
+    default:
+      return assertNever(verdict)
+  }
+}
+
+/** Free credit pays for text from open-weight models and for nothing else. */
+function freeCreditQualifies(call: Call, offer: Offer): boolean {
+  const isTextEndpoint =
+    call.endpoint === 'chat' ||
+    call.endpoint === 'completions' ||
+    call.endpoint === 'messages' ||
+    call.endpoint === 'responses'
+  const onlyText = !call.outputKinds.image && !call.outputKinds.audio
+  return isTextEndpoint && onlyText && offer.openWeights && !call.tools.serverTools
+}
+
+function refusal({ code, facts }: Extract<OpenHoldVerdict, { kind: 'refused' }>): Problem {
+  switch (code) {
+    case 'insufficient_credit':
+      return new Problem(code, { message: creditMessage(facts) })
+    case 'key_limit_reached':
+      return new Problem(code, { message: keyLimitMessage(facts) })
+    case 'rate_limited':
+      return new Problem(code, { retryAfterSeconds: facts.retryAfterSeconds ?? 1 })
+    case 'too_many_concurrent_requests':
+      return new Problem(code, { retryAfterSeconds: 1 })
+    case 'free_credit_not_eligible':
+    case 'invalid_api_key':
+    case 'api_key_disabled':
+    case 'api_key_expired':
+      return new Problem(code)
+    default:
+      return assertNever(code)
+  }
+}
+
+function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
+  const held =
+    heldMicros > 0
+      ? ` Other requests in flight hold ${dollars(heldMicros)}, what they do not use comes back when they end.`
+      : ' Add credit, lower the output cap or shorten the input.'
+  return `This request needs a hold of ${dollars(neededMicros)}; the account has ${dollars(availableMicros)} available.${held}`
+}
+
+function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
+  const held =
+    heldMicros > 0
+      ? ` Other requests of the key hold ${dollars(heldMicros)}, what they do not use comes back when they end.`
+      : ''
+  return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
+}
+
+/** Micro-dollars as a dollar amount with all six places. */
+function dollars(amount: Micros): string {
+  const sign = amount < 0 ? '-' : ''
+  const digits = String(Math.abs(amount)).padStart(7, '0')
+  return `${sign}$${digits.slice(0, -6)}.${digits.slice(-6)}`
+}

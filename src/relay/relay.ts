@@ -1,0 +1,130 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Attempt, AttemptFailure, AttemptObserver } from '../upstream/attempt.ts'
+import type { Outcome } from '../vocabulary/outcome.ts'
+import type { Problem } from '../vocabulary/problem.ts'
+import type { WireFormat } from '../wire/format.ts'
+import { StreamRelay } from './stream-relay.ts'
+import { WholeAnswer } from './whole-answer.ts'
+
+export interface RelayInput {
+  readonly format: WireFormat
+  /** Whether the client asked for a stream; the answer may be a whole one all the same. */
+  readonly stream: boolean
+  readonly requestId: string
+  readonly client: ServerResponse
+  /** Sends the request upstream, once. */
+  readonly forward: (observer: AttemptObserver) => Attempt
+  /** The headers that a client gets with an answer, made from the provider's. */
+  readonly answerHeaders: (upstreamHeaders: IncomingHttpHeaders) => OutgoingHttpHeaders
+  readonly answerBytesMax: number
+  readonly eventBytesMax: number
+  /** Takes bytes of the process's budget for buffered answers; throws Problem where none are left. */
+  readonly reserveBytes: (count: number) => void
+  /** Called once for a stream, in the tick of its last event and before that event is written. */
+  readonly onStreamOutcome: (outcome: Outcome) => void
+  /** Called once, as soon as a stream's generation id is known. */
+  readonly onGenerationId: (generationId: string) => void
+  /** Called when the first byte of the provider's answer has come. */
+  readonly onFirstByte: () => void
+}
+
+/** How the relay of one answer ended. */
+export type RelayEnding =
+  /** A stream: its 200 was sent, its outcome told to `onStreamOutcome`, and the client has its end. */
+  | { readonly kind: 'streamed' }
+  /** Nothing has been sent to the client: settle the outcome, then deliver the answer. */
+  | { readonly kind: 'answered'; readonly outcome: Outcome; readonly answer: Answer }
+  /** Nothing has been sent to the client: settle the outcome, then answer with the problem. */
+  | {
+      readonly kind: 'failed'
+      readonly outcome: Outcome
+      readonly problem: Problem
+      /** The provider's, of which an allow-list goes back; empty where there were none. */
+      readonly upstreamHeaders: IncomingHttpHeaders
+    }
+
+/** A provider's whole success, to be delivered unchanged. */
+export interface Answer {
+  readonly headers: OutgoingHttpHeaders
+  readonly bytes: Buffer
+}
+
+/**
+ * Forwards one call and brings back what became of it. A stream's events are relayed as they arrive;
+ * anything else is read whole. Never rejects: every way to fail is an ending.
+ */
+export function relayAnswer(input: RelayInput): Promise<RelayEnding> {
+  return new Promise((resolve) => {
+    const relay = new Relay(input, resolve)
+    relay.start()
+  })
+}
+
+/** Decides, at the answer's headers, whether it is relayed as a stream or read whole. */
+class Relay implements AttemptObserver {
+  readonly #input: RelayInput
+  readonly #resolve: (ending: RelayEnding) => void
+  #reader: StreamRelay | WholeAnswer | null = null
+  #attempt: Attempt | null = null
+
+  constructor(input: RelayInput, resolve: (ending: RelayEnding) => void) {
+    this.#input = input
+    this.#resolve = resolve
+  }
+
+  start(): void {
+    const { client, stream } = this.#input
+    this.#attempt = this.#input.forward(this)
+    // A whole answer is read to its end for whoever asked, so that its charge is known.
+    if (stream) client.once('close', this.#onClientClosed)
+  }
+
+  readonly #onClientClosed = (): void => {
+    if (this.#reader instanceof StreamRelay) this.#reader.clientGone()
+    else if (this.#reader === null) this.#attempt?.cancel()
+  }
+
+  onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void {
+    const { stream } = this.#input
+    this.#input.onFirstByte()
+    const attempt = this.#attempt
+    if (stream && attempt !== null && httpStatus === 200 && isEventStream(headers)) {
+      this.#reader = new StreamRelay(this.#input, { attempt, headers, resolve: this.#resolve })
+    } else {
+      this.#reader = new WholeAnswer(this.#input, {
+        attempt,
+        httpStatus,
+        headers,
+        resolve: this.#resolve,
+      })
+    }
+  }
+
+  onResponseData(chunk: Buffer): void {
+    this.#reader?.onResponseData(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#reader?.onResponseEnd()
+  }
+
+  onResponseError(failure: AttemptFailure): void {
+    const reader =
+      this.#reader ??
+      new WholeAnswer(this.#input, {
+        attempt: this.#attempt,
+        httpStatus: 0,
+        headers: {},
+        resolve: this.#resolve,
+      })
+    reader.onResponseError(failure)
+  }
+}
+
+function isEventStream(headers: IncomingHttpHeaders): boolean {
+  const encoding = headers['content-encoding']
+  return (
+    /^text\/event-stream\b/i.test(headers['content-type'] ?? '') &&
+    (encoding === undefined || encoding === 'identity')
+  )
+}

@@ -1,0 +1,193 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Attempt, AttemptFailure } from '../upstream/attempt.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Outcome } from '../vocabulary/outcome.ts'
+import type { Reported } from '../vocabulary/usage.ts'
+import type { StreamObserver } from '../wire/format.ts'
+import { problemForProviderError } from '../wire/provider-error.ts'
+import { type EventSink, EventSplitter } from './event-splitter.ts'
+import { generationIdOf } from './generation-header.ts'
+import { readEvent } from './read-event.ts'
+import type { RelayEnding, RelayInput } from './relay.ts'
+
+export interface StreamRelayInput {
+  readonly attempt: Attempt
+  readonly headers: IncomingHttpHeaders
+  readonly resolve: (ending: RelayEnding) => void
+}
+
+/**
+ * Relays one stream: whole events, in the tick they arrive, unchanged but for errors.
+ *
+ * Its outcome is told once: at the terminal event, before that event is written, so that a client
+ * that sees the end finds its place in flight free; else at the end of the connection, of either side.
+ */
+export class StreamRelay implements EventSink {
+  readonly #input: RelayInput
+  readonly #attempt: Attempt
+  readonly #resolve: (ending: RelayEnding) => void
+  readonly #observer: StreamObserver
+  readonly #splitter: EventSplitter
+  readonly #headerGenerationId: string | null
+  /** Events of the chunk at hand that are to be written, in order. */
+  #ready: Buffer[] = []
+  #generationIdTold = false
+  #failed = false
+  #outcomeTold = false
+  #ended = false
+  #paused = false
+
+  constructor(input: RelayInput, { attempt, headers, resolve }: StreamRelayInput) {
+    this.#input = input
+    this.#attempt = attempt
+    this.#resolve = resolve
+    this.#observer = input.format.observeStream()
+    this.#splitter = new EventSplitter(input.eventBytesMax)
+    this.#headerGenerationId = input.format.hasGenerationId ? generationIdOf(headers) : null
+    input.client.writeHead(200, input.answerHeaders(headers))
+    // The head goes out with the first events where they came together, and by itself where not.
+    process.nextTick(() => {
+      if (!this.#ended) input.client.flushHeaders()
+    })
+    this.#tellGenerationId(this.#headerGenerationId)
+  }
+
+  onResponseData(chunk: Buffer): void {
+    const whole = this.#splitter.push(chunk, this)
+    this.#write()
+    if (!whole) {
+      this.#tellOutcome({ kind: 'lost', stage: 'afterHeaders', reported: this.#reported() })
+      this.#attempt.cancel()
+    }
+  }
+
+  /** One whole event, from the splitter. */
+  onEvent(bytes: Buffer): void {
+    const event = readEvent(bytes)
+    if (event === null) {
+      this.#ready.push(bytes)
+      return
+    }
+    const reading = this.#observer.onEvent(event)
+    switch (reading.kind) {
+      case 'relay':
+        this.#ready.push(bytes)
+        break
+      case 'terminal':
+        this.#ready.push(bytes)
+        this.#tellOutcome(this.#completedOutcome())
+        break
+      case 'error': {
+        this.#failed = true
+        const { format, requestId } = this.#input
+        const problem = problemForProviderError(reading.error, { retryAfter: undefined })
+        this.#ready.push(Buffer.from(format.errorEvent({ problem, requestId, event }), 'utf8'))
+        break
+      }
+      default:
+        assertNever(reading)
+    }
+    if (!this.#generationIdTold) this.#tellGenerationId(this.#observer.reported().generationId)
+  }
+
+  onResponseEnd(): void {
+    const tail = this.#splitter.takeTail()
+    if (tail.length > 0) this.onEvent(tail)
+    this.#tellOutcome(this.#endedWithoutTerminal())
+    this.#write()
+    this.#end()
+  }
+
+  onResponseError(failure: AttemptFailure): void {
+    this.#tellOutcome(this.#failedOutcome(failure))
+    this.#end()
+  }
+
+  /** The client left: the provider is told to stop, and what it did is charged. */
+  clientGone(): void {
+    if (this.#ended) return
+    this.#attempt.cancel()
+  }
+
+  #write(): void {
+    const ready = this.#ready
+    if (ready.length === 0) return
+    this.#ready = []
+    const [first] = ready
+    const bytes = ready.length === 1 && first !== undefined ? first : Buffer.concat(ready)
+    if (!this.#input.client.write(bytes) && !this.#paused) this.#pause()
+  }
+
+  #pause(): void {
+    this.#paused = true
+    this.#attempt.pause()
+    this.#input.client.once('drain', () => {
+      this.#paused = false
+      this.#attempt.keepAlive()
+      this.#attempt.resume()
+    })
+  }
+
+  #completedOutcome(): Outcome {
+    return { kind: this.#failed ? 'failed' : 'completed', reported: this.#reported() }
+  }
+
+  // A provider that closes cleanly but says no last word has dropped the stream, unless it said what
+  // the answer cost, which it says last.
+  #endedWithoutTerminal(): Outcome {
+    const reported = this.#reported()
+    if (this.#failed) return { kind: 'failed', reported }
+    if (reported.costUsd !== null) return { kind: 'completed', reported }
+    return { kind: 'lost', stage: 'afterHeaders', reported }
+  }
+
+  #failedOutcome(failure: AttemptFailure): Outcome {
+    const reported = this.#reported()
+    if (this.#failed) return { kind: 'failed', reported }
+    switch (failure.kind) {
+      case 'neverOpened':
+      case 'lost':
+        return { kind: 'lost', stage: 'afterHeaders', reported }
+      case 'timedOut':
+        // Paused until the deadline: the client, not the provider, is who stalled.
+        if (this.#paused) return this.#clientGoneOutcome(reported)
+        return { kind: 'timedOut', stage: 'afterHeaders', reported }
+      case 'cancelled':
+        return this.#clientGoneOutcome(reported)
+      default:
+        return assertNever(failure.kind)
+    }
+  }
+
+  #clientGoneOutcome(reported: Reported): Outcome {
+    const relayedTokens = this.#observer.relayedTokens()
+    return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
+  }
+
+  #reported(): Reported {
+    const reported = this.#observer.reported()
+    if (!this.#input.format.hasGenerationId || reported.generationId !== null) return reported
+    return { ...reported, generationId: this.#headerGenerationId }
+  }
+
+  #tellGenerationId(generationId: string | null): void {
+    if (this.#generationIdTold || generationId === null) return
+    this.#generationIdTold = true
+    this.#input.onGenerationId(generationId)
+  }
+
+  #tellOutcome(outcome: Outcome): void {
+    if (this.#outcomeTold) return
+    this.#outcomeTold = true
+    this.#input.onStreamOutcome(outcome)
+  }
+
+  #end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    const { client } = this.#input
+    if (this.#paused || client.destroyed) client.destroy()
+    else client.end()
+    this.#resolve({ kind: 'streamed' })
+  }
+}

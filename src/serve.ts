@@ -1,0 +1,87 @@
+import { type Logger, pino } from 'pino'
+import type { Terminal } from './cli/terminal.ts'
+import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
+import { makeFirstAccount } from './first-account.ts'
+import { type Gateway, startGateway, type UpstreamAddress } from './gateway.ts'
+import { systemClock } from './vocabulary/clock.ts'
+
+/** What the simulator accepts as a key: anything. */
+const SIMULATOR_API_KEY = 'simulator'
+
+/** `tollgate serve`: runs until it is told to stop. Rejects where it can't start. */
+export async function serve(terminal: Terminal): Promise<void> {
+  const config = configFromEnvironment()
+  const log = pino({ level: config.LOG_LEVEL })
+  const closing = new AsyncDisposableStack()
+  let gateway: Gateway
+  try {
+    const upstream = await openUpstream({ config, log }, closing)
+    gateway = await startGateway({ config, upstream, log })
+    closing.defer(() => gateway.close())
+    if (upstream.mode === 'simulator') await greet({ gateway, config, terminal })
+  } catch (error) {
+    await closing.disposeAsync()
+    throw error
+  }
+  log.info({ address: gateway.address, store: storeUrlOf(config) }, 'serving')
+  await stopSignal(log)
+  await closing.disposeAsync()
+  log.info('stopped')
+}
+
+async function openUpstream(
+  { config, log }: { readonly config: Config; readonly log: Logger },
+  closing: AsyncDisposableStack,
+): Promise<UpstreamAddress> {
+  const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
+  if (baseUrl !== null) return { baseUrl, apiKey: apiKey ?? '', mode: 'live' }
+  const { startSimulator } = await import('../simulator/simulator.ts')
+  const simulator = await startSimulator({ record: false, control: false })
+  closing.defer(() => simulator.close())
+  log.warn('no upstream is configured: the built-in simulator answers, and all money is play money')
+  return { baseUrl: simulator.baseUrl, apiKey: SIMULATOR_API_KEY, mode: 'simulator' }
+}
+
+interface Greeting {
+  readonly gateway: Gateway
+  readonly config: Config
+  readonly terminal: Terminal
+}
+
+async function greet({ gateway, config, terminal }: Greeting): Promise<void> {
+  const first = await makeFirstAccount(gateway, {
+    clock: systemClock,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
+  if (first === null) return
+  terminal.note(`
+tollgate is ready. The built-in simulator answers: models and money are play.
+
+  account  ${first.accountId}, with $10 of credit
+  key      ${first.apiKey}   (shown this once)
+
+Try it:
+
+  curl -i ${gateway.address}/v1/chat/completions -H 'authorization: Bearer ${first.apiKey}' -H 'content-type: application/json' -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'
+
+Then see what it was charged, in another terminal:
+
+  npx tollgate request list
+`)
+}
+
+/** Resolves at the first signal to stop; a second one ends the process at once. */
+function stopSignal(log: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    const onSignal = (signal: NodeJS.Signals): void => {
+      for (const name of ['SIGINT', 'SIGTERM'] as const) {
+        process.off(name, onSignal)
+        process.once(name, () => process.exit(1))
+      }
+      log.info({ signal }, 'stopping: requests in flight may end')
+      resolve()
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
+}

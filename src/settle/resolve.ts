@@ -1,0 +1,89 @@
+import { chargeForUsage, estimateUsage } from '../pricing/charge.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Call } from '../vocabulary/call.ts'
+import { chargeForCost } from '../vocabulary/money.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import type { Outcome } from '../vocabulary/outcome.ts'
+import type { Resolution } from '../vocabulary/resolution.ts'
+import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
+
+export interface ResolveInput {
+  readonly outcome: Outcome
+  readonly call: Call
+  readonly offer: Offer
+}
+
+/**
+ * What an ended attempt means for its hold: the one rule for money, a pure function of how the attempt
+ * ended, what the answer reported and whether it was a stream.
+ */
+export function resolveOutcome({ outcome, call, offer }: ResolveInput): Resolution {
+  switch (outcome.kind) {
+    case 'completed':
+      return resolveSuccess(outcome.reported, offer)
+    case 'failed':
+      return resolveFailure(outcome.reported)
+    case 'neverOpened':
+      return { kind: 'released' }
+    case 'lost':
+    case 'timedOut': {
+      const { stage, reported } = outcome
+      if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
+      // A stream before its headers has cost nothing that anybody was given.
+      return stage === 'beforeHeaders' ? { kind: 'released' } : resolveBrokenStream(reported, offer)
+    }
+    case 'clientGone': {
+      const { reported, relayedTokens } = outcome
+      const usage = reported.usage ?? estimateUsage(call, { relayedTokens })
+      return resolveBrokenStream({ ...reported, usage }, offer)
+    }
+    default:
+      return assertNever(outcome)
+  }
+}
+
+function resolveSuccess(reported: Reported, offer: Offer): Resolution {
+  const { generationId, usage } = reported
+  const charged = chargeReported(reported)
+  if (charged !== null) return charged
+  if (generationId === null || usage === null) return { kind: 'unresolved', generationId }
+  return estimated({ usage, generationId, offer })
+}
+
+// Nothing but what the provider says it cost, which is usually nothing.
+function resolveFailure(reported: Reported): Resolution {
+  const { costUsd } = reported
+  if (costUsd === null || costUsd.digits === 0n) return { kind: 'released' }
+  return chargeReported(reported) ?? { kind: 'released' }
+}
+
+// Reported cost, else counts that can be looked up later, else nothing.
+function resolveBrokenStream(reported: Reported, offer: Offer): Resolution {
+  const { generationId, usage } = reported
+  const charged = chargeReported(reported)
+  if (charged !== null) return charged
+  if (generationId === null || usage === null) return { kind: 'released' }
+  return estimated({ usage, generationId, offer })
+}
+
+// Null where no cost was reported, or one that no real amount comes to.
+function chargeReported({ costUsd, generationId }: Reported): Resolution | null {
+  if (costUsd === null) return null
+  const chargeMicros = chargeForCost(costUsd)
+  if (chargeMicros === null) return null
+  if (generationId === null) return { kind: 'final', chargeMicros, costUsd }
+  return { kind: 'provisional', chargeMicros, costUsd, generationId }
+}
+
+function estimated({
+  usage,
+  generationId,
+  offer,
+}: {
+  readonly usage: TokenUsage
+  readonly generationId: string
+  readonly offer: Offer
+}): Resolution {
+  const chargeMicros = chargeForUsage(usage, offer.prices)
+  return { kind: 'provisional', chargeMicros, costUsd: null, generationId }
+}

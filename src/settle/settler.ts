@@ -1,0 +1,75 @@
+import { type Ledger, type Settled, type SettleInput, StoreUnavailable } from '../ledger/ledger.ts'
+
+export interface SettlerInput {
+  readonly ledger: Ledger
+  /** How long a whole answer waits for its settle to be durable before it is delivered all the same. */
+  readonly waitMs: number
+  /**
+   * Told of each failed try. Where the store was away it is tried again until the store answers; where
+   * the store refused, which is a bug, the hold is left as it stands for the audit and the next start.
+   */
+  readonly onFailure: (requestId: string, cause: unknown) => void
+}
+
+const RETRY_FIRST_MS = 100
+const RETRY_MOST_MS = 10_000
+
+/**
+ * Brings settles to the ledger until it answers. A settle is asked for by its hold's id, so that asking
+ * again is harmless; the hold stays reserved until it is done.
+ */
+export class Settler {
+  readonly #ledger: Ledger
+  readonly #waitMs: number
+  readonly #onFailure: SettlerInput['onFailure']
+  readonly #pending = new Set<Promise<Settled | null>>()
+
+  constructor({ ledger, waitMs, onFailure }: SettlerInput) {
+    this.#ledger = ledger
+    this.#waitMs = waitMs
+    this.#onFailure = onFailure
+  }
+
+  /**
+   * Queues the settle in this tick; resolves when it is durable, however long the store takes. Never
+   * rejects: null where the store refused.
+   */
+  settle(input: SettleInput): Promise<Settled | null> {
+    const settled = this.#ledger.settle(input).catch((cause: unknown) => this.#again(input, cause))
+    this.#pending.add(settled)
+    void settled.finally(() => this.#pending.delete(settled))
+    return settled
+  }
+
+  /** As `settle`, but waits only for a while: null then, with the settle still under way. */
+  async settleInTime(input: SettleInput): Promise<Settled | null> {
+    let timer: NodeJS.Timeout | undefined
+    const outOfTime = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, this.#waitMs, null)
+    })
+    try {
+      return await Promise.race([this.settle(input), outOfTime])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Resolves when no settle is under way. */
+  async drained(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
+  }
+
+  async #again(input: SettleInput, firstCause: unknown): Promise<Settled | null> {
+    let cause = firstCause
+    for (let delayMs = RETRY_FIRST_MS; ; delayMs = Math.min(delayMs * 2, RETRY_MOST_MS)) {
+      this.#onFailure(input.requestId, cause)
+      if (!(cause instanceof StoreUnavailable)) return null
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      try {
+        return await this.#ledger.settle(input)
+      } catch (next) {
+        cause = next
+      }
+    }
+  }
+}

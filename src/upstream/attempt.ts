@@ -1,0 +1,140 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { AttemptStage } from '../vocabulary/outcome.ts'
+import type { Deadlines } from './upstream.ts'
+
+/** Why an attempt has no whole answer. */
+export interface AttemptFailure {
+  readonly kind: 'neverOpened' | 'lost' | 'timedOut' | 'cancelled'
+  readonly stage: AttemptStage
+  /** For the log. */
+  readonly cause: unknown
+}
+
+/** Who watches one attempt. After `onResponseEnd` or `onResponseError` nothing more is called. */
+export interface AttemptObserver {
+  onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void
+  onResponseData(chunk: Buffer): void
+  onResponseEnd(): void
+  onResponseError(failure: AttemptFailure): void
+}
+
+class DeadlinePassed extends Error {}
+class Cancelled extends Error {}
+
+/**
+ * One attempt at the provider, from its dispatch to its single end.
+ *
+ * Stages: written or not (`onRequestSent`), then before or after headers. A failure before the
+ * request was written in full is `neverOpened`, whatever the cause: the provider can't have run it.
+ */
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly #observer: AttemptObserver
+  readonly #deadlines: Deadlines
+  #controller: Dispatcher.DispatchController | null = null
+  #stopReason: Error | null = null
+  #written = false
+  #stage: AttemptStage = 'beforeHeaders'
+  #ended = false
+  #silenceTimer: NodeJS.Timeout
+  #totalTimer: NodeJS.Timeout | null = null
+
+  constructor(observer: AttemptObserver, deadlines: Deadlines) {
+    this.#observer = observer
+    this.#deadlines = deadlines
+    this.#silenceTimer = setTimeout(this.#onDeadline, deadlines.headersTimeoutMs)
+    if (deadlines.totalTimeoutMs !== null) {
+      this.#totalTimer = setTimeout(this.#onDeadline, deadlines.totalTimeoutMs)
+    }
+  }
+
+  /** Stops the upstream call; the observer hears `cancelled`, unless the attempt has ended. */
+  cancel(): void {
+    this.#stop(new Cancelled('cancelled'))
+  }
+
+  /** Stops reading until `resume`: the client takes bytes slower than the provider sends them. */
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    this.#controller?.resume()
+  }
+
+  /** Says that the client took bytes: a paused stream is not a stalled one. */
+  keepAlive(): void {
+    this.#silenceTimer.refresh()
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#stopReason !== null) controller.abort(this.#stopReason)
+  }
+
+  onRequestSent(): void {
+    this.#written = true
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    httpStatus: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // A provisional answer (103 and its like) is not the answer.
+    if (this.#ended || httpStatus < 200) return
+    this.#stage = 'afterHeaders'
+    this.#written = true
+    clearTimeout(this.#silenceTimer)
+    this.#silenceTimer = setTimeout(this.#onDeadline, this.#deadlines.stallTimeoutMs)
+    this.#observer.onResponseStart(httpStatus, headers)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return
+    this.#silenceTimer.refresh()
+    this.#observer.onResponseData(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#ended) return
+    this.#end()
+    this.#observer.onResponseEnd()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error)
+  }
+
+  readonly #onDeadline = (): void => this.#stop(new DeadlinePassed('deadline passed'))
+
+  #stop(reason: Error): void {
+    if (this.#ended || this.#stopReason !== null) return
+    this.#stopReason = reason
+    // Told at once: a socket that is still connecting has no controller and may take its time.
+    this.#fail(reason)
+    this.#controller?.abort(reason)
+  }
+
+  #fail(error: Error): void {
+    if (this.#ended) return
+    this.#end()
+    this.#observer.onResponseError({
+      kind: this.#kindOf(error),
+      stage: this.#stage,
+      cause: error,
+    })
+  }
+
+  #kindOf(error: Error): AttemptFailure['kind'] {
+    if (error instanceof Cancelled) return 'cancelled'
+    if (!this.#written) return 'neverOpened'
+    return error instanceof DeadlinePassed ? 'timedOut' : 'lost'
+  }
+
+  #end(): void {
+    this.#ended = true
+    clearTimeout(this.#silenceTimer)
+    if (this.#totalTimer !== null) clearTimeout(this.#totalTimer)
+  }
+}

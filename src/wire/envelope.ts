@@ -1,0 +1,81 @@
+import type { Problem } from '../vocabulary/problem.ts'
+import type { EnvelopeFamily } from './format.ts'
+
+/** A problem as a client reads it: the JSON text of its body. */
+export function errorEnvelope(
+  family: EnvelopeFamily,
+  { problem, requestId }: { readonly problem: Problem; readonly requestId: string | null },
+): string {
+  return JSON.stringify(
+    family === 'messages' ? messagesError(problem, requestId) : openAiError(problem),
+  )
+}
+
+/** The `error` member of the OpenAI-style envelope, and the whole of it. */
+export function openAiError(problem: Problem): {
+  error: { message: string; type: string; code: string; param: string | null }
+} {
+  const { message, code, param, httpStatus } = problem
+  return { error: { message, type: openAiType(httpStatus), code, param } }
+}
+
+/** The messages envelope, which carries the type only, not the code. */
+export function messagesError(
+  problem: Problem,
+  requestId: string | null,
+): { type: 'error'; error: { type: string; message: string }; request_id: string | null } {
+  const type = problem.messagesType ?? messagesType(problem.httpStatus)
+  return { type: 'error', error: { type, message: problem.message }, request_id: requestId }
+}
+
+function openAiType(httpStatus: number): string {
+  switch (httpStatus) {
+    case 401:
+      return 'authentication_error'
+    case 402:
+      return 'insufficient_credit'
+    case 403:
+      return 'permission_error'
+    case 429:
+      return 'rate_limit_error'
+    case 400:
+    case 404:
+    case 408:
+    case 413:
+    case 422:
+    case 431:
+      return 'invalid_request_error'
+    default:
+      return 'api_error'
+  }
+}
+
+function messagesType(httpStatus: number): string {
+  switch (httpStatus) {
+    case 401:
+      return 'authentication_error'
+    case 402:
+      return 'billing_error'
+    case 403:
+      return 'permission_error'
+    case 404:
+      return 'not_found_error'
+    case 409:
+      return 'conflict_error'
+    case 413:
+      return 'request_too_large'
+    case 429:
+      return 'rate_limit_error'
+    case 503:
+      return 'overloaded_error'
+    case 504:
+      return 'timeout_error'
+    case 400:
+    case 408:
+    case 422:
+    case 431:
+      return 'invalid_request_error'
+    default:
+      return 'api_error'
+  }
+}

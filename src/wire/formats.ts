@@ -1,0 +1,14 @@
+import type { WireFormat } from './format.ts'
+import { chat } from './formats/chat.ts'
+
+/** Every wire format: a new one is its file and its line here. */
+export const FORMATS: readonly WireFormat[] = [chat]
+
+const BY_PATH: ReadonlyMap<string, WireFormat> = new Map(
+  FORMATS.map((format) => [format.path, format]),
+)
+
+/** The format that clients speak on a path; null where no inference endpoint is there. */
+export function formatByPath(path: string): WireFormat | null {
+  return BY_PATH.get(path) ?? null
+}

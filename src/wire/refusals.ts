@@ -1,0 +1,218 @@
+import { type Call, TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
+import { isJsonObject, type JsonObject } from '../vocabulary/json-body.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { Words } from '../vocabulary/words.ts'
+import { field, readCount, readObject, readObjects } from './fields.ts'
+
+/** The refusals that hold on every endpoint, whatever the format. */
+
+const ROUTING_FIELDS = ['models', 'fallbacks', 'route', 'provider']
+
+/** Throws `unsupported_parameter` for fields that would run another model than the one named. */
+export function refuseRouting(body: JsonObject): void {
+  for (const name of ROUTING_FIELDS) {
+    if (field(body, name) === undefined) continue
+    throw unsupported(
+      name,
+      `\`${name}\` is not supported: a request runs on exactly the model that it names.`,
+    )
+  }
+}
+
+/**
+ * Reads `plugins`, of which only the free ones pass, and says whether the free file parser is set.
+ * Throws `unsupported_parameter` naming the entry for any other.
+ */
+export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'fileParser'> {
+  let fileParser: Call['fileParser'] = 'none'
+  for (const [index, plugin] of readObjects(body, 'plugins').entries()) {
+    const param = `plugins[${index}]`
+    refuseSocialSearch(plugin, param)
+    switch (plugin['id']) {
+      case 'response-healing':
+        break
+      case 'file-parser': {
+        const engine = readFileEngine(plugin)
+        if (engine === words.fileEngine || engine === words.upstreamFileEngine) fileParser = 'free'
+        else if (engine === 'native') fileParser = fileParser === 'free' ? 'free' : 'native'
+        else {
+          throw unsupported(
+            `${param}.pdf.engine`,
+            `The file-parser plugin is supported with \`pdf.engine\` set to \`${words.fileEngine}\` or \`native\`.`,
+          )
+        }
+        break
+      }
+      default:
+        throw unsupported(
+          param,
+          'Of plugins, only `response-healing` and the free engines of `file-parser` are supported.',
+        )
+    }
+  }
+  return { fileParser }
+}
+
+function readFileEngine(plugin: JsonObject): unknown {
+  const pdf = plugin['pdf']
+  return isJsonObject(pdf) ? pdf['engine'] : undefined
+}
+
+/** Which tool types a format takes. */
+export interface ToolRules {
+  /** Whether a tool without a type is one that the client runs. */
+  readonly untypedIsClientTool: boolean
+  readonly isSearchType: (type: string) => boolean
+}
+
+/** Web-search tools of chat and responses, plain or dated, and the aggregator's own. */
+export function isOpenAiSearchType(type: string): boolean {
+  return /^(web_search(_preview)?(_\d{4}_\d{2}_\d{2})?|openrouter:web_search)$/.test(type)
+}
+
+/** Web-search tools of messages, always dated, and the aggregator's own. */
+export function isMessagesSearchType(type: string): boolean {
+  return /^(web_search_\d{8}|openrouter:web_search)$/.test(type)
+}
+
+/** What an array of tools has in it. */
+export interface ToolList {
+  readonly clientTools: number
+  /** Indexes of the web-search tools. */
+  readonly searchTools: readonly number[]
+}
+
+/** Reads tools. Throws `unsupported_parameter` naming the first one of a type that is not supported. */
+export function readTools(
+  tools: readonly JsonObject[],
+  { rules, param }: { readonly rules: ToolRules; readonly param: string },
+): ToolList {
+  let clientTools = 0
+  const searchTools: number[] = []
+  for (const [index, tool] of tools.entries()) {
+    const type = tool['type'] ?? undefined
+    const place = `${param}[${index}]`
+    refuseSocialSearch(tool, place)
+    if (isJsonObject(tool['parameters']))
+      refuseSocialSearch(tool['parameters'], `${place}.parameters`)
+    if (
+      type === 'function' ||
+      type === 'custom' ||
+      (type === undefined && rules.untypedIsClientTool)
+    ) {
+      clientTools += 1
+    } else if (typeof type === 'string' && rules.isSearchType(type)) {
+      searchTools.push(index)
+    } else {
+      throw unsupported(
+        `${place}.type`,
+        'Of tools, the types `function`, `custom` and web search are supported.',
+      )
+    }
+  }
+  return { clientTools, searchTools }
+}
+
+/** How tools bear on the hold. `serverTools`: whether the provider runs any of them. */
+export function toolUse(
+  body: JsonObject,
+  { clientTools, serverTools }: { readonly clientTools: number; readonly serverTools: boolean },
+): ToolUse {
+  const callsMax = readCount(body, 'max_tool_calls')
+  const stopsOtherwise = field(body, 'stop_server_tools_when') !== undefined
+  const steps =
+    callsMax === null || stopsOtherwise
+      ? TOOL_STEPS_DEFAULT
+      : Math.min(callsMax, TOOL_STEPS_DEFAULT)
+  return { clientTools, serverTools, steps }
+}
+
+function refuseSocialSearch(owner: JsonObject, place: string): void {
+  for (const name of ['x_search', 'x_search_filter']) {
+    if (field(owner, name) === undefined) continue
+    throw unsupported(`${place}.${name}`, 'Search through a social platform is not supported.')
+  }
+}
+
+/** Whether the request asks for a tier at which token prices count twice. */
+export function asksForPriority(body: JsonObject): boolean {
+  const tier = field(body, 'service_tier')
+  return tier === 'priority' || tier === 'fast' || field(body, 'speed') === 'fast'
+}
+
+/** Throws `unsupported_model` for a model that bills per search, or whose output another endpoint fits. */
+export function refuseUnfitModel(call: Call, offer: Offer): void {
+  if (offer.billsPerSearch) {
+    throw new Problem('unsupported_model', {
+      param: 'model',
+      message: 'This model bills per search, which is not supported. Use another model.',
+    })
+  }
+  const fit = endpointsFor(offer)
+  if (fit.includes(call.endpoint)) return
+  const paths = fit.map((endpoint) => ENDPOINT_PATHS[endpoint]).join(' or ')
+  throw new Problem('unsupported_model', {
+    param: 'model',
+    message:
+      paths === ''
+        ? 'This model has an output that no endpoint supports.'
+        : `This model is not for this endpoint. Use ${paths}.`,
+  })
+}
+
+const ENDPOINT_PATHS: Record<Call['endpoint'], string> = {
+  chat: 'POST /v1/chat/completions',
+  completions: 'POST /v1/completions',
+  messages: 'POST /v1/messages',
+  responses: 'POST /v1/responses',
+  embeddings: 'POST /v1/embeddings',
+  images: 'POST /v1/images',
+}
+
+function endpointsFor(offer: Offer): readonly Call['endpoint'][] {
+  const outputs = offer.outputModalities
+  if (outputs.has('text')) {
+    const text: Call['endpoint'][] = ['chat', 'responses', 'messages', 'completions']
+    return outputs.has('image') ? [...text, 'images'] : text
+  }
+  if (outputs.has('embeddings')) return ['embeddings']
+  if (outputs.has('image')) return ['images']
+  return []
+}
+
+/**
+ * Throws `unsupported_parameter` for a file that the model does not read and no free parser reads for
+ * it, on the endpoints that add no parser themselves.
+ */
+export function refuseUnreadableFile(
+  call: Call,
+  { offer, words }: { readonly offer: Offer; readonly words: Words },
+): void {
+  if (call.media.files === 0 || call.fileParser === 'free' || offer.inputModalities.has('file'))
+    return
+  throw unsupported(
+    call.media.firstFilePath ?? 'file',
+    `This model does not read files. Set \`plugins: [{"id": "file-parser", "pdf": {"engine": "${words.fileEngine}"}}]\` to have files parsed, or use a model with \`file\` among its input modalities.`,
+  )
+}
+
+/** The refusal of a field that no endpoint, or not this one, supports. */
+export function unsupported(param: string, message: string): Problem {
+  return new Problem('unsupported_parameter', { param, message })
+}
+
+/** Whether any dearer kind of output is asked for by `modalities`. */
+export function readOutputKinds(body: JsonObject): Call['outputKinds'] {
+  const modalities = field(body, 'modalities')
+  const list: readonly unknown[] = Array.isArray(modalities) ? modalities : []
+  return { image: list.includes('image'), audio: list.includes('audio') }
+}
+
+/** Whether `web_search_options` is set, which lets the provider search by itself. */
+export function asksForSearch(body: JsonObject): boolean {
+  const options = readObject(body, 'web_search_options')
+  if (options === undefined) return false
+  refuseSocialSearch(options, 'web_search_options')
+  return true
+}
