@@ -21,6 +21,8 @@ interface Hold {
   swept: boolean
   /** Where each micro-dollar of the charge came from. */
   paid: ('backed' | 'free' | 'nobody')[]
+  late: number
+  generation: string | null
 }
 
 interface Admission {
@@ -101,7 +103,9 @@ export class Model {
     const amount = Number(value)
     const untilText = wordAfter(words, 'until')
     const until = untilText === undefined ? undefined : Math.round(Number(untilText) * 1_000)
-    const same = this.#lines.find((line) => line.account === account && line.reference === reference)
+    const same = this.#lines.find(
+      (line) => line.account === account && line.reference === reference,
+    )
     if (same !== undefined) {
       const repeat = same.purse === purse && same.amount === amount && same.until === until
       return `${repeat ? 'exists' : 'conflict'} ${same.kind} ${same.amount}`
@@ -134,9 +138,8 @@ export class Model {
     const free = qualifies ? this.#available(account, 'free') : 0
     const onlyFree = this.#balance(account, 'backed') <= 0
     const held = this.#held(account, 'backed') + (qualifies ? this.#held(account, 'free') : 0)
-    const facts = `needs ${least} of ${backed + free}, held ${held}`
     if (!qualifies && onlyFree && this.#balance(account, 'free') > 0 && !this.#lapsed(account)) {
-      return `free_credit_not_eligible ${facts}`
+      return factsText('free_credit_not_eligible', [least, backed + free, held])
     }
     const enough = words.includes('alone') && onlyFree ? Math.min(least, free) : least
     const limit = this.#keyLimits.get(apiKey)
@@ -162,6 +165,8 @@ export class Model {
       reserved: 'whole',
       swept: false,
       paid: [],
+      late: 0,
+      generation: null,
     })
     this.#lapse(account)
     return openedText(granted - fromFree, fromFree)
@@ -205,14 +210,12 @@ export class Model {
   #settle([id, kind = '', value, estimate]: readonly string[]): string {
     const hold = this.#holds.find((candidate) => candidate.id === id)
     if (hold === undefined) return 'rejects: StoreRefused'
-    if (hold.state !== 'open' && !hold.swept) return `${this.#settledText(hold)} before`
+    if (hold.state !== 'open' && !hold.swept) {
+      learnLate(hold, kind)
+      return `${settledText(hold)} before`
+    }
     this.#move(hold, { state: kind, charge: Number(value ?? 0), estimate: estimate !== undefined })
-    return this.#settledText(hold)
-  }
-
-  #settledText(hold: Hold): string {
-    const overrun = Math.max(0, hold.paid.length - hold.backed - hold.free)
-    return `${hold.state} ${hold.paid.length}${overrun === 0 ? '' : ` overrun ${overrun}`}`
+    return settledText(hold)
   }
 
   #correct([id, kind = '', value, estimate]: readonly string[]): string {
@@ -221,7 +224,10 @@ export class Model {
     const before = hold.paid.length
     const moves =
       hold.state === 'unresolved' || (hold.state === 'provisional' && kind !== 'provisional')
-    if (!moves) return `unchanged ${hold.state} ${before}`
+    if (!moves) {
+      learnLate(hold, kind)
+      return `unchanged ${hold.state} ${before}`
+    }
     if (kind !== 'givenUp') {
       this.#move(hold, { state: kind, charge: Number(value), estimate: estimate !== undefined })
     } else {
@@ -241,37 +247,39 @@ export class Model {
   }
 
   #move(hold: Hold, to: { state: string; charge: number; estimate: boolean }): void {
+    // What it paid before and what it has reserved are its own; beyond that, what nobody has.
+    let freeLeft =
+      countOf(hold, 'free') + reservedOf(hold, 'free') + this.#available(hold.account, 'free')
+    const freeAlone = hold.backed === 0 && (hold.free > 0 || !this.#everBacked(hold.account))
     hold.paid = []
-    // Its own money is set apart first, or it could not pay what it paid before.
-    let freeLeft = this.#available(hold.account, 'free') + (this.#lapsed(hold.account) ? 0 : 0)
-    if (this.#lapsed(hold.account)) freeLeft = this.#ownFree(hold)
-    const paid: Hold['paid'] = []
     for (let micro = 1; micro <= to.charge; micro++) {
-      const fromFree =
-        micro <= hold.free ||
-        (hold.backed === 0 && (hold.free > 0 || !this.#everBacked(hold.account)))
-      if (!fromFree) paid.push('backed')
-      else if (freeLeft > 0) {
-        freeLeft--
-        paid.push('free')
-      } else paid.push('nobody')
+      if (micro > hold.free && !freeAlone) hold.paid.push('backed')
+      else hold.paid.push(freeLeft-- > 0 ? 'free' : 'nobody')
     }
-    hold.paid = paid
     hold.state = to.state
     hold.swept = false
-    hold.reserved =
-      to.state === 'unresolved' ? 'whole' : to.state === 'provisional' && to.estimate ? 'rest' : 'nothing'
+    if (to.state === 'provisional') hold.generation = 'G'
+    if (to.state === 'unresolved') hold.reserved = 'whole'
+    else hold.reserved = to.state === 'provisional' && to.estimate ? 'rest' : 'nothing'
     this.#lapse(hold.account)
   }
 
-  #ownFree(_hold: Hold): number {
-    return 0
+  #lapse(account: string): void {
+    const unheld = this.#balance(account, 'free') - this.#held(account, 'free')
+    if (unheld <= 0 || !this.#lapsed(account)) return
+    this.#lines.push({ account, purse: 'free', amount: -unheld, kind: 'expiry' })
   }
 
-  #lapse(_account: string): void {}
-
-  #show(_id: string): string {
-    return ''
+  #show(id: string): string {
+    if (this.#owners.has(id)) {
+      const open = this.#holds.filter(({ apiKey, state }) => apiKey === id && state === 'open')
+      return `spend ${this.#spend(id)} held ${this.#keyHeld(id)} open ${open.length}`
+    }
+    const hold = this.#holds.find((candidate) => candidate.id === id)
+    if (hold !== undefined) return holdText(hold)
+    if (id.startsWith('R')) return 'none'
+    const backed = `backed ${this.#balance(id, 'backed')} held ${this.#held(id, 'backed')}`
+    return `${backed}, free ${this.#balance(id, 'free')} held ${this.#held(id, 'free')}`
   }
 
   #balance(account: string, purse: string): number {
@@ -293,7 +301,9 @@ export class Model {
   }
 
   #lapsed(account: string): boolean {
-    const untils = this.#lines.flatMap((line) => (line.account === account ? (line.until ?? []) : []))
+    const untils = this.#lines.flatMap((line) =>
+      line.account === account ? (line.until ?? []) : [],
+    )
     return untils.length > 0 && this.#nowMs >= Math.max(...untils)
   }
 
@@ -312,8 +322,36 @@ export class Model {
   }
 }
 
+function countOf(hold: Hold, from: Hold['paid'][number]): number {
+  return hold.paid.filter((payer) => payer === from).length
+}
+
+function chargedOf(hold: Hold, purse: 'backed' | 'free'): number {
+  return purse === 'backed' ? countOf(hold, 'backed') : hold.paid.length - countOf(hold, 'backed')
+}
+
 function reservedOf(hold: Hold, purse: 'backed' | 'free'): number {
-  return hold[purse]
+  if (hold.reserved === 'nothing') return 0
+  if (hold.reserved === 'whole') return hold[purse]
+  return Math.max(0, hold[purse] - chargedOf(hold, purse))
+}
+
+function holdText(hold: Hold): string {
+  const charge = `charge backed ${chargedOf(hold, 'backed')} free ${chargedOf(hold, 'free')}`
+  const held = `held backed ${reservedOf(hold, 'backed')} free ${reservedOf(hold, 'free')}`
+  const off = countOf(hold, 'nobody') === 0 ? '' : `, written off ${countOf(hold, 'nobody')}`
+  const late = hold.late === 0 ? '' : `, late ${hold.late}`
+  const generation = hold.generation === null ? '' : `, generation ${hold.generation}`
+  return `${hold.state}, ${charge}, ${held}${off}${late}${generation}`
+}
+
+function learnLate(hold: Hold, kind: string): void {
+  if (hold.state === 'released' && (kind === 'final' || kind === 'provisional')) hold.late++
+}
+
+function settledText(hold: Hold): string {
+  const overrun = Math.max(0, hold.paid.length - hold.backed - hold.free)
+  return `${hold.state} ${hold.paid.length}${overrun === 0 ? '' : ` overrun ${overrun}`}`
 }
 
 function openedText(backed: number, free: number): string {

@@ -97,7 +97,8 @@ async function runAction(bench: Bench, [action = '', ...words]: Words): Promise<
 async function runSet(bench: Bench, [id = '', what, value]: Words): Promise<null> {
   if (id.startsWith('A')) await bench.setAccount(id, { disabled: what === 'disabled' })
   else if (what === 'limit') await bench.setApiKey(id, { creditLimitMicros: amount(value) })
-  else if (what === 'expires') await bench.setApiKey(id, { expiresAtMs: Math.round(Number(value) * 1_000) })
+  else if (what === 'expires')
+    await bench.setApiKey(id, { expiresAtMs: Math.round(Number(value) * 1_000) })
   else await bench.setApiKey(id, { [what ?? '']: true })
   return null
 }
