@@ -103,7 +103,8 @@ class DuplicateSearch {
     if (opens(this.#bytes[valueStart])) {
       const key = decodeString(this.#bytes, { start: this.#at, end: keyEnd })
       this.#at = valueStart
-      if (!belongsToTools(node, { key, parentKey: frame.parentKey })) {
+      const isRoot = this.#frames.length === 1
+      if (!belongsToTools(node, { key, parentKey: frame.parentKey, isRoot })) {
         frame.segment = key
         this.#enterOrSkip(node[key], key)
         return

@@ -3,7 +3,8 @@ import { isJsonObject } from './json-value.ts'
 
 /**
  * Calls back for every object below `root` and for `root` itself, in document order, but for what the
- * client's own tools define ({@link belongsToTools}): exactly the objects in which a body may not give a member twice.
+ * client's own tools define ({@link belongsToTools}): exactly the objects in which a body may not give
+ * a member twice.
  *
  * `path()` makes the object's place as text (`messages[0].content[1]`, empty for the root). It costs
  * nothing until called, and may be called only before `visit` returns. Iterative: any depth will do.
@@ -64,7 +65,8 @@ class Walk {
       const key = keys[frame.next++] ?? ''
       const value = container[key]
       if (typeof value !== 'object' || value === null) continue
-      if (!belongsToTools(container, { key, parentKey: this.#parentKey() })) return value
+      const isRoot = this.#frames.length === 1
+      if (!belongsToTools(container, { key, parentKey: this.#parentKey(), isRoot })) return value
     }
     return null
   }
@@ -94,13 +96,14 @@ function isArray(value: JsonObject | readonly JsonValue[]): value is readonly Js
  * Whether the contents of the member `key` of `owner` are defined by the client's own tools, so that
  * they mean nothing here. They are a JSON Schema (`input_schema`; `schema` of a `json_schema`;
  * `parameters` of a function, typed `function` or untyped with a name beside it, but not of a
- * provider-run tool) or the `input` of a tool's call, which follows one. `parentKey`: the key that
- * `owner` stands under.
+ * provider-run tool) or the `input` of a tool's call, which follows one. Nothing right in the root
+ * does: there such names are the body's own fields.
  */
 export function belongsToTools(
   owner: JsonObject,
-  { key, parentKey }: { readonly key: string; readonly parentKey: string | null },
+  { key, parentKey, isRoot }: MemberPlace,
 ): boolean {
+  if (isRoot) return false
   switch (key) {
     case 'input_schema':
       return true
@@ -119,6 +122,15 @@ export function belongsToTools(
     default:
       return false
   }
+}
+
+/** Where a member stands. */
+export interface MemberPlace {
+  readonly key: string
+  /** The key that the member's object is the value of; null for an element and the root. */
+  readonly parentKey: string | null
+  /** Whether the member's object is the root. */
+  readonly isRoot: boolean
 }
 
 const PATH_SEGMENTS_MAX = 24
