@@ -11,8 +11,8 @@ export interface BodySurvey {
 type PartKind = 'file' | 'imageInline' | 'imageByUrl' | 'videoInline' | 'videoByUrl' | 'audio'
 
 /**
- * Classifies every object of the body by its `type`, or by its shape where it has none, rather than by
- * its place: parts hide in tool results, echoed answers and roles that should have none.
+ * Classifies every object of the body by its `type`, or by its shape where that says nothing, rather
+ * than by its place: parts hide in tool results, echoed answers and roles that should have none.
  * Throws `unsupported_parameter` for audio input.
  */
 export function surveyBody(root: JsonObject): BodySurvey {
@@ -26,16 +26,16 @@ export function surveyBody(root: JsonObject): BodySurvey {
   let firstFilePath: string | null = null
   let cacheWrites = false
   walkJson(root, (node, path) => {
-    if (Object.hasOwn(node, 'cache_control') && node['cache_control'] !== null) cacheWrites = true
-    const kind = partKind(node)
+    if (has(node, 'cache_control')) cacheWrites = true
+    const kind = partKind(node, path)
     if (kind === null) return
     if (kind === 'audio') {
       throw new Problem('unsupported_parameter', {
-        param: path(),
+        param: path() || 'input_audio',
         message: 'Audio input (`input_audio`) is not supported.',
       })
     }
-    if (kind === 'file') firstFilePath ??= path()
+    if (kind === 'file') firstFilePath ??= path() || 'file'
     counts[kind] += 1
   })
   return {
@@ -51,82 +51,105 @@ export function surveyBody(root: JsonObject): BodySurvey {
   }
 }
 
-function partKind(node: JsonObject): PartKind | null {
+function partKind(node: JsonObject, path: () => string): PartKind | null {
   switch (node['type']) {
+    case 'text':
+    case 'input_text':
+    case 'output_text':
+      return null
     case 'image_url':
     case 'input_image':
     case 'image':
     case 'computer_screenshot':
-      return imageKind(node)
     case 'image_generation_call':
-      return has(node, 'result') ? 'imageInline' : 'imageByUrl'
+      return imageKind(node)
     case 'input_file':
     case 'document':
     case 'container_upload':
       return 'file'
     case 'file':
-      return isFilePart(node) ? 'file' : null
+      return isFilePart(node, path) ? 'file' : null
     case 'video_url':
     case 'input_video':
     case 'video':
-      return isInline(mediaSource(node, ['video_url', 'input_video', 'source']))
-        ? 'videoInline'
-        : 'videoByUrl'
+      return videoKind(node)
     case 'input_audio':
     case 'audio':
     case 'audio_url':
       return 'audio'
-    case undefined:
-    case null:
-      return untypedPartKind(node)
     default:
-      return null
+      return kindByShape(node)
   }
 }
 
-function untypedPartKind(node: JsonObject): PartKind | null {
-  if (has(node, 'image_url')) return imageKind(node)
-  if (has(node, 'video_url') || has(node, 'input_video')) return 'videoByUrl'
-  if (has(node, 'input_audio')) return 'audio'
-  if (has(node, 'input_file')) return 'file'
-  if (isJsonObject(node['file']) && isFilePart(node)) return 'file'
+// Only shapes that say where bytes are: a JSON Schema may well have a property of the same name.
+function kindByShape(node: JsonObject): PartKind | null {
+  if (hasAddress(node['image_url'])) return imageKind(node)
+  if (hasAddress(node['video_url']) || hasAddress(node['input_video'])) return videoKind(node)
+  if (hasAddress(node['input_audio'])) return 'audio'
+  if (hasAddress(node['input_file'])) return 'file'
+  const { audio, file } = node
+  // What a model said, sent back to it: by its id, or whole.
+  if (isJsonObject(audio) && (has(audio, 'id') || has(audio, 'data'))) return 'audio'
+  if (isJsonObject(file) && FILE_PLACES.some((place) => typeof file[place] === 'string')) {
+    return 'file'
+  }
   return null
 }
 
+const IMAGE_PLACES = ['image_url', 'source', 'url', 'result', 'file_id']
+const VIDEO_PLACES = ['video_url', 'input_video', 'source', 'url', 'file_id']
+const FILE_PLACES = ['file_data', 'file_id', 'file_url', 'data', 'url']
+
 function imageKind(node: JsonObject): PartKind {
-  return isInline(mediaSource(node, ['image_url', 'source', 'url'])) ? 'imageInline' : 'imageByUrl'
+  return isInline(node, IMAGE_PLACES) ? 'imageInline' : 'imageByUrl'
 }
 
-// `{type: "file", file_id}` alone is the source of another part, which counts by itself; a `file` with
-// parsed content and no bytes is the text of an earlier parse.
-function isFilePart(node: JsonObject): boolean {
-  const file = node['file']
-  if (isJsonObject(file)) {
-    return !has(file, 'content') || has(file, 'file_data') || has(file, 'file_id')
-  }
+function videoKind(node: JsonObject): PartKind {
+  return isInline(node, VIDEO_PLACES) ? 'videoInline' : 'videoByUrl'
+}
+
+function isFilePart(node: JsonObject, path: () => string): boolean {
+  const file = isJsonObject(node['file']) ? node['file'] : node
+  const places = FILE_PLACES.filter((place) => has(file, place))
+  // With parsed content and no bytes, it is the text of an earlier parse.
+  if (places.length === 0) return !has(file, 'content')
+  // As the source of another part, it counts with that part.
+  return !(file === node && places.join() === 'file_id' && path().endsWith('.source'))
+}
+
+/**
+ * Whether a part's bytes are in the body, in every place that could be read for them. What can't be
+ * told is by URL: such a part is held in full.
+ */
+function isInline(node: JsonObject, places: readonly string[]): boolean {
+  const present = places.filter((place) => has(node, place))
   return (
-    has(node, 'file') || has(node, 'file_data') || has(node, 'file_url') || !has(node, 'file_id')
+    present.length > 0 &&
+    present.every((place) => place !== 'file_id' && isInlineSource(node[place]))
   )
 }
 
-/** Where a part's bytes are: the value of the first member that is there. */
-function mediaSource(node: JsonObject, members: readonly string[]): JsonValue | undefined {
-  for (const member of members) if (has(node, member)) return node[member]
-  return undefined
-}
-
-/** Whether the bytes are in the body. What can't be told is by URL: such a part is held in full. */
-function isInline(source: JsonValue | undefined): boolean {
+function isInlineSource(source: JsonValue | undefined): boolean {
   if (typeof source === 'string') return isInlineText(source)
   if (!isJsonObject(source)) return false
-  if (source['type'] === 'base64') return typeof source['data'] === 'string'
-  const address = source['url'] ?? source['data']
-  return typeof address === 'string' && isInlineText(address)
+  const addresses = ['url', 'data'].filter((name) => has(source, name)).map((name) => source[name])
+  return (
+    addresses.length > 0 &&
+    addresses.every((address) => typeof address === 'string' && isInlineText(address))
+  )
 }
 
-// A data URL, or base64 without any scheme before it.
-function isInlineText(text: string): boolean {
-  return /^data:/i.test(text) || /^[A-Za-z0-9+/=_-]+$/.test(text.slice(0, 64))
+/** Whether an address carries the bytes itself: a data URL, or base64 without any scheme before it. */
+export function isInlineText(address: string): boolean {
+  return /^data:/i.test(address) || /^[A-Za-z0-9+/=_-]+$/.test(address.slice(0, 64))
+}
+
+function hasAddress(value: JsonValue | undefined): boolean {
+  if (typeof value === 'string') return true
+  return (
+    isJsonObject(value) && (typeof value['url'] === 'string' || typeof value['data'] === 'string')
+  )
 }
 
 function has(node: JsonObject, member: string): boolean {

@@ -3,7 +3,10 @@
  * the events pass, so that a stream cut off before its usage event can still be charged.
  */
 
-/** Makes a counter of the bytes of text that stand under these member names. */
+/**
+ * Makes a finder of the text that stands under these member names, anywhere in an event's data. Data
+ * and text are latin-1, one character for each byte of UTF-8; escapes are resolved.
+ */
 export function streamTextFinder(members: readonly string[]): (data: string) => string {
   const quoted = members.map((member) => `"${member}"`)
   return (data) => {
@@ -13,7 +16,7 @@ export function streamTextFinder(members: readonly string[]): (data: string) => 
         text += stringAfter(data, at + member.length)
       }
     }
-    return text
+    return text.includes('\\') ? text.replace(ESCAPE, resolveEscape) : text
   }
 }
 
@@ -37,7 +40,7 @@ const SPACE = 32
 
 function skipSpaces(data: string, from: number): number {
   let at = from
-  while (data.charCodeAt(at) === SPACE) at++
+  while (data.charCodeAt(at) <= SPACE) at++
   return at
 }
 
@@ -45,4 +48,23 @@ function isEscaped(data: string, at: number): boolean {
   let backslashes = 0
   while (data.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
   return backslashes % 2 === 1
+}
+
+// Two halves of a pair stand side by side and make one character.
+const ESCAPE = /(?:\\u[0-9a-fA-F]{4})+|\\./g
+
+function resolveEscape(escape: string): string {
+  if (escape.charCodeAt(1) !== LETTER_U) return PLAIN_ESCAPES[escape.charAt(1)] ?? escape.charAt(1)
+  const units = escape.slice(2).split('\\u')
+  const characters = String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16)))
+  return Buffer.from(characters, 'utf8').toString('latin1')
+}
+
+const LETTER_U = 117
+const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
 }

@@ -1,0 +1,7 @@
+// Long enough for any real id, short enough to store and to ask for again.
+const GENERATION_ID = /^[\x21-\x7e]{1,200}$/
+
+/** An answer's `id` as a generation id; null for what can't be one. */
+export function readGenerationId(answerId: unknown): string | null {
+  return typeof answerId === 'string' && GENERATION_ID.test(answerId) ? answerId : null
+}
