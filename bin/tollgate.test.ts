@@ -137,6 +137,16 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 )
 
+test('npx tollgate finds the launcher of the checkout', async () => {
+  const child = spawn('npx', ['tollgate', '--help'], {
+    cwd: repositoryRoot,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const { stdout, exitCode } = await ending(child)
+  expect(stdout).toContain('Usage: tollgate')
+  expect(exitCode).toBe(0)
+})
+
 test('the launcher asks for the Node that package.json asks for', async () => {
   const manifest: { engines: { node: string } } = JSON.parse(
     await readFile(join(repositoryRoot, 'package.json'), 'utf8'),

@@ -14,7 +14,8 @@ test('imports of lower rows, of the own folder and of packages pass', async () =
     'src/journey/journey.ts': `new Worker(new URL('../ledger/writer.ts', import.meta.url))`,
     'src/ledger/writer.ts': '',
     'src/config.ts': `import '../package.json'`,
-    'src/main.ts': `import './config.ts'\nconst start = () => import('../simulator/main.ts')`,
+    'src/main.ts': `import './config.ts'\nimport './serve.ts'`,
+    'src/serve.ts': `const start = () => import('../simulator/main.ts')`,
     'simulator/main.ts': `import './catalog.ts'\nimport { createServer } from 'node:http'`,
     'simulator/catalog.ts': '',
   })
@@ -43,7 +44,7 @@ test.each([
   ['src/store/store.ts', '../ledger/ledger.ts', 'imports go down, never up'],
   ['src/http/routes.ts', '../main.ts', 'imports go down, never up'],
   ['src/vocabulary/money.ts', 'kysely', 'vocabulary imports nothing but itself'],
-  ['src/journey/journey.ts', '../../simulator/main.ts', 'only main.ts starts the simulator'],
+  ['src/journey/journey.ts', '../../simulator/main.ts', 'only serve.ts starts the simulator'],
   ['src/journey/journey.ts', '../../test/gateway.ts', 'src/ stands alone'],
   ['src/journey/journey.ts', '../../tidy/rule.ts', 'src/ stands alone'],
   ['src/journey/journey.test.ts', '../http/routes.ts', 'imports go down, never up'],
@@ -67,12 +68,12 @@ test('the server may not import what is for tests alone; tests may', async () =>
   ])
 })
 
-test('main.ts may not load the simulator before it is asked for', async () => {
+test('serve.ts may not load the simulator before it is asked for', async () => {
   const verdict = await judgeToyTree(checkLayers, {
-    'src/main.ts': `import { start } from '../simulator/main.ts'`,
+    'src/serve.ts': `import { start } from '../simulator/main.ts'`,
   })
   expect(verdict).toEqual([
-    'src/main.ts:1 imports ../simulator/main.ts at once: main.ts loads the simulator lazily',
+    'src/serve.ts:1 imports ../simulator/main.ts at once: serve.ts loads the simulator lazily',
   ])
 })
 
@@ -89,12 +90,14 @@ test('a test may look at its own row, the simulator and test/', async () => {
   expect(verdict).toEqual([])
 })
 
-test('a folder that the table of rows does not know fails, and so does importing it', async () => {
+test('a folder or file that the table of rows does not know fails, and so does importing it', async () => {
   const verdict = await judgeToyTree(checkLayers, {
     'src/extras/thing.ts': '',
     'src/ledger/ledger.ts': `import '../extras/thing.ts'`,
+    'src/extra.ts': '',
   })
   expect(verdict).toEqual([
+    'src/extra.ts is in no row of the layers table',
     'src/extras/thing.ts is in no row of the layers table',
     'src/ledger/ledger.ts:1 imports ../extras/thing.ts, which is in no row',
   ])

@@ -4,8 +4,8 @@ import { isCode, type SourceFile } from './source-tree.ts'
 import { nameOf, nodesOf } from './syntax.ts'
 import type { Violation } from './violation.ts'
 
-export const FILE_LINES_MAX = 400
-export const FUNCTION_LINES_MAX = 70
+const FILE_LINES_MAX = 400
+const FUNCTION_LINES_MAX = 70
 
 /** What may be longer than the limits for now: `path` or `path#function` to its lines. */
 export type LengthBaseline = Readonly<Record<string, number>>

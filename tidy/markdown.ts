@@ -16,7 +16,7 @@ export interface CodeBlock {
 }
 
 /** Whether a file is Markdown. */
-export function isMarkdown({ path }: SourceFile): boolean {
+function isMarkdown({ path }: SourceFile): boolean {
   return path.endsWith('.md')
 }
 
