@@ -5,7 +5,7 @@ import { buildPriceTable, priceReadingOf } from './price-table.ts'
 /** A fall to less than one part in this many is doubted. */
 const DOUBTED_FALL = 10n
 /** How many refreshes in a row must say so before a doubted fall is believed. */
-export const REFRESHES_TO_BELIEVE_FALL = 3
+const REFRESHES_TO_BELIEVE_FALL = 3
 
 /**
  * Weighs listed prices against those believed so far. A rise counts at once, however steep, because

@@ -1,100 +1,31 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore, type Store } from '../store/open-store.ts'
+import { describe, expect, test } from 'vitest'
 import { Problem } from '../vocabulary/problem.ts'
-import { Catalog } from './catalog.ts'
-import { createCatalogRefresher, type RefreshOutcome } from './catalog-refresher.ts'
-import { createCatalogStore } from './catalog-store.ts'
+import {
+  type CatalogProcess,
+  inputPrice,
+  priced,
+  refreshWith,
+  startCatalogProcess,
+  type Timer,
+} from './fixtures/catalog-process.ts'
 import { IMAGE_ARCHITECTURE, upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
 import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
 import type { CatalogStore } from './stored-catalog.ts'
 
-const START_MS = 1_790_000_000_000
 const REFRESH_MS = DEFAULT_CATALOG_SETTINGS.catalogRefreshMs
-const SOURCE = 'https://upstream.example/v1'
 
-let folder: string
-let store: Store
+/** A store that has nothing and keeps nothing. */
+const EMPTY_STORE: CatalogStore = { load: async () => null, save: async () => {} }
 
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-catalog-'))
-  store = await openStore({ url: `sqlite:${join(folder, 'test.db')}` })
-})
-
-afterEach(async () => {
-  await store.close()
-  rmSync(folder, { recursive: true })
-})
-
-interface Timer {
-  readonly delayMs: number
-  readonly run: () => void
-}
-
-interface World {
-  /** What the upstream answers next; a function is called for it and may throw. */
-  answer: unknown
-  imageAnswer: (modelId: string) => unknown
-  nowMs: number
-}
-
-interface ProcessInput {
-  readonly source?: string
-  readonly store?: CatalogStore
-}
-
-/** One process's catalog and refresher, in a world that the test turns. */
-function startProcess(input: ProcessInput = {}) {
-  const world: World = {
-    answer: upstreamList(upstreamRow()),
-    imageAnswer: () => null,
-    nowMs: START_MS,
-  }
-  const clock = { nowMs: () => world.nowMs }
-  const settings = DEFAULT_CATALOG_SETTINGS
-  const catalog = new Catalog({ clock, settings })
-  const timers = new Set<Timer>()
-  const outcomes: RefreshOutcome[] = []
-  let fetches = 0
-  const refresher = createCatalogRefresher({
-    catalog,
-    store: input.store ?? createCatalogStore(store.db),
-    source: input.source ?? SOURCE,
-    clock,
-    settings,
-    fetchModels: async () => {
-      fetches++
-      return typeof world.answer === 'function' ? world.answer() : world.answer
-    },
-    fetchImageEndpoints: async (modelId) => world.imageAnswer(modelId),
-    onRefreshed: (outcome) => outcomes.push(outcome),
-    startTimer: (timer) => {
-      timers.add(timer)
-      return () => timers.delete(timer)
-    },
-    random: () => 0.5,
-  })
-  return { world, catalog, refresher, timers, outcomes, fetches: () => fetches }
-}
-
-type Process = ReturnType<typeof startProcess>
-
-const priced = (prompt: string) => upstreamRow({ pricing: { prompt, completion: '0.000015' } })
-const inputPrice = ({ catalog }: Process) => catalog.offerFor('acme/sage-pro').prices.input
+const startProcess = (input: { readonly store?: CatalogStore } = {}) =>
+  startCatalogProcess({ store: EMPTY_STORE, ...input })
 
 /** The only timer that is running; it is taken. */
-function takeTimer({ timers }: Process): Timer {
+function takeTimer({ timers }: CatalogProcess): Timer {
   const [timer, ...others] = timers
   if (timer === undefined || others.length > 0) throw new Error(`${timers.size} timers are running`)
   timers.delete(timer)
   return timer
-}
-
-async function refreshWith(process: Process, answer: unknown): Promise<RefreshOutcome> {
-  process.world.answer = answer
-  return process.refresher.refreshNow()
 }
 
 describe('a refresh', () => {
@@ -209,7 +140,7 @@ describe('flat prices of images', () => {
   const flat = (costUsd: number) => ({
     endpoints: [{ pricing: [{ billable: 'output_image', unit: 'image', cost_usd: costUsd }] }],
   })
-  const flatPrice = ({ catalog }: Process) => catalog.offerFor('acme/draw').prices.imageFlat
+  const flatPrice = ({ catalog }: CatalogProcess) => catalog.offerFor('acme/draw').prices.imageFlat
 
   test('join the prices of models that make images, and are asked of no other', async () => {
     const process = startProcess()
@@ -323,145 +254,5 @@ describe('the repetition', () => {
     expect(process.timers.size).toBe(1)
     await process.refresher.stop()
     expect(process.timers.size).toBe(0)
-  })
-})
-
-describe('a restart', () => {
-  test('has the prices of the last refresh at once, as old as they are', async () => {
-    const before = startProcess()
-    before.world.imageAnswer = () => ({
-      endpoints: [{ pricing: [{ billable: 'output_image', unit: 'image', cost_usd: 0.08 }] }],
-    })
-    const overrides = [{ min_prompt_tokens: 200_000, prompt: '0.000006' }]
-    const rows = [
-      upstreamRow({ pricing: { prompt: '0.000003', completion: '0.000015', overrides } }),
-      upstreamRow({ id: '~acme/sage-latest', alias_target: { slug: 'acme/sage-pro' } }),
-      upstreamRow({
-        id: 'acme/draw',
-        architecture: IMAGE_ARCHITECTURE,
-        hugging_face_id: 'acme/draw',
-      }),
-    ]
-    await refreshWith(before, upstreamList(...rows))
-
-    const after = startProcess()
-    await after.refresher.load()
-    const byId = (process: Process) =>
-      process.catalog.rows().toSorted((a, b) => (a.offer.modelId < b.offer.modelId ? -1 : 1))
-    expect(byId(after)).toEqual(byId(before))
-    expect(after.catalog.offerFor('~acme/sage-latest').prices.tiers).toHaveLength(1)
-    expect(after.fetches()).toBe(0)
-    after.world.nowMs += DEFAULT_CATALOG_SETTINGS.pricesStaleAfterMs + 1
-    expect(() => after.catalog.offerFor('acme/sage-pro')).toThrow(Problem)
-  })
-
-  test('keeps a price whose fall was doubted', async () => {
-    const before = startProcess()
-    await before.refresher.refreshNow()
-    await refreshWith(before, upstreamList(priced('0.00000003')))
-    const after = startProcess()
-    await after.refresher.load()
-    expect(inputPrice(after)).toBe(3_000_000n)
-  })
-
-  test('keeps the age of a model whose row could not be read', async () => {
-    const before = startProcess()
-    await before.refresher.refreshNow()
-    before.world.nowMs += 1_000
-    await refreshWith(
-      before,
-      upstreamList(
-        upstreamRow({ id: 'acme/next' }),
-        upstreamRow({ created: 1, context_length: 'x' }),
-      ),
-    )
-    const after = startProcess()
-    await after.refresher.load()
-    expect(
-      after.catalog.rows().map(({ offer, refreshedAtMs }) => [offer.modelId, refreshedAtMs]),
-    ).toEqual([
-      ['acme/next', START_MS + 1_000],
-      ['acme/sage-pro', START_MS],
-    ])
-  })
-
-  test('with another upstream has nothing of the first, and keeps nothing of it once refreshed', async () => {
-    await startProcess().refresher.refreshNow()
-    const other = startProcess({ source: 'https://other.example/v1' })
-    await other.refresher.load()
-    expect(other.catalog.rows()).toEqual([])
-    await refreshWith(other, upstreamList(upstreamRow({ id: 'other/model' })))
-    const back = startProcess()
-    await back.refresher.load()
-    expect(back.catalog.rows()).toEqual([])
-    expect(await store.db.selectFrom('catalog_models').select(['id', 'source']).execute()).toEqual([
-      { id: 'other/model', source: 'https://other.example/v1' },
-    ])
-  })
-
-  test('leaves out a row that another version wrote, and has the rest', async () => {
-    const before = startProcess()
-    await refreshWith(before, upstreamList(upstreamRow(), upstreamRow({ id: 'acme/next' })))
-    await store.db
-      .updateTable('catalog_models')
-      .set({ item_json: '{"v":2' })
-      .where('id', '=', 'acme/next')
-      .execute()
-    const after = startProcess()
-    await after.refresher.load()
-    expect(after.catalog.rows().map(({ offer }) => offer.modelId)).toEqual(['acme/sage-pro'])
-  })
-
-  test('of an empty store has nothing, and is not ready', async () => {
-    const process = startProcess()
-    await process.refresher.load()
-    expect(() => inputPrice(process)).toThrow('not loaded yet')
-  })
-})
-
-describe('price snapshots', () => {
-  const snapshots = () =>
-    store.db.selectFrom('price_snapshots').selectAll().orderBy('created_at_ms').execute()
-
-  test('are kept one for each price table, from when it was first seen, for ever', async () => {
-    const process = startProcess()
-    await process.refresher.refreshNow()
-    const first = process.catalog.offerFor('acme/sage-pro').priceSnapshotId
-    process.world.nowMs += 1_000
-    await refreshWith(process, upstreamList(priced('0.000004')))
-    const second = process.catalog.offerFor('acme/sage-pro').priceSnapshotId
-    process.world.nowMs += 1_000
-    await refreshWith(process, upstreamList(upstreamRow()))
-    expect(process.catalog.offerFor('acme/sage-pro').priceSnapshotId).toBe(first)
-    await refreshWith(
-      process,
-      upstreamList(upstreamRow({ id: 'acme/next', pricing: { prompt: '1', completion: '1' } })),
-    )
-    const rows = await snapshots()
-    expect(rows.slice(0, 2).map((row) => [row.id, row.model_id, row.created_at_ms])).toEqual([
-      [first, 'acme/sage-pro', START_MS],
-      [second, 'acme/sage-pro', START_MS + 1_000],
-    ])
-    expect(rows).toHaveLength(3)
-    expect(JSON.parse(rows[0]?.prices_json ?? '')).toMatchObject({
-      input: '3000000',
-      output: '15000000',
-    })
-  })
-
-  test('of more models than one statement takes are all kept', async () => {
-    const process = startProcess()
-    const rows = Array.from({ length: 450 }, (_, i) =>
-      upstreamRow({ id: `acme/m${i}`, canonical_slug: null }),
-    )
-    await refreshWith(process, upstreamList(...rows))
-    expect(await snapshots()).toHaveLength(450)
-    const after = startProcess()
-    await after.refresher.load()
-    expect(after.catalog.rows()).toHaveLength(450)
-    await refreshWith(process, upstreamList(...rows.slice(0, 10)))
-    const later = startProcess()
-    await later.refresher.load()
-    expect(later.catalog.rows()).toHaveLength(10)
   })
 })

@@ -61,16 +61,16 @@ function dropContradictions(rows: readonly ParsedRow[]): readonly ParsedRow[] {
   const kept = new Map<string, ParsedRow>()
   const nameless: ParsedRow[] = []
   for (const row of rows) {
-    const id =
+    const modelId =
       row.kind === 'model' ? row.offer.modelId : row.kind === 'alias' ? row.name : row.modelId
-    if (id === null) {
+    if (modelId === null) {
       nameless.push(row)
       continue
     }
-    const earlier = kept.get(id)
-    if (earlier === undefined) kept.set(id, row)
+    const earlier = kept.get(modelId)
+    if (earlier === undefined) kept.set(modelId, row)
     else if (!agree(earlier, row)) {
-      kept.set(id, { kind: 'unreadable', modelId: id, why: 'its rows contradict each other' })
+      kept.set(modelId, { kind: 'unreadable', modelId, why: 'its rows contradict each other' })
     }
   }
   return [...kept.values(), ...nameless]
@@ -101,16 +101,16 @@ function aliasesByModelId(rows: readonly ParsedRow[]): ReadonlyMap<string, reado
     // A slug of two models names neither.
     bySlug.set(slug, bySlug.has(slug) ? null : modelId)
   }
-  const add = (modelId: string, name: string) => {
-    const names = aliases.get(modelId)
-    if (names === undefined) aliases.set(modelId, [name])
-    else names.push(name)
+  const add = (alias: { readonly name: string; readonly modelId: string }) => {
+    const names = aliases.get(alias.modelId)
+    if (names === undefined) aliases.set(alias.modelId, [alias.name])
+    else names.push(alias.name)
   }
-  for (const [slug, modelId] of bySlug) if (modelId !== null) add(modelId, slug)
+  for (const [name, modelId] of bySlug) if (modelId !== null) add({ name, modelId })
   for (const row of rows) {
     if (row.kind !== 'alias') continue
     const modelId = modelIds.has(row.target) ? row.target : bySlug.get(row.target)
-    if (typeof modelId === 'string') add(modelId, row.name)
+    if (typeof modelId === 'string') add({ name: row.name, modelId })
   }
   return aliases
 }

@@ -5,8 +5,8 @@ import { buildPriceTable, dearestOf, type PriceReading, type TokenPrices } from 
 import type { ListedOverride, ListedPricing } from './row.ts'
 import { RowRefusal } from './row-refusal.ts'
 
-/** The upstream's price keys. Those it may yet add are looked at for their sign alone. */
-const PRICE_KEYS = [
+/** The upstream's prices by name. Those it may yet add are looked at for their sign alone. */
+const PRICE_NAMES = [
   'prompt',
   'completion',
   'request',
@@ -23,8 +23,8 @@ const PRICE_KEYS = [
   'input_cache_write_1h',
 ] as const
 
-type PriceKey = (typeof PRICE_KEYS)[number]
-type Prices = Partial<Record<PriceKey, Picos>>
+type PriceName = (typeof PRICE_NAMES)[number]
+type Prices = Partial<Record<PriceName, Picos>>
 
 /** Prices of one row: the text to show, and the table to hold with. */
 export interface ParsedPricing {
@@ -79,9 +79,9 @@ function parseOverride(value: unknown): PriceOverride {
   }
   const conditions: Record<string, number | readonly string[]> = {}
   if (inputTokensAbove !== null) conditions['min_prompt_tokens'] = inputTokensAbove
-  for (const key of ['utc_start', 'utc_end']) {
-    const hourMinute = override[key]
-    if (typeof hourMinute === 'number') conditions[key] = hourMinute
+  for (const edge of ['utc_start', 'utc_end']) {
+    const hourMinute = override[edge]
+    if (typeof hourMinute === 'number') conditions[edge] = hourMinute
   }
   const days = readStrings(override['utc_days'])
   if (days !== null) conditions['utc_days'] = days
@@ -92,25 +92,25 @@ function parsePrices(pricing: Readonly<Record<string, unknown>>): {
   readonly prices: Prices
   readonly listed: Readonly<Record<string, string>>
 } {
-  for (const [key, value] of Object.entries(pricing)) {
+  for (const [name, value] of Object.entries(pricing)) {
     const price = decimalText(value)
     const decimal = price === null ? null : parseDecimal(price)
     if (decimal !== null && isNegative(decimal)) {
-      throw new RowRefusal('notOffered', `its price \`${key}\` is negative, so it varies`)
+      throw new RowRefusal('notOffered', `its price \`${name}\` is negative, so it varies`)
     }
   }
   const prices: Prices = {}
   const listed: Record<string, string> = {}
-  for (const key of PRICE_KEYS) {
-    const value = Object.hasOwn(pricing, key) ? pricing[key] : undefined
+  for (const name of PRICE_NAMES) {
+    const value = Object.hasOwn(pricing, name) ? pricing[name] : undefined
     if (value === undefined || value === null) continue
     const text = decimalText(value)
     const price = text === null ? null : parsePrice(text)
     if (text === null || price === null) {
-      throw new RowRefusal('unreadable', `its price \`${key}\` is no decimal`)
+      throw new RowRefusal('unreadable', `its price \`${name}\` is no decimal`)
     }
-    prices[key] = price
-    listed[key] = text
+    prices[name] = price
+    listed[name] = text
   }
   return { prices, listed }
 }

@@ -27,6 +27,7 @@ export interface StoredModel {
   readonly itemJson: string
 }
 
+/** A refresh to be stored. */
 export interface CatalogSave extends StoredCatalog {
   /** The upstream that the models came from: its base address. */
   readonly source: string
@@ -101,8 +102,8 @@ export function withPrices(model: ListedModel, prices: PriceTable): ListedModel 
 
 /** The snapshot that an offer names. */
 export function snapshotOf(model: ListedModel, firstSeenAtMs: number): PriceSnapshot {
-  const { modelId, prices, priceSnapshotId: id } = model.offer
-  return { id, modelId, prices: encodePriceTable(prices), firstSeenAtMs }
+  const { modelId, prices, priceSnapshotId } = model.offer
+  return { id: priceSnapshotId, modelId, prices: encodePriceTable(prices), firstSeenAtMs }
 }
 
 function parseJson(text: string): unknown {

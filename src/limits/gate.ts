@@ -135,9 +135,9 @@ class MemoryGate implements Gate {
   // Once a minute at most, so that the cost of a request stays flat however many keys there are.
   #forgetIdle(second: number): void {
     this.#forgotAtSecond = second
-    for (const map of [this.#apiKeys, this.#unbackedAccounts]) {
-      for (const [id, seen] of map) {
-        if (seen.inFlight === 0 && seen.requests.total(second) === 0) map.delete(id)
+    for (const seenByName of [this.#apiKeys, this.#unbackedAccounts]) {
+      for (const [name, seen] of seenByName) {
+        if (seen.inFlight === 0 && seen.requests.total(second) === 0) seenByName.delete(name)
       }
     }
   }
@@ -158,11 +158,11 @@ interface Place {
   readonly second: number
 }
 
-function seenOf(map: Map<string, Seen>, id: string): Seen {
-  let seen = map.get(id)
+function seenOf(seenByName: Map<string, Seen>, name: string): Seen {
+  let seen = seenByName.get(name)
   if (seen === undefined) {
     seen = { inFlight: 0, requests: new RequestCount() }
-    map.set(id, seen)
+    seenByName.set(name, seen)
   }
   return seen
 }

@@ -1,0 +1,316 @@
+import { describe, expect, test } from 'vitest'
+import { IMAGE_ARCHITECTURE, type UpstreamRow, upstreamRow } from './fixtures/upstream-list.ts'
+import { parseRow } from './parse-row.ts'
+import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
+
+const parse = (row: unknown) => parseRow(row, DEFAULT_CATALOG_SETTINGS)
+
+/** The model that a row is. */
+function only(row: unknown) {
+  const parsed = parse(row)
+  if (parsed.kind !== 'model') throw new Error('the row is no model')
+  return parsed
+}
+
+describe('a readable row', () => {
+  test('becomes an offer with exact prices in pico-dollars', () => {
+    const { offer } = only(
+      upstreamRow({
+        hugging_face_id: 'acme/sage-weights',
+        pricing: {
+          prompt: '0.000003',
+          completion: '0.0000150',
+          request: '0.018',
+          image: '0.001264',
+          image_output: '0.00003',
+          audio_output: '0.0001',
+          web_search: '0.01',
+          internal_reasoning: '2e-5',
+          input_cache_read: '0.0000003',
+          input_cache_write: '0.00000375',
+          input_cache_write_1h: '0.000006',
+          discount: 0.5,
+        },
+      }),
+    )
+    expect(offer).toEqual({
+      modelId: 'acme/sage-pro',
+      inputModalities: new Set(['text', 'image', 'file']),
+      outputModalities: new Set(['text']),
+      supportedParameters: new Set(['max_tokens', 'temperature', 'tools']),
+      contextTokens: 1_000_000,
+      outputTokensMax: 64_000,
+      openWeights: true,
+      billsPerSearch: false,
+      prices: {
+        input: 3_000_000n,
+        output: 15_000_000n,
+        cacheRead: 300_000n,
+        cacheWrite: 3_750_000n,
+        cacheWriteLong: 6_000_000n,
+        reasoning: 20_000_000n,
+        imageOutput: 30_000_000n,
+        audioOutput: 100_000_000n,
+        imageInput: 1_264_000_000n,
+        search: 10_000_000_000n,
+        request: 18_000_000_000n,
+        imageFlat: 0n,
+        tiers: [],
+      },
+      priceSnapshotId: expect.stringMatching(/^price_[0-9a-f]{24}$/),
+    })
+  })
+
+  test('is listed in the upstream layout with what other clients look for', () => {
+    expect(only(upstreamRow()).listing).toEqual({
+      id: 'acme/sage-pro',
+      object: 'model',
+      owned_by: 'acme',
+      canonical_slug: 'acme/sage-pro-20260901',
+      hugging_face_id: '',
+      name: 'Acme: Sage Pro',
+      display_name: 'Acme: Sage Pro',
+      created: 1_788_000_000,
+      description: 'Answers questions.',
+      context_length: 1_000_000,
+      architecture: {
+        modality: 'text+image+file->text',
+        input_modalities: ['text', 'image', 'file'],
+        output_modalities: ['text'],
+        tokenizer: 'Other',
+        instruct_type: null,
+      },
+      pricing: { prompt: '0.000003', completion: '0.000015' },
+      top_provider: {
+        context_length: 1_000_000,
+        max_completion_tokens: 64_000,
+        is_moderated: false,
+      },
+      supported_parameters: ['max_tokens', 'temperature', 'tools'],
+      knowledge_cutoff: null,
+      expiration_date: null,
+    })
+  })
+
+  test('without cache prices bills the cache at the input price', () => {
+    const { prices } = only(upstreamRow()).offer
+    expect([prices.cacheRead, prices.cacheWrite, prices.cacheWriteLong]).toEqual([
+      3_000_000n,
+      3_000_000n,
+      3_000_000n,
+    ])
+  })
+
+  test('that prices no one-hour cache write apart bills it as any cache write', () => {
+    const pricing = { prompt: '0.000003', completion: '0', input_cache_write: '0.00000375' }
+    expect(only(upstreamRow({ pricing })).offer.prices.cacheWriteLong).toBe(3_750_000n)
+  })
+
+  test.each([
+    ['a number that is written like one', { prompt: 0.000003, completion: 1.5e-5 }],
+    ['a price of null, which is none', { prompt: '0.000003', completion: '0.000015', image: null }],
+  ])('is read where it has %s', (_, pricing) => {
+    const { prices } = only(upstreamRow({ pricing })).offer
+    expect([prices.input, prices.output, prices.imageInput]).toEqual([3_000_000n, 15_000_000n, 0n])
+  })
+
+  test.each<
+    [string, UpstreamRow, { contextTokens: number | null; outputTokensMax: number | null }]
+  >([
+    ['both known', {}, { contextTokens: 1_000_000, outputTokensMax: 64_000 }],
+    [
+      'window unknown',
+      { context_length: null, top_provider: {} },
+      { contextTokens: null, outputTokensMax: null },
+    ],
+    [
+      'window known of the provider alone',
+      { context_length: null },
+      { contextTokens: 1_000_000, outputTokensMax: 64_000 },
+    ],
+    ['no provider', { top_provider: null }, { contextTokens: 1_000_000, outputTokensMax: null }],
+    [
+      'a maximum of zero',
+      { top_provider: { max_completion_tokens: 0 } },
+      { contextTokens: 1_000_000, outputTokensMax: null },
+    ],
+  ])('says its window and maximum output: %s', (_, changes, limits) => {
+    expect(only(upstreamRow(changes)).offer).toMatchObject(limits)
+  })
+
+  test.each<[unknown, boolean]>([
+    ['acme/weights', true],
+    ['', false],
+    [' ', false],
+    [null, false],
+    [undefined, false],
+    [7, false],
+  ])('with the hugging_face_id %j has open weights: %j', (huggingFaceId, openWeights) => {
+    expect(only(upstreamRow({ hugging_face_id: huggingFaceId })).offer.openWeights).toBe(
+      openWeights,
+    )
+  })
+})
+
+describe('a model bills per search', () => {
+  const searching = (parameters: readonly string[], prices: Record<string, string>) =>
+    upstreamRow({
+      supported_parameters: parameters,
+      pricing: { prompt: '0.000003', completion: '0.000015', ...prices },
+    })
+
+  test.each<[string, UpstreamRow, boolean]>([
+    [
+      'search options and a price a search',
+      searching(['web_search_options'], { web_search: '0.005' }),
+      true,
+    ],
+    [
+      'search options and a price a request',
+      searching(['web_search_options'], { request: '0.018' }),
+      true,
+    ],
+    ['search options at no price', searching(['web_search_options'], {}), false],
+    [
+      'search options beside tools',
+      searching(['web_search_options', 'tools'], { web_search: '1' }),
+      false,
+    ],
+    ['a price a search alone', searching(['max_tokens'], { web_search: '0.01' }), false],
+  ])('%s: see the table', (_, row, expected) => {
+    expect(only(row).offer.billsPerSearch).toBe(expected)
+  })
+
+  test('where a setting says so, and does not where another does', () => {
+    const perSearch = searching(['web_search_options'], { web_search: '0.005' })
+    const plain = upstreamRow({ id: 'acme/plain' })
+    const settings = {
+      perSearchIdsAdded: new Set(['acme/plain']),
+      perSearchIdsRemoved: new Set(['acme/sage-pro']),
+    }
+    const bills = [perSearch, plain].map((row) => {
+      const parsed = parseRow(row, settings)
+      return parsed.kind === 'model' && parsed.offer.billsPerSearch
+    })
+    expect(bills).toEqual([false, true])
+  })
+})
+
+describe('price overrides', () => {
+  const pricesOf = (pricing: UpstreamRow) =>
+    only(upstreamRow({ pricing: { prompt: '0.000003', completion: '0.000015', ...pricing } })).offer
+      .prices
+
+  test('by prompt size become tiers in ascending order, which inherit what they leave out', () => {
+    const { tiers } = pricesOf({
+      input_cache_read: '0.0000003',
+      overrides: [
+        { min_prompt_tokens: 400_000, prompt: '0.000012' },
+        { min_prompt_tokens: 200_000, prompt: '0.000006', completion: '0.0000225' },
+      ],
+    })
+    expect(tiers).toEqual([
+      {
+        inputTokensAbove: 200_000,
+        input: 6_000_000n,
+        output: 22_500_000n,
+        cacheRead: 300_000n,
+        cacheWrite: 6_000_000n,
+        cacheWriteLong: 6_000_000n,
+      },
+      {
+        inputTokensAbove: 400_000,
+        input: 12_000_000n,
+        output: 22_500_000n,
+        cacheRead: 300_000n,
+        cacheWrite: 12_000_000n,
+        cacheWriteLong: 12_000_000n,
+      },
+    ])
+  })
+
+  test('by time of day are held at the dearest of the base and all of them', () => {
+    const cheapNow = {
+      overrides: [
+        { utc_start: 30, utc_end: 1630, prompt: '0.000004', completion: '0.000010' },
+        { utc_start: 1630, utc_end: 30, prompt: '0.000002', completion: '0.000020' },
+      ],
+    }
+    const prices = pricesOf(cheapNow)
+    expect([prices.input, prices.output, prices.tiers]).toEqual([4_000_000n, 20_000_000n, []])
+  })
+
+  test('under a condition that is not known count where they are dearer', () => {
+    const prices = pricesOf({ overrides: [{ moon: 'full', prompt: '0.5', image_output: '0.25' }] })
+    expect([prices.input, prices.imageOutput]).toEqual([500_000_000_000n, 250_000_000_000n])
+  })
+
+  test('by prompt size that are cheaper leave no tier, as an estimate may overshoot the threshold', () => {
+    expect(
+      pricesOf({ overrides: [{ min_prompt_tokens: 1_000, prompt: '0.000001' }] }).tiers,
+    ).toEqual([])
+  })
+
+  test('are listed as they are, conditions included', () => {
+    const overrides = [
+      { min_prompt_tokens: 200_000, prompt: '0.000006' },
+      { utc_start: 30, utc_end: 1630, prompt: '1' },
+    ]
+    const row = upstreamRow({ pricing: { prompt: '0.000003', completion: '0', overrides } })
+    expect(only(row).listing.pricing['overrides']).toEqual(overrides)
+  })
+})
+
+describe('a row is not offered', () => {
+  const priced = (pricing: unknown) => upstreamRow({ pricing })
+
+  test.each<[string, unknown]>([
+    ['with the price of a router', priced({ prompt: '-1', completion: '-1' })],
+    ['with one negative price', priced({ prompt: '1', completion: '1', request: '-0.1' })],
+    ['with a negative price too small to count', priced({ prompt: '1', completion: '-1e-40' })],
+    [
+      'with a negative price of a kind not known',
+      priced({ prompt: '1', completion: '1', moonlight: '-1' }),
+    ],
+    [
+      'with a negative price at some hours',
+      priced({ prompt: '1', completion: '1', overrides: [{ prompt: '-1' }] }),
+    ],
+    ['without a prompt price', priced({ completion: '1' })],
+    ['without a completion price', priced({ prompt: '1', completion: null })],
+    ['without prices', priced(null)],
+    ['with a price that is no decimal', priced({ prompt: '1', completion: 'cheap' })],
+    ['with a price that is an object', priced({ prompt: '1', completion: {} })],
+    ['with a price that is not a number', priced({ prompt: '1', completion: '1', image: 'NaN' })],
+    ['with overrides that are no list', priced({ prompt: '1', completion: '1', overrides: {} })],
+    [
+      'with an override that is no object',
+      priced({ prompt: '1', completion: '1', overrides: ['x'] }),
+    ],
+    [
+      'with a threshold that is no count',
+      priced({ prompt: '1', completion: '1', overrides: [{ min_prompt_tokens: 1.5 }] }),
+    ],
+    [
+      'with overrides beyond number',
+      priced({ prompt: '1', completion: '1', overrides: new Array(201).fill({}) }),
+    ],
+    ['priced for batches', upstreamRow({ id: 'acme/sage-pro:batch' })],
+    ['that is an alias of nothing', upstreamRow({ id: '~acme/sage-latest' })],
+    ['without an author', upstreamRow({ id: 'sage-pro' })],
+    ['with an id that needs escaping', upstreamRow({ id: 'acme/sage pro' })],
+    ['with an id as long as a book', upstreamRow({ id: `acme/${'a'.repeat(300)}` })],
+    ['without modalities', upstreamRow({ architecture: null })],
+    [
+      'that makes nothing',
+      upstreamRow({ architecture: { ...IMAGE_ARCHITECTURE, output_modalities: [] } }),
+    ],
+    ['with parameters that are no list', upstreamRow({ supported_parameters: { seed: true } })],
+    ['with a window that is text', upstreamRow({ context_length: '8192' })],
+    ['with a maximum below zero', upstreamRow({ top_provider: { max_completion_tokens: -1 } })],
+    ['that is no object', 'acme/sage-pro'],
+    ['that is a list', []],
+  ])('%s', (_, row) => {
+    expect(['unreadable', 'notOffered']).toContain(parse(row).kind)
+  })
+})
