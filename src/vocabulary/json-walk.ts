@@ -96,22 +96,22 @@ function isArray(value: JsonObject | readonly JsonValue[]): value is readonly Js
  * Whether the contents of the member `key` of `owner` are defined by the client's own tools, so that
  * they mean nothing here. They are a JSON Schema (`input_schema`; `schema` of a `json_schema`;
  * `parameters` of a function, typed `function` or untyped with a name beside it, but not of a
- * provider-run tool) or the `input` of a tool's call, which follows one. Nothing right in the root
- * does: there such names are the body's own fields.
+ * provider-run tool) or the `input` of a tool's call, which follows one. The root is never a tool's
+ * call, whatever it says of itself: its `input` is the body's own.
  */
 export function belongsToTools(
   owner: JsonObject,
   { key, parentKey, isRoot }: MemberPlace,
 ): boolean {
-  if (isRoot) return false
   switch (key) {
     case 'input_schema':
       return true
     case 'input':
       return (
-        owner['type'] === 'tool_use' ||
-        owner['type'] === 'server_tool_use' ||
-        owner['type'] === 'mcp_tool_use'
+        !isRoot &&
+        (owner['type'] === 'tool_use' ||
+          owner['type'] === 'server_tool_use' ||
+          owner['type'] === 'mcp_tool_use')
       )
     case 'schema':
       return parentKey === 'json_schema' || owner['type'] === 'json_schema'
