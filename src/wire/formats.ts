@@ -1,8 +1,11 @@
 import type { WireFormat } from './format.ts'
 import { chat } from './formats/chat.ts'
+import { completions } from './formats/completions.ts'
+import { embeddings } from './formats/embeddings.ts'
+import { images } from './formats/images.ts'
 
 /** Every wire format: a new one is its file and its line here. */
-export const FORMATS: readonly WireFormat[] = [chat]
+export const FORMATS: readonly WireFormat[] = [chat, completions, embeddings, images]
 
 const BY_PATH: ReadonlyMap<string, WireFormat> = new Map(
   FORMATS.map((format) => [format.path, format]),

@@ -1,16 +1,20 @@
 import { type Call, TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
-import { isJsonObject, type JsonObject } from '../vocabulary/json-body.ts'
+import { isJsonObject, type JsonObject, walkJson } from '../vocabulary/json-body.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/words.ts'
-import { field, readCount, readObject, readObjects } from './fields.ts'
+import { field, readCount, readObject, readObjects, wrongType } from './fields.ts'
 
 /** The refusals that hold on every endpoint, whatever the format. */
 
 const ROUTING_FIELDS = ['models', 'fallbacks', 'route', 'provider']
 
-/** Throws `unsupported_parameter` for fields that would run another model than the one named. */
+/**
+ * Throws `unsupported_parameter` for fields that would run another model than the one named, or a search
+ * through a social platform.
+ */
 export function refuseRouting(body: JsonObject): void {
+  refuseSocialField(body, () => '')
   for (const name of ROUTING_FIELDS) {
     if (field(body, name) === undefined) continue
     throw unsupported(
@@ -21,8 +25,9 @@ export function refuseRouting(body: JsonObject): void {
 }
 
 /**
- * Reads `plugins`, of which only the free ones pass, and says whether the free file parser is set.
- * Throws `unsupported_parameter` naming the entry for any other.
+ * Reads `plugins`, of which only the free ones pass, and says which file parser is set. Throws
+ * `unsupported_parameter` naming the entry for any other, and for a parser that is set twice or
+ * switched off: which engine would then read a file, perhaps a paid one, can't be told.
  */
 export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'fileParser'> {
   let fileParser: Call['fileParser'] = 'none'
@@ -32,18 +37,12 @@ export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'filePar
     switch (plugin['id']) {
       case 'response-healing':
         break
-      case 'file-parser': {
-        const engine = readFileEngine(plugin)
-        if (engine === words.fileEngine || engine === words.upstreamFileEngine) fileParser = 'free'
-        else if (engine === 'native') fileParser = fileParser === 'free' ? 'free' : 'native'
-        else {
-          throw unsupported(
-            `${param}.pdf.engine`,
-            `The file-parser plugin is supported with \`pdf.engine\` set to \`${words.fileEngine}\` or \`native\`.`,
-          )
+      case 'file-parser':
+        if (fileParser !== 'none') {
+          throw unsupported(param, 'The file-parser plugin may be given once.')
         }
+        fileParser = readFileParser(plugin, { param, words })
         break
-      }
       default:
         throw unsupported(
           param,
@@ -54,7 +53,27 @@ export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'filePar
   return { fileParser }
 }
 
-function readFileEngine(plugin: JsonObject): unknown {
+function readFileParser(
+  plugin: JsonObject,
+  { param, words }: { readonly param: string; readonly words: Words },
+): 'free' | 'native' {
+  if ((field(plugin, 'enabled') ?? true) !== true) {
+    throw unsupported(
+      `${param}.enabled`,
+      'The file-parser plugin can not be switched off: leave it out.',
+    )
+  }
+  const engine = fileEngineOf(plugin)
+  if (engine === words.fileEngine || engine === words.upstreamFileEngine) return 'free'
+  if (engine === 'native') return 'native'
+  throw unsupported(
+    `${param}.pdf.engine`,
+    `The file-parser plugin is supported with \`pdf.engine\` set to \`${words.fileEngine}\` or \`native\`.`,
+  )
+}
+
+/** The engine that a file-parser plugin names; undefined where it names none. */
+export function fileEngineOf(plugin: JsonObject): unknown {
   const pdf = plugin['pdf']
   return isJsonObject(pdf) ? pdf['engine'] : undefined
 }
@@ -93,9 +112,7 @@ export function readTools(
   for (const [index, tool] of tools.entries()) {
     const type = tool['type'] ?? undefined
     const place = `${param}[${index}]`
-    refuseSocialSearch(tool, place)
-    if (isJsonObject(tool['parameters']))
-      refuseSocialSearch(tool['parameters'], `${place}.parameters`)
+    refuseSocialField(tool, () => place)
     if (
       type === 'function' ||
       type === 'custom' ||
@@ -103,6 +120,7 @@ export function readTools(
     ) {
       clientTools += 1
     } else if (typeof type === 'string' && rules.isSearchType(type)) {
+      refuseSocialSearch(tool, place)
       searchTools.push(index)
     } else {
       throw unsupported(
@@ -128,10 +146,21 @@ export function toolUse(
   return { clientTools, serverTools, steps }
 }
 
+/** Throws `unsupported_parameter` for a search through a social platform, in this object or anywhere below. */
 function refuseSocialSearch(owner: JsonObject, place: string): void {
+  walkJson(owner, (node, path) => {
+    refuseSocialField(node, () => [place, path()].filter((step) => step !== '').join('.'))
+  })
+}
+
+function refuseSocialField(node: JsonObject, place: () => string): void {
   for (const name of ['x_search', 'x_search_filter']) {
-    if (field(owner, name) === undefined) continue
-    throw unsupported(`${place}.${name}`, 'Search through a social platform is not supported.')
+    if (field(node, name) === undefined) continue
+    const owner = place()
+    throw unsupported(
+      owner === '' ? name : `${owner}.${name}`,
+      'Search through a social platform is not supported.',
+    )
   }
 }
 
@@ -202,11 +231,16 @@ export function unsupported(param: string, message: string): Problem {
   return new Problem('unsupported_parameter', { param, message })
 }
 
-/** Whether any dearer kind of output is asked for by `modalities`. */
+/**
+ * Which dearer kinds of output `modalities` asks for. Throws `invalid_parameter` for what is no array of
+ * strings.
+ */
 export function readOutputKinds(body: JsonObject): Call['outputKinds'] {
-  const modalities = field(body, 'modalities')
-  const list: readonly unknown[] = Array.isArray(modalities) ? modalities : []
-  return { image: list.includes('image'), audio: list.includes('audio') }
+  const modalities = field(body, 'modalities') ?? []
+  if (!Array.isArray(modalities) || modalities.some((kind) => typeof kind !== 'string')) {
+    throw wrongType('modalities', 'an array of strings')
+  }
+  return { image: modalities.includes('image'), audio: modalities.includes('audio') }
 }
 
 /** Whether `web_search_options` is set, which lets the provider search by itself. */

@@ -1,8 +1,9 @@
 import type { Call } from '../vocabulary/call.ts'
-import { isJsonObject, type JsonEdit, type JsonObject } from '../vocabulary/json-body.ts'
+import type { JsonEdit, JsonObject } from '../vocabulary/json-body.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Words } from '../vocabulary/words.ts'
 import { readObjects } from './fields.ts'
+import { fileEngineOf } from './refusals.ts'
 
 /** The catalog id in place of what the client wrote; nothing where they are the same. */
 export function modelEdit(call: Call, offer: Offer): readonly JsonEdit[] {
@@ -20,14 +21,24 @@ export function fileEngineEdits(root: JsonObject, words: Words): readonly JsonEd
   if (words.fileEngine === words.upstreamFileEngine) return []
   const edits: JsonEdit[] = []
   for (const [index, plugin] of readObjects(root, 'plugins').entries()) {
-    const pdf = plugin['pdf']
-    if (plugin['id'] !== 'file-parser' || !isJsonObject(pdf)) continue
-    if (pdf['engine'] !== words.fileEngine) continue
-    edits.push({
-      kind: 'set',
-      path: ['plugins', index, 'pdf', 'engine'],
-      json: JSON.stringify(words.upstreamFileEngine),
-    })
+    if (plugin['id'] !== 'file-parser' || fileEngineOf(plugin) !== words.fileEngine) continue
+    edits.push(fileEngineEdit(index, words))
   }
   return edits
+}
+
+/** The upstream's word for the free file engine, as the engine of one plugin. */
+export function fileEngineEdit(pluginIndex: number, words: Words): JsonEdit {
+  return {
+    kind: 'set',
+    path: ['plugins', pluginIndex, 'pdf', 'engine'],
+    json: JSON.stringify(words.upstreamFileEngine),
+  }
+}
+
+/** The output cap that was held, in the field that the model lists; nothing where there is none to send. */
+export function capEdit(offer: Offer, outputCapTokens: number | null): readonly JsonEdit[] {
+  if (outputCapTokens === null) return []
+  const name = offer.supportedParameters.has('max_tokens') ? 'max_tokens' : 'max_completion_tokens'
+  return [{ kind: 'set', path: [name], json: String(outputCapTokens) }]
 }

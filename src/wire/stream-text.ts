@@ -50,17 +50,15 @@ function isEscaped(data: string, at: number): boolean {
   return backslashes % 2 === 1
 }
 
-// Two halves of a pair stand side by side and make one character.
-const ESCAPE = /(?:\\u[0-9a-fA-F]{4})+|\\./g
+// Two halves of a pair stand side by side and make one character. The bound keeps the engine's stack.
+const ESCAPE = /(?:\\u[0-9a-fA-F]{4}){1,1024}|\\./g
 
-function resolveEscape(escape: string): string {
-  if (escape.charCodeAt(1) !== LETTER_U) return PLAIN_ESCAPES[escape.charAt(1)] ?? escape.charAt(1)
-  const units = escape.slice(2).split('\\u')
-  const characters = String.fromCharCode(...units.map((unit) => Number.parseInt(unit, 16)))
-  return Buffer.from(characters, 'utf8').toString('latin1')
+function resolveEscape(source: string): string {
+  const letter = source.charAt(1)
+  if (letter !== 'u' || source.length === 2) return PLAIN_ESCAPES[letter] ?? letter
+  return Buffer.from(String(JSON.parse(`"${source}"`)), 'utf8').toString('latin1')
 }
 
-const LETTER_U = 117
 const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
   b: '\b',
   f: '\f',

@@ -1,0 +1,68 @@
+import type { Call } from '../vocabulary/call.ts'
+import type { JsonBody, JsonObject } from '../vocabulary/json-body.ts'
+import { estimateTextTokens } from '../vocabulary/text-tokens.ts'
+import type { Words } from '../vocabulary/words.ts'
+import {
+  field,
+  readBoolean,
+  readCount,
+  readModelName,
+  readObject,
+  readObjects,
+  wrongType,
+} from './fields.ts'
+import { surveyBody } from './media.ts'
+import {
+  asksForPriority,
+  asksForSearch,
+  isOpenAiSearchType,
+  readOutputKinds,
+  readPlugins,
+  readTools,
+  refuseRouting,
+  toolUse,
+} from './refusals.ts'
+
+/** What is read alike from the bodies of chat, legacy completions, embeddings and images. */
+export type ChatStyleFields = Omit<Call, 'endpoint' | 'stream' | 'outputCapTokens' | 'completions'>
+
+/** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
+export function readChatStyleFields(body: JsonBody, words: Words): ChatStyleFields {
+  const { root } = body
+  const modelName = readModelName(root)
+  refuseRouting(root)
+  const { fileParser } = readPlugins(root, words)
+  const tools = readTools(readObjects(root, 'tools'), {
+    rules: { untypedIsClientTool: false, isSearchType: isOpenAiSearchType },
+    param: 'tools',
+  })
+  const functions = readObjects(root, 'functions').length
+  const searches = asksForSearch(root) || tools.searchTools.length > 0
+  const { media, cacheWrites } = surveyBody(root)
+  return {
+    modelName,
+    media,
+    tools: toolUse(root, { clientTools: tools.clientTools + functions, serverTools: searches }),
+    cacheWrites,
+    outputKinds: readOutputKinds(root),
+    priorityTier: asksForPriority(root),
+    fileParser,
+    textTokens: estimateTextTokens(body.bytes),
+  }
+}
+
+/** The output cap of chat and legacy completions: the larger of its two fields; null where neither is set. */
+export function readChatCap(root: JsonObject): number | null {
+  const caps = [readCount(root, 'max_tokens'), readCount(root, 'max_completion_tokens')]
+  const set = caps.filter((cap) => cap !== null)
+  return set.length === 0 ? null : Math.max(...set)
+}
+
+/** Whether chat or legacy completions are to be streamed. Throws `invalid_parameter`. */
+export function readChatStream(root: JsonObject): boolean {
+  const streamOptions = readObject(root, 'stream_options') ?? {}
+  if (typeof (field(streamOptions, 'include_usage') ?? false) !== 'boolean') {
+    throw wrongType('stream_options.include_usage', 'true or false')
+  }
+  return readBoolean(root, 'stream')
+}

@@ -1,0 +1,16 @@
+import type { WireFormat } from './format.ts'
+
+const MIB = 1024 * 1024
+
+/** The most bytes of a body on every endpoint but images. */
+export const BODY_BYTES_MAX = 32 * MIB
+
+/** The most bytes of a body on images. */
+export const IMAGES_BODY_BYTES_MAX = 64 * MIB
+
+/** What the formats with the OpenAI-style envelope have in common: no headers of their own. */
+export const OPENAI_STYLE = {
+  family: 'openai',
+  forwardedHeaders: () => [],
+  returnsHeader: () => false,
+} as const satisfies Partial<WireFormat>
