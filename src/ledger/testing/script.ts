@@ -160,7 +160,8 @@ async function runShow(bench: Bench, [id = '']: Words): Promise<string> {
   return `${row.state}, ${charge}, ${held}${off}${late}${generation}`
 }
 
-const FACTS: RequestFacts = {
+/** What a settle has beside its money. */
+export const FACTS: RequestFacts = {
   httpStatus: 200,
   errorCode: null,
   usage: null,

@@ -1,0 +1,303 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { micros } from '../vocabulary/money.ts'
+import { sweepEarlierInstances } from './instances.ts'
+import type { LedgerLimits, OpenHoldInput } from './ledger.ts'
+import { StoreUnavailable } from './ledger.ts'
+import { SqliteLedger } from './sqlite-ledger.ts'
+import type { Bench } from './testing/bench.ts'
+import { createMemoryBench } from './testing/memory-bench.ts'
+import { costOfCharge, FACTS, holdInput, runScript } from './testing/script.ts'
+import { createSqliteBench, type SqliteBench } from './testing/sqlite-bench.ts'
+
+const LIMITS: LedgerLimits = {
+  openHoldsMax: 4,
+  keyRequestsPerMinuteMax: 1_000,
+  unbackedAccountRequestsPerMinuteMax: 1_000,
+}
+
+const LOAD_CHILD = fileURLToPath(new URL('./testing/load-child.ts', import.meta.url))
+
+let bench: SqliteBench
+
+beforeEach(async () => {
+  bench = await createSqliteBench({ limits: LIMITS, busyTimeoutMs: 20 })
+})
+
+afterEach(async () => {
+  await bench.audit()
+  await bench.close()
+})
+
+function holdOf(requestId: string, apiKeyId: string, neededMicros = 10): OpenHoldInput {
+  return {
+    ...holdInput(requestId),
+    accountId: 'A',
+    apiKeyId,
+    instanceId: 'I',
+    neededMicros: micros(neededMicros),
+    leastMicros: micros(neededMicros),
+    freeCreditQualifies: false,
+    freeCreditAloneRunsOnLess: false,
+  }
+}
+
+/** An account A with backed credit and so many keys, K1 and on. */
+async function setUp(input: { readonly credit: number; readonly keys: number }): Promise<string[]> {
+  await bench.createAccount('A')
+  const keys = Array.from({ length: input.keys }, (_, place) => `K${place + 1}`)
+  for (const key of keys) await bench.createApiKey(key, 'A')
+  await runScript(bench, `credit A backed ${input.credit} first`)
+  return keys
+}
+
+describe('at once', () => {
+  test('200 requests on credit for exactly 50 open exactly 50', async () => {
+    const keys = await setUp({ credit: 500, keys: 50 })
+    const verdicts = await Promise.all(
+      Array.from({ length: 200 }, (_, place) =>
+        bench.ledger.openHold(holdOf(`R${place}`, keys[place % 50] ?? '')),
+      ),
+    )
+    const kinds = verdicts.map((verdict) =>
+      verdict.kind === 'opened' ? 'opened' : `${verdict.code} ${verdict.facts.heldMicros}`,
+    )
+    expect(kinds.filter((kind) => kind === 'opened')).toHaveLength(50)
+    expect(kinds.filter((kind) => kind === 'insufficient_credit 500')).toHaveLength(150)
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 500 held 500, free 0 held 0')
+  })
+
+  test('50 repeats of one reference add its credit once', async () => {
+    await bench.createAccount('A')
+    const credit = {
+      accountId: 'A',
+      purse: 'backed',
+      amountMicros: micros(70),
+      expiresAtMs: null,
+      reference: 'order 1',
+    } as const
+    const verdicts = await Promise.all(
+      Array.from({ length: 50 }, () => bench.ledger.addCredit(credit)),
+    )
+    const kinds = verdicts.map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'added')).toHaveLength(1)
+    expect(kinds.filter((kind) => kind === 'exists')).toHaveLength(49)
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 70 held 0, free 0 held 0')
+  })
+
+  test('a settle makes room for the opens of its own commit, whichever came first', async () => {
+    await setUp({ credit: 10, keys: 1 })
+    await bench.ledger.openHold(holdOf('R1', 'K1'))
+    const [opened, settled] = await Promise.all([
+      bench.ledger.openHold(holdOf('R2', 'K1')),
+      bench.ledger.settle({ requestId: 'R1', resolution: { kind: 'released' }, facts: FACTS }),
+    ])
+    expect(settled).toMatchObject({ state: 'released', settledNow: true })
+    expect(opened).toMatchObject({ kind: 'opened', grantedMicros: 10 })
+  })
+
+  test('a command that can not be harms none of its neighbours', async () => {
+    await setUp({ credit: 100, keys: 1 })
+    const impossible = {
+      accountId: 'A',
+      purse: 'backed',
+      amountMicros: micros(Number.MAX_SAFE_INTEGER),
+      expiresAtMs: null,
+      reference: 'too much',
+    } as const
+    const answers = await Promise.allSettled([
+      bench.ledger.openHold(holdOf('R1', 'K1')),
+      bench.ledger.addCredit(impossible),
+      bench.ledger.openHold(holdOf('R2', 'K1')),
+    ])
+    expect(answers).toMatchObject([
+      { status: 'fulfilled', value: { kind: 'opened' } },
+      { status: 'rejected', reason: { name: 'StoreRefused' } },
+      { status: 'fulfilled', value: { kind: 'opened' } },
+    ])
+    expect(await runScript(bench, 'show K1 →')).toBe('show K1 → spend 0 held 20 open 2')
+  })
+
+  test('commands that share a commit answer as they would one after another', async () => {
+    const keys = await setUp({ credit: 1_000, keys: 3 })
+    const alone = createMemoryBench({ limits: LIMITS })
+    await alone.createAccount('A')
+    for (const key of keys) await alone.createApiKey(key, 'A')
+    await runScript(alone, 'credit A backed 1000 first')
+    let opened = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom(...keys), fc.nat(200)), { maxLength: 30 }),
+        async (wishes) => {
+          const first = opened
+          const holds = wishes.map(([key, needed]) => holdOf(`R${opened++}`, key, needed))
+          const runAll = (ledger: Bench['ledger']) =>
+            Promise.all(holds.map((hold) => ledger.openHold(hold)))
+          expect(await runAll(bench.ledger)).toEqual(await runAll(alone.ledger))
+          const ends = Array.from({ length: opened - first }, (_, place) => `R${first + place}`)
+          const settleAll = (ledger: Bench['ledger']) =>
+            Promise.allSettled(
+              ends.map((requestId) =>
+                ledger.settle({ requestId, resolution: { kind: 'released' }, facts: FACTS }),
+              ),
+            )
+          const outcome = ({ status }: { readonly status: string }) => status
+          expect((await settleAll(bench.ledger)).map(outcome)).toEqual(
+            (await settleAll(alone.ledger)).map(outcome),
+          )
+        },
+      ),
+      { numRuns: 20 },
+    )
+  })
+})
+
+describe('a store that fails', () => {
+  test('fails the commands of that commit alone, and the next commit succeeds', async () => {
+    await setUp({ credit: 100, keys: 1 })
+    const blocker = new DatabaseSync(bench.store.file)
+    blocker.exec('begin immediate')
+    await expect(bench.ledger.openHold(holdOf('R1', 'K1'))).rejects.toBeInstanceOf(StoreUnavailable)
+    blocker.exec('rollback')
+    blocker.close()
+    expect(await bench.ledger.openHold(holdOf('R2', 'K1'))).toMatchObject({ kind: 'opened' })
+    await bench.ledger.sure()
+    expect(await runScript(bench, 'show R1 →')).toBe('show R1 → none')
+  })
+
+  test('leaves no hold of a request that was told it has none', async () => {
+    await setUp({ credit: 100, keys: 1 })
+    // The commit that this ledger gets no answer to is made by another one.
+    const other = new SqliteLedger({ file: bench.store.file, limits: LIMITS })
+    await other.openHold(holdOf('R1', 'K1'))
+    await other.close()
+    const blocker = new DatabaseSync(bench.store.file)
+    blocker.exec('begin immediate')
+    await expect(bench.ledger.openHold(holdOf('R1', 'K1'))).rejects.toBeInstanceOf(StoreUnavailable)
+    blocker.exec('rollback')
+    blocker.close()
+    await bench.ledger.sure()
+    expect(await bench.request('R1')).toMatchObject({ state: 'released', httpStatus: 503 })
+  })
+
+  test('that is closed answers what it has taken and takes no more', async () => {
+    await setUp({ credit: 100, keys: 1 })
+    const other = new SqliteLedger({ file: bench.store.file, limits: LIMITS })
+    const taken = other.openHold(holdOf('R1', 'K1'))
+    await other.close()
+    expect(await taken).toMatchObject({ kind: 'opened' })
+    await expect(other.openHold(holdOf('R2', 'K1'))).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  test('whose disk is full loses nothing that it answered', async () => {
+    const keys = await setUp({ credit: 1_000_000_000, keys: 8 })
+    // A limit on the size of files is the disk that ends; without the trap it would be a signal.
+    const script = 'trap "" XFSZ; ulimit -f 2000; exec "$0" "$@"'
+    const lines = await runLoad({ shell: script, file: bench.store.file, keys })
+    expect(lines.at(-1)).toBe('unavailable')
+    await sweepEarlierInstances({
+      db: bench.store.db,
+      books: bench.ledger,
+      instanceId: 'inst_next',
+    })
+    await expectAnswered(lines)
+  })
+})
+
+describe('a process that is killed', () => {
+  test('loses nothing that it answered, and its open holds become unresolved', async () => {
+    const keys = await setUp({ credit: 1_000_000_000, keys: 16 })
+    const lines = await runLoad({
+      shell: 'exec "$0" "$@"',
+      file: bench.store.file,
+      keys,
+      killAt: 3_000,
+    })
+    expect(lines.length).toBeGreaterThanOrEqual(3_000)
+    const db = bench.store.db
+    const swept = await sweepEarlierInstances({ db, books: bench.ledger, instanceId: 'inst_next' })
+    const open = await db.selectFrom('requests').select('id').where('state', '=', 'open').execute()
+    const unresolved = await db
+      .selectFrom('requests')
+      .select('id')
+      .where('state', '=', 'unresolved')
+      .execute()
+    expect(open).toEqual([])
+    expect(unresolved).toHaveLength(swept)
+    await expectAnswered(lines)
+  })
+})
+
+interface RunLoadInput {
+  /** What starts the process. */
+  readonly shell: string
+  readonly file: string
+  readonly keys: readonly string[]
+  /** Kills it once it has written so many lines; absent: it ends by itself. */
+  readonly killAt?: number
+}
+
+/** Runs `load-child.ts` to its end and returns the lines that it wrote. */
+async function runLoad({ shell, file, keys, killAt }: RunLoadInput): Promise<readonly string[]> {
+  const child = spawn('bash', ['-c', shell, process.execPath, LOAD_CHILD, file, 'A', ...keys], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  const ended = once(child, 'exit')
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    if (lines.length === killAt) child.kill('SIGKILL')
+  }
+  await ended
+  return lines
+}
+
+/** Every hold that the process was told of is in the store, and settled where it was told that. */
+async function expectAnswered(lines: readonly string[]): Promise<void> {
+  const rows = await bench.store.db.selectFrom('requests').select(['id', 'state']).execute()
+  const states = new Map(rows.map(({ id, state }) => [id, state]))
+  for (const line of lines) {
+    const [what, id = ''] = line.split(' ')
+    if (what === 'opened') expect(states.has(id), line).toBe(true)
+    if (what === 'settled') expect(states.get(id), line).toBe('final')
+  }
+}
+
+test('a charge beyond its cost is what the audit is for: it finds a difference of one micro-dollar', async () => {
+  await setUp({ credit: 1_000, keys: 1 })
+  await bench.ledger.openHold(holdOf('R1', 'K1', 100))
+  const chargeMicros = micros(50)
+  await bench.ledger.settle({
+    requestId: 'R1',
+    resolution: { kind: 'final', chargeMicros, costUsd: costOfCharge(chargeMicros) },
+    facts: FACTS,
+  })
+  await bench.audit()
+  for (const [table, column] of [
+    ['accounts', 'backed_balance_micros'],
+    ['accounts', 'backed_held_micros'],
+    ['accounts', 'free_balance_micros'],
+    ['accounts', 'free_held_micros'],
+    ['accounts', 'entry_count'],
+    ['accounts', 'has_backed_credit'],
+    ['api_keys', 'spend_micros'],
+    ['api_keys', 'held_micros'],
+    ['api_keys', 'open_holds'],
+    ['requests', 'backed_charge_micros'],
+    ['requests', 'free_charge_micros'],
+    ['requests', 'written_off_micros'],
+    ['requests', 'backed_held_micros'],
+    ['entries', 'amount_micros'],
+  ]) {
+    const connection = new DatabaseSync(bench.store.file)
+    connection.exec(`update ${table} set ${column} = ${column} - 1`)
+    await expect(bench.audit(), `${table}.${column}`).rejects.toThrow('not exact')
+    connection.exec(`update ${table} set ${column} = ${column} + 1`)
+    connection.close()
+  }
+})

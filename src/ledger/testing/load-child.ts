@@ -1,0 +1,46 @@
+import { micros } from '../../vocabulary/money.ts'
+import { LEDGER_LIMITS_DEFAULT, StoreUnavailable } from '../ledger.ts'
+import { SqliteLedger } from '../sqlite-ledger.ts'
+import { costOfCharge, FACTS, holdInput } from './script.ts'
+
+/**
+ * A process that opens and settles holds until it is killed or its store fails, and writes a line for
+ * each answer: `opened R`, `settled R`, `unavailable`. Arguments: the store's file, accounts' id, keys.
+ */
+const [file = '', accountId = '', ...apiKeyIds] = process.argv.slice(2)
+const limits = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000_000 }
+const ledger = new SqliteLedger({ file, limits })
+
+let opened = 0
+
+async function runRequests(apiKeyId: string): Promise<void> {
+  for (;;) {
+    const requestId = `req_${process.pid}_${opened++}`
+    const verdict = await ledger.openHold({
+      ...holdInput(requestId),
+      accountId,
+      apiKeyId,
+      instanceId: 'inst_child',
+      neededMicros: micros(100),
+      leastMicros: micros(100),
+      freeCreditQualifies: true,
+      freeCreditAloneRunsOnLess: false,
+    })
+    if (verdict.kind !== 'opened') throw new Error(verdict.code)
+    process.stdout.write(`opened ${requestId}\n`)
+    const chargeMicros = micros(opened % 120)
+    await ledger.settle({
+      requestId,
+      resolution: { kind: 'final', chargeMicros, costUsd: costOfCharge(chargeMicros) },
+      facts: FACTS,
+    })
+    process.stdout.write(`settled ${requestId}\n`)
+  }
+}
+
+try {
+  await Promise.all(apiKeyIds.map(runRequests))
+} catch (error) {
+  process.stdout.write(error instanceof StoreUnavailable ? 'unavailable\n' : `${error}\n`)
+}
+await ledger.close()
