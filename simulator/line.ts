@@ -57,7 +57,7 @@ export class Line {
   /** Resolves when all that was written has left this process. */
   async flush(): Promise<void> {
     const { response } = this
-    if (!response.headersSent) response.flushHeaders()
+    response.flushHeaders()
     const { socket } = response
     if (socket === null) return
     // Node corks the first write of an answer until the tick's end: what is asked for here is behind it.

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { isObject, type JsonObject, parseObject } from '../json-value.ts'
 import type { Simulator } from '../simulator.ts'
 
@@ -87,3 +88,58 @@ export const WEATHER = {
     },
   },
 } as const
+
+/** What came over a bare socket until it ended. */
+export interface RawAnswer {
+  /** The status line and headers; empty where none came. */
+  readonly head: string
+  /** The body as it stood on the wire, chunk framing and all. */
+  readonly wire: Buffer
+  /** The body's own bytes; of a chunk that was cut short, those that came. */
+  readonly body: Buffer
+  /** The sizes of its HTTP chunks. */
+  readonly chunkSizes: readonly number[]
+  /** `ECONNRESET` and its like; null after an orderly close. */
+  readonly errorCode: string | null
+}
+
+/** Posts over a bare socket, and collects every byte until the connection is over. */
+export async function rawPost(
+  simulator: Simulator,
+  path: string,
+  body: unknown,
+): Promise<RawAnswer> {
+  const text = JSON.stringify(body)
+  const socket = connect(simulator.port, '127.0.0.1')
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk) => chunks.push(chunk))
+  socket.write(
+    `POST /v1${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-test\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  )
+  const errorCode = await new Promise<string | null>((resolve) => {
+    socket.once('error', (error) => resolve('code' in error ? String(error.code) : error.message))
+    socket.once('close', () => resolve(null))
+  })
+  const all = Buffer.concat(chunks)
+  const end = all.indexOf('\r\n\r\n')
+  const head = end === -1 ? '' : all.subarray(0, end).toString()
+  const wire = end === -1 ? Buffer.alloc(0) : all.subarray(end + 4)
+  const unframed = head.includes('chunked') ? unchunk(wire) : { body: wire, chunkSizes: [] }
+  return { head, wire, errorCode, ...unframed }
+}
+
+function unchunk(wire: Buffer): { readonly body: Buffer; readonly chunkSizes: readonly number[] } {
+  const parts: Buffer[] = []
+  const chunkSizes: number[] = []
+  let offset = 0
+  while (offset < wire.length) {
+    const lineEnd = wire.indexOf('\r\n', offset)
+    if (lineEnd === -1) break
+    const size = Number.parseInt(wire.subarray(offset, lineEnd).toString(), 16)
+    if (size === 0) break
+    chunkSizes.push(size)
+    parts.push(wire.subarray(lineEnd + 2, lineEnd + 2 + size))
+    offset = lineEnd + 2 + size + 2
+  }
+  return { body: Buffer.concat(parts), chunkSizes }
+}
