@@ -106,6 +106,14 @@ describe('a restart', () => {
     ])
   })
 
+  test('with another upstream that lists the very same has it as its own', async () => {
+    await startProcess().refresher.refreshNow()
+    await startProcess({ source: 'https://other.example/v1' }).refresher.refreshNow()
+    const after = startProcess({ source: 'https://other.example/v1' })
+    await after.refresher.load()
+    expect(inputPrice(after)).toBe(3_000_000n)
+  })
+
   test('leaves out a row that another version wrote, and has the rest', async () => {
     const before = startProcess()
     await refreshWith(before, upstreamList(upstreamRow(), upstreamRow({ id: 'acme/next' })))
