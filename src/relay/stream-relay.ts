@@ -3,7 +3,7 @@ import type { Attempt, AttemptFailure } from '../upstream/attempt.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import type { Reported } from '../vocabulary/usage.ts'
-import type { StreamObserver } from '../wire/format.ts'
+import type { ProviderError, StreamEvent, StreamObserver } from '../wire/format.ts'
 import { problemForProviderError } from '../wire/provider-error.ts'
 import { type EventSink, EventSplitter } from './event-splitter.ts'
 import { generationIdOf } from './generation-header.ts'
@@ -77,17 +77,26 @@ export class StreamRelay implements EventSink {
         this.#ready.push(bytes)
         this.#tellOutcome(this.#completedOutcome())
         break
-      case 'error': {
-        this.#failed = true
-        const { format, requestId } = this.#input
-        const problem = problemForProviderError(reading.error, { retryAfter: undefined })
-        this.#ready.push(Buffer.from(format.errorEvent({ problem, requestId, event }), 'utf8'))
+      case 'error':
+        this.#pushError(reading.error, event)
         break
-      }
+      case 'terminalError':
+        this.#pushError(reading.error, event)
+        this.#tellOutcome(this.#completedOutcome())
+        break
+      case 'drop':
+        break
       default:
         assertNever(reading)
     }
     if (!this.#generationIdTold) this.#tellGenerationId(this.#observer.reported().generationId)
+  }
+
+  #pushError(error: ProviderError, event: StreamEvent): void {
+    this.#failed = true
+    const { format, requestId } = this.#input
+    const problem = problemForProviderError(error, { retryAfter: undefined })
+    this.#ready.push(Buffer.from(format.errorEvent({ problem, requestId, event }), 'utf8'))
   }
 
   onResponseEnd(): void {

@@ -34,12 +34,27 @@ export function resolveOutcome({ outcome, call, offer }: ResolveInput): Resoluti
     }
     case 'clientGone': {
       const { reported, relayedTokens } = outcome
-      const usage = reported.usage ?? estimateUsage(call, { relayedTokens })
+      const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, call })
       return resolveBrokenStream({ ...reported, usage }, offer)
     }
     default:
       return assertNever(outcome)
   }
+}
+
+// What the provider counted, and what passed after it did: messages counts its input first, so that a
+// client who left before the end would else have had its output for nothing.
+function usageWhenClientLeft({
+  counted,
+  relayedTokens,
+  call,
+}: {
+  readonly counted: TokenUsage | null
+  readonly relayedTokens: number
+  readonly call: Call
+}): TokenUsage {
+  if (counted === null) return estimateUsage(call, { relayedTokens })
+  return { ...counted, outputTokens: counted.outputTokens + relayedTokens }
 }
 
 function resolveSuccess(reported: Reported, offer: Offer): Resolution {

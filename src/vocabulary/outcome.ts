@@ -20,7 +20,7 @@ export type Outcome =
       readonly kind: 'clientGone'
       readonly stage: AttemptStage
       readonly reported: Reported
-      /** Output tokens in the text that was relayed, estimated. */
+      /** Output tokens in the text that was relayed after the last reported count, estimated. */
       readonly relayedTokens: number
     }
 

@@ -1,10 +1,11 @@
-import { type JsonBody, parseAnswer } from '../vocabulary/json-body.ts'
-import { estimateTextTokensOfLatin1 } from '../vocabulary/text-tokens.ts'
-import { NOTHING_REPORTED, type Reported } from '../vocabulary/usage.ts'
+import type { JsonBody } from '../vocabulary/json-body.ts'
+import type { Reported } from '../vocabulary/usage.ts'
 import { readChatError, readChatReport } from './chat-answer.ts'
 import { openAiError } from './envelope.ts'
+import { parseEventData, plainMembers } from './event-data.ts'
 import type { ErrorEventInput, StreamEvent, StreamEventReading, StreamObserver } from './format.ts'
 import { readProviderError } from './provider-error.ts'
+import { StreamTally } from './stream-tally.ts'
 import { streamTextFinder } from './stream-text.ts'
 
 /** How the chunks of one format are read. */
@@ -16,12 +17,9 @@ export interface ChunkReading {
 }
 
 /** Makes observers of streams that are data-only JSON chunks and end with `[DONE]`. */
-export function chunkObservers({
-  textMembers,
-  hasGenerationId,
-}: ChunkReading): () => StreamObserver {
-  const textOf = streamTextFinder(textMembers)
-  return () => new ChunkObserver(textOf, hasGenerationId ? 'has id' : 'has none')
+export function chunkObservers(reading: ChunkReading): () => StreamObserver {
+  const textOf = streamTextFinder(reading.textMembers)
+  return () => new ChunkObserver(reading, textOf)
 }
 
 const USAGE_OBJECT = /"usage"\s*:\s*\{/
@@ -31,52 +29,45 @@ const USAGE_OBJECT = /"usage"\s*:\s*\{/
  * of them: the text of all others is found without.
  */
 class ChunkObserver implements StreamObserver {
-  readonly #textOf: (data: string) => string
   readonly #hasGenerationId: boolean
-  #reported: Reported = NOTHING_REPORTED
-  #relayedTokens = 0
+  readonly #textOf: (data: string) => string
+  readonly #tally = new StreamTally()
 
-  constructor(textOf: (data: string) => string, generation: 'has id' | 'has none') {
+  constructor({ hasGenerationId }: ChunkReading, textOf: (data: string) => string) {
+    this.#hasGenerationId = hasGenerationId
     this.#textOf = textOf
-    this.#hasGenerationId = generation === 'has id'
   }
 
   onEvent({ name, data }: StreamEvent): StreamEventReading {
     if (data === '[DONE]') return { kind: 'terminal' }
+    this.#tally.addText(this.#textOf(data))
     const mayFail = name === 'error' || data.includes('"error"')
     if (mayFail || this.#mayReport(data)) {
-      const chunk = parseAnswer(Buffer.from(data, 'latin1'))
+      const chunk = parseEventData(data)
       if (chunk !== null) this.#learn(chunk)
       const error = chunk === null ? null : readChatError(chunk.root)
       if (error !== null) return { kind: 'error', error }
       if (name === 'error') return { kind: 'error', error: readProviderError(null, null) }
     }
-    this.#relayedTokens += estimateTextTokensOfLatin1(this.#textOf(data))
     return { kind: 'relay' }
   }
 
   reported(): Reported {
-    return this.#reported
+    return this.#tally.reported()
   }
 
   relayedTokens(): number {
-    return this.#relayedTokens
+    return this.#tally.relayedTokens()
   }
 
   #mayReport(data: string): boolean {
-    if (this.#hasGenerationId && this.#reported.generationId === null) return true
+    if (this.#hasGenerationId && this.reported().generationId === null) return true
     return data.includes('"usage"') && USAGE_OBJECT.test(data)
   }
 
-  // Counts are cumulative: the latest hold.
   #learn(chunk: JsonBody): void {
-    const { usage, costUsd, generationId } = readChatReport(chunk)
-    const known = this.#reported
-    this.#reported = {
-      usage: usage ?? known.usage,
-      costUsd: costUsd ?? known.costUsd,
-      generationId: this.#hasGenerationId ? (known.generationId ?? generationId) : null,
-    }
+    const reported = readChatReport(chunk)
+    this.#tally.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
 }
 
@@ -89,12 +80,8 @@ export function chunkErrorEvent(
   { problem, event }: ErrorEventInput,
   choice: { readonly [member: string]: unknown },
 ): string {
-  const chunk = parseAnswer(Buffer.from(event.data, 'latin1'))?.root ?? {}
-  const kept: Record<string, string | number> = {}
-  for (const name of ['id', 'object', 'created', 'model']) {
-    const value = chunk[name]
-    if (typeof value === 'string' || typeof value === 'number') kept[name] = value
-  }
+  const chunk = parseEventData(event.data)?.root ?? {}
+  const kept = plainMembers(chunk, ['id', 'object', 'created', 'model'])
   const choices = [{ index: 0, ...choice, finish_reason: 'error' }]
   return errorFrame(event, { ...kept, ...openAiError(problem), choices })
 }

@@ -40,6 +40,7 @@ export interface WireFormat {
   errorEvent(input: ErrorEventInput): string
 }
 
+/** What an error event is made from. */
 export interface ErrorEventInput {
   readonly problem: Problem
   readonly requestId: string
@@ -47,6 +48,7 @@ export interface ErrorEventInput {
   readonly event: StreamEvent
 }
 
+/** What a rewrite is made from. */
 export interface RewriteInput {
   readonly call: Call
   readonly body: JsonBody
@@ -81,16 +83,18 @@ export interface StreamObserver {
   onEvent(event: StreamEvent): StreamEventReading
   /** What has been reported so far. */
   reported(): Reported
-  /** Output tokens in the text seen so far, estimated. */
+  /** Output tokens in the text that has passed since the provider last counted its output, estimated. */
   relayedTokens(): number
 }
 
+/** One server-sent event, as far as observers need it. */
 export interface StreamEvent {
   /** The `event:` field; null where the frame has none. */
   readonly name: string | null
   readonly data: string
 }
 
+/** What the relay does with an event. */
 export type StreamEventReading =
   /** Relay it; more is to come. */
   | { readonly kind: 'relay' }
@@ -98,3 +102,7 @@ export type StreamEventReading =
   | { readonly kind: 'terminal' }
   /** An error: it is rebuilt without the provider's text. */
   | { readonly kind: 'error'; readonly error: ProviderError }
+  /** An error that is the stream's last word: rebuilt, and the answer has failed with it. */
+  | { readonly kind: 'terminalError'; readonly error: ProviderError }
+  /** Keep it back: the stream has had its last word. */
+  | { readonly kind: 'drop' }

@@ -5,3 +5,12 @@ const GENERATION_ID = /^[\x21-\x7e]{1,200}$/
 export function readGenerationId(answerId: unknown): string | null {
   return typeof answerId === 'string' && GENERATION_ID.test(answerId) ? answerId : null
 }
+
+/**
+ * An answer's `id` where it is the aggregator's own. Null for the ids that messages and responses give
+ * to their answers, by which no generation can be looked up.
+ */
+export function readAggregatorId(answerId: unknown): string | null {
+  const id = readGenerationId(answerId)
+  return id?.startsWith('gen-') ? id : null
+}
