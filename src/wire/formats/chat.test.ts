@@ -1,0 +1,505 @@
+import { describe, expect, test } from 'vitest'
+import { NO_MEDIA } from '../../vocabulary/call.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { DEFAULT_WORDS } from '../../vocabulary/words.ts'
+import {
+  ACCOUNT_TAG,
+  answerFixture,
+  answerOf,
+  type BodySource,
+  bodyOf,
+  callOf,
+  eventOf,
+  eventsFixture,
+  kindsOf,
+  offerWith,
+  plainReport,
+  refusalOf,
+  sentBody,
+  usageOf,
+} from '../testing/exchange.ts'
+import { chat } from './chat.ts'
+
+const base = { model: 'acme/sage-pro', messages: [] }
+const FILE = {
+  type: 'file',
+  file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+}
+
+function callWith(members: { readonly [member: string]: unknown }) {
+  return callOf(chat, { ...base, ...members })
+}
+
+describe('what a call asks for', () => {
+  test('a plain body asks for one completion without a cap', () => {
+    expect(
+      callOf(chat, '{"model":"acme/sage-pro","messages":[{"role":"user","content":"Hi"}]}'),
+    ).toEqual({
+      endpoint: 'chat',
+      modelName: 'acme/sage-pro',
+      stream: false,
+      outputCapTokens: null,
+      completions: 1,
+      media: NO_MEDIA,
+      tools: { clientTools: 0, serverTools: false, steps: 30 },
+      cacheWrites: false,
+      outputKinds: { image: false, audio: false },
+      priorityTier: false,
+      fileParser: 'none',
+      textTokens: expect.any(Number),
+    })
+  })
+
+  test.each([
+    [{ max_tokens: 64 }, 64],
+    [{ max_completion_tokens: 65 }, 65],
+    [{ max_tokens: 64, max_completion_tokens: 65 }, 65],
+    [{ max_tokens: 66, max_completion_tokens: 65 }, 66],
+    [{ max_tokens: null, max_completion_tokens: 65 }, 65],
+    [{ max_tokens: null, max_completion_tokens: null }, null],
+    [{ max_tokens: 1e300 }, Number.MAX_SAFE_INTEGER],
+  ])('the cap of %j is %j', (members, cap) => {
+    expect(callWith(members).outputCapTokens).toBe(cap)
+  })
+
+  test.each([
+    [{ stream: true }, { stream: true }],
+    [{ stream: null, stream_options: null }, { stream: false }],
+    [{ n: 3 }, { completions: 3 }],
+    [{ n: null }, { completions: 1 }],
+    [{ modalities: ['image', 'text'] }, { outputKinds: { image: true, audio: false } }],
+    [{ modalities: ['text', 'audio'] }, { outputKinds: { image: false, audio: true } }],
+    [{ modalities: null }, { outputKinds: { image: false, audio: false } }],
+    [{ service_tier: 'priority' }, { priorityTier: true }],
+    [{ service_tier: 'fast' }, { priorityTier: true }],
+    [{ speed: 'fast' }, { priorityTier: true }],
+    [{ service_tier: 'flex' }, { priorityTier: false }],
+    [{ functions: [{ name: 'f' }] }, { tools: { clientTools: 1, serverTools: false, steps: 30 } }],
+    [{ web_search_options: {} }, { tools: { clientTools: 0, serverTools: true, steps: 30 } }],
+    [{ web_search_options: null }, { tools: { clientTools: 0, serverTools: false, steps: 30 } }],
+  ])('%j is read as %j', (members, expected) => {
+    expect(callWith(members)).toMatchObject(expected)
+  })
+
+  test('a cache mark anywhere is seen, and null is none', () => {
+    const marked = (mark: unknown) =>
+      callWith({
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: mark }] }],
+      })
+    expect(marked({ type: 'ephemeral' }).cacheWrites).toBe(true)
+    expect(marked(null).cacheWrites).toBe(false)
+    expect(callWith({ cache_control: { type: 'ephemeral' } }).cacheWrites).toBe(true)
+  })
+
+  test('null in a refused field is the same as leaving it out', () => {
+    const nulls = {
+      models: null,
+      fallbacks: null,
+      route: null,
+      provider: null,
+      plugins: null,
+      tools: null,
+    }
+    expect(callWith({ ...nulls, x_search: null, functions: null, max_tool_calls: null })).toEqual({
+      ...callWith({}),
+      textTokens: expect.any(Number),
+    })
+  })
+})
+
+describe('refusals', () => {
+  const cases: readonly (readonly [BodySource, string, string])[] = [
+    [{ messages: [] }, 'missing_model', 'model'],
+    [{ ...base, model: null }, 'missing_model', 'model'],
+    [{ ...base, model: '' }, 'missing_model', 'model'],
+    [{ ...base, model: 7 }, 'invalid_parameter', 'model'],
+    [{ model: 'a/b' }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: null }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: 'Hi' }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: ['Hi'] }, 'invalid_parameter', 'messages[0]'],
+    [{ ...base, stream: 'true' }, 'invalid_parameter', 'stream'],
+    [{ ...base, stream_options: true }, 'invalid_parameter', 'stream_options'],
+    [
+      { ...base, stream_options: { include_usage: 1 } },
+      'invalid_parameter',
+      'stream_options.include_usage',
+    ],
+    [{ ...base, max_tokens: 0 }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_tokens: -1 }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_tokens: 1.5 }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_tokens: '64' }, 'invalid_parameter', 'max_tokens'],
+    ['{"model":"a/b","messages":[],"max_tokens":1e999}', 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_completion_tokens: false }, 'invalid_parameter', 'max_completion_tokens'],
+    [{ ...base, n: 0 }, 'invalid_parameter', 'n'],
+    [{ ...base, n: [] }, 'invalid_parameter', 'n'],
+    [{ ...base, modalities: 'image' }, 'invalid_parameter', 'modalities'],
+    [{ ...base, modalities: [['image']] }, 'invalid_parameter', 'modalities'],
+    [{ ...base, tools: {} }, 'invalid_parameter', 'tools'],
+    [{ ...base, tools: ['web_search'] }, 'invalid_parameter', 'tools[0]'],
+    [{ ...base, plugins: { id: 'web' } }, 'invalid_parameter', 'plugins'],
+    [{ ...base, plugins: ['web'] }, 'invalid_parameter', 'plugins[0]'],
+    [{ ...base, max_tool_calls: 'all' }, 'invalid_parameter', 'max_tool_calls'],
+    [{ ...base, web_search_options: true }, 'invalid_parameter', 'web_search_options'],
+    [{ ...base, models: [] }, 'unsupported_parameter', 'models'],
+    [{ ...base, fallbacks: ['a/c'] }, 'unsupported_parameter', 'fallbacks'],
+    [{ ...base, route: 'fallback' }, 'unsupported_parameter', 'route'],
+    [{ ...base, provider: {} }, 'unsupported_parameter', 'provider'],
+  ]
+  test.each(cases)('%j: %s at %s', (source, code, param) => {
+    expect(refusalOf(() => callOf(chat, source))).toEqual({ code, param })
+  })
+
+  test('a field of the prototype is not in the body', () => {
+    expect(refusalOf(() => callOf(chat, '{"__proto__":{"model":"a/b"},"messages":[]}'))).toEqual({
+      code: 'missing_model',
+      param: 'model',
+    })
+  })
+})
+
+describe('which models it takes', () => {
+  const check = (members: { readonly [member: string]: unknown }, overrides = {}) =>
+    chat.checkOffer(callWith(members), { offer: offerWith(overrides), words: DEFAULT_WORDS })
+
+  test('a model that bills per search is refused', () => {
+    expect(refusalOf(() => check({}, { billsPerSearch: true }))).toEqual({
+      code: 'unsupported_model',
+      param: 'model',
+    })
+  })
+
+  test.each([['embeddings'], ['image'], ['audio']])(
+    'a model with only %s as its output is refused',
+    (kind) => {
+      expect(refusalOf(() => check({}, { outputModalities: new Set([kind]) }))).toEqual({
+        code: 'unsupported_model',
+        param: 'model',
+      })
+    },
+  )
+
+  test('the refusal names the endpoint that fits', () => {
+    const messageFor = (kind: string) => {
+      try {
+        check({}, { outputModalities: new Set([kind]) })
+      } catch (error) {
+        return error instanceof Problem ? error.message : ''
+      }
+      return ''
+    }
+    expect(messageFor('embeddings')).toContain('POST /v1/embeddings')
+    expect(messageFor('image')).toContain('POST /v1/images')
+    expect(messageFor('audio')).toContain('no endpoint')
+  })
+
+  test.each([[[]], [[{ id: 'file-parser', pdf: { engine: 'native' } }]]])(
+    'a file is no reason to refuse a model that reads none: plugins %j',
+    (plugins) => {
+      expect(() => check({ plugins, messages: [{ role: 'user', content: [FILE] }] })).not.toThrow()
+    },
+  )
+})
+
+describe('what goes upstream', () => {
+  const ODD =
+    '{ "seed": 12345678901234567890,\n\t"temperature":1.0, "user" : {"id":1} ,"messages":[{"role":"user",' +
+    '"content":[{"type":"text","text":"\\u00e9\\/é","cache_control":{"type":"ephemeral"}}]}],"model":"Acme/Sage-Pro[1m]","z":-0.0}'
+
+  test('only model and user are replaced, every other byte stays', () => {
+    expect(sentBody(chat, ODD)).toBe(
+      ODD.replace('{"id":1}', `"${ACCOUNT_TAG}"`).replace('Acme/Sage-Pro[1m]', 'acme/sage-pro'),
+    )
+  })
+
+  test('user is added where the client set none', () => {
+    const source = '{"model":"acme/sage-pro","messages":[] }'
+    expect(sentBody(chat, source)).toBe(
+      `{"model":"acme/sage-pro","messages":[],"user":"${ACCOUNT_TAG}" }`,
+    )
+  })
+
+  test.each([
+    [['max_tokens', 'max_completion_tokens'], 'max_tokens'],
+    [['max_completion_tokens'], 'max_completion_tokens'],
+  ])('for a model that lists %j the cap stands in %s', (supported, name) => {
+    const offer = offerWith({ supportedParameters: new Set(supported) })
+    expect(
+      sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}', {
+        offer,
+        outputCapTokens: 512,
+      }),
+    ).toBe(`{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[],"${name}":512}`)
+  })
+
+  test('a cap of null is replaced by the one that is held', () => {
+    expect(
+      sentBody(chat, '{"max_tokens":null,"user":"u","model":"acme/sage-pro","messages":[]}', {
+        outputCapTokens: 512,
+      }),
+    ).toBe(`{"max_tokens":512,"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[]}`)
+  })
+
+  const PARSER = '{"id":"file-parser","pdf":{"engine":"cloudflare-ai"}}'
+  const withFile = (plugins: string) =>
+    `{"user":"u","model":"acme/sage-pro",${plugins}"messages":[{"role":"tool","content":[${JSON.stringify(FILE)}]}]}`
+  const sentPlugins = (source: string) => JSON.stringify(JSON.parse(source).plugins)
+
+  test.each([
+    ['', `[${PARSER}]`],
+    ['"plugins":null,', `[${PARSER}]`],
+    ['"plugins":[],', `[${PARSER}]`],
+    ['"plugins":[{"id":"response-healing"}],', `[{"id":"response-healing"},${PARSER}]`],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
+    [`"plugins":[${PARSER}],`, `[${PARSER}]`],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],', `[${PARSER}]`],
+  ])('a model that reads no files gets the free parser: %s', (plugins, sent) => {
+    expect(sentPlugins(sentBody(chat, withFile(plugins)))).toBe(sent)
+  })
+
+  test.each([
+    ['', undefined],
+    [
+      '"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],',
+      '[{"id":"file-parser","pdf":{"engine":"native"}}]',
+    ],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
+  ])('a model that reads files itself gets what the client asked for: %s', (plugins, sent) => {
+    const offer = offerWith({ inputModalities: new Set(['text', 'file']) })
+    expect(sentPlugins(sentBody(chat, withFile(plugins), { offer }))).toBe(sent)
+  })
+
+  test('without a file no parser is added', () => {
+    expect(sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}')).not.toContain(
+      'plugins',
+    )
+  })
+})
+
+describe('what a whole answer says', () => {
+  test.each([
+    [
+      'chat-basic.json',
+      {
+        usage: usageOf({ inputTokens: 21, outputTokens: 9 }),
+        cost: '0.000198',
+        generationId: 'gen-1795000001-aB3dE5fG7hJ9kL1mN2pQ',
+      },
+    ],
+    [
+      'chat-cache.json',
+      {
+        usage: usageOf({
+          inputTokens: 500,
+          cacheReadTokens: 20_000,
+          cacheWriteTokens: 10_000,
+          outputTokens: 120,
+        }),
+        cost: '0.0468',
+        generationId: 'gen-1795000007-cc',
+      },
+    ],
+    [
+      'chat-web-search.json',
+      {
+        usage: usageOf({ inputTokens: 5_200, outputTokens: 350, searches: 3 }),
+        cost: '0.05085',
+        generationId: 'gen-1795000009-ws',
+      },
+    ],
+    [
+      'chat-image-in-reply.json',
+      {
+        usage: usageOf({ inputTokens: 900, outputTokens: 1_300, imageOutputTokens: 1_290 }),
+        cost: '0.038995',
+        generationId: 'gen-1795000010-im',
+      },
+    ],
+  ])('%s', (fileName, expected) => {
+    const reading = chat.readAnswer(answerFixture(fileName))
+    expect(reading.kind).toBe('success')
+    expect(plainReport(reading.reported)).toEqual(expected)
+  })
+
+  test.each([
+    ['chat-error-body.json', { usage: null, cost: null, generationId: null }],
+    [
+      'chat-choice-error.json',
+      {
+        usage: usageOf({ inputTokens: 40, outputTokens: 15 }),
+        cost: '0',
+        generationId: 'gen-1795000015-pe',
+      },
+    ],
+  ])('%s is an error although its status is 200', (fileName, expected) => {
+    const reading = chat.readAnswer(answerFixture(fileName))
+    expect(reading).toMatchObject({ kind: 'error', error: { httpStatus: 502 } })
+    expect(plainReport(reading.reported)).toEqual(expected)
+  })
+
+  test.each([
+    [{ choices: [{ finish_reason: 'error' }] }],
+    [{ choices: [{ finish_reason: 'stop' }, { finish_reason: 'stop', error: { message: 'x' } }] }],
+    [{ error: 'overloaded' }],
+    [{ error: {} }],
+    [{ type: 'error' }],
+  ])('%j is an error', (answer) => {
+    expect(chat.readAnswer(answerOf(answer)).kind).toBe('error')
+  })
+
+  test.each([
+    [{}],
+    [{ error: null, choices: [{ error: null, finish_reason: 'stop' }] }],
+    [{ choices: null }],
+    [{ choices: ['error'] }],
+  ])('%j is no error', (answer) => {
+    expect(chat.readAnswer(answerOf(answer)).kind).toBe('success')
+  })
+
+  test.each([[''], [7], [null], ['a b'], ['gen-\u00e9'], ['g'.repeat(201)]])(
+    'an id of %j names no generation',
+    (id) => {
+      expect(chat.readAnswer(answerOf({ id })).reported.generationId).toBeNull()
+    },
+  )
+})
+
+describe('what a stream says', () => {
+  test.each([
+    [
+      'chat-stream.sse',
+      usageOf({ inputTokens: 21, outputTokens: 4 }),
+      '0.000123',
+      'gen-1795000003-st',
+    ],
+    [
+      'chat-stream-include-usage.sse',
+      usageOf({ inputTokens: 21, outputTokens: 4 }),
+      '0.000123',
+      'gen-1795000004-iu',
+    ],
+    [
+      'chat-stream-tool-call.sse',
+      usageOf({ inputTokens: 143, outputTokens: 22 }),
+      '0.000759',
+      'gen-1795000005-tcs',
+    ],
+    [
+      'chat-stream-reasoning.sse',
+      usageOf({ inputTokens: 52, outputTokens: 480, reasoningTokens: 400 }),
+      '0.007356',
+      'gen-1795000006-rs',
+    ],
+  ])('%s: all relayed, its end seen, its report read', (fileName, usage, cost, generationId) => {
+    const observer = chat.observeStream()
+    const events = eventsFixture(fileName)
+    expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
+    expect(plainReport(observer.reported())).toEqual({ usage, cost, generationId })
+  })
+
+  test('the generation id is known from the first chunk', () => {
+    const observer = chat.observeStream()
+    kindsOf(observer, eventsFixture('chat-stream.sse').slice(0, 1))
+    expect(observer.reported().generationId).toBe('gen-1795000003-st')
+  })
+
+  test.each([
+    ['chat-stream-error.sse', ['relay', 'error'], null],
+    ['chat-stream-error-with-usage.sse', ['relay', 'error', 'terminal'], '0.000093'],
+  ])('%s: the error is seen, and what it cost', (fileName, kinds, cost) => {
+    const observer = chat.observeStream()
+    expect(kindsOf(observer, eventsFixture(fileName))).toEqual(kinds)
+    expect(plainReport(observer.reported()).cost).toBe(cost)
+  })
+
+  test('a stream that was cut off has reported its id and the tokens that passed', () => {
+    const observer = chat.observeStream()
+    kindsOf(observer, eventsFixture('chat-stream-drop.sse'))
+    expect(plainReport(observer.reported())).toEqual({
+      usage: null,
+      cost: null,
+      generationId: 'gen-1795000013-dr',
+    })
+    expect(observer.relayedTokens()).toBeGreaterThan(0)
+  })
+
+  const delta = (members: object) =>
+    eventOf(JSON.stringify({ id: 'gen-1', choices: [{ index: 0, delta: members }] }))
+
+  test.each([
+    [{ content: 'Hello there' }],
+    [{ reasoning: 'Assume' }],
+    [{ reasoning_content: 'Assume' }],
+    [{ refusal: 'I will not' }],
+    [{ tool_calls: [{ function: { arguments: '{"city":"Oslo"}' } }] }],
+  ])('%j counts as relayed text', (members) => {
+    const observer = chat.observeStream()
+    observer.onEvent(delta(members))
+    expect(observer.relayedTokens()).toBeGreaterThan(0)
+  })
+
+  test('text that says "usage" or "error" is text', () => {
+    const observer = chat.observeStream()
+    const events = [
+      delta({ content: '"usage": {"cost": 9}' }),
+      delta({ content: '"error": {"code": 500}' }),
+    ]
+    expect(kindsOf(observer, events)).toEqual(['relay', 'relay'])
+    expect(observer.reported().costUsd).toBeNull()
+  })
+
+  test('an event named error is an error whatever its data', () => {
+    for (const data of ['{"message":"secret"}', 'secret', '[]']) {
+      expect(chat.observeStream().onEvent(eventOf(data, 'error')).kind).toBe('error')
+    }
+  })
+
+  test('a chunk that is no JSON is relayed and reports nothing', () => {
+    const observer = chat.observeStream()
+    expect(kindsOf(observer, [eventOf('{"id":"gen-'), eventOf('null')])).toEqual(['relay', 'relay'])
+    expect(observer.reported().generationId).toBeNull()
+  })
+
+  test('the latest report of usage holds, and a null one does not undo it', () => {
+    const observer = chat.observeStream()
+    const usage = (cost: number | null) =>
+      eventOf(`{"id":"gen-1","usage":{"prompt_tokens":1,"completion_tokens":2,"cost":${cost}}}`)
+    kindsOf(observer, [usage(0.001), usage(0.002), usage(null), eventOf('{"usage":null}')])
+    expect(plainReport(observer.reported()).cost).toBe('0.002')
+  })
+})
+
+test('the error event keeps the stream together and gives away nothing of the provider', () => {
+  const problem = new Problem('upstream_error')
+  const data =
+    '{"id":"gen-1","object":"chat.completion.chunk","created":1795000000,"model":"acme/sage-pro","provider":"SECRET",' +
+    '"error":{"code":502,"message":"SECRET","metadata":{"raw":"SECRET"}},"user_id":"SECRET","choices":[{"index":0,"delta":{"content":"SECRET"},"finish_reason":"error"}]}'
+  const frame = chat.errorEvent({ problem, requestId: 'req_1', event: eventOf(data) })
+  expect(frame).toBe(
+    'data: {"id":"gen-1","object":"chat.completion.chunk","created":1795000000,"model":"acme/sage-pro",' +
+      `"error":{"message":"${problem.message}","type":"api_error","code":"upstream_error","param":null},` +
+      '"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}\n\n',
+  )
+})
+
+test('the error event of a named event is named, and of text that is no chunk still whole', () => {
+  const frame = chat.errorEvent({
+    problem: new Problem('provider_rate_limited'),
+    requestId: 'req_1',
+    event: eventOf('SECRET', 'error'),
+  })
+  expect(frame).toMatch(/^event: error\ndata: \{"error":\{.*\},"choices":\[.*\]\}\n\n$/)
+  expect(frame).not.toContain('SECRET')
+})
+
+test('no header of its own goes either way', () => {
+  expect(chat.forwardedHeaders(DEFAULT_WORDS)).toEqual([])
+  expect(chat.returnsHeader('x-should-retry', DEFAULT_WORDS)).toBe(false)
+})
+
+test('the text of a token-dense body is never estimated below one token a digit', () => {
+  const digits = '7'.repeat(3_000)
+  const messages = [{ role: 'user', content: digits }]
+  expect(
+    chat.readCall(bodyOf({ ...base, messages }), DEFAULT_WORDS).textTokens,
+  ).toBeGreaterThanOrEqual(3_000)
+})
