@@ -83,27 +83,30 @@ export function estimateTextTokens(bytes: Uint8Array): number {
   let previous = 0
   let at = 0
   while (at < end) {
-    const byte = bytes[at] ?? 0
-    if (byte >= ASCII_END) {
-      thirds += THIRDS_PER_TOKEN * characterTokens(bytes, at)
-      at += characterLength(byte)
-      previous = 0
-    } else if (byte === SPACE) {
-      const wordEnd = commonWordEnd(bytes, at + 1)
-      if (wordEnd > at) {
-        thirds += THIRDS_PER_TOKEN
-        at = wordEnd
-        previous = 0
-      } else {
-        const runEnd = spacesEnd(bytes, at)
-        thirds += THIRDS_PER_TOKEN * spaceTokens(runEnd - at)
-        at = runEnd
-        previous = SPACE
-      }
-    } else {
+    let byte = bytes[at] ?? 0
+    // The loop that nearly every byte of nearly every body goes through.
+    while (byte < ASCII_END && byte !== SPACE) {
       thirds += asciiThirds[(previous << 7) | byte] ?? 0
       previous = byte
       at++
+      if (at === end) return Math.ceil(thirds / THIRDS_PER_TOKEN)
+      byte = bytes[at] ?? 0
+    }
+    previous = 0
+    if (byte >= ASCII_END) {
+      thirds += THIRDS_PER_TOKEN * characterTokens(bytes, at)
+      at += characterLength(byte)
+      continue
+    }
+    const wordEnd = commonWordEnd(bytes, at + 1)
+    if (wordEnd > at) {
+      thirds += THIRDS_PER_TOKEN
+      at = wordEnd
+    } else {
+      const runEnd = spacesEnd(bytes, at)
+      thirds += THIRDS_PER_TOKEN * spaceTokens(runEnd - at)
+      at = runEnd
+      previous = SPACE
     }
   }
   return Math.ceil(thirds / THIRDS_PER_TOKEN)
