@@ -94,7 +94,6 @@ export class Authenticator {
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(['api_keys.id as apiKeyId', 'api_keys.account_id as accountId'])
       .select(['api_keys.disabled as keyDisabled', 'accounts.disabled as accountDisabled'])
-      .select('accounts.has_backed_credit as hasBackedCredit')
       .select(['api_keys.expires_at_ms as expiresAtMs', 'accounts.has_backed_credit as hasBacked'])
       .where('api_keys.key_hash', '=', hash)
       .where('api_keys.deleted_at_ms', 'is', null)

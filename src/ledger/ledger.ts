@@ -39,6 +39,7 @@ export interface OpenHoldInput {
   readonly priceSnapshotId: string
 }
 
+/** The grant of a hold, or why there is none. */
 export type OpenHoldVerdict =
   | {
       readonly kind: 'opened'
@@ -48,6 +49,7 @@ export type OpenHoldVerdict =
     }
   | { readonly kind: 'refused'; readonly code: HoldRefusalCode; readonly facts: HoldRefusalFacts }
 
+/** Why a hold was not opened; each is the code that the client sees. */
 export type HoldRefusalCode = Extract<
   ProblemCode,
   | 'invalid_api_key'
@@ -102,6 +104,7 @@ export interface CorrectInput {
   readonly correction: Correction
 }
 
+/** What a correction did. */
 export type Corrected =
   | {
       readonly kind: 'corrected'
@@ -126,6 +129,7 @@ export interface AddCreditInput {
   readonly reference: string
 }
 
+/** What became of credit that was to be added. */
 export type CreditVerdict =
   | { readonly kind: 'added'; readonly entry: Entry }
   /** The reference was used for the same credit before; nothing was added. */
@@ -137,6 +141,7 @@ export type CreditVerdict =
 /** Credit that was bought or activated, and credit that was given. */
 export type Purse = 'backed' | 'free'
 
+/** Why an entry was posted. */
 export type EntryKind =
   /** Backed credit added. */
   | 'top_up'
@@ -181,6 +186,7 @@ export interface LedgerLimits {
   readonly unbackedAccountRequestsPerMinuteMax: number
 }
 
+/** The limits of the interface, where no setting says otherwise. */
 export const LEDGER_LIMITS_DEFAULT: LedgerLimits = {
   openHoldsMax: 8,
   keyRequestsPerMinuteMax: 300,

@@ -12,7 +12,7 @@ import { StoreUnavailable } from './ledger.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { Bench } from './testing/bench.ts'
 import { createMemoryBench } from './testing/memory-bench.ts'
-import { costOfCharge, FACTS, holdInput, runScript } from './testing/script.ts'
+import { FACTS, holdInput, runScript } from './testing/script.ts'
 import { createSqliteBench, type SqliteBench } from './testing/sqlite-bench.ts'
 
 const LIMITS: LedgerLimits = {
@@ -200,6 +200,7 @@ describe('a store that fails', () => {
     const script = 'trap "" XFSZ; ulimit -f 2000; exec "$0" "$@"'
     const lines = await runLoad({ shell: script, file: bench.store.file, keys })
     expect(lines.at(-1)).toBe('unavailable')
+    expect(lines.length).toBeGreaterThan(100)
     await sweepEarlierInstances({
       db: bench.store.db,
       books: bench.ledger,
@@ -267,37 +268,3 @@ async function expectAnswered(lines: readonly string[]): Promise<void> {
     if (what === 'settled') expect(states.get(id), line).toBe('final')
   }
 }
-
-test('a charge beyond its cost is what the audit is for: it finds a difference of one micro-dollar', async () => {
-  await setUp({ credit: 1_000, keys: 1 })
-  await bench.ledger.openHold(holdOf('R1', 'K1', 100))
-  const chargeMicros = micros(50)
-  await bench.ledger.settle({
-    requestId: 'R1',
-    resolution: { kind: 'final', chargeMicros, costUsd: costOfCharge(chargeMicros) },
-    facts: FACTS,
-  })
-  await bench.audit()
-  for (const [table, column] of [
-    ['accounts', 'backed_balance_micros'],
-    ['accounts', 'backed_held_micros'],
-    ['accounts', 'free_balance_micros'],
-    ['accounts', 'free_held_micros'],
-    ['accounts', 'entry_count'],
-    ['accounts', 'has_backed_credit'],
-    ['api_keys', 'spend_micros'],
-    ['api_keys', 'held_micros'],
-    ['api_keys', 'open_holds'],
-    ['requests', 'backed_charge_micros'],
-    ['requests', 'free_charge_micros'],
-    ['requests', 'written_off_micros'],
-    ['requests', 'backed_held_micros'],
-    ['entries', 'amount_micros'],
-  ]) {
-    const connection = new DatabaseSync(bench.store.file)
-    connection.exec(`update ${table} set ${column} = ${column} - 1`)
-    await expect(bench.audit(), `${table}.${column}`).rejects.toThrow('not exact')
-    connection.exec(`update ${table} set ${column} = ${column} + 1`)
-    connection.close()
-  }
-})

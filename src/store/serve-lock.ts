@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from './sqlite-failure.ts'
 
@@ -18,6 +20,7 @@ export interface ServeLock {
  */
 export function acquireServeLock(file: string): ServeLock {
   const lockFile = `${file}.lock`
+  mkdirSync(dirname(lockFile), { recursive: true })
   const connection = new DatabaseSync(lockFile, { timeout: 0 })
   try {
     // Nothing is ever written, so a journal on disk would only be left behind by a kill.

@@ -1,4 +1,4 @@
-import type { CreateTableBuilder, Kysely } from 'kysely'
+import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
 import type { Tables } from '../tables.ts'
 
 /** Accounts, API keys, requests and entries, and what the gateway keeps beside them. */
@@ -9,14 +9,14 @@ export async function up(db: Kysely<Tables>): Promise<void> {
   await createCatalog(db)
   await db.schema
     .createTable('instances')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
     .addColumn('started_at_ms', 'bigint', (column) => column.notNull())
     .addColumn('heartbeat_at_ms', 'bigint', (column) => column.notNull())
     .addColumn('stopped_at_ms', 'bigint')
     .execute()
   await db.schema
     .createTable('settings')
-    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('name', 'text', (column) => column.primaryKey().notNull())
     .addColumn('value', 'text', (column) => column.notNull())
     .execute()
 }
@@ -24,7 +24,7 @@ export async function up(db: Kysely<Tables>): Promise<void> {
 async function createAccounts(db: Kysely<Tables>): Promise<void> {
   const accounts = db.schema
     .createTable('accounts')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
     .addColumn('name', 'text', (column) => column.notNull())
     .addColumn('email', 'text')
     .addColumn('disabled', 'integer', (column) => column.notNull().defaultTo(0))
@@ -38,11 +38,17 @@ async function createAccounts(db: Kysely<Tables>): Promise<void> {
     'backed_held_micros',
     'free_balance_micros',
     'free_held_micros',
-  ]).execute()
+  ])
+    // The last guard of the promise: no rule, whatever its bug, spends free credit that is not there.
+    .addCheckConstraint(
+      'accounts_held',
+      sql`backed_held_micros >= 0 and free_held_micros >= 0 and free_balance_micros >= free_held_micros`,
+    )
+    .execute()
 
   const apiKeys = db.schema
     .createTable('api_keys')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
     .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
     .addColumn('name', 'text', (column) => column.notNull())
     .addColumn('key_hash', 'text', (column) => column.notNull().unique())
@@ -54,14 +60,16 @@ async function createAccounts(db: Kysely<Tables>): Promise<void> {
     .addColumn('created_at_ms', 'bigint', (column) => column.notNull())
     .addColumn('open_holds', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('request_window', 'text', (column) => column.notNull().defaultTo(''))
-  await withAmounts(apiKeys, ['spend_micros', 'held_micros']).execute()
+  await withAmounts(apiKeys, ['spend_micros', 'held_micros'])
+    .addCheckConstraint('api_keys_held', sql`held_micros >= 0 and open_holds >= 0`)
+    .execute()
   await createIndex(db, 'api_keys', ['account_id', 'id'])
 }
 
 async function createRequests(db: Kysely<Tables>): Promise<void> {
   const requests = db.schema
     .createTable('requests')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
     .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
     .addColumn('api_key_id', 'text', (column) => column.notNull().references('api_keys.id'))
     .addColumn('instance_id', 'text', (column) => column.notNull())
@@ -142,14 +150,14 @@ async function createEntries(db: Kysely<Tables>): Promise<void> {
 async function createCatalog(db: Kysely<Tables>): Promise<void> {
   await db.schema
     .createTable('price_snapshots')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
     .addColumn('model_id', 'text', (column) => column.notNull())
     .addColumn('prices_json', 'text', (column) => column.notNull())
     .addColumn('created_at_ms', 'bigint', (column) => column.notNull())
     .execute()
   await db.schema
     .createTable('catalog_models')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
     .addColumn('source', 'text', (column) => column.notNull())
     .addColumn('item_json', 'text', (column) => column.notNull())
     .execute()

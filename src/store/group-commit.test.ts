@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { GroupCommit } from './group-commit.ts'
+import { StoreRefused, StoreUnavailable } from './store-unavailable.ts'
+
+/** A store that commits when told to, and keeps what each commit was given. */
+function createScriptedStore(refuse: (command: number) => boolean = () => false) {
+  const batches: (readonly number[])[] = []
+  const pending: (() => void)[] = []
+  let arrived = Promise.withResolvers<void>()
+  return {
+    batches,
+    async commit(commands: readonly number[]): Promise<readonly string[]> {
+      batches.push(commands)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      pending.push(resolve)
+      arrived.resolve()
+      await promise
+      if (commands.some(refuse)) throw new StoreRefused('refused')
+      return commands.map((command) => `committed ${command}`)
+    },
+    /** Lets the next commit finish, once it has begun. */
+    async finishNext(): Promise<void> {
+      while (pending.length === 0) await arrived.promise
+      arrived = Promise.withResolvers<void>()
+      pending.shift()?.()
+    },
+  }
+}
+
+const rank = (command: number): number => command % 2
+
+test('what arrives during a commit is the next one, lower ranks first, in order within a rank', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 10 })
+  const first = commits.submit(1)
+  await null
+  await null
+  const later = [3, 2, 5, 4].map((command) => commits.submit(command))
+  await store.finishNext()
+  expect(await first).toBe('committed 1')
+  await store.finishNext()
+  expect(await Promise.all(later)).toEqual([3, 2, 5, 4].map((command) => `committed ${command}`))
+  expect(store.batches).toEqual([[1], [2, 4, 3, 5]])
+})
+
+test('what one event submits shares its commit', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 10 })
+  const answers = Promise.all([commits.submit(2), commits.submit(4)])
+  await store.finishNext()
+  expect(await answers).toEqual(['committed 2', 'committed 4'])
+  expect(store.batches).toEqual([[2, 4]])
+})
+
+test('a batch has a bound, and those that came first are in it', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 2 })
+  const answers = Promise.all([1, 3, 2, 4, 6].map((command) => commits.submit(command)))
+  for (let batch = 0; batch < 3; batch++) await store.finishNext()
+  await answers
+  expect(store.batches).toEqual([[1, 3], [2, 4], [6]])
+})
+
+test('a command that is refused is refused alone: its batch is replayed one by one', async () => {
+  const store = createScriptedStore((command) => command === 4)
+  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 10 })
+  const answers = Promise.allSettled([2, 4, 6].map((command) => commits.submit(command)))
+  for (let batch = 0; batch < 4; batch++) await store.finishNext()
+  expect(await answers).toMatchObject([
+    { value: 'committed 2' },
+    { reason: new StoreRefused('refused') },
+    { value: 'committed 6' },
+  ])
+  expect(store.batches).toEqual([[2, 4, 6], [2], [4], [6]])
+})
+
+test('a store that fails fails its batch without a replay, and the next batch is tried', async () => {
+  let up = false
+  const commits = new GroupCommit<number, number>({
+    commit: async (commands) => {
+      if (!up) throw new StoreUnavailable('down')
+      return commands
+    },
+    rank,
+    batchCommandsMax: 10,
+  })
+  const answers = await Promise.allSettled([commits.submit(1), commits.submit(2)])
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  up = true
+  expect(await commits.submit(3)).toBe(3)
+})
+
+test('closing answers all that was taken and takes no more', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 1 })
+  const answers = [1, 2].map((command) => commits.submit(command))
+  const closed = commits.close()
+  await expect(commits.submit(3)).rejects.toBeInstanceOf(StoreUnavailable)
+  await store.finishNext()
+  await store.finishNext()
+  await closed
+  expect(await Promise.all(answers)).toEqual(['committed 1', 'committed 2'])
+})
