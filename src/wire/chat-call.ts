@@ -20,20 +20,28 @@ import {
   readPlugins,
   readTools,
   refuseRouting,
+  type ToolRules,
   toolUse,
 } from './refusals.ts'
 
-/** What is read alike from the bodies of chat, legacy completions, embeddings and images. */
+/** What is read alike from the bodies of all formats. */
 export type ChatStyleFields = Omit<Call, 'endpoint' | 'stream' | 'outputCapTokens' | 'completions'>
 
+/** The tools of all formats but messages. */
+const OPENAI_TOOLS: ToolRules = { untypedIsClientTool: false, isSearchType: isOpenAiSearchType }
+
 /** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
-export function readChatStyleFields(body: JsonBody, words: Words): ChatStyleFields {
+export function readChatStyleFields(
+  body: JsonBody,
+  words: Words,
+  toolRules: ToolRules = OPENAI_TOOLS,
+): ChatStyleFields {
   const { root } = body
   const modelName = readModelName(root)
   refuseRouting(root)
   const { fileParser } = readPlugins(root, words)
   const tools = readTools(readObjects(root, 'tools'), {
-    rules: { untypedIsClientTool: false, isSearchType: isOpenAiSearchType },
+    rules: toolRules,
     param: 'tools',
   })
   const functions = readObjects(root, 'functions').length

@@ -3,9 +3,18 @@ import { chat } from './formats/chat.ts'
 import { completions } from './formats/completions.ts'
 import { embeddings } from './formats/embeddings.ts'
 import { images } from './formats/images.ts'
+import { messages } from './formats/messages.ts'
+import { responses } from './formats/responses.ts'
 
 /** Every wire format: a new one is its file and its line here. */
-export const FORMATS: readonly WireFormat[] = [chat, completions, embeddings, images]
+export const FORMATS: readonly WireFormat[] = [
+  chat,
+  completions,
+  embeddings,
+  images,
+  messages,
+  responses,
+]
 
 const BY_PATH: ReadonlyMap<string, WireFormat> = new Map(
   FORMATS.map((format) => [format.path, format]),
