@@ -1,4 +1,9 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../vocabulary/json-body.ts'
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseAnswer,
+} from '../vocabulary/json-body.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { ProviderError } from './format.ts'
 
@@ -9,6 +14,9 @@ import type { ProviderError } from './format.ts'
 
 // Beyond this much text nothing is matched: the phrases stand at the start of an error message.
 const MATCHED_CHARS = 2_000
+
+// Beyond this much it is not parsed: an error is short.
+const RELAYED_CHARS_MAX = 50_000
 
 /** Reads the error object of an answer, in any of the layouts that upstreams use. */
 export function readProviderError(
@@ -34,13 +42,27 @@ export function readProviderError(
       statusOf(error['http_status']) ??
       statusOfKinds(kinds),
     kinds,
-    message: typeof error['message'] === 'string' ? error['message'].slice(0, MATCHED_CHARS) : '',
+    message: [error['message'], relayedMessage(metadata['raw'])]
+      .filter((text) => typeof text === 'string')
+      .map((text) => text.slice(0, MATCHED_CHARS))
+      .join('\n'),
   }
 }
 
+/** What a provider said to the aggregator, which passes it on as text, mostly of JSON; null for no text. */
+function relayedMessage(raw: JsonValue | undefined): string | null {
+  if (typeof raw !== 'string') return null
+  const root = raw.length > RELAYED_CHARS_MAX ? undefined : parseAnswer(Buffer.from(raw))?.root
+  if (root === undefined) return raw
+  const error = isJsonObject(root['error']) ? root['error'] : root
+  return typeof error['message'] === 'string' ? error['message'] : null
+}
+
 function statusOf(code: JsonValue | undefined): number | null {
-  const status = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code
-  return typeof status === 'number' && status >= 400 && status <= 599 ? status : null
+  const httpStatus = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code
+  return typeof httpStatus === 'number' && httpStatus >= 400 && httpStatus <= 599
+    ? httpStatus
+    : null
 }
 
 /** Statuses of machine-readable words, for errors that come without one: inside a stream, or a 200. */
@@ -139,44 +161,47 @@ const POLICY_KINDS = [
 const POLICY_TEXT =
   /content[ _](policy|management|filter)|moderation|flagged|safety system|usage polic/i
 const UNSUPPORTED_TEXT =
-  /unsupported|not supported|does not support|unknown (parameter|field|argument)|unrecognized/i
-const INVALID_TEXT = /invalid|must be|out of range|expected|is required|should be/i
+  /unsupported|not supported|does not support|not permitted|unknown (parameter|field|argument)|unrecognized/i
+const INVALID_TEXT =
+  /invalid|must be|should be|out of range|expected|required|too (large|small|long|short|high|low|many|few)|at (most|least)|(greater|less|more) than|exceeds|maximum|minimum/i
+// A cap above what the model can write is no fault of the prompt, unless both together are.
+const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens']
+const PROMPT_TEXT = /context|prompt|input/i
 
-function recognize(error: ProviderError): Recognized | null {
-  const { kinds, message, httpStatus } = error
-  // A limit on requests or tokens a minute also speaks of tokens; it is no fault of the prompt.
-  if (httpStatus === 429 || httpStatus === 404 || httpStatus === 408 || httpStatus === 409)
-    return null
-  if (kinds.some((kind) => CONTEXT_KINDS.includes(kind)) || CONTEXT_TEXT.test(message)) {
+// A limit on requests or tokens a minute also speaks of tokens; it is no fault of the prompt.
+const UNEXPLAINED_STATUSES: readonly (number | null)[] = [404, 408, 409, 429]
+
+function recognize({ kinds, message, httpStatus }: ProviderError): Recognized | null {
+  if (UNEXPLAINED_STATUSES.includes(httpStatus)) return null
+  const isKind = (known: readonly string[]) => kinds.some((kind) => known.includes(kind))
+  const param = namedParameter(message)
+  const blamesCap = param !== null && CAP_PARAMETERS.includes(param) && !PROMPT_TEXT.test(message)
+  if (isKind(CONTEXT_KINDS) || (CONTEXT_TEXT.test(message) && !blamesCap)) {
     return { code: 'context_length_exceeded', input: {} }
   }
-  if (kinds.some((kind) => POLICY_KINDS.includes(kind)) || POLICY_TEXT.test(message)) {
+  if (isKind(POLICY_KINDS) || POLICY_TEXT.test(message)) {
     return { code: 'content_policy_violation', input: {} }
   }
-  const param = namedParameter(message)
-  if (param === null) return null
+  if (isKind(['max_tokens_exceeded'])) {
+    const advice = 'The output cap is more than this model allows. Lower it or leave it out.'
+    return { code: 'invalid_parameter', input: { message: advice } }
+  }
+  return param === null ? null : recognizeParameter(param, message)
+}
+
+function recognizeParameter(param: string, message: string): Recognized | null {
   if (UNSUPPORTED_TEXT.test(message)) {
-    return {
-      code: 'unsupported_parameter',
-      input: {
-        param,
-        message: `This model does not support \`${param}\`. Leave it out or use another model.`,
-      },
-    }
+    const advice = `This model does not support \`${param}\`. Leave it out or use another model.`
+    return { code: 'unsupported_parameter', input: { param, message: advice } }
   }
   if (INVALID_TEXT.test(message)) {
-    return {
-      code: 'invalid_parameter',
-      input: {
-        param,
-        message: `The provider refused the value of \`${param}\`. Change it or leave it out.`,
-      },
-    }
+    const advice = `The provider refused the value of \`${param}\`. Change it or leave it out.`
+    return { code: 'invalid_parameter', input: { param, message: advice } }
   }
   return null
 }
 
-// Names that clients send, and so no news to them. The longer first: `max_tokens` is within others.
+// Names that clients send, and so no news to them. Of two that begin alike, the longer stands first.
 const KNOWN_PARAMETERS = [
   'max_completion_tokens',
   'max_output_tokens',
@@ -223,14 +248,18 @@ const KNOWN_PARAMETERS = [
   'size',
 ]
 
-/** The request field that a message is about, if it is one of the known ones, quoted or with an underscore. */
+const ANY_NAME = KNOWN_PARAMETERS.join('|')
+const PLAIN_NAME = KNOWN_PARAMETERS.filter((name) => name.includes('_')).join('|')
+// In quotes, or with an underscore, or as the path that the message begins with.
+const NAMED = new RegExp(
+  `["'\`](${ANY_NAME})["'\`:.[]|\\b(${PLAIN_NAME})\\b|^(${ANY_NAME})[:.[]`,
+  'm',
+)
+
+/** The request field that a message is about, which is the first that it names; null for none of the known. */
 function namedParameter(message: string): string | null {
-  for (const name of KNOWN_PARAMETERS) {
-    const quoted = new RegExp(`["'\`]${name}["'\`:.[]`)
-    if (quoted.test(message)) return name
-    if (name.includes('_') && new RegExp(`\\b${name}\\b`).test(message)) return name
-  }
-  return null
+  const match = NAMED.exec(message)
+  return match?.[1] ?? match?.[2] ?? match?.[3] ?? null
 }
 
 /**
