@@ -1,4 +1,4 @@
-import { type AnswerInput, type Bill, billOf, type Pace } from './formats/format.ts'
+import { type AnswerInput, type Bill, billOf, type Pace, type Reply } from './formats/format.ts'
 import { isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
 import type { Counts } from './price.ts'
 import type { PromptCount } from './prompt-meter.ts'
@@ -75,8 +75,46 @@ export function piecesOf(text: string): readonly string[] {
   return text.match(PIECE) ?? []
 }
 
-/** Decides what the simulator says: the same for the same request. */
-export function composeAnswer(ask: Ask, input: AnswerInput): Answer {
+/** A request, what is said to it, and what all of that costs. */
+export interface Answered {
+  readonly ask: Ask
+  readonly answer: Answer
+  readonly input: AnswerInput
+  /** What the whole answer costs. */
+  readonly bill: Bill
+}
+
+/** Answers a request: the same for the same request. */
+export function answerTo(ask: Ask, input: AnswerInput): Answered {
+  const answer = composeAnswer(ask, input)
+  const bill = billOf(input, {
+    counts: countsAt({ ask, answer }, answer.outputTokens),
+    tierFactor: ask.tierFactor,
+  })
+  return { ask, answer, input, bill }
+}
+
+/** The reply of a format that answers in text. */
+export function textReply(
+  answered: Answered,
+  format: Pick<Reply, 'finishReason' | 'whole' | 'frames' | 'errorFrame'>,
+): Reply {
+  const { ask, answer, input, bill } = answered
+  return {
+    ...format,
+    streamed: ask.streamed,
+    apiType: 'completions',
+    intervalMs: answer.intervalMs,
+    outputTokens: answer.outputTokens,
+    billAt(outputTokens) {
+      if (outputTokens >= answer.outputTokens) return bill
+      const counts = countsAt({ ask, answer }, outputTokens)
+      return billOf(input, { counts, tierFactor: ask.tierFactor })
+    },
+  }
+}
+
+function composeAnswer(ask: Ask, input: AnswerInput): Answer {
   const { row, fault } = input
   const pace = input.traits.paced ? paceOf(ask.question, input.pace) : null
   const budget = Math.min(
@@ -113,27 +151,25 @@ export function composeAnswer(ask: Ask, input: AnswerInput): Answer {
   }
 }
 
-/** What an answer costs once so many of its output tokens are made. */
-export function answerBill(
-  answered: { readonly ask: Ask; readonly answer: Answer; readonly input: AnswerInput },
+/** What is counted once so many of an answer's output tokens are made. */
+function countsAt(
+  { ask, answer }: { readonly ask: Ask; readonly answer: Answer },
   outputTokens: number,
-): Bill {
-  const { ask, answer, input } = answered
-  const all = outputTokens >= answer.outputTokens
-  const counts: Counts = {
+): Counts {
+  const isWhole = outputTokens >= answer.outputTokens
+  return {
     inputTokens: ask.prompt.inputTokens,
     cacheReadTokens: ask.prompt.cacheReadTokens,
     cacheWriteTokens: ask.prompt.cacheWriteTokens,
     cacheWriteLongTokens: ask.prompt.cacheWriteLongTokens,
     outputTokens,
     reasoningTokens: Math.min(outputTokens, answer.reasoning.length * ask.choices),
-    imageOutputTokens: all ? answer.imageTokens * ask.choices : 0,
+    imageOutputTokens: isWhole ? answer.imageTokens * ask.choices : 0,
     inputImages: ask.prompt.inputImages,
-    outputImages: all && answer.imageTokens > 0 ? ask.choices : 0,
+    outputImages: isWhole && answer.imageTokens > 0 ? ask.choices : 0,
     searches: ask.searches,
     parsedFiles: ask.parsedFiles,
   }
-  return billOf(input, { counts, tierFactor: ask.tierFactor })
 }
 
 /** Reads `{"events":100,"interval_ms":50}` from a paced model's prompt. */
@@ -175,7 +211,7 @@ function callFor(ask: Ask): ToolCall | null {
 }
 
 function echoOf(text: string): string {
-  return text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}…` : text
+  return text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}...` : text
 }
 
 function repeated(pieces: readonly string[], length: number): readonly string[] {

@@ -50,14 +50,15 @@ export async function deliver(input: DeliverInput): Promise<void> {
   const coded = fault.contentEncoding === undefined ? chunks : [encoded(chunks, fault)]
   line.response.writeHead(input.httpStatus, headersOf(input))
   if (await plan.isOverAt('afterHeaders')) return
-  const pauseMs = fault.drip?.everyMs ?? (payload.kind === 'stream' ? payload.intervalMs : null)
-  const eachFlushed = fault.drip !== undefined
+  const { drip } = fault
   for (const chunk of split(coded, fault)) {
     await line.write(chunk.bytes)
     input.onOutput(chunk.outputTokens)
     if (await plan.isOverAfter(chunk)) return
-    if (eachFlushed) await line.flush()
-    if (payload.kind === 'stream' || eachFlushed) await line.pause(pauseMs)
+    if (drip !== undefined) {
+      await line.flush()
+      await line.pause(drip.everyMs)
+    } else if (payload.kind === 'stream') await line.beat(payload.intervalMs)
     if (line.isClosed) return
   }
   line.response.end()
@@ -80,7 +81,7 @@ async function deliverPlainly(input: DeliverInput): Promise<void> {
   for (const frame of payload.frames) {
     await line.write(frame.text)
     input.onOutput(frame.outputTokens)
-    await line.pause(payload.intervalMs)
+    await line.beat(payload.intervalMs)
     if (line.isClosed) return
   }
   response.end()

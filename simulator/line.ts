@@ -7,6 +7,7 @@ export class Line {
   readonly response: ServerResponse
   #isClosed = false
   #isCut = false
+  #beatMs: number | null = null
   #wake: (() => void) | null = null
 
   /** `onEnd` is called once, when the exchange is over. */
@@ -46,6 +47,14 @@ export class Line {
       if (ms === null || ms <= 0) setImmediate(done)
       else setTimeout(done, ms)
     })
+  }
+
+  /** Waits for the next beat of a steady pace, however late the last one was; null: lets others run. */
+  beat(intervalMs: number | null): Promise<void> {
+    if (intervalMs === null) return this.pause(null)
+    const nowMs = performance.now()
+    this.#beatMs = (this.#beatMs ?? nowMs) + intervalMs
+    return this.pause(this.#beatMs - nowMs)
   }
 
   /** Writes to the body, waiting while the client takes nothing. */

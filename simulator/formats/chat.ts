@@ -1,4 +1,4 @@
-import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
 import { metadataErrorType } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { isArray, type JsonObject, objectOr } from '../json-value.ts'
@@ -13,7 +13,6 @@ import {
   dataFrame,
   type Format,
   type Frame,
-  type Reply,
   reportedId,
 } from './format.ts'
 import {
@@ -38,31 +37,14 @@ export const chat: Format = {
   output: 'text',
   failsInside: true,
   answer(input) {
-    const ask = readAsk(input)
-    const answer = composeAnswer(ask, input)
-    return chatReply({ ask, answer, input })
+    const answered = answerTo(readAsk(input), input)
+    return textReply(answered, {
+      finishReason: finishReason(answered.answer),
+      whole: () => JSON.stringify(wholeBody(answered)),
+      frames: () => frames(answered),
+      errorFrame: () => errorFrame(answered),
+    })
   },
-}
-
-interface Answered {
-  readonly ask: Ask
-  readonly answer: Answer
-  readonly input: AnswerInput
-}
-
-function chatReply(answered: Answered): Reply {
-  const { ask, answer } = answered
-  return {
-    streamed: ask.streamed,
-    apiType: 'completions',
-    finishReason: finishReason(answer),
-    intervalMs: answer.intervalMs,
-    outputTokens: answer.outputTokens,
-    billAt: (outputTokens) => answerBill(answered, outputTokens),
-    whole: () => JSON.stringify(wholeBody(answered)),
-    frames: () => frames(answered),
-    errorFrame: () => errorFrame(answered),
-  }
 }
 
 function readAsk(input: AnswerInput): Ask {
@@ -161,12 +143,8 @@ function wholeBody(answered: Answered): JsonObject {
       ...(failed ? { error: failureOf(input, 502) } : {}),
     })),
     system_fingerprint: null,
-    usage: usageOf(answered),
+    usage: chatUsage(input, answered.bill),
   }
-}
-
-function usageOf({ ask, answer, input }: Answered): JsonObject | undefined {
-  return chatUsage(input, answerBill({ ask, answer, input }, answer.outputTokens))
 }
 
 const PICTURE: JsonObject = {
@@ -247,7 +225,7 @@ function* frames(answered: Answered): Generator<Frame> {
       yield { text: `${open}{"role":"assistant","content":""},${end}}]}\n\n`, outputTokens }
     }
   }
-  const usage = usageOf(answered)
+  const usage = chatUsage(input, answered.bill)
   if (usage !== undefined) {
     yield {
       text: `${head},"choices":${usageChoices(input)},"usage":${JSON.stringify(usage)}}\n\n`,
@@ -290,7 +268,7 @@ function usageChoices(input: AnswerInput): string {
 }
 
 function errorFrame(answered: Answered): string {
-  const { input } = answered
+  const { input, bill } = answered
   const { code = 502, withUsage = false } = input.fault.errorEvent ?? {}
   return dataFrame(
     JSON.stringify({
@@ -303,7 +281,7 @@ function errorFrame(answered: Answered): string {
       choices: [
         { index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: 'error' },
       ],
-      usage: withUsage ? usageOf(answered) : undefined,
+      usage: withUsage ? chatUsage(input, bill) : undefined,
     }),
   )
 }

@@ -1,4 +1,4 @@
-import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
 import { metadataErrorType } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { isArray, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
@@ -23,35 +23,23 @@ export const completions: Format = {
   output: 'text',
   failsInside: true,
   answer(input) {
-    const asked = readAsk(input)
-    const answer = composeAnswer(asked.ask, input)
-    const answered = { ...asked, answer, input }
-    return {
-      streamed: asked.ask.streamed,
-      apiType: 'completions',
-      finishReason: finishReason(answer),
-      intervalMs: answer.intervalMs,
-      outputTokens: answer.outputTokens,
-      billAt: (outputTokens) => answerBill(answered, outputTokens),
+    const { ask, written } = readAsk(input)
+    const answered = { ...answerTo(ask, input), written }
+    return textReply(answered, {
+      finishReason: finishReason(answered.answer),
       whole: () => JSON.stringify(wholeBody(answered)),
       frames: () => frames(answered),
       errorFrame: () => errorFrame(answered),
-    }
+    })
   },
 }
 
-interface Asked {
-  readonly ask: Ask
+interface Completion extends Answered {
   /** Choices written; `best_of` makes more that are only billed. */
   readonly written: number
 }
 
-interface Answered extends Asked {
-  readonly answer: Answer
-  readonly input: AnswerInput
-}
-
-function readAsk(input: AnswerInput): Asked {
+function readAsk(input: AnswerInput): { readonly ask: Ask; readonly written: number } {
   const { body } = input
   const prompts = readPrompts(body['prompt'])
   const meter = new PromptMeter()
@@ -118,7 +106,7 @@ function head(input: AnswerInput): JsonObject {
   }
 }
 
-function wholeBody({ written, answer, input, ask }: Answered): JsonObject {
+function wholeBody({ written, answer, input, bill }: Completion): JsonObject {
   const failed = input.fault.answer === 'failedAnswer'
   const reason = failed ? 'error' : finishReason(answer)
   return {
@@ -131,12 +119,12 @@ function wholeBody({ written, answer, input, ask }: Answered): JsonObject {
       logprobs: null,
       ...(failed ? { error: failureOf(input, 502) } : {}),
     })),
-    usage: chatUsage(input, answerBill({ ask, answer, input }, answer.outputTokens)),
+    usage: chatUsage(input, bill),
   }
 }
 
-function* frames(answered: Answered): Generator<Frame> {
-  const { ask, answer, input } = answered
+function* frames(answered: Completion): Generator<Frame> {
+  const { answer, input, bill } = answered
   const start = `data: ${JSON.stringify(head(input)).slice(0, -1)}`
   const reason = finishReason(answer)
   let outputTokens = 0
@@ -152,7 +140,7 @@ function* frames(answered: Answered): Generator<Frame> {
     }
   }
   outputTokens = answer.outputTokens
-  const usage = chatUsage(input, answerBill({ ask, answer, input }, outputTokens))
+  const usage = chatUsage(input, bill)
   if (usage !== undefined) {
     const choices = includesUsage(input) ? '[]' : `[${EMPTY_CHOICE}]`
     const text = `${start},"choices":${choices},"usage":${JSON.stringify(usage)}}\n\n`
@@ -182,9 +170,8 @@ function failureOf(input: AnswerInput, code: number): JsonObject {
   }
 }
 
-function errorFrame({ ask, answer, input }: Answered): string {
+function errorFrame({ input, bill }: Answered): string {
   const { code = 502, withUsage = false } = input.fault.errorEvent ?? {}
-  const bill = answerBill({ ask, answer, input }, answer.outputTokens)
   return dataFrame(
     JSON.stringify({
       ...head(input),

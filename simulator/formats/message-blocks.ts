@@ -1,7 +1,6 @@
-import type { Answer, Ask } from '../answer.ts'
+import type { Answer, Answered } from '../answer.ts'
 import type { JsonObject } from '../json-value.ts'
 import { parseObject } from '../json-value.ts'
-import type { AnswerInput } from './format.ts'
 
 /** One content block of a message: as it stands whole, and as a stream builds it. */
 export interface MessageBlock {
@@ -17,11 +16,7 @@ export function stopReason(answer: Answer): 'end_turn' | 'max_tokens' | 'tool_us
 }
 
 /** The content blocks of an answer, in order. */
-export function blocksOf(answered: {
-  readonly ask: Ask
-  readonly answer: Answer
-  readonly input: AnswerInput
-}): readonly MessageBlock[] {
+export function blocksOf(answered: Answered): readonly MessageBlock[] {
   const { ask, answer, input } = answered
   const blocks: MessageBlock[] = []
   if (answer.reasoning.length > 0) blocks.push(thinkingBlock(answer.reasoning))

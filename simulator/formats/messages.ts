@@ -1,4 +1,4 @@
-import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { type Answered, type Ask, answerTo, textReply } from '../answer.ts'
 import { messagesErrorType, metadataErrorType } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { arrayOr, isObject, type JsonObject, objectOr } from '../json-value.ts'
@@ -33,27 +33,14 @@ export const messages: Format = {
   output: 'text',
   failsInside: false,
   answer(input) {
-    const ask = readAsk(input)
-    const answer = composeAnswer(ask, input)
-    const answered = { ask, answer, input }
-    return {
-      streamed: ask.streamed,
-      apiType: 'completions',
-      finishReason: stopReason(answer),
-      intervalMs: answer.intervalMs,
-      outputTokens: answer.outputTokens,
-      billAt: (outputTokens) => answerBill(answered, outputTokens),
+    const answered = answerTo(readAsk(input), input)
+    return textReply(answered, {
+      finishReason: stopReason(answered.answer),
       whole: () => JSON.stringify(wholeBody(answered)),
       frames: () => frames(answered),
       errorFrame: () => errorFrame(input),
-    }
+    })
   },
-}
-
-interface Answered {
-  readonly ask: Ask
-  readonly answer: Answer
-  readonly input: AnswerInput
 }
 
 const THINKING_TOKENS_MAX = 32
@@ -142,8 +129,7 @@ function inputUsage({ ask }: Answered): JsonObject {
 }
 
 function wholeUsage(answered: Answered): JsonObject {
-  const { ask, answer, input } = answered
-  const bill = answerBill(answered, answer.outputTokens)
+  const { ask, answer, input, bill } = answered
   const reported = reportedCost(input, bill)
   return {
     ...inputUsage(answered),

@@ -1,4 +1,4 @@
-import { type Answer, type Ask, answerBill } from '../answer.ts'
+import type { Answer, Answered } from '../answer.ts'
 import { metadataErrorType, responsesErrorCode } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import type { JsonObject } from '../json-value.ts'
@@ -10,12 +10,6 @@ import {
   namedFrame,
   reportedCost,
 } from './format.ts'
-
-interface Answered {
-  readonly ask: Ask
-  readonly answer: Answer
-  readonly input: AnswerInput
-}
 
 type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed'
 
@@ -64,9 +58,8 @@ function failureOf(input: AnswerInput): JsonObject {
 }
 
 function usageOf(answered: Answered): JsonObject | undefined {
-  const { ask, answer, input } = answered
+  const { ask, answer, input, bill } = answered
   if (omits(input.fault, 'usage')) return undefined
-  const bill = answerBill(answered, answer.outputTokens)
   const { prompt } = ask
   const inputTokens =
     prompt.inputTokens +

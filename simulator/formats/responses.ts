@@ -1,4 +1,4 @@
-import { type Answer, type Ask, answerBill, composeAnswer } from '../answer.ts'
+import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
 import { isArray, isObject, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
 import { badRequest } from '../refusal.ts'
@@ -25,20 +25,13 @@ export const responses: Format = {
   output: 'text',
   failsInside: true,
   answer(input) {
-    const ask = readAsk(input)
-    const answer = composeAnswer(ask, input)
-    const answered = { ask, answer, input }
-    return {
-      streamed: ask.streamed,
-      apiType: 'completions',
-      finishReason: finishReason(answer),
-      intervalMs: answer.intervalMs,
-      outputTokens: answer.outputTokens,
-      billAt: (outputTokens) => answerBill(answered, outputTokens),
-      whole: () => JSON.stringify(wholeBody({ ask, answer, input })),
+    const answered = answerTo(readAsk(input), input)
+    return textReply(answered, {
+      finishReason: finishReason(answered.answer),
+      whole: () => JSON.stringify(wholeBody(answered)),
       frames: () => responseFrames(answered),
       errorFrame: () => responseErrorFrame(answered),
-    }
+    })
   },
 }
 
@@ -47,11 +40,7 @@ function finishReason(answer: Answer): string {
   return answer.call === null ? 'stop' : 'tool_calls'
 }
 
-function wholeBody(answered: {
-  readonly ask: Ask
-  readonly answer: Answer
-  readonly input: AnswerInput
-}): JsonObject {
+function wholeBody(answered: Answered): JsonObject {
   if (answered.input.fault.answer === 'failedAnswer') return responseBody(answered, 'failed')
   return responseBody(answered, answered.answer.isCut ? 'incomplete' : 'completed')
 }
