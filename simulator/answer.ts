@@ -71,7 +71,7 @@ const FILLER = piecesOf(' The quick brown fox jumps over the lazy dog, and then 
 const THOUGHTS = piecesOf('The user wants an answer, so I repeat what was asked and say who I am. ')
 
 /** Cuts text into pieces of one token each. */
-export function piecesOf(text: string): readonly string[] {
+function piecesOf(text: string): readonly string[] {
   return text.match(PIECE) ?? []
 }
 

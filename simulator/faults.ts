@@ -163,7 +163,7 @@ const FIELDS: Readonly<Record<keyof Fault, (value: unknown) => boolean>> = {
 }
 
 /** Reads a fault that came as JSON. Throws TypeError naming the field that is unknown or wrong. */
-export function readFault(value: unknown): Fault {
+function readFault(value: unknown): Fault {
   if (!isFault(value)) throw new TypeError('a fault is an object')
   return value
 }

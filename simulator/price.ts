@@ -50,7 +50,7 @@ const PARSED_FILE: Attos = attosOf('0.002')
 const parsedPrices = new WeakMap<Pricing, ParsedPrices>()
 
 /** Reads a decimal string of dollars. Throws RangeError for what is none, or is finer than 10^-18. */
-export function attosOf(text: string): Attos {
+function attosOf(text: string): Attos {
   const match = DECIMAL_TEXT.exec(text)
   if (match === null) throw new RangeError(`not a decimal price: ${text}`)
   const [, sign, whole = '', fraction = ''] = match
@@ -62,7 +62,7 @@ export function attosOf(text: string): Attos {
  * Dollars as the number whose shortest print is the exact decimal; that holds up to 15 significant
  * digits, which a sum of token prices does not reach below a thousand dollars.
  */
-export function dollarsOf(attos: Attos): number {
+function dollarsOf(attos: Attos): number {
   const digits = attos.toString().padStart(ATTO_PLACES + 1, '0')
   return Number(`${digits.slice(0, -ATTO_PLACES)}.${digits.slice(-ATTO_PLACES)}`)
 }
