@@ -66,6 +66,12 @@ export function readChatCap(root: JsonObject): number | null {
   return set.length === 0 ? null : Math.max(...set)
 }
 
+/** Throws `invalid_parameter` where the `messages` of chat and messages are not an array of objects. */
+export function requireMessages(root: JsonObject): void {
+  if (field(root, 'messages') === undefined) throw wrongType('messages', 'an array of messages')
+  readObjects(root, 'messages')
+}
+
 /** Whether chat or legacy completions are to be streamed. Throws `invalid_parameter`. */
 export function readChatStream(root: JsonObject): boolean {
   const streamOptions = readObject(root, 'stream_options') ?? {}

@@ -2,9 +2,9 @@ import type { Call } from '../../vocabulary/call.ts'
 import type { JsonBody, JsonEdit } from '../../vocabulary/json-body.ts'
 import type { Words } from '../../vocabulary/words.ts'
 import { readChatAnswer } from '../chat-answer.ts'
-import { readChatCap, readChatStream, readChatStyleFields } from '../chat-call.ts'
+import { readChatCap, readChatStream, readChatStyleFields, requireMessages } from '../chat-call.ts'
 import { chunkErrorEvent, chunkObservers } from '../chat-stream.ts'
-import { field, readCount, readObjects, wrongType } from '../fields.ts'
+import { field, readCount, readObjects } from '../fields.ts'
 import type { RewriteInput, WireFormat } from '../format.ts'
 import { BODY_BYTES_MAX, OPENAI_STYLE } from '../openai-style.ts'
 import { refuseUnfitModel } from '../refusals.ts'
@@ -33,8 +33,7 @@ export const chat: WireFormat = {
 function readCall(body: JsonBody, words: Words): Call {
   const { root } = body
   const fields = readChatStyleFields(body, words)
-  if (field(root, 'messages') === undefined) throw wrongType('messages', 'an array of messages')
-  readObjects(root, 'messages')
+  requireMessages(root)
   return {
     ...fields,
     endpoint: 'chat',

@@ -8,7 +8,7 @@ import {
 } from '../../vocabulary/json-body.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
 import type { Words } from '../../vocabulary/words.ts'
-import { readChatStyleFields } from '../chat-call.ts'
+import { readChatStyleFields, requireMessages } from '../chat-call.ts'
 import { messagesError } from '../envelope.ts'
 import { parseEventData } from '../event-data.ts'
 import { field, readBoolean, readCount, readObjects } from '../fields.ts'
@@ -73,6 +73,7 @@ function readCall(body: JsonBody, words: Words): Call {
   const { root } = body
   const fields = readChatStyleFields(body, words, MESSAGES_TOOLS)
   const { tools } = fields
+  requireMessages(root)
   return {
     ...fields,
     endpoint: 'messages',

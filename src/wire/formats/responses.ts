@@ -87,7 +87,7 @@ function refuseStoredState(root: JsonObject): void {
 /** Items that stand for something stored, or that carry tools of their own. */
 function refuseItems(root: JsonObject): void {
   const input = field(root, 'input')
-  if (input === undefined || typeof input === 'string') return
+  if (typeof input === 'string') return
   if (!Array.isArray(input)) throw wrongType('input', 'a string or an array of items')
   for (const [index, item] of readObjects(root, 'input').entries()) {
     const place = `input[${index}]`
