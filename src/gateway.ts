@@ -10,7 +10,7 @@ import {
 import { createCatalogStore } from './catalog/catalog-store.ts'
 import type { CatalogSettings } from './catalog/settings.ts'
 import { type Config, storeUrlOf, wordsOf } from './config.ts'
-import { createInference } from './http/inference.ts'
+import { createInference, type Inference } from './http/inference.ts'
 import { requestLogger } from './http/request-log.ts'
 import { createHttpServer } from './http/server.ts'
 import { openAccountTagger } from './identity/account-tag.ts'
@@ -64,6 +64,8 @@ export interface Gateway {
   readonly ledger: SqliteLedger
   readonly ids: IdSource
   readonly refresher: CatalogRefresher
+  /** Resolves when no request is in flight and no settle under way. */
+  settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */
   close(): Promise<void>
 }
@@ -82,17 +84,75 @@ export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
   }
 }
 
+/** What every part of the wiring starts from. */
+interface Wiring {
+  readonly config: Config
+  readonly address: UpstreamAddress
+  readonly log: Logger
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** Takes the closing of each part as it is opened. */
+  readonly closing: AsyncDisposableStack
+}
+
 async function open(
   { config, upstream: address, log, clock = systemClock }: StartGatewayInput,
   closing: AsyncDisposableStack,
 ): Promise<Gateway> {
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const words = wordsOf(config)
+  const wiring: Wiring = { config, address, log, clock, ids, closing }
+  const books = await openBooks(wiring)
+  const upstream = openUpstream(wiring)
+  const { catalog, refresher } = await openCatalog(wiring, { store: books.store, upstream })
+  const settler = openSettler(wiring, books.ledger)
+  const parts: JourneyParts = {
+    ...(await openCallers(wiring, books.store)),
+    offerFor: (modelName) => catalog.offerFor(modelName),
+    ledger: books.ledger,
+    settler,
+    upstream,
+    clock,
+    words: wordsOf(config),
+    instanceId: books.instanceId,
+    timeouts: {
+      headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,
+      stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
+      totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
+      imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
+    },
+    answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
+    eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
+  }
+  const { address: servedAt, inference } = await openHttp(wiring, { parts, catalog, upstream })
+  return {
+    address: servedAt,
+    store: books.store,
+    ledger: books.ledger,
+    ids,
+    refresher,
+    async settled() {
+      await inference.idle()
+      await settler.drained()
+    },
+    close: () => closing.disposeAsync(),
+  }
+}
 
+interface ServedBooks {
+  readonly store: Store
+  readonly ledger: SqliteLedger
+  readonly instanceId: string
+}
+
+async function openBooks(wiring: Wiring): Promise<ServedBooks> {
+  const { config, address, clock, closing } = wiring
   const url = storeUrlOf(config)
-  const store = await openServedStore({ url, clock }, closing)
-  await claimUpstream(store.db, address.mode === 'simulator' ? 'simulator' : address.baseUrl)
-
+  // Before anything is migrated or swept: nobody else may be serving from this store.
+  const lock = acquireServeLock(parseDatabaseUrl(url).file)
+  closing.defer(() => lock.release())
+  const store = await openStore({ url, clock, migrateStore: 'always' })
+  closing.defer(() => store.close())
+  await claimUpstream(store.db, sourceOf(address))
   const ledger = new SqliteLedger({
     file: store.file,
     clock,
@@ -103,31 +163,69 @@ async function open(
     },
   })
   closing.defer(() => ledger.close())
-  const instanceId = await openInstance({ store, ledger, ids, clock, log }, closing)
+  const instanceId = await openInstance(wiring, { store, ledger })
+  return { store, ledger, instanceId }
+}
 
+/** Registers this process, ends what earlier ones left open, and keeps saying that it lives. */
+async function openInstance(
+  { ids, clock, log, closing }: Wiring,
+  { store, ledger }: Pick<ServedBooks, 'store' | 'ledger'>,
+): Promise<string> {
+  const instanceId = ids.next('inst')
+  const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
+  await registerInstance(store.db, now())
+  const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId })
+  if (swept > 0) {
+    log.warn({ swept }, 'requests of an earlier process were in flight: now unresolved')
+  }
+  const timer = setInterval(() => {
+    heartbeat(store.db, now()).catch((cause: unknown) =>
+      log.error({ cause: String(cause) }, 'the heartbeat could not be stored'),
+    )
+  }, HEARTBEAT_INTERVAL_MS)
+  timer.unref()
+  closing.defer(async () => {
+    clearInterval(timer)
+    await stopInstance(store.db, now())
+  })
+  return instanceId
+}
+
+function openUpstream({ config, address, closing }: Wiring): Upstream {
   const upstream = new Upstream({
     baseUrl: address.baseUrl,
     apiKey: address.apiKey,
     connectTimeoutMs: config.TOLLGATE_CONNECT_TIMEOUT_MS,
   })
   closing.defer(() => upstream.destroy())
+  return upstream
+}
 
-  const catalog = new Catalog({ clock, settings: catalogSettings(config) })
+async function openCatalog(
+  { config, address, log, clock, closing }: Wiring,
+  { store, upstream }: { readonly store: Store; readonly upstream: Upstream },
+): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
+  const settings = catalogSettings(config)
+  const catalog = new Catalog({ clock, settings })
   const refresher = createCatalogRefresher({
     catalog,
     store: createCatalogStore(store.db),
-    source: address.mode === 'simulator' ? 'simulator' : address.baseUrl,
+    source: sourceOf(address),
     clock,
-    settings: catalogSettings(config),
+    settings,
     fetchModels: () => fetchModels(upstream),
     fetchImageEndpoints: (modelId) => fetchImageEndpoints(upstream, modelId),
     onRefreshed: (outcome) => logRefresh(log, outcome),
   })
   await refresher.load()
+  closing.defer(() => refresher.stop())
   await refresher.refreshNow()
   refresher.start()
-  closing.defer(() => refresher.stop())
+  return { catalog, refresher }
+}
 
+function openSettler({ config, log, closing }: Wiring, ledger: SqliteLedger): Settler {
   const settler = new Settler({
     ledger,
     waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
@@ -135,36 +233,45 @@ async function open(
       log.error({ requestId, cause: String(cause) }, 'a charge could not be stored yet'),
   })
   closing.defer(() => settler.drained())
+  return settler
+}
 
-  const authenticator = new Authenticator({ db: store.db, clock, keyTag: words.keyTag })
-  const parts: JourneyParts = {
-    authenticate: (headers) => authenticator.authenticate(headers),
-    gate: createGate({
-      clock,
-      settings: {
-        inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
-        requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
-        unbackedRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
-      },
-    }),
-    byteBudget: createByteBudget({ bytesMax: config.TOLLGATE_BUFFER_BYTES_MAX }),
-    offerFor: (modelName) => catalog.offerFor(modelName),
-    ledger,
-    settler,
-    upstream,
-    accountTag: await openAccountTagger(store.db),
+/** Who calls, and how much of this process each may take. */
+async function openCallers(
+  { config, clock }: Wiring,
+  store: Store,
+): Promise<Pick<JourneyParts, 'authenticate' | 'accountTag' | 'gate' | 'byteBudget'>> {
+  const authenticator = new Authenticator({
+    db: store.db,
     clock,
-    words,
-    instanceId,
-    timeouts: {
-      headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,
-      stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
-      totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
-      imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
+  const gate = createGate({
+    clock,
+    settings: {
+      inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
+      requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
+      unbackedRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
     },
-    answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
-    eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
+  })
+  return {
+    authenticate: (headers) => authenticator.authenticate(headers),
+    accountTag: await openAccountTagger(store.db),
+    gate,
+    byteBudget: createByteBudget({ bytesMax: config.TOLLGATE_BUFFER_BYTES_MAX }),
   }
+}
+
+interface HttpParts {
+  readonly parts: JourneyParts
+  readonly catalog: Catalog
+  readonly upstream: Upstream
+}
+
+async function openHttp(
+  { config, address, log, ids, closing }: Wiring,
+  { parts, catalog, upstream }: HttpParts,
+): Promise<{ readonly address: string; readonly inference: Inference }> {
   const inference = createInference({
     parts,
     ids,
@@ -185,59 +292,18 @@ async function open(
   })
   await server.listen({ host: config.HOST, port: config.PORT })
   closing.defer(() => server.close())
-  closing.defer(() => inference.drain(config.TOLLGATE_DRAIN_TIMEOUT_MS))
-
-  return {
-    address: addressOf(server.server.address(), config.HOST),
-    store,
-    ledger,
-    ids,
-    refresher,
-    close: () => closing.disposeAsync(),
-  }
+  closing.defer(() =>
+    inference.drain({
+      timeoutMs: config.TOLLGATE_DRAIN_TIMEOUT_MS,
+      cutOff: () => void upstream.destroy(),
+    }),
+  )
+  return { address: addressOf(server.server.address(), config.HOST), inference }
 }
 
-async function openServedStore(
-  { url, clock }: { readonly url: string; readonly clock: Clock },
-  closing: AsyncDisposableStack,
-): Promise<Store> {
-  // Before anything is migrated or swept: nobody else may be serving from this store.
-  const lock = acquireServeLock(parseDatabaseUrl(url).file)
-  closing.defer(() => lock.release())
-  const store = await openStore({ url, clock, migrateStore: 'always' })
-  closing.defer(() => store.close())
-  return store
-}
-
-interface OpenInstanceInput {
-  readonly store: Store
-  readonly ledger: SqliteLedger
-  readonly ids: IdSource
-  readonly clock: Clock
-  readonly log: Logger
-}
-
-/** Registers this process, ends what earlier ones left open, and keeps saying that it lives. */
-async function openInstance(
-  { store, ledger, ids, clock, log }: OpenInstanceInput,
-  closing: AsyncDisposableStack,
-): Promise<string> {
-  const id = ids.next('inst')
-  await registerInstance(store.db, { id, nowMs: clock.nowMs() })
-  const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId: id })
-  if (swept > 0)
-    log.warn({ swept }, 'requests of an earlier process were in flight: now unresolved')
-  const timer = setInterval(() => {
-    heartbeat(store.db, { id, nowMs: clock.nowMs() }).catch((cause: unknown) =>
-      log.error({ cause: String(cause) }, 'the heartbeat could not be stored'),
-    )
-  }, HEARTBEAT_INTERVAL_MS)
-  timer.unref()
-  closing.defer(async () => {
-    clearInterval(timer)
-    await stopInstance(store.db, { id, nowMs: clock.nowMs() })
-  })
-  return id
+/** Whose money and whose models: what a store is marked with. */
+function sourceOf({ mode, baseUrl }: UpstreamAddress): string {
+  return mode === 'simulator' ? 'simulator' : baseUrl
 }
 
 function catalogSettings(config: Config): CatalogSettings {

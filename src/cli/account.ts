@@ -82,9 +82,11 @@ const SWITCHES = [
   { verb: 'enable', disabled: false, description: 'let its keys be used again' },
 ]
 
-function found(account: Account | null, id: string): Account {
+function found(account: Account | null, accountId: string): Account {
   if (account === null) {
-    throw new CommandFailure(`no account has the id ${id}: \`tollgate account list\` shows them`)
+    throw new CommandFailure(
+      `no account has the id ${accountId}: \`tollgate account list\` shows them`,
+    )
   }
   return account
 }

@@ -106,11 +106,10 @@ function list(
       cursor: options.after ?? null,
     })
     if (options.json === true) {
-      const data = apiKeys.map(apiKeyAnswer)
       terminal.out(
         JSON.stringify({
           object: 'list',
-          data,
+          data: apiKeys.map(apiKeyAnswer),
           has_more: nextCursor !== null,
           next_cursor: nextCursor,
         }),

@@ -5,11 +5,11 @@ import { type Micros, micros, microsOfDecimal, parseDecimal } from '../vocabular
 export function readDollars(text: string): Micros {
   const match = /^(-?)\$?(\d{1,9}(?:\.\d{1,6})?)$/.exec(text.trim())
   const decimal = match === null ? null : parseDecimal(match[2] ?? '')
-  const amount = decimal === null ? null : microsOfDecimal(decimal)
-  if (match === null || amount === null) {
+  const amountMicros = decimal === null ? null : microsOfDecimal(decimal)
+  if (match === null || amountMicros === null) {
     throw new InvalidArgumentError('Write an amount in dollars, such as 10 or 0.25.')
   }
-  return match[1] === '-' ? micros(-amount) : amount
+  return match[1] === '-' ? micros(-amountMicros) : amountMicros
 }
 
 /** Reads a moment: a date (`2027-01-31`, its start in UTC) or a full RFC 3339 time. */
@@ -36,9 +36,9 @@ export function readRowLimit(text: string): number {
 }
 
 /** Micro-dollars as a person reads them: `$0.001234`. */
-export function dollars(amount: number): string {
-  const digits = String(Math.abs(amount)).padStart(7, '0')
-  return `${amount < 0 ? '-' : ''}$${digits.slice(0, -6)}.${digits.slice(-6)}`
+export function dollars(amountMicros: number): string {
+  const digits = String(Math.abs(amountMicros)).padStart(7, '0')
+  return `${amountMicros < 0 ? '-' : ''}$${digits.slice(0, -6)}.${digits.slice(-6)}`
 }
 
 /** A moment as RFC 3339, or a dash where there is none. */

@@ -56,11 +56,10 @@ function list(input: CommandInput, options: ListOptions): Promise<void> {
       ...(options.model === undefined ? {} : { modelId: options.model }),
     })
     if (options.json === true) {
-      const data = requests.map(requestAnswer)
       terminal.out(
         JSON.stringify({
           object: 'list',
-          data,
+          data: requests.map(requestAnswer),
           has_more: nextCursor !== null,
           next_cursor: nextCursor,
         }),

@@ -29,35 +29,57 @@ export interface EndedRequest {
 export interface Inference {
   /** Serves a request, or answers false: it is for another path. */
   serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
+  /** Resolves when no request is in flight. */
+  idle(): Promise<void>
   /**
-   * Refuses new requests and resolves when those in flight have ended; the ones that have not by the
-   * timeout are cut off, and charged as if their clients had left.
+   * Refuses new requests and resolves when those in flight have ended; at the timeout they are cut off:
+   * streams are charged as if their clients had left, other calls stay unresolved.
    */
-  drain(timeoutMs: number): Promise<void>
+  drain(input: DrainInput): Promise<void>
 }
 
+export interface DrainInput {
+  readonly timeoutMs: number
+  /** Ends every call upstream. */
+  readonly cutOff: () => void
+}
+
+/** Makes the inference endpoints, which share nothing with any other. */
 export function createInference(input: InferenceInput): Inference {
   const inFlight = new Map<ServerResponse, Promise<void>>()
   let draining = false
+  const idle = async (): Promise<void> => {
+    while (inFlight.size > 0) await Promise.all(inFlight.values())
+  }
   return {
+    idle,
     serve(clientRequest, client) {
       if (clientRequest.method !== 'POST') return false
       const format = formatByPath(pathOf(clientRequest.url ?? ''))
       if (format === null) return false
-      const ended = serve(input, { clientRequest, client, format, draining })
+      const ended = serve(input, { clientRequest, client, format, draining }).then(() =>
+        closed(client),
+      )
       inFlight.set(client, ended)
       void ended.finally(() => inFlight.delete(client))
       return true
     },
-    async drain(timeoutMs) {
+    async drain({ timeoutMs, cutOff }) {
       draining = true
       const timer = setTimeout(() => {
         for (const client of inFlight.keys()) client.destroy()
+        cutOff()
       }, timeoutMs)
-      while (inFlight.size > 0) await Promise.all(inFlight.values())
+      await idle()
       clearTimeout(timer)
     },
   }
+}
+
+/** Resolves when the client has been given the whole answer, or has gone. */
+function closed(client: ServerResponse): Promise<void> {
+  if (client.closed) return Promise.resolve()
+  return new Promise((resolve) => client.once('close', resolve))
 }
 
 // A query string is ignored on every inference endpoint.

@@ -55,7 +55,11 @@ export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): 
       const [first] = chunks
       resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, length))
     }
-    const onClose = (): void => refuse(new Problem('request_timeout', { cause: 'the client left' }))
+    // Also heard after a whole body, which may still be inflating.
+    const onClose = (): void => {
+      if (!clientRequest.complete)
+        refuse(new Problem('request_timeout', { cause: 'the client left' }))
+    }
     const timer = setTimeout(() => refuse(new Problem('request_timeout')), timeoutMs)
     source.on('data', onData)
     source.once('end', onEnd)

@@ -26,6 +26,9 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     genReqId: () => input.ids.next('req'),
     // The answer takes as long as the provider; a body has its own deadline.
     requestTimeout: 0,
+    // Only when every inference answer has been given: Node itself waits for connections on which no
+    // request was ever sent.
+    forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
     clientErrorHandler: answerUnparsable,
     serverFactory: (serveRest) => nodeServer(input.inference, serveRest),

@@ -37,6 +37,7 @@ export interface MediaCount {
   readonly videosByUrl: number
 }
 
+/** The tools of a call, by who runs them. */
 export interface ToolUse {
   /** Function and custom tools that the client runs. */
   readonly clientTools: number
@@ -46,8 +47,10 @@ export interface ToolUse {
   readonly steps: number
 }
 
+/** Steps that provider-run tools may take where the request does not lower them. */
 export const TOOL_STEPS_DEFAULT = 30
 
+/** A body of text alone. */
 export const NO_MEDIA: MediaCount = {
   files: 0,
   firstFilePath: null,

@@ -4,4 +4,5 @@ export interface Clock {
   nowMs(): number
 }
 
+/** The machine's own clock. */
 export const systemClock: Clock = { nowMs: () => Date.now() }

@@ -24,26 +24,32 @@ const PICOS_PER_MICRO = 1_000_000n
 const FEE_NUMERATOR = 105n
 const FEE_DENOMINATOR = 100n
 
+/** Nothing, in micro-dollars. */
 export const ZERO_MICROS = 0 as Micros
 
 /** Brands an integer as micro-dollars. Throws RangeError for anything but a safe integer. */
 export function micros(value: number): Micros {
-  if (!Number.isSafeInteger(value)) throw new RangeError(`not a whole number of micro-dollars: ${value}`)
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`not a whole number of micro-dollars: ${value}`)
   return (value === 0 ? 0 : value) as Micros
 }
 
+/** The sum. Throws RangeError beyond a safe integer. */
 export function addMicros(a: Micros, b: Micros): Micros {
   return micros(a + b)
 }
 
+/** The difference, which may be negative. Throws RangeError beyond a safe integer. */
 export function subtractMicros(a: Micros, b: Micros): Micros {
   return micros(a - b)
 }
 
+/** The smaller. */
 export function minMicros(a: Micros, b: Micros): Micros {
   return a < b ? a : b
 }
 
+/** The larger. */
 export function maxMicros(a: Micros, b: Micros): Micros {
   return a > b ? a : b
 }
@@ -80,6 +86,15 @@ export function formatDecimal(value: Decimal): string {
   return negative && value.digits !== 0n ? `-${digits}` : digits
 }
 
+/** The exact sum of two decimals. */
+export function addDecimals(a: Decimal, b: Decimal): Decimal {
+  const exponent = Math.min(a.exponent, b.exponent)
+  const digitsAt = (value: Decimal): bigint =>
+    value.digits * 10n ** BigInt(value.exponent - exponent)
+  return { digits: digitsAt(a) + digitsAt(b), exponent }
+}
+
+/** Whether it is below zero. */
 export function isNegative(value: Decimal): boolean {
   return value.digits < 0n
 }

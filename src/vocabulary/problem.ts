@@ -6,6 +6,7 @@
 /** Who must act for the same request to succeed. */
 export type ProblemOwner = 'client' | 'billing' | 'upstream' | 'platform'
 
+/** What one problem is, whoever meets it. */
 export interface ProblemRow {
   readonly httpStatus: number
   readonly owner: ProblemOwner
@@ -15,6 +16,7 @@ export interface ProblemRow {
   readonly message: string
 }
 
+// biome-ignore lint/complexity/useMaxParams: each row below reads as one line of a table.
 const row = (
   httpStatus: number,
   owner: ProblemOwner,
@@ -22,12 +24,23 @@ const row = (
   message: string,
 ): ProblemRow => ({ httpStatus, owner, retryable: retry === 'retry', message })
 
+/** The table: every code that a client can see. `docs/errors.md` is its twin. */
 export const PROBLEMS = {
   // The request itself.
   invalid_json: row(400, 'client', 'do not retry', 'The body is not a valid JSON object.'),
-  missing_model: row(400, 'client', 'do not retry', 'Set `model` to a model id of the form <author>/<name>.'),
+  missing_model: row(
+    400,
+    'client',
+    'do not retry',
+    'Set `model` to a model id of the form <author>/<name>.',
+  ),
   missing_prompt: row(400, 'client', 'do not retry', 'Set `prompt` to a string or an array.'),
-  invalid_parameter: row(400, 'client', 'do not retry', 'A parameter has a value that cannot be used.'),
+  invalid_parameter: row(
+    400,
+    'client',
+    'do not retry',
+    'A parameter has a value that cannot be used.',
+  ),
   output_cap_required: row(
     400,
     'client',
@@ -35,7 +48,12 @@ export const PROBLEMS = {
     'This model lists no maximum output: send an output cap.',
   ),
   unsupported_parameter: row(400, 'client', 'do not retry', 'A parameter is not supported.'),
-  unsupported_model: row(400, 'client', 'do not retry', 'This model cannot be used on this endpoint.'),
+  unsupported_model: row(
+    400,
+    'client',
+    'do not retry',
+    'This model cannot be used on this endpoint.',
+  ),
   bad_request: row(400, 'client', 'do not retry', 'The request is not valid HTTP.'),
   missing_api_key: row(
     401,
@@ -46,22 +64,42 @@ export const PROBLEMS = {
   invalid_api_key: row(401, 'client', 'do not retry', 'This API key is not recognized.'),
   api_key_disabled: row(401, 'client', 'do not retry', 'This API key is disabled.'),
   api_key_expired: row(401, 'client', 'do not retry', 'This API key has expired.'),
-  insufficient_credit: row(402, 'billing', 'do not retry', 'The account has too little credit for this request.'),
-  key_limit_reached: row(402, 'billing', 'do not retry', 'This API key has too little of its credit limit left.'),
+  insufficient_credit: row(
+    402,
+    'billing',
+    'do not retry',
+    'The account has too little credit for this request.',
+  ),
+  key_limit_reached: row(
+    402,
+    'billing',
+    'do not retry',
+    'This API key has too little of its credit limit left.',
+  ),
   free_credit_not_eligible: row(
     402,
     'billing',
     'do not retry',
     'The account has only free credit, which does not pay for this request.',
   ),
-  model_not_found: row(404, 'client', 'do not retry', 'No model of this id is in the catalog; GET /v1/models lists them.'),
+  model_not_found: row(
+    404,
+    'client',
+    'do not retry',
+    'No model of this id is in the catalog; GET /v1/models lists them.',
+  ),
   not_found: row(404, 'client', 'do not retry', 'Nothing is at this path.'),
   request_timeout: row(408, 'client', 'retry', 'The request body did not arrive in time.'),
   endpoint_retired: row(410, 'client', 'do not retry', 'This endpoint is retired.'),
   request_too_large: row(413, 'client', 'do not retry', 'The request body is too large.'),
   headers_too_large: row(431, 'client', 'do not retry', 'The request headers are too large.'),
   rate_limited: row(429, 'client', 'retry', 'Too many requests in a minute.'),
-  too_many_concurrent_requests: row(429, 'client', 'retry', 'This API key has too many requests in flight.'),
+  too_many_concurrent_requests: row(
+    429,
+    'client',
+    'retry',
+    'This API key has too many requests in flight.',
+  ),
 
   // What the provider said of the request, in our words.
   context_length_exceeded: row(
@@ -76,14 +114,44 @@ export const PROBLEMS = {
     'do not retry',
     'The provider refused the content under its policy. Change the input.',
   ),
-  provider_rejected_request: row(400, 'client', 'do not retry', 'The provider refused the request.'),
-  provider_forbidden: row(403, 'client', 'do not retry', 'The provider does not allow this request.'),
-  provider_not_found: row(404, 'client', 'do not retry', 'The provider does not offer this model for this request.'),
+  provider_rejected_request: row(
+    400,
+    'client',
+    'do not retry',
+    'The provider refused the request.',
+  ),
+  provider_forbidden: row(
+    403,
+    'client',
+    'do not retry',
+    'The provider does not allow this request.',
+  ),
+  provider_not_found: row(
+    404,
+    'client',
+    'do not retry',
+    'The provider does not offer this model for this request.',
+  ),
   provider_request_timeout: row(408, 'upstream', 'retry', 'The provider gave up on the request.'),
   provider_conflict: row(409, 'upstream', 'retry', 'The provider reported a conflict.'),
-  provider_request_too_large: row(413, 'client', 'do not retry', 'The request is too large for the provider.'),
-  provider_unprocessable: row(422, 'client', 'do not retry', 'The provider could not process the request.'),
-  provider_rate_limited: row(429, 'upstream', 'retry', 'The provider is limiting requests to this model.'),
+  provider_request_too_large: row(
+    413,
+    'client',
+    'do not retry',
+    'The request is too large for the provider.',
+  ),
+  provider_unprocessable: row(
+    422,
+    'client',
+    'do not retry',
+    'The provider could not process the request.',
+  ),
+  provider_rate_limited: row(
+    429,
+    'upstream',
+    'retry',
+    'The provider is limiting requests to this model.',
+  ),
 
   // Ours, or the way to the provider.
   internal_error: row(500, 'platform', 'retry', 'The gateway failed on this request.'),
@@ -95,7 +163,12 @@ export const PROBLEMS = {
     'retry',
     'The prices of this model have not been refreshed for over an hour, so it cannot be priced.',
   ),
-  upstream_timeout: row(504, 'upstream', 'retry', 'The provider did not answer before the deadline.'),
+  upstream_timeout: row(
+    504,
+    'upstream',
+    'retry',
+    'The provider did not answer before the deadline.',
+  ),
 } as const satisfies Record<string, ProblemRow>
 
 /** A stable, documented code: what a client matches on. */

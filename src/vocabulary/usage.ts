@@ -30,4 +30,5 @@ export interface Reported {
   readonly generationId: string | null
 }
 
+/** What an answer that never came, or said nothing, reports. */
 export const NOTHING_REPORTED: Reported = { usage: null, costUsd: null, generationId: null }

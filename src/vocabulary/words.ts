@@ -12,6 +12,7 @@ export interface Words {
   readonly upstreamFileEngine: string
 }
 
+/** The words of the interface's own documentation. */
 export const DEFAULT_WORDS: Words = {
   costHeader: 'x-service-cost',
   compatPrefix: 'compat',

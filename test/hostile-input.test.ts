@@ -1,0 +1,217 @@
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+let apiKey: string
+
+beforeAll(async () => {
+  world = await startWorld()
+  apiKey = (await world.account()).apiKey
+})
+afterAll(() => world.close())
+
+const MIB = 1024 * 1024
+const VALID = '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}'
+
+interface Hostile {
+  readonly what: string
+  readonly body: string | Buffer
+  readonly status: number
+  readonly code: string
+  readonly param?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const HOSTILE: readonly Hostile[] = [
+  { what: 'an empty body', body: '', status: 400, code: 'invalid_json' },
+  { what: 'no JSON', body: 'model=sim/text', status: 400, code: 'invalid_json' },
+  { what: 'an array', body: `[${VALID}]`, status: 400, code: 'invalid_json' },
+  { what: 'a string', body: '"sim/text"', status: 400, code: 'invalid_json' },
+  {
+    what: 'invalid UTF-8',
+    body: Buffer.from('{"model":"\xff"}', 'latin1'),
+    status: 400,
+    code: 'invalid_json',
+  },
+  { what: 'a byte order mark', body: `\ufeff${VALID}`, status: 400, code: 'invalid_json' },
+  {
+    what: 'the model twice',
+    body: '{"model":"sim/open","model":"sim/text"}',
+    status: 400,
+    code: 'invalid_json',
+  },
+  {
+    what: 'the model twice, escaped',
+    body: '{"model":"a/b","\\u006dodel":"sim/text"}',
+    status: 400,
+    code: 'invalid_json',
+  },
+  { what: 'no model', body: '{"messages":[]}', status: 400, code: 'missing_model', param: 'model' },
+  {
+    what: 'a null model',
+    body: '{"model":null}',
+    status: 400,
+    code: 'missing_model',
+    param: 'model',
+  },
+  {
+    what: 'a model that is a number',
+    body: '{"model":7}',
+    status: 400,
+    code: 'invalid_parameter',
+    param: 'model',
+  },
+  {
+    what: 'an unknown model',
+    body: '{"model":"sim/none","messages":[]}',
+    status: 404,
+    code: 'model_not_found',
+    param: 'model',
+  },
+  {
+    what: 'a model named __proto__',
+    body: '{"model":"__proto__","messages":[]}',
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    what: 'a stream that is a string',
+    body: '{"model":"sim/text","messages":[],"stream":"true"}',
+    status: 400,
+    code: 'invalid_parameter',
+    param: 'stream',
+  },
+  {
+    what: 'a cap below zero',
+    body: '{"model":"sim/text","messages":[],"max_tokens":-1}',
+    status: 400,
+    code: 'invalid_parameter',
+    param: 'max_tokens',
+  },
+  {
+    what: 'tools that are no array',
+    body: '{"model":"sim/text","tools":{}}',
+    status: 400,
+    code: 'invalid_parameter',
+    param: 'tools',
+  },
+  {
+    what: 'depth 100,000 outside an object',
+    body: '['.repeat(100_000),
+    status: 400,
+    code: 'invalid_json',
+  },
+  { what: '40 MB', body: Buffer.alloc(40 * MIB, 32), status: 413, code: 'request_too_large' },
+  {
+    what: '40 MB that gzip makes small',
+    body: gzipSync(Buffer.alloc(40 * MIB, 32)),
+    status: 413,
+    code: 'request_too_large',
+    headers: { 'content-encoding': 'gzip' },
+  },
+  {
+    what: 'gzip that is none',
+    body: VALID,
+    status: 400,
+    code: 'bad_request',
+    headers: { 'content-encoding': 'gzip' },
+  },
+  {
+    what: 'an unknown coding',
+    body: VALID,
+    status: 400,
+    code: 'bad_request',
+    headers: { 'content-encoding': 'rot13' },
+  },
+]
+
+for (const { what, body, status, code, param, headers } of HOSTILE) {
+  test(`${what} is answered ${status} ${code} in the envelope`, async () => {
+    const answer = await fetch(world.url('/v1/chat/completions'), {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, ...headers },
+      body,
+    })
+    const text = await answer.text()
+    expect(answer.status, text).toBe(status)
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-z]{26}$/)
+    expect(answer.headers.get('x-service-cost')).toBeNull()
+    const { error } = JSON.parse(text)
+    expect(Object.keys(error)).toEqual(['message', 'type', 'code', 'param'])
+    expect(error.code).toBe(code)
+    if (param !== undefined) expect(error.param).toBe(param)
+    expect(text).not.toMatch(/ {4}at |\.ts|node:/)
+  })
+}
+
+test('depth 100,000 inside a valid body is relayed and answered like any other', async () => {
+  const depth = 100_000
+  const body = `${VALID.slice(0, -1)},"x":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey },
+    body,
+  })
+  expect(answer.status, await answer.text()).toBe(200)
+})
+
+test('a gzipped body is read like a plain one', async () => {
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey, 'content-encoding': 'gzip' },
+    body: gzipSync(VALID),
+  })
+  expect(answer.status, await answer.text()).toBe(200)
+})
+
+test('a client that declares 40 MB sees 413 before it has sent them, and no reset', async () => {
+  const answer = await rawExchange([
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: ${apiKey}\r\ncontent-length: ${40 * MIB}\r\n\r\n`,
+    '{"model":',
+  ])
+  expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+  expect(answer).toContain('"code":"request_too_large"')
+})
+
+test('a client with a dead key that goes on uploading sees 401 and no reset', async () => {
+  const megabyte = Buffer.alloc(MIB, 32).toString('latin1')
+  const answer = await rawExchange([
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: sk-tollgate-none\r\ncontent-length: ${8 * MIB}\r\n\r\n`,
+    ...Array.from({ length: 8 }, () => megabyte),
+  ])
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /)
+  expect(answer).toContain('"code":"invalid_api_key"')
+})
+
+test('a header of 100 KB is answered 431 in the envelope, and no reset', async () => {
+  const answer = await rawExchange([
+    `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(100_000)}\r\n\r\n`,
+  ])
+  expect(answer).toMatch(/^HTTP\/1\.1 431 /)
+  expect(answer).toContain('"code":"headers_too_large"')
+})
+
+test('what is not HTTP is answered 400 in the envelope', async () => {
+  const answer = await rawExchange(['\x16\x03\x01 hello\r\n\r\n'])
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  expect(answer).toContain('"code":"bad_request"')
+})
+
+/** Writes the parts, and reads until the server closes; rejects on a reset. */
+function rawExchange(parts: readonly string[]): Promise<string> {
+  const { hostname, port } = new URL(world.gateway.address)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname)
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+      // All was said: what is still to be sent is not worth sending.
+      if (received.includes('\r\n\r\n{') && received.endsWith('}')) socket.end()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(received))
+    for (const part of parts) socket.write(part, 'latin1')
+  })
+}
