@@ -52,20 +52,6 @@ export async function getRequest(db: Kysely<Tables>, id: string): Promise<Reques
   return row === undefined ? null : requestRowOf({ ...row })
 }
 
-/** Requests that are provisional or unresolved, oldest first: what the reconciler works through. */
-export async function listUnsettled(
-  db: Kysely<Tables>,
-  { cursor, limit }: Page,
-): Promise<readonly RequestRow[]> {
-  let query = db
-    .selectFrom('requests')
-    .selectAll()
-    .where('state', 'in', ['provisional', 'unresolved'])
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '>', cursor)
-  const rows = await query.orderBy('id').limit(limit).execute()
-  return rows.map((row) => requestRowOf({ ...row }))
-}
-
 export interface EntryPage {
   readonly accountId: string
   /** Entries numbered below it; null or absent: from the newest. */

@@ -13,4 +13,4 @@ CREATE UNIQUE INDEX "entries_reference" on "entries" ("account_id", "reference")
 CREATE INDEX "entries_request" on "entries" ("request_id") where "request_id" is not null;
 CREATE INDEX "requests_account_id_id" on "requests" ("account_id", "id");
 CREATE INDEX "requests_api_key_id_id" on "requests" ("api_key_id", "id");
-CREATE INDEX "requests_unsettled" on "requests" ("state", "instance_id", "id") where "state" in ('open', 'provisional', 'unresolved');
+CREATE INDEX "requests_unsettled" on "requests" ("state", "instance_id", "id") where ("state" = 'open' or "state" = 'provisional' or "state" = 'unresolved');

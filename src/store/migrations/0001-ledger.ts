@@ -113,7 +113,14 @@ async function createRequests(db: Kysely<Tables>): Promise<void> {
     .createIndex('requests_unsettled')
     .on('requests')
     .columns(['state', 'instance_id', 'id'])
-    .where('state', 'in', ['open', 'provisional', 'unresolved'])
+    // SQLite sees that `state = 'open'` is within an OR of states, but not that it is within an IN.
+    .where(({ eb, or }) =>
+      or([
+        eb('state', '=', 'open'),
+        eb('state', '=', 'provisional'),
+        eb('state', '=', 'unresolved'),
+      ]),
+    )
     .execute()
 }
 
