@@ -34,7 +34,7 @@ export function resolveOutcome({ outcome, call, offer }: ResolveInput): Resoluti
     }
     case 'clientGone': {
       const { reported, relayedTokens } = outcome
-      const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, call })
+      const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, call, offer })
       return resolveBrokenStream({ ...reported, usage }, offer)
     }
     default:
@@ -48,12 +48,14 @@ function usageWhenClientLeft({
   counted,
   relayedTokens,
   call,
+  offer,
 }: {
   readonly counted: TokenUsage | null
   readonly relayedTokens: number
   readonly call: Call
+  readonly offer: Offer
 }): TokenUsage {
-  if (counted === null) return estimateUsage(call, { relayedTokens })
+  if (counted === null) return estimateUsage({ call, offer, relayedTokens })
   return { ...counted, outputTokens: counted.outputTokens + relayedTokens }
 }
 
@@ -100,5 +102,6 @@ function estimated({
   readonly offer: Offer
 }): Resolution {
   const chargeMicros = chargeForUsage(usage, offer.prices)
+  if (chargeMicros === null) return { kind: 'unresolved', generationId }
   return { kind: 'provisional', chargeMicros, costUsd: null, generationId }
 }

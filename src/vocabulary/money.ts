@@ -150,6 +150,11 @@ export function microsCeilWithFee(picos: Picos): Micros {
   return boundedMicros(divCeil(picos * FEE_NUMERATOR, PICOS_PER_MICRO * FEE_DENOMINATOR))
 }
 
+/** The most pico-dollars that come to no more than this with the platform fee, rounded up: what a hold pays for. */
+export function picosWithinFee(amount: Micros): Picos {
+  return (BigInt(amount) * PICOS_PER_MICRO * FEE_DENOMINATOR) / FEE_NUMERATOR
+}
+
 /** Pico-dollars as the exact dollar amount, for charges computed from token counts. */
 export function decimalOfPicos(picos: Picos): Decimal {
   return { digits: picos, exponent: -12 }

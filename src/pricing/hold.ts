@@ -1,0 +1,182 @@
+import type { Call } from '../vocabulary/call.ts'
+import {
+  addMicros,
+  type Micros,
+  microsCeil,
+  microsCeilWithFee,
+  type Picos,
+  picosWithinFee,
+} from '../vocabulary/money.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import { type OutputSize, sizeOutput } from './output-size.ts'
+import { IMAGE_TOKENS_MIN, type PromptSize, sizePrompt } from './prompt-size.ts'
+import { dearest, type TokenPrices, tokenPricesAt } from './token-prices.ts'
+
+/** What a call is held at, and what is needed to turn a smaller grant into a lower output cap. */
+export interface HoldSize {
+  /** What the whole call may come to. */
+  readonly neededMicros: Micros
+  /** The least it can run on; equal to `neededMicros` where its output cap is not to be lowered. */
+  readonly leastMicros: Micros
+  /** The output cap to send where the whole need is granted; null: none is sent. */
+  readonly capTokens: number | null
+  /** What the call may come to before any output, without the fee. */
+  readonly fixedPicos: Picos
+  /** What one token of the cap adds, all completions together, without the fee. */
+  readonly capTokenPicos: Picos
+}
+
+/**
+ * How much to hold for a call: an upper bound of its charge.
+ *
+ * - The prompt at its estimate, at the dearest price that a token of it can have: read from a cache,
+ *   or written to one where the body marks anything for it.
+ * - The output cap for each completion, at the dearest price that a token of the answer can have.
+ * - The prices of that prompt size; of a priority tier, twice over.
+ * - Where the provider runs tools: for each step a search, the whole prompt again, and what one search
+ *   puts into it. What many searches put there together is not bounded by anything short of the
+ *   context window at every step, which no account would be asked to hold: beyond that allowance an
+ *   overrun is charged as such.
+ * - Five per cent on it all. Generated images are held at their own figure, which has no fee on it.
+ *
+ * Throws Problem `output_cap_required` where nothing bounds the answer.
+ */
+export function sizeHold(call: Call, offer: Offer): HoldSize {
+  const prompt = sizePrompt(call, offer)
+  if (call.endpoint === 'images') return sizeImageHold(call, { offer, prompt })
+  const output = sizeOutput(call, offer)
+  const fixedPicos = promptPicos(call, { offer, prompt })
+  const capTokenPicos = outputTokenPicos(call, { offer, prompt }) * BigInt(call.completions)
+  const micros = (tokens: number): Micros =>
+    microsCeilWithFee(fixedPicos + capTokenPicos * BigInt(tokens))
+  return {
+    neededMicros: micros(output.heldTokens),
+    leastMicros: micros(output.leastTokens),
+    capTokens: capToSend(output),
+    fixedPicos,
+    capTokenPicos,
+  }
+}
+
+/**
+ * The output cap that a grant pays for: all of it where the grant is what was needed, else the largest
+ * that fits. Null where the body keeps its own cap. Throws RangeError for a grant that does not pay
+ * for the least, which no ledger makes.
+ */
+export function capForGrant(size: HoldSize, grantedMicros: Micros): number | null {
+  const { capTokens, fixedPicos, capTokenPicos } = size
+  if (capTokens === null) return null
+  if (grantedMicros >= size.neededMicros) return capTokens
+  if (grantedMicros < size.leastMicros)
+    throw new RangeError('a grant below the least that was asked for')
+  return Number((picosWithinFee(grantedMicros) - fixedPicos) / capTokenPicos)
+}
+
+/** What an allowance of one search puts into the prompt of the step after it. */
+const SEARCH_RESULT_TOKENS = 8_000
+
+/** The dearest search of the upstream's own engines, which a call may choose over the model's. */
+const SEARCH_PICOS_MIN: Picos = 30_000_000_000n
+
+/** The least that a generated image is held at, and the tokens that it may come to: $0.20, 8,192. */
+const IMAGE_PICOS_MIN: Picos = 200_000_000_000n
+const IMAGE_OUTPUT_TOKENS = 8_192n
+
+interface Sizing {
+  readonly offer: Offer
+  readonly prompt: PromptSize
+}
+
+/** Everything but output: prompts, searches, and the price of the request itself. */
+function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
+  const { prices } = offer
+  const { tools } = call
+  const steps = tools.serverTools ? BigInt(tools.steps) : 0n
+  const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
+  const once = promptTokenPicos(call, { prompt, tokenPicos, imagePicos: prices.imageInput })
+  const again = once + BigInt(SEARCH_RESULT_TOKENS) * tokenPicos
+  return (
+    once +
+    prices.request +
+    steps * (dearest(prices.search, SEARCH_PICOS_MIN) + again + prices.request)
+  )
+}
+
+interface PromptPrices {
+  readonly prompt: PromptSize
+  readonly tokenPicos: Picos
+  readonly imagePicos: Picos
+}
+
+/** One prompt. Of images the dearer reading counts: by their tokens or by the image. */
+function promptTokenPicos(call: Call, { prompt, tokenPicos, imagePicos }: PromptPrices): Picos {
+  const { media } = call
+  const medium = BigInt(prompt.mediumTokens) * tokenPicos
+  return (
+    BigInt(prompt.textTokens) * tokenPicos +
+    BigInt(media.imagesInline) * dearest(BigInt(IMAGE_TOKENS_MIN) * tokenPicos, imagePicos) +
+    BigInt(media.imagesByUrl) * dearest(medium, imagePicos) +
+    BigInt(media.files + media.videosByUrl) * medium
+  )
+}
+
+function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
+  const added = call.tools.serverTools ? SEARCH_RESULT_TOKENS : 0
+  return tokenPricesAt(offer.prices, prompt.promptTokens + added)
+}
+
+/** The dearest that a token of the prompt can be. */
+function inputTokenPicos(call: Call, prices: TokenPrices): Picos {
+  const unmarked = dearest(prices.input, prices.cacheRead)
+  const picos = call.cacheWrites
+    ? dearest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
+    : unmarked
+  return picos * tierFactor(call)
+}
+
+/** The dearest that a token of the answer can be. A model that makes images may make them unasked. */
+function outputTokenPicos(call: Call, { offer, prompt }: Sizing): Picos {
+  const { prices, outputModalities } = offer
+  const hasImages = call.outputKinds.image || outputModalities.has('image')
+  const hasAudio = call.outputKinds.audio || outputModalities.has('audio')
+  const picos = dearest(
+    pricesOf(call, { offer, prompt }).output,
+    prices.reasoning,
+    hasImages ? prices.imageOutput : 0n,
+    hasAudio ? prices.audioOutput : 0n,
+  )
+  return picos * tierFactor(call)
+}
+
+function tierFactor(call: Call): bigint {
+  return call.priorityTier ? 2n : 1n
+}
+
+/** For each image the dearest figure that it may cost; for files and media by URL, their tokens. */
+function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
+  const { prices } = offer
+  const imagePicos = dearest(
+    IMAGE_PICOS_MIN,
+    prices.imageInput,
+    prices.imageFlat,
+    IMAGE_OUTPUT_TOKENS * prices.imageOutput * tierFactor(call),
+  )
+  const media = call.media.files + call.media.imagesByUrl + call.media.videosByUrl
+  const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
+  const mediaPicos = BigInt(media) * BigInt(prompt.mediumTokens) * tokenPicos
+  const neededMicros = addMicros(
+    microsCeil(BigInt(call.completions) * (imagePicos + prices.request)),
+    microsCeilWithFee(mediaPicos),
+  )
+  return {
+    neededMicros,
+    leastMicros: neededMicros,
+    capTokens: null,
+    fixedPicos: 0n,
+    capTokenPicos: 0n,
+  }
+}
+
+function capToSend(output: OutputSize): number | null {
+  return output.isSent ? output.heldTokens : null
+}

@@ -1,0 +1,76 @@
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { CONTEXT_TOKENS_UNKNOWN } from './prompt-size.ts'
+
+/** The cap that is held where a chat or legacy completion sets none, if the model allows as much. */
+const DEFAULT_CAP_TOKENS_MAX = 32_768
+
+/** What such a cap is never lowered below. */
+const LOWERED_CAP_TOKENS_MIN = 16
+
+/** The output that a call is held for, a completion. */
+export interface OutputSize {
+  readonly heldTokens: number
+  /** The least it could be held for; equal to `heldTokens` where the cap is not ours to lower. */
+  readonly leastTokens: number
+  /** Whether what is held goes upstream as the cap; otherwise the body keeps what it has. */
+  readonly isSent: boolean
+}
+
+/** Throws Problem `output_cap_required` where neither the call nor the model says how long an answer gets. */
+export function sizeOutput(call: Call, offer: Offer): OutputSize {
+  switch (call.endpoint) {
+    case 'chat':
+    case 'completions':
+      return chatOutput(call, offer)
+    case 'messages':
+      return fixed(ownCap(call, offer, 'max_tokens'))
+    case 'responses':
+      return fixed(ownCap(call, offer, 'max_output_tokens'))
+    case 'embeddings':
+    case 'images':
+      return fixed(0)
+    default:
+      return assertNever(call.endpoint)
+  }
+}
+
+function fixed(heldTokens: number): OutputSize {
+  return { heldTokens, leastTokens: heldTokens, isSent: false }
+}
+
+function chatOutput(call: Call, offer: Offer): OutputSize {
+  const takesCap =
+    offer.supportedParameters.has('max_tokens') ||
+    offer.supportedParameters.has('max_completion_tokens')
+  // A cap that the model ignores, the client's as well as ours, bounds nothing.
+  if (!takesCap) return fixed(modelMax(offer) ?? CONTEXT_TOKENS_UNKNOWN)
+  if (call.outputCapTokens !== null) return fixed(withinModel(call.outputCapTokens, offer))
+  const heldTokens = withinModel(DEFAULT_CAP_TOKENS_MAX, offer)
+  // What a search brings back may call for more than a lowered cap leaves: such a call runs whole.
+  const leastTokens = call.tools.serverTools
+    ? heldTokens
+    : Math.min(LOWERED_CAP_TOKENS_MIN, heldTokens)
+  return { heldTokens, leastTokens, isSent: true }
+}
+
+/** The cap that the client set, or the model's whole maximum; the client's is never lowered. */
+function ownCap(call: Call, offer: Offer, param: 'max_tokens' | 'max_output_tokens'): number {
+  if (call.outputCapTokens !== null) return withinModel(call.outputCapTokens, offer)
+  if (offer.outputTokensMax !== null) return offer.outputTokensMax
+  throw new Problem('output_cap_required', {
+    message: `This model lists no maximum output: set \`${param}\`.`,
+    param,
+  })
+}
+
+function withinModel(capTokens: number, offer: Offer): number {
+  return Math.min(capTokens, modelMax(offer) ?? capTokens)
+}
+
+/** The longest answer that the model gives; null where the catalog does not know. */
+function modelMax(offer: Offer): number | null {
+  return offer.outputTokensMax ?? offer.contextTokens
+}
