@@ -1,18 +1,23 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { Book } from './book.ts'
+import { Book, type BookChanges } from './book.ts'
 import { accountRowOf, apiKeyRowOf, type Columns, entryOf, requestRowOf } from './columns.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import type { Entry } from './ledger.ts'
 import type { Terms } from './open-hold.ts'
+import { RowCache } from './row-cache.ts'
 import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
 import { applyCommand } from './rules.ts'
 import { type LedgerStatements, prepareLedgerStatements } from './sqlite-statements.ts'
+
+const CACHED_ROWS_MAX = 10_000
 
 /** The books in a SQLite store, on the one connection that writes them. */
 export class SqliteBooks {
   readonly #connection: DatabaseSync
   readonly #statements: LedgerStatements
+  readonly #committed = new RowCache(CACHED_ROWS_MAX)
+  #othersVersion: unknown = null
 
   constructor(connection: DatabaseSync) {
     this.#connection = connection
@@ -26,17 +31,30 @@ export class SqliteBooks {
   apply(commands: readonly LedgerCommand[], terms: Terms): LedgerVerdict[] {
     this.#statements.begin.run()
     try {
+      this.#forgetWhereOthersWrote()
       const book = new Book()
       for (const command of commands) this.#load(book, command)
       const verdicts = commands.map((command) => applyCommand(book, command, terms))
-      this.#save(book)
+      const changes = book.changes()
+      this.#save(changes)
       this.#statements.commit.run()
+      this.#committed.commit(changes)
       return verdicts
     } catch (error) {
       // After a full disk or an I/O error SQLite may have rolled back by itself.
       if (this.#connection.isTransaction) this.#connection.exec('rollback')
+      this.#committed.clear()
       throw error
     }
+  }
+
+  /** Asked under the write lock, so that nobody can write between the answer and the commit. */
+  #forgetWhereOthersWrote(): void {
+    // A number that changes when another connection, of this process or not, has committed.
+    const version = this.#statements.othersVersion.get()?.['data_version']
+    if (version === this.#othersVersion) return
+    this.#othersVersion = version
+    this.#committed.clear()
   }
 
   #load(book: Book, command: LedgerCommand): void {
@@ -69,24 +87,38 @@ export class SqliteBooks {
 
   #loadRequest(book: Book, id: string): void {
     if (book.request(id) !== undefined) return
-    const columns: Columns | undefined = this.#statements.request.get(id)
-    if (columns === undefined) return
-    const row = requestRowOf(columns)
+    const row = this.#committed.openRequest(id) ?? this.#readRequest(id)
+    if (row === null) return
     book.loadRequest(row)
     this.#loadAccount(book, row.accountId)
     this.#loadApiKey(book, row.apiKeyId)
   }
 
+  #readAccount(id: string): AccountRow | null {
+    const columns: Columns | undefined = this.#statements.account.get(id)
+    return columns === undefined ? null : accountRowOf(columns)
+  }
+
+  #readApiKey(id: string): ApiKeyRow | null {
+    const columns: Columns | undefined = this.#statements.apiKey.get(id)
+    return columns === undefined ? null : apiKeyRowOf(columns)
+  }
+
+  #readRequest(id: string): RequestRow | null {
+    const columns: Columns | undefined = this.#statements.request.get(id)
+    return columns === undefined ? null : requestRowOf(columns)
+  }
+
   #loadAccount(book: Book, id: string): void {
     if (book.account(id) !== undefined) return
-    const columns: Columns | undefined = this.#statements.account.get(id)
-    if (columns !== undefined) book.loadAccount(accountRowOf(columns))
+    const row = this.#committed.account(id) ?? this.#readAccount(id)
+    if (row !== null) book.loadAccount(row)
   }
 
   #loadApiKey(book: Book, id: string): void {
     if (book.apiKey(id) !== undefined) return
-    const columns: Columns | undefined = this.#statements.apiKey.get(id)
-    if (columns !== undefined) book.loadApiKey(apiKeyRowOf(columns))
+    const row = this.#committed.apiKey(id) ?? this.#readApiKey(id)
+    if (row !== null) book.loadApiKey(row)
   }
 
   #loadCredit(
@@ -98,8 +130,7 @@ export class SqliteBooks {
     if (columns !== undefined) book.loadCredit(entryOf(columns))
   }
 
-  #save(book: Book): void {
-    const { accounts, apiKeys, openedRequests, requests, entries } = book.changes()
+  #save({ accounts, apiKeys, openedRequests, requests, entries }: BookChanges): void {
     const statements = this.#statements
     for (const row of accounts) statements.updateAccount.run(...accountValues(row), row.id)
     for (const row of apiKeys) statements.updateApiKey.run(...apiKeyValues(row), row.id)

@@ -72,6 +72,7 @@ const ENTRY_COLUMNS = [
 export interface LedgerStatements {
   readonly begin: StatementSync
   readonly commit: StatementSync
+  readonly othersVersion: StatementSync
   readonly account: StatementSync
   readonly apiKey: StatementSync
   readonly request: StatementSync
@@ -90,6 +91,7 @@ export function prepareLedgerStatements(connection: DatabaseSync): LedgerStateme
   return {
     begin: connection.prepare('begin immediate'),
     commit: connection.prepare('commit'),
+    othersVersion: connection.prepare('pragma data_version'),
     account: connection.prepare('select * from accounts where id = ?'),
     apiKey: connection.prepare('select * from api_keys where id = ?'),
     request: connection.prepare('select * from requests where id = ?'),
