@@ -7,7 +7,6 @@ import { keyCommand } from './cli/key.ts'
 import { requestCommand } from './cli/request.ts'
 import { CommandFailure, processTerminal } from './cli/terminal.ts'
 import { ConfigError, configFromEnvironment, storeUrlOf } from './config.ts'
-import { serve } from './serve.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { ServeLockHeld } from './store/serve-lock.ts'
 import { UpstreamMismatch } from './store/settings.ts'
@@ -36,7 +35,8 @@ Commands work on the store, with or without a server running.`,
 program
   .command('serve')
   .description('run the gateway until it is told to stop')
-  .action(() => serve(terminal))
+  // The server's parts are loaded for it alone: other commands start in half the time without them.
+  .action(async () => (await import('./serve.ts')).serve(terminal))
 program.addCommand(accountCommand(input))
 program.addCommand(creditCommand(input))
 program.addCommand(keyCommand(input))

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { serve, tollgate } from './tollgate-process.ts'
+
+const shell = promisify(execFile)
+
+test('on an empty folder the printed curl line completes a chat, and the request list shows its charge', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-first-'))
+  const server = await serve({ folder })
+  const curl = /^ +(curl .*)$/m.exec(server.greeting)?.[1] ?? ''
+  const { stdout } = await shell('sh', ['-c', curl])
+  const chargeMicros = Number(/^x-service-cost: (\d+)\r$/m.exec(stdout)?.[1])
+  const requestId = /^x-request-id: (req_\w+)\r$/m.exec(stdout)?.[1] ?? ''
+  expect(stdout).toMatch(/^HTTP\/1\.1 200 /)
+  expect(stdout).toContain('"object":"chat.completion"')
+  expect(chargeMicros).toBeGreaterThan(0)
+
+  const list = await tollgate(['request', 'list'], { folder })
+  expect(list.code, list.notes).toBe(0)
+  const line = list.out.split('\n').find((row) => row.startsWith(requestId)) ?? ''
+  expect(line).toMatch(new RegExp(`\\$0\\.${String(chargeMicros).padStart(6, '0')}$`))
+
+  const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  expect(readFileSync(join(folder, 'data', 'simulator.db')).includes(apiKey)).toBe(false)
+  expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+
+  const again = await serve({ folder })
+  expect(again.greeting).not.toContain('sk-tollgate-')
+  expect(await again.stop('SIGINT')).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+}, 60_000)
+
+test('a second server on the same store ends with a message that says what to do', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-second-'))
+  const server = await serve({ folder })
+  await expect(serve({ folder })).rejects.toThrow(/another tollgate serves from .*stop it first/)
+  await server.stop('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test("a simulator's store is never opened with a real upstream", async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-play-'))
+  const server = await serve({ folder })
+  await server.stop('SIGTERM')
+  const env = {
+    DATABASE_URL: 'sqlite:./data/simulator.db',
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
+    UPSTREAM_API_KEY: 'real',
+  }
+  await expect(serve({ folder, env })).rejects.toThrow(/simulator/)
+  rmSync(folder, { recursive: true, force: true })
+})
