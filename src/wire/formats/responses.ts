@@ -240,7 +240,8 @@ function errorEvent({ problem, requestId, event }: ErrorEventInput): string {
   const content = isResponse
     ? { response: failedResponse(objectAt(root, 'response'), { error, requestId }) }
     : { code: error.code, message: error.message, param: error.param, error }
-  const json = JSON.stringify({ type, ...plainMembers(root, ['sequence_number']), ...content })
+  const order = typeof root['sequence_number'] === 'number' ? root['sequence_number'] : undefined
+  const json = JSON.stringify({ type, sequence_number: order, ...content })
   return `event: ${type}\ndata: ${json}\n\n`
 }
 
