@@ -30,6 +30,14 @@ export interface Deadlines {
   readonly totalTimeoutMs: number | null
 }
 
+/** How much of the upstream's answer to a question of our own is waited for. */
+export interface AnswerBounds {
+  readonly timeoutMs: number
+  readonly bytesMax: number
+  /** Gives the question up. */
+  readonly signal?: AbortSignal
+}
+
 // A body above this goes out in slices with back-pressure, so that "written in full" is known to be
 // true within one slice and not only handed to the socket's buffer.
 const BODY_SLICE_BYTES = 64 * 1024
@@ -90,18 +98,28 @@ export class Upstream {
   }
 
   /**
-   * Asks for a JSON document: the catalog, a generation's record. Rejects where there is no whole answer
-   * in time, or one that is not JSON.
+   * Asks for a JSON document, such as the catalog. Rejects where there is no whole answer in time, or one
+   * that is not JSON.
    */
   async getJson(
     pathAndQuery: string,
-    { timeoutMs, bytesMax }: { readonly timeoutMs: number; readonly bytesMax: number },
+    bounds: AnswerBounds,
   ): Promise<{ readonly httpStatus: number; readonly json: unknown }> {
+    const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
+    return { httpStatus, json: JSON.parse(bytes.toString()) }
+  }
+
+  /** Asks for a document, as it was written. Rejects where there is no whole answer in time. */
+  async getBytes(
+    pathAndQuery: string,
+    { timeoutMs, bytesMax, signal }: AnswerBounds,
+  ): Promise<{ readonly httpStatus: number; readonly bytes: Buffer }> {
+    const timeout = AbortSignal.timeout(timeoutMs)
     const answer = await this.#pool.request({
       method: 'GET',
       path: this.#basePath + pathAndQuery,
       headers: [...this.#ownHeaders],
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     })
     const chunks: Buffer[] = []
     let length = 0
@@ -111,10 +129,7 @@ export class Upstream {
       if (length > bytesMax) throw new Error(`the upstream's answer is over ${bytesMax} bytes`)
       chunks.push(chunk)
     }
-    return {
-      httpStatus: answer.statusCode,
-      json: JSON.parse(Buffer.concat(chunks, length).toString()),
-    }
+    return { httpStatus: answer.statusCode, bytes: Buffer.concat(chunks, length) }
   }
 
   /** Waits for open calls, then closes the sockets. */

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Fault } from '../../simulator/faults.ts'
+import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { formatDecimal } from '../vocabulary/money.ts'
+import { fetchGeneration } from './generation.ts'
+import { Upstream } from './upstream.ts'
+
+const LOOKUP = { path: '/generation' }
+
+let simulator: Simulator
+let upstream: Upstream
+
+beforeEach(async () => {
+  simulator = await startSimulator()
+  upstream = new Upstream({ baseUrl: simulator.baseUrl, apiKey: 'key', connectTimeoutMs: 1_000 })
+})
+
+afterEach(async () => {
+  await upstream.destroy()
+  await simulator.close()
+})
+
+async function answerTo(fault: Fault, generationId = 'gen-1') {
+  simulator.script({ ...LOOKUP, ...fault })
+  return fetchGeneration(upstream, { generationId })
+}
+
+/** The cost as text, or the kind of an answer that has none. */
+async function costIn(rawBody: string): Promise<string> {
+  const answer = await answerTo({ rawBody })
+  return answer.kind === 'found' ? formatDecimal(answer.costUsd) : answer.kind
+}
+
+async function runOne(): Promise<string> {
+  const response = await fetch(`${simulator.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer key', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
+  })
+  await response.arrayBuffer()
+  return response.headers.get('x-generation-id') ?? ''
+}
+
+describe('a record', () => {
+  test('of what ran has its cost', async () => {
+    const generationId = await runOne()
+    const answer = await fetchGeneration(upstream, { generationId })
+    expect(answer.kind === 'found' && Number(formatDecimal(answer.costUsd))).toBe(
+      simulator.generations.find(generationId)?.cost.totalUsd,
+    )
+  })
+
+  test.each([
+    [
+      '{"data":{"id":"gen-1","total_cost":0.1000000000000000055511151231}}',
+      '0.1000000000000000055511151231',
+    ],
+    ['{"data":{"id":"gen-1","total_cost":4e-8}}', '0.00000004'],
+    ['{"data":{"id":"gen-1","total_cost":0}}', '0'],
+    ['{"data":{"total_cost":0.25}}', '0.25'],
+    ['{"data":{"total_cost":0.25,"is_byok":false,"upstream_inference_cost":7}}', '0.25'],
+    ['{"data":{"total_cost":0.05,"is_byok":true,"upstream_inference_cost":1.1}}', '1.15'],
+  ])('%s costs exactly what is written', async (rawBody, cost) => {
+    expect(await costIn(rawBody)).toBe(cost)
+  })
+
+  test.each([
+    ['has none', '{"data":{"id":"gen-1"}}'],
+    ['is null', '{"data":{"id":"gen-1","total_cost":null}}'],
+    ['is text', '{"data":{"id":"gen-1","total_cost":"0.1"}}'],
+    ['is negative', '{"data":{"id":"gen-1","total_cost":-0.1}}'],
+    ['has more digits than money', `{"data":{"total_cost":${'1'.repeat(50)}}}`],
+    [
+      'is half of two',
+      '{"data":{"total_cost":0.05,"is_byok":true,"upstream_inference_cost":null}}',
+    ],
+    ['belongs to another id', '{"data":{"id":"gen-2","total_cost":0.1}}'],
+    ['stands elsewhere', '{"total_cost":0.1}'],
+  ])('whose cost %s is unknown', async (_, rawBody) => {
+    expect(await costIn(rawBody)).toBe('unknown')
+  })
+})
+
+describe('an answer', () => {
+  test('of 404 that says so in its error is unknown', async () => {
+    expect(await fetchGeneration(upstream, { generationId: 'gen-1' })).toEqual({ kind: 'unknown' })
+  })
+
+  test('is about the id as it is, whatever characters it has', async () => {
+    const generationId = 'gen-1&id=gen-2#%2F?"\u{1F600}'
+    await fetchGeneration(upstream, { generationId })
+    const { query } = await simulator.waitFor(({ path }) => path === '/generation')
+    expect([...new URLSearchParams(query)]).toEqual([['id', generationId]])
+  })
+
+  test.each<[string, Fault]>([
+    ['404 without a body', { status: 404, errorBody: 'empty' }],
+    ['404 with a page', { status: 404, errorBody: 'html' }],
+    ['404 as web frameworks word it', { status: 404, rawBody: '{"detail":"Not Found"}' }],
+    [
+      '404 as other providers word it',
+      {
+        status: 404,
+        rawBody: '{"error":{"message":"Invalid URL (GET /v1/generation)","code":null}}',
+      },
+    ],
+    ['405', { status: 405 }],
+    ['501', { status: 501 }],
+  ])('of %s means that there is nothing to look up in', async (_, fault) => {
+    expect(await answerTo(fault)).toEqual({ kind: 'noEndpoint' })
+  })
+
+  test.each([400, 410, 422])('of %i is a verdict on the id', async (status) => {
+    expect(await answerTo({ status })).toEqual({ kind: 'unknown' })
+  })
+
+  test.each<[string, Fault]>([
+    ['401', { status: 401 }],
+    ['402', { status: 402 }],
+    ['429', { status: 429 }],
+    ['500', { status: 500 }],
+    ['502 with a page', { status: 502, errorBody: 'html' }],
+    ['a redirect', { status: 302 }],
+    ['200 without JSON', { rawBody: '{"data":{"total_cost":0.' }],
+    ['200 with a list', { rawBody: '[]' }],
+    ['more than any record is long', { rawBody: `{"data":"${'x'.repeat(1024 * 1024)}"}` }],
+    [
+      'half of a body',
+      { rawBody: '{"data":{"total_cost":0.1}}', cut: { at: { afterBytes: 20 }, how: 'reset' } },
+    ],
+    ['nothing', { cut: { at: 'beforeHeaders', how: 'close' } }],
+  ])('of %s is none', async (_, fault) => {
+    expect((await answerTo(fault)).kind).toBe('unavailable')
+  })
+
+  test('that never comes is none, once it is given up', async () => {
+    const asking = new AbortController()
+    simulator.script({ ...LOOKUP, stall: 'afterHeaders' })
+    const answer = fetchGeneration(upstream, { generationId: 'gen-1', signal: asking.signal })
+    await simulator.waitFor(({ path }) => path === '/generation')
+    asking.abort()
+    expect((await answer).kind).toBe('unavailable')
+  })
+
+  test('of an upstream that refuses connections is none', async () => {
+    await simulator.refuseConnections()
+    expect((await fetchGeneration(upstream, { generationId: 'gen-1' })).kind).toBe('unavailable')
+  })
+})
