@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Call } from '../../vocabulary/call.ts'
+import type { Call, Endpoint } from '../../vocabulary/call.ts'
 import { editJson, type JsonBody, parseAnswer, parseJsonBody } from '../../vocabulary/json-body.ts'
 import { formatDecimal } from '../../vocabulary/money.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
@@ -149,4 +149,14 @@ export function usageOf(counts: Partial<NonNullable<Reported['usage']>>): Report
     searches: 0,
     ...counts,
   }
+}
+
+/** The least that each endpoint takes, for what is said of all of them. */
+export const LEAST_BODIES: Readonly<Record<Endpoint, { readonly [member: string]: unknown }>> = {
+  chat: { model: 'acme/sage-pro', messages: [] },
+  completions: { model: 'acme/sage-pro', prompt: 'x' },
+  messages: { model: 'acme/sage-pro', messages: [], max_tokens: 64 },
+  responses: { model: 'acme/sage-pro', input: 'x' },
+  embeddings: { model: 'acme/sage-pro', input: 'x' },
+  images: { model: 'acme/sage-pro', prompt: 'x' },
 }
