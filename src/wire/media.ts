@@ -72,7 +72,7 @@ function partKind(node: JsonObject, path: () => string): PartKind | null {
     case 'video_url':
     case 'input_video':
     case 'video':
-      return videoKind(node)
+      return wrapsVideo(node) ? null : videoKind(node)
     case 'input_audio':
     case 'audio':
     case 'audio_url':
@@ -103,6 +103,11 @@ const FILE_PLACES = ['file_data', 'file_id', 'file_url', 'data', 'url']
 
 function imageKind(node: JsonObject): PartKind {
   return isInline(node, IMAGE_PLACES) ? 'imageInline' : 'imageByUrl'
+}
+
+// An older layout has a whole part inside this one, which is found by itself.
+function wrapsVideo({ input_video: inner }: JsonObject): boolean {
+  return isJsonObject(inner) && hasAddress(inner['video_url'])
 }
 
 function videoKind(node: JsonObject): PartKind {
