@@ -56,7 +56,9 @@ function usageWhenClientLeft({
   readonly offer: Offer
 }): TokenUsage {
   if (counted === null) return estimateUsage({ call, offer, relayedTokens })
-  return { ...counted, outputTokens: counted.outputTokens + relayedTokens }
+  const seenTokens = counted.outputTokens + relayedTokens
+  const { outputTokens } = estimateUsage({ call, offer, relayedTokens: seenTokens })
+  return { ...counted, outputTokens: Math.max(counted.outputTokens, outputTokens) }
 }
 
 function resolveSuccess(reported: Reported, offer: Offer): Resolution {

@@ -11,6 +11,6 @@ export function readGenerationId(answerId: unknown): string | null {
  * to their answers, by which no generation can be looked up.
  */
 export function readAggregatorId(answerId: unknown): string | null {
-  const id = readGenerationId(answerId)
-  return id?.startsWith('gen-') ? id : null
+  const generationId = readGenerationId(answerId)
+  return generationId?.startsWith('gen-') ? generationId : null
 }
