@@ -49,12 +49,12 @@ function matching({ fallback, pattern, message }: Matching, description: string)
   return { schema, fallback, description, secret: false }
 }
 
-function optional(description: string, secret = false): Setting<string | null> {
+function optional(description: string): Setting<string | null> {
   const schema = z
     .string()
     .optional()
     .transform((text) => (text === undefined || text === '' ? null : text))
-  return { schema, fallback: null, description, secret }
+  return { schema, fallback: null, description, secret: false }
 }
 
 function list(description: string): Setting<readonly string[]> {
@@ -94,7 +94,7 @@ export const SETTINGS = {
   UPSTREAM_BASE_URL: optional(
     "The provider's base address, ending in `/v1`. Unset: the built-in simulator answers, and all money is play money.",
   ),
-  UPSTREAM_API_KEY: optional("The gateway's own key at the provider.", true),
+  UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
   LOG_LEVEL: {
     schema: z
       .string()
@@ -204,6 +204,7 @@ export const SETTINGS = {
   ),
 } as const satisfies Record<string, Setting<unknown>>
 
+/** The name of a setting, as it stands in the environment. */
 export type SettingName = keyof typeof SETTINGS
 
 /** Every setting by its name, read and checked. */
@@ -234,6 +235,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       `the environment cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     )
   }
+  // Every name of the table is here with what its own schema made of it, or a fault was thrown.
   return Object.freeze(Object.fromEntries(values)) as Config
 }
 

@@ -50,19 +50,8 @@ test('kill -9 with 100 requests in flight: after a restart the audit is clean, n
   expect(new Set(await Promise.all(lost))).toEqual(new Set(['lost']))
 
   const second = await serve({ folder, env })
-  const states = await Promise.all(
-    ['unresolved', 'open', 'released', 'final', 'provisional'].map(async (state) => {
-      const list = await run('request', 'list', '--state', state, '--limit', '1000')
-      return [state, listOf(list).length]
-    }),
-  )
-  expect(Object.fromEntries(states)).toEqual({
-    unresolved: IN_FLIGHT,
-    open: 0,
-    released: 0,
-    final: 0,
-    provisional: 0,
-  })
+  const rows = listOf(await run('request', 'list', '--limit', '1000'))
+  expect(rows.map((row) => textOf(row, 'state'))).toEqual(Array(IN_FLIGHT).fill('unresolved'))
   expect(await run('audit')).toMatchObject({ ok: true, differences: [] })
   expect(await run('account', 'show', accountId)).toMatchObject({
     credit: { backed: { balance: 100_000_000 } },

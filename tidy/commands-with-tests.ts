@@ -1,5 +1,18 @@
 import type { CommandWithTest } from './documented-commands.ts'
 
+const README_SNIPPETS = [
+  'export API_KEY=sk-tollgate-...',
+  `curl -i http://127.0.0.1:8787/v1/chat/completions -H "authorization: Bearer $API_KEY" -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'`,
+]
+
+const README_COMMANDS = [
+  'npx tollgate request list',
+  'npx tollgate audit',
+  'npx tollgate account create "Ada Lovelace"',
+  'npx tollgate credit grant acct_... 25 --reference invoice-1042',
+  'npx tollgate key create acct_... --name laptop --limit 10',
+]
+
 /** Commands of README.md and CONTRIBUTING.md that a test runs because the build does not. */
 export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = [
   {
@@ -7,4 +20,15 @@ export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = [
     testPath: 'bin/tollgate.test.ts',
     testName: 'npx tollgate finds the launcher of the checkout',
   },
+  ...README_SNIPPETS.map((command) => ({
+    command,
+    testPath: 'test/readme.test.ts',
+    testName: 'the curl line of README answers, with its cost',
+  })),
+  ...README_COMMANDS.map((command) => ({
+    command,
+    testPath: 'test/readme.test.ts',
+    testName:
+      'the commands of README list requests, audit, and make an account that has credit and a key',
+  })),
 ]

@@ -4,8 +4,9 @@ import type { Balance } from '../ledger/activity.ts'
 import type { Entry } from '../ledger/ledger.ts'
 import type { RequestRow } from '../ledger/rows.ts'
 
-/** The JSON of `--json`: money in micro-dollars, times in RFC 3339. */
+// The JSON of `--json`: money in micro-dollars, times in RFC 3339.
 
+/** An account with its credit. */
 export function accountAnswer(account: Account, balance: Balance | null): object {
   return {
     id: account.id,
@@ -35,6 +36,7 @@ function creditAnswer({ backed, free }: Balance): object {
   }
 }
 
+/** An API key, never with its text. */
 export function apiKeyAnswer(apiKey: ApiKey): object {
   return {
     id: apiKey.id,
@@ -51,6 +53,7 @@ export function apiKeyAnswer(apiKey: ApiKey): object {
   }
 }
 
+/** A line of an account's books. */
 export function entryAnswer(entry: Entry): object {
   return {
     id: `${entry.accountId}/${entry.number}`,
@@ -65,6 +68,7 @@ export function entryAnswer(entry: Entry): object {
   }
 }
 
+/** A request and what it held, cost and was charged. */
 export function requestAnswer(row: RequestRow): object {
   return {
     id: row.id,

@@ -8,6 +8,7 @@ import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 
+/** What the step has been given by those before it. */
 export interface OpenHoldStep {
   readonly request: JourneyRequest
   readonly caller: Caller

@@ -11,6 +11,7 @@ export interface UpstreamInput {
   readonly connectTimeoutMs: number
 }
 
+/** One inference call, ready to be sent. */
 export interface AttemptRequest {
   /** Below the base address: `/chat/completions`. */
   readonly path: string

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
+
+/** README's snippets, run as a person pastes them; only the address is this test's own. */
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+
+let folder: string
+let server: ServeProcess
+let apiKey: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-readme-'))
+  server = await serve({ folder })
+  apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+})
+afterAll(async () => {
+  await server.stop('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The first block of a language that contains a word, with the address of this test's server. */
+function snippet(language: string, word: string): string {
+  for (const [, block = ''] of README.matchAll(
+    new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'),
+  )) {
+    if (block.includes(word)) return block.replaceAll('http://127.0.0.1:8787', server.address)
+  }
+  throw new Error(`README has no ${language} block with ${word}`)
+}
+
+test('the curl line of README answers, with its cost', async () => {
+  const { stdout } = await run('sh', ['-c', snippet('sh', 'curl')], {
+    env: { ...process.env, API_KEY: apiKey },
+  })
+  expect(stdout).toMatch(/^HTTP\/1\.1 200 /)
+  expect(stdout).toMatch(/^x-service-cost: [1-9]\d*\r$/m)
+})
+
+test('the SDK snippet of README streams an answer', async () => {
+  const { stdout } = await run(
+    process.execPath,
+    ['--input-type=module', '--eval', snippet('js', 'new OpenAI')],
+    { cwd: ROOT, env: { ...process.env, API_KEY: apiKey } },
+  )
+  expect(stdout.length).toBeGreaterThan(0)
+})
+
+test('the commands of README list requests, audit, and make an account that has credit and a key', async () => {
+  const commands = [...README.matchAll(/^npx tollgate (.+)$/gm)].map(([, line = '']) => line)
+  expect(commands).toHaveLength(5)
+  let accountId = ''
+  for (const command of commands) {
+    const args = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(
+      ([, quoted, plain]) => quoted ?? plain ?? '',
+    )
+    const { code, out, notes } = await tollgate(
+      args.map((arg) => (arg === 'acct_...' ? accountId : arg)),
+      { folder },
+    )
+    expect(code, `${command}: ${notes}`).toBe(0)
+    accountId = /acct_[0-9a-z]+/.exec(out)?.[0] ?? accountId
+  }
+  const { out } = await tollgate(['account', 'show', accountId], { folder })
+  expect(out).toContain('$25.000000')
+})
