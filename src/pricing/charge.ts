@@ -2,6 +2,7 @@ import type { Call } from '../vocabulary/call.ts'
 import { chargeForCost, decimalOfPicos, type Micros } from '../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
+import { sizeOutput } from './output-size.ts'
 import { IMAGE_TOKENS_MIN, sizePrompt } from './prompt-size.ts'
 import { tokenPricesAt } from './token-prices.ts'
 
@@ -14,7 +15,8 @@ import { tokenPricesAt } from './token-prices.ts'
 export function chargeForUsage(usage: TokenUsage, prices: PriceTable): Micros | null {
   const promptTokens =
     usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.cacheWriteLongTokens
-  const at = tokenPricesAt(prices, promptTokens)
+  // A provider that searches reads the prompt again after each search, and counts all of them together.
+  const at = tokenPricesAt(prices, promptTokens / (1 + usage.searches))
   const reasoningTokens = Math.min(usage.reasoningTokens, usage.outputTokens)
   const imageTokens = Math.min(usage.imageOutputTokens, usage.outputTokens - reasoningTokens)
   const textTokens = usage.outputTokens - reasoningTokens - imageTokens
@@ -46,12 +48,14 @@ export interface UncountedCall {
 export function estimateUsage({ call, offer, relayedTokens }: UncountedCall): TokenUsage {
   const images = call.media.imagesInline + call.media.imagesByUrl
   const inputTokens = sizePrompt(call, offer).textTokens + images * IMAGE_TOKENS_MIN
+  const outputTokensMax = sizeOutput(call, offer).heldTokens * call.completions
   return {
     inputTokens: Math.min(inputTokens, offer.contextTokens ?? inputTokens),
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
     cacheWriteLongTokens: 0,
-    outputTokens: relayedTokens,
+    // The estimate of a text may be above the cap that it was made under.
+    outputTokens: Math.min(relayedTokens, outputTokensMax),
     reasoningTokens: 0,
     imageOutputTokens: 0,
     searches: 0,
