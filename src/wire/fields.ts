@@ -11,7 +11,7 @@ export function field(body: JsonObject, name: string): Exclude<JsonValue, null> 
 export function readModelName(body: JsonObject): string {
   const model = field(body, 'model')
   if (model === undefined || model === '') throw new Problem('missing_model', { param: 'model' })
-  if (typeof model !== 'string') throw wrongType({ param: 'model', expected: 'a string' })
+  if (typeof model !== 'string') throw wrongType('model', 'a string')
   return model
 }
 
@@ -19,7 +19,7 @@ export function readModelName(body: JsonObject): string {
 export function readBoolean(body: JsonObject, name: string): boolean {
   const value = field(body, name)
   if (value === undefined) return false
-  if (typeof value !== 'boolean') throw wrongType({ param: name, expected: 'true or false' })
+  if (typeof value !== 'boolean') throw wrongType(name, 'true or false')
   return value
 }
 
@@ -28,7 +28,7 @@ export function readCount(body: JsonObject, name: string): number | null {
   const value = field(body, name)
   if (value === undefined) return null
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
-    throw wrongType({ param: name, expected: 'a whole number above zero' })
+    throw wrongType(name, 'a whole number above zero')
   }
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }
@@ -37,11 +37,11 @@ export function readCount(body: JsonObject, name: string): number | null {
 export function readObjects(body: JsonObject, name: string): readonly JsonObject[] {
   const value = field(body, name)
   if (value === undefined) return []
-  if (!Array.isArray(value)) throw wrongType({ param: name, expected: 'an array of objects' })
+  if (!Array.isArray(value)) throw wrongType(name, 'an array of objects')
   const elements: readonly JsonValue[] = value
   return elements.map((element, index) => {
     if (isObject(element)) return element
-    throw wrongType({ param: `${name}[${index}]`, expected: 'an object' })
+    throw wrongType(`${name}[${index}]`, 'an object')
   })
 }
 
@@ -49,12 +49,12 @@ export function readObjects(body: JsonObject, name: string): readonly JsonObject
 export function readObject(body: JsonObject, name: string): JsonObject | undefined {
   const value = field(body, name)
   if (value === undefined || isObject(value)) return value
-  throw wrongType({ param: name, expected: 'an object' })
+  throw wrongType(name, 'an object')
 }
 
 /** The refusal of a field whose value has a shape that cannot be used. */
 // By position: which field, and what it must be, as the message itself reads.
-export function wrongType({ param, expected }: WrongType): Problem {
+export function wrongType(param: string, expected: string): Problem {
   return new Problem('invalid_parameter', { param, message: `\`${param}\` must be ${expected}.` })
 }
 

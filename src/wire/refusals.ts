@@ -17,7 +17,10 @@ export function refuseRouting(body: JsonObject): void {
   refuseSocialField(body, () => '')
   for (const name of ROUTING_FIELDS) {
     if (field(body, name) === undefined) continue
-    throw unsupported({ param: name, message: `\`${name}\` is not supported: a request runs on exactly the model that it names.` })
+    throw unsupported(
+      name,
+      `\`${name}\` is not supported: a request runs on exactly the model that it names.`,
+    )
   }
 }
 
@@ -36,12 +39,15 @@ export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'filePar
         break
       case 'file-parser':
         if (fileParser !== 'none') {
-          throw unsupported({ param, message: 'The file-parser plugin may be given once.' })
+          throw unsupported(param, 'The file-parser plugin may be given once.')
         }
         fileParser = readFileParser(plugin, { param, words })
         break
       default:
-        throw unsupported({ param, message: 'Of plugins, only `response-healing` and the free engines of `file-parser` are supported.' })
+        throw unsupported(
+          param,
+          'Of plugins, only `response-healing` and the free engines of `file-parser` are supported.',
+        )
     }
   }
   return { fileParser }
@@ -52,12 +58,18 @@ function readFileParser(
   { param, words }: { readonly param: string; readonly words: Words },
 ): 'free' | 'native' {
   if ((field(plugin, 'enabled') ?? true) !== true) {
-    throw unsupported({ param: `${param}.enabled`, message: 'The file-parser plugin can not be switched off: leave it out.' })
+    throw unsupported(
+      `${param}.enabled`,
+      'The file-parser plugin can not be switched off: leave it out.',
+    )
   }
   const engine = fileEngineOf(plugin)
   if (engine === words.fileEngine || engine === words.upstreamFileEngine) return 'free'
   if (engine === 'native') return 'native'
-  throw unsupported({ param: `${param}.pdf.engine`, message: `The file-parser plugin is supported with \`pdf.engine\` set to \`${words.fileEngine}\` or \`native\`.` })
+  throw unsupported(
+    `${param}.pdf.engine`,
+    `The file-parser plugin is supported with \`pdf.engine\` set to \`${words.fileEngine}\` or \`native\`.`,
+  )
 }
 
 /** The engine that a file-parser plugin names; undefined where it names none. */
@@ -111,7 +123,10 @@ export function readTools(
       refuseSocialSearch(tool, place)
       searchTools.push(index)
     } else {
-      throw unsupported({ param: `${place}.type`, message: 'Of tools, the types `function`, `custom` and web search are supported.' })
+      throw unsupported(
+        `${place}.type`,
+        'Of tools, the types `function`, `custom` and web search are supported.',
+      )
     }
   }
   return { clientTools, searchTools }
@@ -142,7 +157,10 @@ function refuseSocialField(node: JsonObject, place: () => string): void {
   for (const name of ['x_search', 'x_search_filter']) {
     if (field(node, name) === undefined) continue
     const owner = place()
-    throw unsupported({ param: owner === '' ? name : `${owner}.${name}`, message: 'Search through a social platform is not supported.' })
+    throw unsupported(
+      owner === '' ? name : `${owner}.${name}`,
+      'Search through a social platform is not supported.',
+    )
   }
 }
 
@@ -202,12 +220,15 @@ export function refuseUnreadableFile(
 ): void {
   if (call.media.files === 0 || call.fileParser === 'free' || offer.inputModalities.has('file'))
     return
-  throw unsupported({ param: call.media.firstFilePath ?? 'file', message: `This model does not read files. Set \`plugins: [{"id": "file-parser", "pdf": {"engine": "${words.fileEngine}"}}]\` to have files parsed, or use a model with \`file\` among its input modalities.` })
+  throw unsupported(
+    call.media.firstFilePath ?? 'file',
+    `This model does not read files. Set \`plugins: [{"id": "file-parser", "pdf": {"engine": "${words.fileEngine}"}}]\` to have files parsed, or use a model with \`file\` among its input modalities.`,
+  )
 }
 
 /** The refusal of a field that no endpoint, or not this one, supports. */
 // By position: which field, and what a client is told about it.
-export function unsupported({ param, message }: Unsupported): Problem {
+export function unsupported(param: string, message: string): Problem {
   return new Problem('unsupported_parameter', { param, message })
 }
 
@@ -218,7 +239,7 @@ export function unsupported({ param, message }: Unsupported): Problem {
 export function readOutputKinds(body: JsonObject): Call['outputKinds'] {
   const modalities = field(body, 'modalities') ?? []
   if (!Array.isArray(modalities) || modalities.some((kind) => typeof kind !== 'string')) {
-    throw wrongType({ param: 'modalities', expected: 'an array of strings' })
+    throw wrongType('modalities', 'an array of strings')
   }
   return { image: modalities.includes('image'), audio: modalities.includes('audio') }
 }
