@@ -186,10 +186,16 @@ function recognize({ kinds, message, httpStatus }: ProviderError): Recognized | 
     const advice = 'The output cap is more than this model allows. Lower it or leave it out.'
     return { code: 'invalid_parameter', input: { message: advice } }
   }
-  return param === null ? null : recognizeParameter(param, message)
+  return param === null ? null : recognizeParameter({ param, message })
 }
 
-function recognizeParameter(param: string, message: string): Recognized | null {
+function recognizeParameter({
+  param,
+  message,
+}: {
+  readonly param: string
+  readonly message: string
+}): Recognized | null {
   if (UNSUPPORTED_TEXT.test(message)) {
     const advice = `This model does not support \`${param}\`. Leave it out or use another model.`
     return { code: 'unsupported_parameter', input: { param, message: advice } }

@@ -2,6 +2,7 @@ import type { JsonValue } from '../vocabulary/json-body.ts'
 import { isJsonObject } from '../vocabulary/json-body.ts'
 import { wrongType } from './fields.ts'
 
+/** What an input may be. */
 export interface TextInputRules {
   /** The field that the input stands in, for the refusal. */
   readonly param: string
