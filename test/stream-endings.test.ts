@@ -1,0 +1,131 @@
+import { request } from 'undici'
+import { expect, test } from 'vitest'
+import { DEFAULT_MARKER, type Fault } from '../simulator/faults.ts'
+import { listRequests } from '../src/ledger/activity.ts'
+import { startWorld, type World } from './world.ts'
+
+const MESSAGES = { model: 'sim/text', max_tokens: 64, messages: [{ role: 'user', content: 'Hi' }] }
+const RESPONSES = { model: 'sim/text', max_output_tokens: 64, input: 'Hi' }
+
+interface StreamInput {
+  readonly apiKey: string
+  readonly path: string
+  readonly body: object
+}
+
+async function startStream(
+  world: World,
+  { apiKey, path, body }: StreamInput,
+  signal?: AbortSignal,
+) {
+  const answer = await request(world.url(path), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({ ...body, stream: true }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+  expect(answer.statusCode).toBe(200)
+  return answer
+}
+
+async function onlyRequest(world: World) {
+  await world.gateway.settled()
+  const { requests } = await listRequests(world.gateway.store.db, { limit: 10 })
+  expect(requests).toHaveLength(1)
+  return requests[0]
+}
+
+test.each<[string, object, Fault, string, RegExp]>([
+  ['/v1/messages', MESSAGES, { errorEvent: { afterEvents: 3 } }, 'error', /"overloaded_error"/],
+  [
+    '/v1/messages',
+    MESSAGES,
+    { errorEvent: { afterEvents: 3, code: 401 } },
+    'error',
+    // The provider's word for our own account's trouble is not the client's.
+    /"type":"overloaded_error"/,
+  ],
+  ['/v1/responses', RESPONSES, { errorEvent: { afterEvents: 3 } }, 'error', /"upstream_error"/],
+  [
+    '/v1/responses',
+    RESPONSES,
+    { errorEvent: { afterEvents: 3, shape: 'nested' } },
+    'error',
+    /"upstream_error"/,
+  ],
+  [
+    '/v1/responses',
+    RESPONSES,
+    { errorEvent: { afterEvents: 3, shape: 'failed' } },
+    'response.failed',
+    /"status":"failed"/,
+  ],
+])(
+  '%s, %#: an error in a stream comes once, last, in our words, and costs nothing',
+  async (path, body, fault, name, words) => {
+    const world = await startWorld()
+    const { id, apiKey } = await world.account()
+    world.simulator.script(fault)
+    const { body: stream } = await startStream(world, { apiKey, path, body })
+    const text = await stream.text()
+    const names = [...text.matchAll(/^event: (.*)$/gm)].map(([, eventName]) => eventName)
+    expect(names).toHaveLength(4)
+    expect(names.indexOf(name)).toBe(3)
+    expect(text).toMatch(words)
+    expect(text).not.toContain(DEFAULT_MARKER)
+
+    expect(await onlyRequest(world)).toMatchObject({
+      state: 'released',
+      errorCode: 'upstream_error',
+    })
+    expect(await world.backedBalanceMicros(id)).toBe(10_000_000)
+    expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
+    await world.close()
+  },
+)
+
+test('a failed response that cost something is charged what it cost', async () => {
+  const world = await startWorld()
+  const { apiKey } = await world.account()
+  world.simulator.script({
+    errorEvent: { afterEvents: 3, shape: 'failed', withUsage: true },
+    costUsd: 0.01,
+  })
+  const { body } = await startStream(world, { apiKey, path: '/v1/responses', body: RESPONSES })
+  const text = await body.text()
+  expect(text).toMatch(/"usage":null/)
+  expect(await onlyRequest(world)).toMatchObject({
+    state: 'provisional',
+    backedChargeMicros: 10_500,
+    errorCode: 'upstream_error',
+  })
+  await world.close()
+})
+
+test('a client that leaves a messages stream pays for the text it has read, not for the first count of it', async () => {
+  const world = await startWorld()
+  const { apiKey } = await world.account()
+  world.simulator.script({ hold: { afterEvents: 6 } })
+  const leaving = new AbortController()
+  const { body } = await startStream(
+    world,
+    { apiKey, path: '/v1/messages', body: MESSAGES },
+    leaving.signal,
+  )
+  let text = ''
+  const read = async () => {
+    for await (const chunk of body) {
+      text += String(chunk)
+      if ((text.match(/text_delta/g)?.length ?? 0) >= 2) leaving.abort()
+    }
+  }
+  await expect(read()).rejects.toThrow()
+  const upstream = await world.simulator.nextRequest()
+  expect(await upstream.ended).toBe('clientGone')
+
+  const row = await onlyRequest(world)
+  expect(row).toMatchObject({ state: 'provisional', errorCode: 'client_gone' })
+  // The start of the stream counts four tokens in and one out, which come to eight, and the fee.
+  expect(row?.backedChargeMicros).toBeGreaterThan(8.4)
+  await world.close()
+})
