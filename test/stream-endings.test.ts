@@ -102,6 +102,20 @@ test('a failed response that cost something is charged what it cost', async () =
   await world.close()
 })
 
+test('a provider that ends a response twice is heard once', async () => {
+  const world = await startWorld()
+  const { apiKey } = await world.account()
+  world.simulator.script({
+    rewrite: { pattern: '(event: response.completed\\n[^]*)', replacement: '$1$1data: [DONE]\n\n' },
+  })
+  const { body } = await startStream(world, { apiKey, path: '/v1/responses', body: RESPONSES })
+  const text = await body.text()
+  expect(text.match(/^event: response.completed$/gm)).toHaveLength(1)
+  expect(text.endsWith('}\n\ndata: [DONE]\n\n')).toBe(true)
+  expect(await onlyRequest(world)).toMatchObject({ state: 'provisional', errorCode: null })
+  await world.close()
+})
+
 test('a client that leaves a messages stream pays for the text it has read, not for the first count of it', async () => {
   const world = await startWorld()
   const { apiKey } = await world.account()
