@@ -1,0 +1,43 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { FORMATS, formatByPath } from './formats.ts'
+
+const MIB = 1024 * 1024
+
+test.each([
+  ['/v1/chat/completions', 'chat', '/chat/completions', 'openai', 32 * MIB, true],
+  ['/v1/completions', 'completions', '/completions', 'openai', 32 * MIB, true],
+  ['/v1/messages', 'messages', '/messages', 'messages', 32 * MIB, true],
+  ['/v1/responses', 'responses', '/responses', 'openai', 32 * MIB, true],
+  ['/v1/embeddings', 'embeddings', '/embeddings', 'openai', 32 * MIB, true],
+  ['/v1/images', 'images', '/images', 'openai', 64 * MIB, false],
+])('%s is %s', (path, endpoint, upstreamPath, family, bodyBytesMax, hasGenerationId) => {
+  expect(formatByPath(path)).toMatchObject({
+    path,
+    endpoint,
+    upstreamPath,
+    family,
+    bodyBytesMax,
+    hasGenerationId,
+  })
+})
+
+test.each([
+  ['/v1/chat/completions/'],
+  ['/chat/completions'],
+  ['/v1/v1/chat/completions'],
+  ['/v1/messages/count_tokens'],
+  ['/v1/images/generations'],
+  ['/v1/CHAT/completions'],
+])('no format is at %s', (path) => {
+  expect(formatByPath(path)).toBeNull()
+})
+
+test('every file of a format has its line in the table', () => {
+  const files = readdirSync(join(import.meta.dirname, 'formats'))
+  const formats = files
+    .filter((name) => !name.endsWith('.test.ts'))
+    .map((name) => name.slice(0, -3))
+  expect(FORMATS.map(({ endpoint }): string => endpoint).toSorted()).toEqual(formats.toSorted())
+})
