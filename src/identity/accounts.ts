@@ -47,8 +47,12 @@ export async function createAccount(
 }
 
 /** Null where there is no such account. */
-export async function getAccount(db: Kysely<Tables>, id: string): Promise<Account | null> {
-  const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+export async function getAccount(db: Kysely<Tables>, accountId: string): Promise<Account | null> {
+  const row = await db
+    .selectFrom('accounts')
+    .selectAll()
+    .where('id', '=', accountId)
+    .executeTakeFirst()
   return row === undefined ? null : accountOf(row)
 }
 

@@ -26,5 +26,5 @@ test.each([
   ['a line break behind', `sk-tollgate-${'a'.repeat(43)}\n`, false],
   ['nothing', '', false],
 ])('%s is worth a look-up or not', (_what, text, worth) => {
-  expect(isApiKeyShaped(text, 'tollgate')).toBe(worth)
+  expect(isApiKeyShaped({ text, keyTag: 'tollgate' })).toBe(worth)
 })

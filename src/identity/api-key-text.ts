@@ -27,8 +27,14 @@ export function hashApiKey(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
+/** A text that may be a key, and the `<tag>` that a key of this deployment has. */
+export interface ApiKeyShapeInput {
+  readonly text: string
+  readonly keyTag: string
+}
+
 /** Whether a text has the shape of a key, so that it is worth looking up. */
-export function isApiKeyShaped(text: string, keyTag: string): boolean {
+export function isApiKeyShaped({ text, keyTag }: ApiKeyShapeInput): boolean {
   const prefix = `sk-${keyTag}-`
   return text.startsWith(prefix) && KEY_PATTERN.test(text.slice(prefix.length))
 }

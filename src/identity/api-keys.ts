@@ -79,11 +79,11 @@ export async function createApiKey(
 }
 
 /** Null where there is no such key, or it was deleted. */
-export async function getApiKey(db: Kysely<Tables>, id: string): Promise<ApiKey | null> {
+export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<ApiKey | null> {
   const row = await db
     .selectFrom('api_keys')
     .selectAll()
-    .where('id', '=', id)
+    .where('id', '=', apiKeyId)
     .where('deleted_at_ms', 'is', null)
     .executeTakeFirst()
   return row === undefined ? null : apiKeyOf(row)

@@ -64,7 +64,9 @@ export class Authenticator {
    */
   async authenticate(headers: Headers): Promise<Caller> {
     const presented = readCredentials(headers)
-    const text = presented.find((candidate) => isApiKeyShaped(candidate, this.#input.keyTag))
+    const text = presented.find((candidate) =>
+      isApiKeyShaped({ text: candidate, keyTag: this.#input.keyTag }),
+    )
     if (text === undefined) throw new Problem('invalid_api_key')
     const known = await this.#find(hashApiKey(text))
     if (known === null) throw new Problem('invalid_api_key')

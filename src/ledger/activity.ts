@@ -1,13 +1,14 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/tables.ts'
-import type { Micros } from '../vocabulary/money.ts'
-import { addMicros, micros, ZERO_MICROS } from '../vocabulary/money.ts'
+import { firstIdOf } from '../vocabulary/ids.ts'
+import { addMicros, type Micros, micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
 import { accountRowOf, entryOf, requestRowOf } from './columns.ts'
 import type { Entry } from './ledger.ts'
 import { availableCredit, freeCreditExpired } from './postings.ts'
 import type { RequestRow } from './rows.ts'
 
+/** Which requests to list; absent fields filter nothing. */
 export interface RequestFilter {
   readonly accountId?: string
   readonly apiKeyId?: string
@@ -19,11 +20,16 @@ export interface RequestFilter {
   readonly untilMs?: number
 }
 
+/** Which page of a list. */
 export interface Page {
   /** The last id of the page before; null or absent: the first page. */
   readonly cursor?: string | null
   readonly limit: number
 }
+
+// A hold opens after its request's id was made: the time in the id narrows what is read to the part
+// of Activity that can match, with room for slow bodies and for clocks that disagree.
+const ID_AGE_MS_MAX = 3_600_000
 
 /** One page of requests, newest first; the cursor of the next is null where there is none. */
 export async function listRequests(
@@ -33,10 +39,19 @@ export async function listRequests(
   let query = db.selectFrom('requests').selectAll()
   if (filter.accountId !== undefined) query = query.where('account_id', '=', filter.accountId)
   if (filter.apiKeyId !== undefined) query = query.where('api_key_id', '=', filter.apiKeyId)
-  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  // As a literal: the index of unsettled requests is chosen by the text of the query.
+  if (filter.state !== undefined) query = query.where('state', '=', sql.lit(filter.state))
   if (filter.modelId !== undefined) query = query.where('model_id', '=', filter.modelId)
-  if (filter.sinceMs !== undefined) query = query.where('opened_at_ms', '>=', filter.sinceMs)
-  if (filter.untilMs !== undefined) query = query.where('opened_at_ms', '<', filter.untilMs)
+  if (filter.sinceMs !== undefined) {
+    query = query
+      .where('opened_at_ms', '>=', filter.sinceMs)
+      .where('id', '>=', firstIdOf({ prefix: 'req', timeMs: filter.sinceMs - ID_AGE_MS_MAX }))
+  }
+  if (filter.untilMs !== undefined) {
+    query = query
+      .where('opened_at_ms', '<', filter.untilMs)
+      .where('id', '<', firstIdOf({ prefix: 'req', timeMs: filter.untilMs + ID_AGE_MS_MAX }))
+  }
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   const rows = await query
     .orderBy('id', 'desc')
@@ -47,11 +62,16 @@ export async function listRequests(
 }
 
 /** Null where no hold was opened for this id, or it has been pruned. */
-export async function getRequest(db: Kysely<Tables>, id: string): Promise<RequestRow | null> {
-  const row = await db.selectFrom('requests').selectAll().where('id', '=', id).executeTakeFirst()
+export async function getRequest(
+  db: Kysely<Tables>,
+  requestId: string,
+): Promise<RequestRow | null> {
+  const query = db.selectFrom('requests').selectAll().where('id', '=', requestId)
+  const row = await query.executeTakeFirst()
   return row === undefined ? null : requestRowOf({ ...row })
 }
 
+/** Which page of an account's entries. */
 export interface EntryPage {
   readonly accountId: string
   /** Entries numbered below it; null or absent: from the newest. */
@@ -82,6 +102,7 @@ export interface Balance {
   readonly unresolved: Unresolved
 }
 
+/** The money of one purse. */
 export interface PurseBalance {
   readonly balanceMicros: Micros
   readonly heldMicros: Micros
@@ -142,7 +163,7 @@ async function unresolvedOf(db: Kysely<Tables>, accountId: string): Promise<Unre
   const rows = await db
     .selectFrom('requests')
     .select(['backed_held_micros', 'free_held_micros', 'ended_at_ms'])
-    .where('state', '=', 'unresolved')
+    .where('state', '=', sql.lit('unresolved'))
     .where('account_id', '=', accountId)
     .execute()
   let heldMicros = ZERO_MICROS

@@ -9,7 +9,7 @@ import { lapseFreeCredit, post } from './postings.ts'
 export function addCredit(book: Book, input: AddCreditInput, nowMs: number): CreditVerdict {
   const account = book.account(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
-  const earlier = book.credit(input)
+  const earlier = book.creditEntry(input)
   if (earlier !== undefined) {
     return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
   }
@@ -37,7 +37,7 @@ export function addCredit(book: Book, input: AddCreditInput, nowMs: number): Cre
         : Math.max(input.expiresAtMs, posted.freeExpiresAtMs ?? 0),
     hasBackedCredit: posted.hasBackedCredit || kind === 'top_up',
   })
-  const entry = book.credit(input)
+  const entry = book.creditEntry(input)
   if (entry === undefined) throw new Error('credit was posted without its reference')
   return { kind: 'added', entry }
 }

@@ -34,7 +34,7 @@ export function auditRequest(row: RequestRow, entries: readonly Entry[]): readon
 }
 
 /** What the charge must be; an estimate that stands is what it is. */
-function chargeOf(row: RequestRow, charge: number): number | null {
+function chargeOf(row: RequestRow, chargeMicros: number): number | null {
   switch (row.state) {
     case 'open':
     case 'unresolved':
@@ -42,7 +42,7 @@ function chargeOf(row: RequestRow, charge: number): number | null {
       return 0
     case 'provisional':
     case 'final': {
-      if (row.costUsd === null) return charge
+      if (row.costUsd === null) return chargeMicros
       const cost = parseDecimal(row.costUsd)
       return cost === null ? null : chargeForCost(cost)
     }

@@ -6,17 +6,17 @@ interface AccountTally {
   entries: number
   /** Of the latest entry; equal to `entries` where there is no gap. */
   latestNumber: number
-  backedBalance: number
-  freeBalance: number
-  backedHeld: number
-  freeHeld: number
+  backedBalanceMicros: number
+  freeBalanceMicros: number
+  backedHeldMicros: number
+  freeHeldMicros: number
   hasBackedCredit: boolean
   freeExpiresAtMs: number | null
 }
 
 interface ApiKeyTally {
-  spend: number
-  held: number
+  spendMicros: number
+  heldMicros: number
   openHolds: number
 }
 
@@ -29,23 +29,23 @@ export class AuditTally {
     const account = this.#account(entry.accountId)
     account.entries += 1
     account.latestNumber = entry.number
-    if (entry.purse === 'backed') account.backedBalance += entry.amountMicros
-    else account.freeBalance += entry.amountMicros
+    if (entry.purse === 'backed') account.backedBalanceMicros += entry.amountMicros
+    else account.freeBalanceMicros += entry.amountMicros
     if (entry.kind === 'top_up') account.hasBackedCredit = true
     if (entry.expiresAtMs !== null) {
       account.freeExpiresAtMs = Math.max(account.freeExpiresAtMs ?? 0, entry.expiresAtMs)
     }
     if (entry.apiKeyId !== null && (entry.kind === 'charge' || entry.kind === 'correction')) {
-      this.#apiKey(entry.apiKeyId).spend -= entry.amountMicros
+      this.#apiKey(entry.apiKeyId).spendMicros -= entry.amountMicros
     }
   }
 
   addRequest(row: RequestRow): void {
     const account = this.#account(row.accountId)
-    account.backedHeld += row.backedHeldMicros
-    account.freeHeld += row.freeHeldMicros
+    account.backedHeldMicros += row.backedHeldMicros
+    account.freeHeldMicros += row.freeHeldMicros
     const apiKey = this.#apiKey(row.apiKeyId)
-    apiKey.held += row.backedHeldMicros + row.freeHeldMicros
+    apiKey.heldMicros += row.backedHeldMicros + row.freeHeldMicros
     if (row.state === 'open') apiKey.openHolds += 1
   }
 
@@ -53,17 +53,21 @@ export class AuditTally {
   auditAccount(row: AccountRow): readonly Difference[] {
     const tally = this.#account(row.id)
     this.#accounts.delete(row.id)
-    return differencesOf('accounts', row.id, [
+    return differencesOf({ table: 'accounts', rowId: row.id }, [
       ['entry_count', row.entryCount, tally.entries],
       ['entry_count', row.entryCount, tally.latestNumber],
-      ['backed_balance_micros', row.backedBalanceMicros, tally.backedBalance],
-      ['free_balance_micros', row.freeBalanceMicros, tally.freeBalance],
-      ['backed_held_micros', row.backedHeldMicros, tally.backedHeld],
-      ['free_held_micros', row.freeHeldMicros, tally.freeHeld],
+      ['backed_balance_micros', row.backedBalanceMicros, tally.backedBalanceMicros],
+      ['free_balance_micros', row.freeBalanceMicros, tally.freeBalanceMicros],
+      ['backed_held_micros', row.backedHeldMicros, tally.backedHeldMicros],
+      ['free_held_micros', row.freeHeldMicros, tally.freeHeldMicros],
       ['has_backed_credit', row.hasBackedCredit ? 1 : 0, tally.hasBackedCredit ? 1 : 0],
       ['free_expires_at_ms', row.freeExpiresAtMs, tally.freeExpiresAtMs],
       // Free credit is never below zero, nor promised twice.
-      ['free_balance_micros', Math.max(row.freeBalanceMicros, tally.freeHeld), tally.freeBalance],
+      [
+        'free_balance_micros',
+        Math.max(row.freeBalanceMicros, tally.freeHeldMicros),
+        tally.freeBalanceMicros,
+      ],
     ])
   }
 
@@ -71,9 +75,9 @@ export class AuditTally {
   auditApiKey(row: ApiKeyRow): readonly Difference[] {
     const tally = this.#apiKey(row.id)
     this.#apiKeys.delete(row.id)
-    return differencesOf('api_keys', row.id, [
-      ['spend_micros', row.spendMicros, tally.spend],
-      ['held_micros', row.heldMicros, tally.held],
+    return differencesOf({ table: 'api_keys', rowId: row.id }, [
+      ['spend_micros', row.spendMicros, tally.spendMicros],
+      ['held_micros', row.heldMicros, tally.heldMicros],
       ['open_holds', row.openHolds, tally.openHolds],
     ])
   }
@@ -93,10 +97,10 @@ export class AuditTally {
     const tally: AccountTally = {
       entries: 0,
       latestNumber: 0,
-      backedBalance: 0,
-      freeBalance: 0,
-      backedHeld: 0,
-      freeHeld: 0,
+      backedBalanceMicros: 0,
+      freeBalanceMicros: 0,
+      backedHeldMicros: 0,
+      freeHeldMicros: 0,
       hasBackedCredit: false,
       freeExpiresAtMs: null,
     }
@@ -107,7 +111,7 @@ export class AuditTally {
   #apiKey(id: string): ApiKeyTally {
     const known = this.#apiKeys.get(id)
     if (known !== undefined) return known
-    const tally: ApiKeyTally = { spend: 0, held: 0, openHolds: 0 }
+    const tally: ApiKeyTally = { spendMicros: 0, heldMicros: 0, openHolds: 0 }
     this.#apiKeys.set(id, tally)
     return tally
   }
@@ -115,8 +119,13 @@ export class AuditTally {
 
 type Figure = readonly [what: string, stored: number | null, recomputed: number | null]
 
-function differencesOf(table: string, id: string, figures: readonly Figure[]): Difference[] {
+function differencesOf(
+  { table, rowId }: { readonly table: string; readonly rowId: string },
+  figures: readonly Figure[],
+): Difference[] {
   return figures
     .filter(([, stored, recomputed]) => stored !== recomputed)
-    .map(([what, stored, recomputed]) => ({ what: `${table}.${what}`, id, stored, recomputed }))
+    .map(([what, stored, recomputed]) => {
+      return { what: `${table}.${what}`, id: rowId, stored, recomputed }
+    })
 }

@@ -30,8 +30,8 @@ export class Book {
 
   /** Loads the entry of credit that was added under a reference. */
   loadCredit(entry: Entry): void {
-    if (entry.reference !== null)
-      this.#credits.set(creditKey(entry.accountId, entry.reference), entry)
+    const { accountId, reference } = entry
+    if (reference !== null) this.#credits.set(creditName({ accountId, reference }), entry)
   }
 
   account(id: string): AccountRow | undefined {
@@ -47,8 +47,8 @@ export class Book {
   }
 
   /** The entry of the credit that an account was given under a reference. */
-  credit(input: { readonly accountId: string; readonly reference: string }): Entry | undefined {
-    return this.#credits.get(creditKey(input.accountId, input.reference))
+  creditEntry(input: CreditPlace): Entry | undefined {
+    return this.#credits.get(creditName(input))
   }
 
   /** The ids of the open requests of an instance, as far as they are loaded. */
@@ -112,13 +112,20 @@ export interface BookChanges {
 
 function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Row[] {
   const found: Row[] = []
-  for (const id of ids) {
-    const row = rows.get(id)
+  for (const rowId of ids) {
+    const row = rows.get(rowId)
     if (row !== undefined) found.push(row)
   }
   return found
 }
 
-function creditKey(accountId: string, reference: string): string {
+/** What names added credit, once. */
+export interface CreditPlace {
+  readonly accountId: string
+  /** The caller's own id of the credit. */
+  readonly reference: string
+}
+
+function creditName({ accountId, reference }: CreditPlace): string {
   return `${accountId} ${reference}`
 }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import type { LedgerBooks } from './ledger.ts'
 
@@ -55,7 +55,7 @@ export async function sweepEarlierInstances(input: SweepInput): Promise<number> 
     .selectFrom('requests')
     .select('instance_id')
     .distinct()
-    .where('state', '=', 'open')
+    .where('state', '=', sql.lit('open'))
     .where('instance_id', '!=', input.instanceId)
     .execute()
   let swept = 0

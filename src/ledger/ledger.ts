@@ -193,4 +193,4 @@ export const LEDGER_LIMITS_DEFAULT: LedgerLimits = {
   unbackedAccountRequestsPerMinuteMax: 20,
 }
 
-export { StoreRefused, StoreUnavailable } from '../store/store-unavailable.ts'
+export { StoreUnavailable } from '../store/store-unavailable.ts'

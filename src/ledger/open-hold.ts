@@ -97,9 +97,9 @@ function grantHold(
   input: OpenHoldInput,
   nowMs: number,
 ): OpenHoldVerdict {
-  const credit = availableCredit(account, nowMs)
-  const freeMicros = input.freeCreditQualifies ? credit.freeMicros : ZERO_MICROS
-  const availableMicros = addMicros(credit.backedMicros, freeMicros)
+  const available = availableCredit(account, nowMs)
+  const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS
+  const availableMicros = addMicros(available.backedMicros, freeMicros)
   const freeAlone = account.backedBalanceMicros <= 0
   const freeUnexpired = account.freeBalanceMicros > 0 && !freeCreditExpired(account, nowMs)
   const leastMicros =
@@ -134,7 +134,7 @@ function grantHold(
 }
 
 /** What a key may still spend of its credit limit, never below zero; null: it has no limit. */
-export function keyCreditLeft(apiKey: ApiKeyRow): Micros | null {
+function keyCreditLeft(apiKey: ApiKeyRow): Micros | null {
   if (apiKey.creditLimitMicros === null) return null
   const usedMicros = addMicros(apiKey.spendMicros, apiKey.heldMicros)
   return maxMicros(ZERO_MICROS, subtractMicros(apiKey.creditLimitMicros, usedMicros))

@@ -11,6 +11,7 @@ interface Window {
   readonly counts: number[]
 }
 
+/** A window against a limit. */
 export interface WindowReading {
   /** Requests admitted in the window. */
   readonly count: number
@@ -30,10 +31,10 @@ export function readWindow(input: WindowInput & { readonly limit: number }): Win
   for (const admitted of counts) count += admitted
   if (count < input.limit) return { count, retryAfterSeconds: null }
   let left = count
-  for (let age = counts.length - 1; age >= 0; age--) {
-    left -= counts[age] ?? 0
+  for (let ageSeconds = counts.length - 1; ageSeconds >= 0; ageSeconds--) {
+    left -= counts[ageSeconds] ?? 0
     if (left < input.limit) {
-      const leavesAtMs = (second - age + WINDOW_SECONDS) * 1_000
+      const leavesAtMs = (second - ageSeconds + WINDOW_SECONDS) * 1_000
       return { count, retryAfterSeconds: Math.ceil((leavesAtMs - input.nowMs) / 1_000) }
     }
   }

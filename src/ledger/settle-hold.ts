@@ -51,8 +51,8 @@ export function correctRequest(
 /** Makes the loaded open holds of a dead instance unresolved, their places in flight free. */
 export function sweepInstance(book: Book, instanceId: string, nowMs: number): number {
   const ids = book.openRequestIds(instanceId)
-  for (const id of ids) {
-    const row = book.request(id)
+  for (const requestId of ids) {
+    const row = book.request(requestId)
     if (row === undefined) continue
     const moved = moveRequest(book, row, unresolvedMove(nowMs))
     book.putRequest({ ...moved, swept: true })

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { Book, type BookChanges } from './book.ts'
+import { Book, type BookChanges, type CreditPlace } from './book.ts'
 import { accountRowOf, apiKeyRowOf, type Columns, entryOf, requestRowOf } from './columns.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import type { Entry } from './ledger.ts'
@@ -85,9 +85,9 @@ export class SqliteBooks {
     }
   }
 
-  #loadRequest(book: Book, id: string): void {
-    if (book.request(id) !== undefined) return
-    const row = this.#committed.openRequest(id) ?? this.#readRequest(id)
+  #loadRequest(book: Book, requestId: string): void {
+    if (book.request(requestId) !== undefined) return
+    const row = this.#committed.openRequest(requestId) ?? this.#readRequest(requestId)
     if (row === null) return
     book.loadRequest(row)
     this.#loadAccount(book, row.accountId)
@@ -109,24 +109,21 @@ export class SqliteBooks {
     return columns === undefined ? null : requestRowOf(columns)
   }
 
-  #loadAccount(book: Book, id: string): void {
-    if (book.account(id) !== undefined) return
-    const row = this.#committed.account(id) ?? this.#readAccount(id)
+  #loadAccount(book: Book, accountId: string): void {
+    if (book.account(accountId) !== undefined) return
+    const row = this.#committed.account(accountId) ?? this.#readAccount(accountId)
     if (row !== null) book.loadAccount(row)
   }
 
-  #loadApiKey(book: Book, id: string): void {
-    if (book.apiKey(id) !== undefined) return
-    const row = this.#committed.apiKey(id) ?? this.#readApiKey(id)
+  #loadApiKey(book: Book, apiKeyId: string): void {
+    if (book.apiKey(apiKeyId) !== undefined) return
+    const row = this.#committed.apiKey(apiKeyId) ?? this.#readApiKey(apiKeyId)
     if (row !== null) book.loadApiKey(row)
   }
 
-  #loadCredit(
-    book: Book,
-    credit: { readonly accountId: string; readonly reference: string },
-  ): void {
-    if (book.credit(credit) !== undefined) return
-    const columns = this.#statements.credit.get(credit.accountId, credit.reference)
+  #loadCredit(book: Book, place: CreditPlace): void {
+    if (book.creditEntry(place) !== undefined) return
+    const columns = this.#statements.credit.get(place.accountId, place.reference)
     if (columns !== undefined) book.loadCredit(entryOf(columns))
   }
 

@@ -52,9 +52,9 @@ export class UnsureHolds {
   async #ask(): Promise<void> {
     this.#asking = true
     const asked = [...this.#requestIds]
-    const answers = await Promise.allSettled(asked.map((id) => this.#input.release(id)))
-    for (const [place, id] of asked.entries()) {
-      if (answers[place]?.status === 'fulfilled') this.#requestIds.delete(id)
+    const answers = await Promise.allSettled(asked.map(this.#input.release))
+    for (const [place, requestId] of asked.entries()) {
+      if (answers[place]?.status === 'fulfilled') this.#requestIds.delete(requestId)
     }
     this.#asking = false
     if (this.#requestIds.size > 0) this.#askLater()

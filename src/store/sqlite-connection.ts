@@ -8,7 +8,7 @@ export interface SqliteConnectionInput {
   readonly readOnly?: boolean
 }
 
-export const BUSY_TIMEOUT_MS_DEFAULT = 5_000
+const BUSY_TIMEOUT_MS_DEFAULT = 5_000
 
 /**
  * Opens a connection the one way that all of them are opened: write-ahead log, every commit synced to

@@ -9,6 +9,7 @@ export interface SqlJob {
   readonly parameters: readonly SQLInputValue[]
 }
 
+/** What a statement came to. */
 export interface SqlAnswer {
   readonly rows: readonly unknown[]
   /** Rows that an insert, update or delete touched; zero for reads. */

@@ -30,15 +30,31 @@ export function createIdSource({ clock, fillRandom }: IdSourceInput): IdSource {
         fillRandom(pool)
         poolNext = 0
       }
-      let timeMs = clock.nowMs()
-      let time = ''
-      for (let i = 0; i < TIME_CHARS; i++) {
-        time = ALPHABET.charAt(timeMs % 32) + time
-        timeMs = Math.floor(timeMs / 32)
-      }
+      const time = timeTextOf(clock.nowMs())
       let random = ''
       for (let i = 0; i < RANDOM_CHARS; i++) random += ALPHABET.charAt((pool[poolNext++] ?? 0) & 31)
       return `${prefix}_${time}${random}`
     },
   }
+}
+
+/** A moment in the ids of one kind. */
+export interface FirstIdInput {
+  readonly prefix: IdPrefix
+  /** Milliseconds since the Unix epoch. */
+  readonly timeMs: number
+}
+
+/** What all ids of a moment or later sort behind, and all earlier ones before. */
+export function firstIdOf({ prefix, timeMs }: FirstIdInput): string {
+  return `${prefix}_${timeTextOf(Math.max(0, timeMs))}`
+}
+
+function timeTextOf(timeMs: number): string {
+  let time = ''
+  for (let place = 0, rest = timeMs; place < TIME_CHARS; place++) {
+    time = ALPHABET.charAt(rest % 32) + time
+    rest = Math.floor(rest / 32)
+  }
+  return time
 }

@@ -3,7 +3,7 @@ import type { LedgerLimits } from '../ledger.ts'
 interface Line {
   readonly account: string
   readonly purse: string
-  readonly amount: number
+  readonly amountMicros: number
   readonly kind: string
   readonly reference?: string | undefined
   readonly until?: number | undefined
@@ -100,24 +100,25 @@ export class Model {
 
   #credit(words: readonly string[]): string {
     const [account = '', purse = '', value, reference = ''] = words
-    const amount = Number(value)
+    const amountMicros = Number(value)
     const untilText = wordAfter(words, 'until')
     const until = untilText === undefined ? undefined : Math.round(Number(untilText) * 1_000)
     const same = this.#lines.find(
       (line) => line.account === account && line.reference === reference,
     )
     if (same !== undefined) {
-      const repeat = same.purse === purse && same.amount === amount && same.until === until
-      return `${repeat ? 'exists' : 'conflict'} ${same.kind} ${same.amount}`
+      const repeat =
+        same.purse === purse && same.amountMicros === amountMicros && same.until === until
+      return `${repeat ? 'exists' : 'conflict'} ${same.kind} ${same.amountMicros}`
     }
-    if (amount === 0) return 'rejects: StoreRefused'
-    if (purse === 'free' && (amount < 0 || until === undefined || until <= this.#nowMs)) {
+    if (amountMicros === 0) return 'rejects: StoreRefused'
+    if (purse === 'free' && (amountMicros < 0 || until === undefined || until <= this.#nowMs)) {
       return 'rejects: StoreRefused'
     }
     this.#lapse(account)
-    const kind = purse === 'free' ? 'grant' : amount > 0 ? 'top_up' : 'chargeback'
-    this.#lines.push({ account, purse, amount, kind, reference, until })
-    return `added ${kind} ${amount}`
+    const kind = purse === 'free' ? 'grant' : amountMicros > 0 ? 'top_up' : 'chargeback'
+    this.#lines.push({ account, purse, amountMicros, kind, reference, until })
+    return `added ${kind} ${amountMicros}`
   }
 
   #open(words: readonly string[]): string {
@@ -214,7 +215,11 @@ export class Model {
       learnLate(hold, kind)
       return `${settledText(hold)} before`
     }
-    this.#move(hold, { state: kind, charge: Number(value ?? 0), estimate: estimate !== undefined })
+    this.#move(hold, {
+      state: kind,
+      chargeMicros: Number(value ?? 0),
+      estimate: estimate !== undefined,
+    })
     return settledText(hold)
   }
 
@@ -229,10 +234,14 @@ export class Model {
       return `unchanged ${hold.state} ${before}`
     }
     if (kind !== 'givenUp') {
-      this.#move(hold, { state: kind, charge: Number(value), estimate: estimate !== undefined })
+      this.#move(hold, {
+        state: kind,
+        chargeMicros: Number(value),
+        estimate: estimate !== undefined,
+      })
     } else {
       const state = hold.state === 'unresolved' ? 'released' : 'final'
-      this.#move(hold, { state, charge: before, estimate: false })
+      this.#move(hold, { state, chargeMicros: before, estimate: false })
     }
     return `${hold.state} ${hold.paid.length} difference ${hold.paid.length - before}`
   }
@@ -240,19 +249,19 @@ export class Model {
   #sweep(instance: string): string {
     const lost = this.#holds.filter((hold) => hold.instance === instance && hold.state === 'open')
     for (const hold of lost) {
-      this.#move(hold, { state: 'unresolved', charge: 0, estimate: false })
+      this.#move(hold, { state: 'unresolved', chargeMicros: 0, estimate: false })
       hold.swept = true
     }
     return `${lost.length} unresolved`
   }
 
-  #move(hold: Hold, to: { state: string; charge: number; estimate: boolean }): void {
+  #move(hold: Hold, to: { state: string; chargeMicros: number; estimate: boolean }): void {
     // What it paid before and what it has reserved are its own; beyond that, what nobody has.
     let freeLeft =
       countOf(hold, 'free') + reservedOf(hold, 'free') + this.#available(hold.account, 'free')
     const freeAlone = hold.backed === 0 && (hold.free > 0 || !this.#everBacked(hold.account))
     hold.paid = []
-    for (let micro = 1; micro <= to.charge; micro++) {
+    for (let micro = 1; micro <= to.chargeMicros; micro++) {
       if (micro > hold.free && !freeAlone) hold.paid.push('backed')
       else hold.paid.push(freeLeft-- > 0 ? 'free' : 'nobody')
     }
@@ -267,7 +276,7 @@ export class Model {
   #lapse(account: string): void {
     const unheld = this.#balance(account, 'free') - this.#held(account, 'free')
     if (unheld <= 0 || !this.#lapsed(account)) return
-    this.#lines.push({ account, purse: 'free', amount: -unheld, kind: 'expiry' })
+    this.#lines.push({ account, purse: 'free', amountMicros: -unheld, kind: 'expiry' })
   }
 
   #show(id: string): string {
@@ -285,7 +294,7 @@ export class Model {
   #balance(account: string, purse: string): number {
     const lines = this.#lines.filter((line) => line.account === account && line.purse === purse)
     const paid = this.#holds.filter((hold) => hold.account === account).flatMap((hold) => hold.paid)
-    const added = lines.reduce((sum, { amount }) => sum + amount, 0)
+    const added = lines.reduce((sum, { amountMicros }) => sum + amountMicros, 0)
     return added - paid.filter((from) => from === purse).length
   }
 

@@ -49,7 +49,7 @@ type Step =
   | {
       readonly kind: 'ofRequest'
       readonly action: string
-      readonly age: number
+      readonly back: number
       readonly words: string
     }
   | { readonly kind: 'line'; readonly line: string }
@@ -58,7 +58,7 @@ const line = (arbitrary: fc.Arbitrary<string>): fc.Arbitrary<Step> =>
   arbitrary.map((words) => ({ kind: 'line', line: words }))
 
 const ofRequest = (action: string, arbitrary: fc.Arbitrary<string>): fc.Arbitrary<Step> =>
-  fc.tuple(age, arbitrary).map(([back, words]) => ({ kind: 'ofRequest', action, age: back, words }))
+  fc.tuple(age, arbitrary).map(([back, words]) => ({ kind: 'ofRequest', action, back, words }))
 
 const openWords = fc
   .tuple(apiKey, amount, amount, optional('free'), optional('alone'), instance)
@@ -153,7 +153,7 @@ class ScriptWriter {
         this.#lines.push(`open R${++this.#opened} ${next.words}`)
         return
       case 'ofRequest':
-        this.#lines.push(`${next.action} R${Math.max(0, this.#opened - next.age)} ${next.words}`)
+        this.#lines.push(`${next.action} R${Math.max(0, this.#opened - next.back)} ${next.words}`)
         return
       case 'expire':
         this.#lines.push(`set ${next.apiKey} expires ${(this.#nowMs + 60 * next.inMs) / 1_000}`)

@@ -66,7 +66,7 @@ export async function createSqliteBench(input: SqliteBenchInput): Promise<Sqlite
 }
 
 /** Inserts an account without credit. */
-export async function insertAccount(db: Kysely<Tables>, id: string): Promise<void> {
+async function insertAccount(db: Kysely<Tables>, id: string): Promise<void> {
   const row = { id, name: id, email: null, disabled: 0, created_at_ms: 0, free_expires_at_ms: null }
   const figures = {
     backed_balance_micros: 0,
@@ -84,7 +84,7 @@ export async function insertAccount(db: Kysely<Tables>, id: string): Promise<voi
 }
 
 /** Inserts a key without limits. */
-export async function insertApiKey(
+async function insertApiKey(
   db: Kysely<Tables>,
   { id, accountId }: { readonly id: string; readonly accountId: string },
 ): Promise<void> {
