@@ -1,3 +1,4 @@
+import type { Act } from './faults.ts'
 import { type AnswerInput, type Bill, billOf, type Pace, type Reply } from './formats/format.ts'
 import { isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
 import type { Counts } from './price.ts'
@@ -124,8 +125,8 @@ function composeAnswer(ask: Ask, input: AnswerInput): Answer {
   const wholeReasoning = repeated(THOUGHTS, ask.reasoningTokens)
   const reasoning = wholeReasoning.slice(0, budget)
   let left = budget - reasoning.length
-  const call = callFor(ask)
-  const wholeText = call === null ? textFor(ask, pace) : []
+  const call = callFor(ask, fault.act)
+  const wholeText = call === null ? textFor(ask, { pace, act: fault.act }) : []
   const wholeArguments = call?.argumentPieces ?? []
   const text = wholeText.slice(0, left)
   // The name of a called tool is a token, too.
@@ -183,7 +184,11 @@ function paceOf(question: string, fallback: Pace): Pace {
   }
 }
 
-function textFor(ask: Ask, pace: Pace | null): readonly string[] {
+function textFor(
+  ask: Ask,
+  { pace, act }: { readonly pace: Pace | null; readonly act: Act | undefined },
+): readonly string[] {
+  if (act !== undefined && 'say' in act) return piecesOf(act.say)
   if (pace !== null) return new Array<string>(pace.events).fill(' tick')
   if (ask.schema !== null) {
     return piecesOf(JSON.stringify(instanceOf(ask.schema, echoOf(ask.question))))
@@ -195,7 +200,11 @@ function textFor(ask: Ask, pace: Pace | null): readonly string[] {
   return [...echo, ...repeated(FILLER, Number(asked[1]))].slice(0, Number(asked[1]))
 }
 
-function callFor(ask: Ask): ToolCall | null {
+function callFor(ask: Ask, act: Act | undefined): ToolCall | null {
+  if (act !== undefined) {
+    if ('say' in act) return null
+    return { name: act.call, argumentPieces: piecesOf(JSON.stringify(act.arguments)) }
+  }
   const choice = ask.toolChoice
   if (ask.toolResult !== null || choice === 'none') return null
   const tool = ask.tools.find((candidate, at) => {

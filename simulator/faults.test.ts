@@ -55,6 +55,7 @@ describe('the script', () => {
     [{ times: -1 }, 'times'],
     [{ cut: { at: 'somewhere', how: 'reset' } }, 'cut'],
     [{ rewrite: { pattern: '(', replacement: '' } }, 'rewrite'],
+    [{ act: { call: 'get_weather' } }, 'act'],
     ['reset', 'object'],
   ])('%j is refused by name', (fault, named) => {
     const script: (fault: never) => void = (value) => simulator.script(value)

@@ -1,3 +1,5 @@
+import type { JsonObject } from './json-value.ts'
+
 /** A point in the life of one answer. `afterBytes` counts body bytes, `afterEvents` stream events. */
 export type Place =
   /** Before the request's body is read; only faults that name no model can match so early. */
@@ -36,6 +38,11 @@ export type WrongAnswer =
   | 'truncatedJson'
   | 'empty'
 
+/** What a model does of its own will: says this, or calls this tool with these arguments. */
+export type Act =
+  | { readonly say: string }
+  | { readonly call: string; readonly arguments: JsonObject }
+
 /** Errors that a provider words in a way that gateways recognise. */
 export type ErrorKind =
   | 'contextLength'
@@ -70,6 +77,8 @@ export interface Fault {
   readonly rawBody?: string
 
   readonly answer?: WrongAnswer
+  /** What a text model says or calls, whatever it was asked: a list of these plays out a task. */
+  readonly act?: Act
   readonly omit?: readonly Omission[]
   /** End a stream by the format's own error event after so many events. */
   readonly errorEvent?: ErrorEvent
@@ -141,6 +150,9 @@ const FIELDS: Readonly<Record<keyof Fault, (value: unknown) => boolean>> = {
   errorCostUsd: isNumber,
   rawBody: isString,
   answer: isOneOf('errorObject', 'failedAnswer', 'malformedJson', 'truncatedJson', 'empty'),
+  act: (value) =>
+    hasFields(value, { say: isString }) ||
+    hasFields(value, { call: isString, arguments: isRecord }),
   omit: (value) => Array.isArray(value) && value.every(isOmission),
   errorEvent: isErrorEvent,
   costUsd: isNumber,
