@@ -1,0 +1,273 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  createReconcileWorld,
+  describeSettlement,
+  estimated,
+  HOUR_MS,
+  MINUTE_MS,
+  provisional,
+  type ReconcileProcess,
+  type ReconcileWorld,
+  SECOND_MS,
+  START_MS,
+  unresolved,
+} from './testing/world.ts'
+
+let world: ReconcileWorld
+
+beforeEach(async () => {
+  world = await createReconcileWorld()
+})
+
+// Closing audits the books.
+afterEach(() => world.close())
+
+/** Ages, in seconds, at which a request that ended at the start was looked up. */
+function agesAsked({ asked }: ReconcileProcess, generationId: string): number[] {
+  return asked
+    .filter((ask) => ask.generationId === generationId)
+    .map(({ atMs }) => (atMs - START_MS) / SECOND_MS)
+}
+
+async function corrections(): Promise<readonly string[]> {
+  const entries = await world.bench.entries('A')
+  return entries
+    .filter(({ requestId }) => requestId !== null)
+    .map(({ requestId, kind, amountMicros }) => `${requestId} ${kind} ${amountMicros}`)
+}
+
+describe('a request that has just ended', () => {
+  test('is looked up within two seconds, and no second sooner than it can be known', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    world.ran('gen-1', 0.0001)
+    process.reconciler.noticed(await world.leave('R1', provisional('gen-1', '0.0001')))
+    await world.passUntil(START_MS + SECOND_MS - 1, process)
+    expect(process.asked).toEqual([])
+    await world.passUntil(START_MS + 2 * SECOND_MS, process)
+    expect(process.settled.map(describeSettlement)).toEqual(['R1 final 105 (0.0001, 0)'])
+    expect(await world.show('R1')).toBe('final 105')
+  })
+
+  test('is looked up again after growing waits until the provider knows it', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    world.ran('gen-1', 0.0002)
+    world.simulator.generations.answerUnknownFirst(3)
+    process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))
+    await world.passUntil(START_MS + MINUTE_MS, process)
+    expect(agesAsked(process, 'gen-1')).toEqual([1, 3, 7, 15])
+    expect(process.settled.map(describeSettlement)).toEqual(['R1 final 210 (0.0002, -290)'])
+  })
+
+  test('is found in the store where nobody noticed it', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    world.ran('gen-1', 0.0002)
+    await world.leave('R1', estimated('gen-1', 500))
+    await world.passUntil(START_MS + 5 * MINUTE_MS, process)
+    expect(await world.show('R1')).toBe('final 210')
+  })
+
+  test('is looked up once, however often it is noticed', async () => {
+    const process = world.startProcess()
+    world.ran('gen-1', 0.0002)
+    const request = await world.leave('R1', estimated('gen-1', 500))
+    process.reconciler.noticed(request)
+    process.reconciler.noticed(request)
+    world.nowMs += SECOND_MS
+    const done = process.reconciler.runDue()
+    process.reconciler.noticed(request)
+    await done
+    expect(process.asked.length).toBe(1)
+  })
+})
+
+describe('what the provider says it cost', () => {
+  test('is posted as exactly the difference to what was charged', async () => {
+    const process = world.startProcess()
+    world.ran('gen-more', 0.000_123_457)
+    world.ran('gen-less', 0.000_000_3)
+    world.ran('gen-same', 0.0001)
+    world.ran('gen-over', 0.01)
+    world.ran('gen-free', 0)
+    await world.leave('more', provisional('gen-more', '0.0001'))
+    await world.leave('less', estimated('gen-less', 999))
+    await world.leave('same', provisional('gen-same', '0.0001'))
+    await world.leave('over', unresolved('gen-over'))
+    await world.leave('free', estimated('gen-free', 7))
+    const before = await corrections()
+    world.nowMs += SECOND_MS
+    await process.reconciler.runDue()
+    expect(process.settled.map(describeSettlement).toSorted()).toEqual([
+      'free final 0 (0, -7)',
+      'less final 0 (0.0000003, -999)',
+      'more final 130 (0.000123457, 25)',
+      'over final 10500 (0.01, 10500)',
+      'same final 105 (0.0001, 0)',
+    ])
+    const after = await corrections()
+    expect(after.slice(before.length).toSorted()).toEqual([
+      'free correction 7',
+      'less correction 999',
+      'more correction -25',
+      'over charge -10500',
+    ])
+    const account = await world.bench.account('A')
+    expect([account.backedBalanceMicros, account.backedHeldMicros]).toEqual([
+      100_000_000 - 130 - 105 - 10_500,
+      0,
+    ])
+  })
+
+  test('is not charged where no real amount comes to it', async () => {
+    const process = world.startProcess()
+    world.simulator.script({
+      path: '/generation',
+      times: 'always',
+      rawBody: '{"data":{"id":"gen-1","total_cost":1e30}}',
+    })
+    await world.leave('R1', estimated('gen-1', 500))
+    world.nowMs += SECOND_MS
+    await process.reconciler.runDue()
+    expect(await world.show('R1')).toBe('provisional 500')
+  })
+
+  test('settles what an admin has not: who comes second changes nothing', async () => {
+    const process = world.startProcess()
+    world.ran('gen-1', 0.0002)
+    process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))
+    await world.bench.ledger.correct({ requestId: 'R1', correction: { kind: 'givenUp' } })
+    world.nowMs += SECOND_MS
+    await process.reconciler.runDue()
+    expect(await world.show('R1')).toBe('final 500')
+    expect(process.settled).toEqual([])
+  })
+})
+
+describe('a request that the provider never knows', () => {
+  test('is settled as it stands after a day, and not a moment before', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    for (const [requestId, resolution] of [
+      ['charged', estimated('gen-1', 500)],
+      ['unsure', unresolved('gen-2')],
+      ['nameless', unresolved(null)],
+    ] as const) {
+      process.reconciler.noticed(await world.leave(requestId, resolution))
+    }
+    await world.passUntil(START_MS + 24 * HOUR_MS - 1, process)
+    expect(process.settled).toEqual([])
+    expect((await world.bench.account('A')).backedHeldMicros).toBe(500 + 1_000 + 1_000)
+
+    await world.passUntil(START_MS + 24 * HOUR_MS, process)
+    expect(process.settled.map(describeSettlement).toSorted()).toEqual([
+      'charged final 500 (givenUp, 0)',
+      'nameless released 0 (givenUp, 0)',
+      'unsure released 0 (givenUp, 0)',
+    ])
+    expect((await world.bench.account('A')).backedHeldMicros).toBe(0)
+
+    const ages = agesAsked(process, 'gen-1')
+    const waits = ages.slice(1).map((age, place) => age - (ages[place] ?? 0))
+    expect(waits.slice(0, 8)).toEqual([2, 4, 8, 16, 32, 64, 128, 256])
+    expect(Math.max(...waits)).toBe(300)
+    expect(ages.at(-1)).toBe(24 * 60 * 60)
+  })
+
+  test('is asked about once more where nobody could ask while its time ran out', async () => {
+    await world.leave('known', unresolved('gen-1'))
+    await world.leave('unknown', unresolved('gen-2'))
+    await world.leave('nameless', unresolved(null))
+    world.ran('gen-1', 0.0002)
+    world.nowMs += 25 * HOUR_MS
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    expect(process.settled.map(describeSettlement).toSorted()).toEqual([
+      'known final 210 (0.0002, 210)',
+      'nameless released 0 (givenUp, 0)',
+      'unknown released 0 (givenUp, 0)',
+    ])
+  })
+
+  test('is settled after other times where they are set so', async () => {
+    const settings = { settleAfterMs: 5 * SECOND_MS }
+    const process = world.startProcess({ settings })
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    process.reconciler.noticed(await world.leave('charged', estimated('gen-1', 500)))
+    process.reconciler.noticed(await world.leave('nameless', unresolved(null)))
+    await world.passUntil(START_MS + 5 * SECOND_MS - 1, process)
+    expect(process.settled).toEqual([])
+    await world.passUntil(START_MS + 5 * SECOND_MS, process)
+    expect(process.settled.length).toBe(2)
+  })
+})
+
+describe('at an upstream without look-ups', () => {
+  beforeEach(() => {
+    world.simulator.script({ path: '/generation', times: 'always', status: 404, errorBody: 'html' })
+  })
+
+  test('a provisional charge stands after an hour, an unresolved hold waits its day', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    process.reconciler.noticed(await world.leave('charged', estimated('gen-1', 500)))
+    process.reconciler.noticed(await world.leave('unsure', unresolved('gen-2')))
+    await world.passUntil(START_MS + HOUR_MS - 1, process)
+    expect(process.settled).toEqual([])
+    await world.passUntil(START_MS + HOUR_MS, process)
+    expect(process.settled.map(describeSettlement)).toEqual(['charged final 500 (givenUp, 0)'])
+    await world.passUntil(START_MS + 24 * HOUR_MS - 1, process)
+    expect(process.settled.length).toBe(1)
+    await world.passUntil(START_MS + 24 * HOUR_MS, process)
+    expect(await world.show('unsure')).toBe('released 0')
+  })
+
+  test('hardly anything is asked, however many requests wait', async () => {
+    const process = world.startProcess()
+    for (let place = 0; place < 100; place++) {
+      await world.leave(`R${place}`, estimated(`gen-${place}`, 500))
+    }
+    process.reconciler.start()
+    await world.passUntil(START_MS + HOUR_MS - 1, process)
+    // Those that were on their way at first, then one each five minutes.
+    expect(process.asked.length).toBeLessThan(8 + 12 * 2)
+  })
+
+  test('what was looked up before is not over: a page of errors is no missing look-up', async () => {
+    const process = world.startProcess()
+    world.simulator.reset()
+    world.ran('gen-0', 0.0001)
+    await world.leave('R0', estimated('gen-0', 500))
+    await world.leave('R1', estimated('gen-1', 500))
+    world.nowMs += SECOND_MS
+    await process.reconciler.runDue()
+    world.simulator.script({ path: '/generation', times: 'always', status: 404, errorBody: 'html' })
+    process.reconciler.start()
+    await world.passUntil(START_MS + 23 * HOUR_MS, process)
+    expect(await world.show('R1')).toBe('provisional 500')
+  })
+
+  test('a look-up that comes to be is used for all that still wait', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    for (let place = 0; place < 20; place++) {
+      world.ran(`gen-${place}`, 0.0001)
+      process.reconciler.noticed(await world.leave(`R${place}`, estimated(`gen-${place}`, 500)))
+    }
+    await world.passUntil(START_MS + 20 * MINUTE_MS, process)
+    expect(process.settled).toEqual([])
+    world.simulator.reset()
+    for (let place = 0; place < 20; place++) world.ran(`gen-${place}`, 0.0001)
+    await world.passUntil(START_MS + 35 * MINUTE_MS, process)
+    expect(process.settled.length).toBe(20)
+  })
+})

@@ -1,0 +1,379 @@
+import type { Corrected, LedgerBooks } from '../ledger/ledger.ts'
+import type { UnsettledList, UnsettledPage, UnsettledRequest } from '../ledger/list-unsettled.ts'
+import type { FetchGenerationInput, GenerationAnswer } from '../upstream/generation.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { chargeForCost } from '../vocabulary/money.ts'
+import type { Correction } from '../vocabulary/resolution.ts'
+import { Outage } from './outage.ts'
+import {
+  firstLookupAtMs,
+  LOOKUP_INTERVAL_MS_MAX,
+  nextLookupAtMs,
+  type Patience,
+  type Silence,
+  settledAsItStandsAtMs,
+} from './schedule.ts'
+import { WaitingList } from './waiting-list.ts'
+
+/** The second chance of requests that ended without a final charge. */
+export interface Reconciler {
+  /** Works from now on, first through what earlier processes left. */
+  start(): void
+  /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
+  noticed(request: UnsettledRequest): void
+  /** Does all that is due at this moment, and resolves when it is done. */
+  runDue(): Promise<void>
+  /** Begins nothing more and gives look-ups up; resolves when nothing is under way. */
+  stop(): Promise<void>
+}
+
+export interface ReconcilerInput {
+  readonly listUnsettled: (page: UnsettledPage) => Promise<UnsettledList>
+  readonly books: Pick<LedgerBooks, 'correct'>
+  /** Must never reject, and keep a deadline of its own. */
+  readonly fetchGeneration: (input: FetchGenerationInput) => Promise<GenerationAnswer>
+  readonly clock: Clock
+  readonly settings: ReconcilerSettings
+  /** Told of each request that this reconciler settled. Must not throw. */
+  readonly onSettled: (settlement: Settlement) => void
+  /** Told of each question that was not answered; it is asked again. Must not throw. */
+  readonly onFailure: (failure: ReconcileFailure) => void
+  /** Default: a timer that does not keep the process alive. */
+  readonly startTimer?: StartTimer
+}
+
+export interface ReconcilerSettings extends Patience {
+  /** Look-ups that may be under way at once. */
+  readonly lookupsInFlightMax: number
+  /** Requests kept in memory until they are due. Default 10,000. */
+  readonly waitingRequestsMax?: number
+  /** Requests read from the store at once. Default 500. */
+  readonly pageRequests?: number
+}
+
+/** How a request was settled. */
+export interface Settlement {
+  readonly requestId: string
+  readonly correction: Correction
+  readonly corrected: Extract<Corrected, { kind: 'corrected' }>
+}
+
+/** Who did not answer. */
+export interface ReconcileFailure {
+  readonly of: 'upstream' | 'store'
+  /** Null where it was about no single request. */
+  readonly requestId: string | null
+  readonly cause: unknown
+}
+
+/** Runs something once after a while; the answer cancels it. */
+export type StartTimer = (timer: {
+  readonly delayMs: number
+  readonly run: () => void
+}) => () => void
+
+/** Makes a reconciler; nothing runs before {@link Reconciler.start} or {@link Reconciler.runDue}. */
+export function createReconciler(input: ReconcilerInput): Reconciler {
+  return new SecondChance(input)
+}
+
+const startUnrefTimer: StartTimer = ({ delayMs, run }) => {
+  const timer = setTimeout(run, delayMs).unref()
+  return () => clearTimeout(timer)
+}
+
+const WAITING_REQUESTS_MAX_DEFAULT = 10_000
+const PAGE_REQUESTS_DEFAULT = 500
+// A store that could not list is asked again after it.
+const STORE_RETRY_MS = 5_000
+// A clock that steps back further makes moments of before meaningless.
+const CLOCK_STEP_MS_MAX = 60_000
+// An upstream without look-ups is asked once in a while whether it has them by now.
+const NO_ENDPOINT_RECHECK_MS = LOOKUP_INTERVAL_MS_MAX
+
+const GIVEN_UP: Correction = { kind: 'givenUp' }
+
+/** What is to be done about a request at a moment. */
+type Step =
+  | { readonly kind: 'lookUp'; readonly generationId: string }
+  | { readonly kind: 'settleAsItStands' }
+  | { readonly kind: 'wait'; readonly untilMs: number }
+
+/**
+ * Two ways lead to a look-up. A request that has just ended waits in memory through its first minutes;
+ * a sweep goes through the store, page by page, as often as the longest interval between two look-ups,
+ * and so finds all others: what waits longer, what found no room in memory, what an earlier process
+ * left. Nothing of the schedule is stored: it follows from when an attempt ended. So memory is only a
+ * hint, and losing it loses no request.
+ */
+class SecondChance implements Reconciler {
+  readonly #input: ReconcilerInput
+  readonly #waiting: WaitingList
+  readonly #outage = new Outage()
+  readonly #askingSinceMs: number
+  readonly #lookups = new AbortController()
+  readonly #underWay = new Map<string, Promise<void>>()
+  #sweptUnderWay = 0
+  /** What is left of the sweep's page, last first. */
+  #page: UnsettledRequest[] = []
+  #pageUsedUp: () => void = () => {}
+  #sweeping: Promise<void> | null = null
+  #nextSweepAtMs = Number.NEGATIVE_INFINITY
+  #endpointSeen = false
+  #endpointMissingUntilMs = Number.NEGATIVE_INFINITY
+  #repeating = false
+  #stopping = false
+  #cancelTimer: () => void = () => {}
+  #wakesAtMs: number | null = null
+  #wokeAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(input: ReconcilerInput) {
+    this.#input = input
+    this.#askingSinceMs = input.clock.nowMs()
+    this.#waiting = new WaitingList({
+      requestsMax: input.settings.waitingRequestsMax ?? WAITING_REQUESTS_MAX_DEFAULT,
+    })
+  }
+
+  start(): void {
+    this.#repeating = true
+    this.#wake()
+  }
+
+  noticed(request: UnsettledRequest): void {
+    if (this.#stopping || this.#underWay.has(request.requestId)) return
+    const nowMs = this.#input.clock.nowMs()
+    const step = this.#stepFor(request, nowMs)
+    this.#waitUntil(step.kind === 'wait' ? step.untilMs : nowMs, { request, nowMs })
+    this.#setTimer()
+  }
+
+  async runDue(): Promise<void> {
+    this.#wake()
+    await this.#idle()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#cancelTimer()
+    this.#lookups.abort()
+    this.#page = []
+    this.#pageUsedUp()
+    await this.#idle()
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#sweeping !== null || this.#underWay.size > 0) {
+      await Promise.allSettled([this.#sweeping, ...this.#underWay.values()])
+    }
+  }
+
+  #wake(): void {
+    if (this.#stopping) return
+    const nowMs = this.#input.clock.nowMs()
+    if (nowMs < this.#wokeAtMs - CLOCK_STEP_MS_MAX) {
+      this.#waiting.clear()
+      this.#nextSweepAtMs = nowMs
+    }
+    this.#wokeAtMs = nowMs
+    if (this.#sweeping === null && nowMs >= this.#nextSweepAtMs) this.#startSweep(nowMs)
+    this.#beginDue()
+    this.#setTimer()
+  }
+
+  #setTimer(): void {
+    if (!this.#repeating || this.#stopping) return
+    const { clock, startTimer = startUnrefTimer } = this.#input
+    const sweepAtMs = this.#sweeping === null ? this.#nextSweepAtMs : Number.POSITIVE_INFINITY
+    // Without a free place whoever leaves one looks for the next.
+    const dueAtMs = this.#hasPlace() ? this.#waiting.nextDueAtMs : null
+    const wakesAtMs = Math.min(sweepAtMs, dueAtMs ?? Number.POSITIVE_INFINITY)
+    if (wakesAtMs === this.#wakesAtMs) return
+    this.#cancelTimer()
+    this.#wakesAtMs = wakesAtMs
+    if (wakesAtMs === Number.POSITIVE_INFINITY) return
+    const delayMs = Math.min(Math.max(0, wakesAtMs - clock.nowMs()), LOOKUP_INTERVAL_MS_MAX)
+    this.#cancelTimer = startTimer({
+      delayMs,
+      run: () => {
+        this.#wakesAtMs = null
+        this.#wake()
+      },
+    })
+  }
+
+  #startSweep(nowMs: number): void {
+    this.#nextSweepAtMs = nowMs + LOOKUP_INTERVAL_MS_MAX
+    this.#sweeping = this.#sweep()
+      .catch((cause: unknown) => {
+        this.#nextSweepAtMs = this.#input.clock.nowMs() + STORE_RETRY_MS
+        this.#input.onFailure({ of: 'store', requestId: null, cause })
+      })
+      .finally(() => {
+        this.#sweeping = null
+        this.#setTimer()
+      })
+  }
+
+  async #sweep(): Promise<void> {
+    const { listUnsettled, settings } = this.#input
+    const limit = settings.pageRequests ?? PAGE_REQUESTS_DEFAULT
+    let after: UnsettledPage['after'] = null
+    do {
+      const { requests, next }: UnsettledList = await listUnsettled({ after, limit })
+      if (this.#stopping) return
+      const { promise: usedUp, resolve } = Promise.withResolvers<void>()
+      this.#page = requests.toReversed()
+      this.#pageUsedUp = resolve
+      this.#beginDue()
+      await usedUp
+      after = next
+    } while (after !== null && !this.#stopping)
+  }
+
+  #hasPlace(): boolean {
+    return this.#underWay.size < this.#input.settings.lookupsInFlightMax
+  }
+
+  /** Begins what is due, as far as there is place. */
+  #beginDue(): void {
+    const nowMs = this.#input.clock.nowMs()
+    while (!this.#stopping && this.#hasPlace()) {
+      // Who has just ended goes first, but the sweep always gets on.
+      const swept = this.#sweptUnderWay === 0 ? this.#page.pop() : undefined
+      const waiting = swept === undefined ? this.#waiting.takeDue(nowMs) : null
+      const request = swept ?? waiting ?? this.#page.pop()
+      if (request === undefined) break
+      this.#begin(request, { nowMs, isSwept: request !== waiting })
+    }
+    if (this.#page.length === 0) this.#pageUsedUp()
+  }
+
+  #begin(
+    request: UnsettledRequest,
+    { nowMs, isSwept }: { readonly nowMs: number; readonly isSwept: boolean },
+  ): void {
+    const { requestId } = request
+    if (this.#underWay.has(requestId) || this.#waiting.has(requestId)) return
+    const step = this.#stepFor(request, nowMs)
+    if (step.kind === 'wait') {
+      this.#waitUntil(step.untilMs, { request, nowMs })
+      return
+    }
+    if (isSwept) this.#sweptUnderWay++
+    const taken = this.#take(request, step).finally(() => {
+      this.#underWay.delete(requestId)
+      if (isSwept) this.#sweptUnderWay--
+      this.#beginDue()
+      this.#setTimer()
+    })
+    this.#underWay.set(requestId, taken)
+  }
+
+  #stepFor(request: UnsettledRequest, nowMs: number): Step {
+    const { generationId } = request
+    if (generationId === null) return this.#untilItStands(request, 'noGenerationId', nowMs)
+    if (nowMs < this.#endpointMissingUntilMs) {
+      const step = this.#untilItStands(request, 'noEndpoint', nowMs)
+      // Before its charge stands for want of a look-up, it is seen whether there really is none.
+      if (step.kind === 'wait') return step
+    }
+    if (!this.#outage.mayAsk(nowMs)) {
+      const step = this.#untilItStands(request, 'unavailable', nowMs)
+      return step.kind === 'wait' ? { kind: 'wait', untilMs: this.#outage.retryAtMs(nowMs) } : step
+    }
+    const firstAtMs = firstLookupAtMs(request, nowMs)
+    return firstAtMs > nowMs
+      ? { kind: 'wait', untilMs: firstAtMs }
+      : { kind: 'lookUp', generationId }
+  }
+
+  #untilItStands(request: UnsettledRequest, silence: Silence, nowMs: number): Step {
+    const untilMs = settledAsItStandsAtMs(this.#scheduled(request, silence))
+    return nowMs < untilMs ? { kind: 'wait', untilMs } : { kind: 'settleAsItStands' }
+  }
+
+  #scheduled(request: UnsettledRequest, silence: Silence) {
+    const { settings: patience } = this.#input
+    return { request, silence, patience, askingSinceMs: this.#askingSinceMs }
+  }
+
+  /** What is due beyond the next sweep is left to it. */
+  #waitUntil(
+    dueAtMs: number,
+    { request, nowMs }: { readonly request: UnsettledRequest; readonly nowMs: number },
+  ): void {
+    if (dueAtMs - nowMs < LOOKUP_INTERVAL_MS_MAX) this.#waiting.add(request, dueAtMs)
+  }
+
+  async #take(request: UnsettledRequest, step: Exclude<Step, { kind: 'wait' }>): Promise<void> {
+    if (step.kind === 'settleAsItStands') {
+      await this.#correct(request, GIVEN_UP)
+      return
+    }
+    const learned = await this.#lookUp(request, step.generationId)
+    if (this.#stopping && typeof learned === 'string') return
+    if (typeof learned !== 'string') {
+      await this.#correct(request, learned)
+      return
+    }
+    const nowMs = this.#input.clock.nowMs()
+    const scheduled = this.#scheduled(request, learned)
+    if (nowMs >= settledAsItStandsAtMs(scheduled)) await this.#correct(request, GIVEN_UP)
+    else this.#waitUntil(nextLookupAtMs({ ...scheduled, nowMs }), { request, nowMs })
+  }
+
+  /** What the upstream knows of a request, or how it was silent. */
+  async #lookUp(request: UnsettledRequest, generationId: string): Promise<Correction | Silence> {
+    const { fetchGeneration, clock, onFailure } = this.#input
+    const round = this.#outage.asked()
+    const answer = await fetchGeneration({ generationId, signal: this.#lookups.signal })
+    if (answer.kind === 'unavailable') {
+      // A look-up that was given up says nothing about the upstream.
+      if (this.#stopping) return 'unavailable'
+      this.#outage.failed(round, clock.nowMs())
+      onFailure({ of: 'upstream', requestId: request.requestId, cause: answer.cause })
+      return 'unavailable'
+    }
+    this.#outage.answered()
+    switch (answer.kind) {
+      case 'found': {
+        this.#sawEndpoint()
+        const { costUsd } = answer
+        const chargeMicros = chargeForCost(costUsd)
+        return chargeMicros === null ? 'unknown' : { kind: 'final', chargeMicros, costUsd }
+      }
+      case 'unknown':
+        this.#sawEndpoint()
+        return 'unknown'
+      case 'noEndpoint':
+        // Where there was a look-up before, this is how something in between words its troubles.
+        if (this.#endpointSeen) return 'unknown'
+        this.#endpointMissingUntilMs = clock.nowMs() + NO_ENDPOINT_RECHECK_MS
+        return 'noEndpoint'
+      default:
+        return assertNever(answer)
+    }
+  }
+
+  #sawEndpoint(): void {
+    this.#endpointSeen = true
+    this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** Posts what was learned: once, whoever else learned it too. */
+  async #correct(request: UnsettledRequest, correction: Correction): Promise<void> {
+    const { books, clock, onSettled, onFailure } = this.#input
+    const { requestId } = request
+    try {
+      const corrected = await books.correct({ requestId, correction })
+      if (corrected.kind === 'corrected') onSettled({ requestId, correction, corrected })
+    } catch (cause) {
+      onFailure({ of: 'store', requestId, cause })
+      const nowMs = clock.nowMs()
+      const scheduled = this.#scheduled(request, 'unavailable')
+      this.#waitUntil(nextLookupAtMs({ ...scheduled, nowMs }), { request, nowMs })
+    }
+  }
+}

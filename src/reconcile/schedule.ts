@@ -1,0 +1,78 @@
+import type { UnsettledRequest } from '../ledger/list-unsettled.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+
+/** How long what is not known stays open. */
+export interface Patience {
+  /** From the end of an attempt until a request that nobody knows more of is settled as it stands. */
+  readonly settleAfterMs: number
+  /** The same for a provisional charge at an upstream that has no look-up. */
+  readonly settleAfterNoLookupMs: number
+}
+
+/** Why the cost of a request is not known. */
+export type Silence =
+  /** It has no generation id to ask by. */
+  | 'noGenerationId'
+  /** The upstream has no cost for it. */
+  | 'unknown'
+  /** The upstream has no look-up at all. */
+  | 'noEndpoint'
+  /** The upstream did not answer. */
+  | 'unavailable'
+
+/** The longest wait between two look-ups of a request. */
+export const LOOKUP_INTERVAL_MS_MAX = 5 * 60_000
+
+// Upstreams record what they ran within about a second; a look-up before that is mostly wasted.
+const FIRST_LOOKUP_MS = 1_000
+
+// An upstream that is out when a request's time is up, or a network that is not there yet when the
+// machine starts, is waited for: a hold that is released without an answer may be money given away.
+const UNANSWERED_GRACE_MS = 60 * 60_000
+
+/** When a request is first looked up. */
+export function firstLookupAtMs({ endedAtMs }: UnsettledRequest, nowMs: number): number {
+  return Math.min(endedAtMs, nowMs) + FIRST_LOOKUP_MS
+}
+
+export interface ScheduleInput {
+  readonly request: UnsettledRequest
+  readonly silence: Silence
+  readonly patience: Patience
+  /** Since when this process asks: time in which nobody asked is not the upstream's silence. */
+  readonly askingSinceMs: number
+}
+
+/**
+ * From when on a request that stays silent in this way is settled as it stands: a provisional charge
+ * becomes final, an unresolved hold is released.
+ */
+export function settledAsItStandsAtMs(input: ScheduleInput): number {
+  const { request, silence, patience, askingSinceMs } = input
+  const usualMs = request.endedAtMs + patience.settleAfterMs
+  switch (silence) {
+    case 'noGenerationId':
+    case 'unknown':
+      return usualMs
+    case 'noEndpoint':
+      return request.state === 'provisional'
+        ? Math.min(usualMs, request.endedAtMs + patience.settleAfterNoLookupMs)
+        : usualMs
+    case 'unavailable':
+      return Math.max(usualMs, askingSinceMs) + UNANSWERED_GRACE_MS
+    default:
+      return assertNever(silence)
+  }
+}
+
+/**
+ * When a request that has just been silent is looked up again: after about as long as it has been
+ * open, which doubles the wait each time, and when its time is up.
+ */
+export function nextLookupAtMs(input: ScheduleInput & { readonly nowMs: number }): number {
+  const { request, nowMs } = input
+  const ageMs = Math.max(0, nowMs - request.endedAtMs)
+  const nextAtMs = nowMs + Math.min(ageMs + FIRST_LOOKUP_MS, LOOKUP_INTERVAL_MS_MAX)
+  const standsAtMs = settledAsItStandsAtMs(input)
+  return standsAtMs > nowMs ? Math.min(nextAtMs, standsAtMs) : nextAtMs
+}

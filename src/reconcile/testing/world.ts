@@ -1,0 +1,268 @@
+import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerBooks } from '../../ledger/ledger.ts'
+import {
+  listUnsettled,
+  type UnsettledPage,
+  type UnsettledRequest,
+} from '../../ledger/list-unsettled.ts'
+import { FACTS, holdInput } from '../../ledger/testing/script.ts'
+import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
+import { fetchGeneration } from '../../upstream/generation.ts'
+import { Upstream } from '../../upstream/upstream.ts'
+import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
+import type { Resolution } from '../../vocabulary/resolution.ts'
+import {
+  createReconciler,
+  type ReconcileFailure,
+  type Reconciler,
+  type ReconcilerSettings,
+  type Settlement,
+} from '../reconciler.ts'
+
+export const SECOND_MS = 1_000
+export const MINUTE_MS = 60 * SECOND_MS
+export const HOUR_MS = 60 * MINUTE_MS
+
+/** When every world begins. */
+export const START_MS = Date.UTC(2030, 0, 1)
+
+const SETTINGS: ReconcilerSettings = {
+  settleAfterMs: 24 * HOUR_MS,
+  settleAfterNoLookupMs: HOUR_MS,
+  lookupsInFlightMax: 8,
+}
+
+interface Timer {
+  readonly dueAtMs: number
+  readonly run: () => void
+}
+
+export interface ProcessInput {
+  readonly settings?: Partial<ReconcilerSettings>
+  /** Default the world's own ledger. */
+  readonly books?: Pick<LedgerBooks, 'correct'>
+  readonly list?: (page: UnsettledPage) => ReturnType<typeof listUnsettled>
+}
+
+/** One process that reconciles, and what is known of its doings. */
+export interface ReconcileProcess {
+  readonly reconciler: Reconciler
+  readonly settled: Settlement[]
+  readonly failures: ReconcileFailure[]
+  /** Every look-up, with its moment. */
+  readonly asked: { readonly generationId: string; readonly atMs: number }[]
+  /** The most look-ups that were under way at once. */
+  readonly inFlightMost: number
+  /** The limit of each page that was read. */
+  readonly pageLimits: number[]
+  readonly timers: Set<Timer>
+}
+
+/** A real store and a simulator, under a clock that a test moves. */
+export interface ReconcileWorld {
+  nowMs: number
+  readonly bench: SqliteBench
+  readonly simulator: Simulator
+  startProcess(input?: ProcessInput): ReconcileProcess
+  /** Lets time pass up to a moment: each timer of a process runs at its own, and does its work. */
+  passUntil(atMs: number, process: ReconcileProcess): Promise<void>
+  /** Opens a hold of 1,000 micro-dollars and settles it like this, now. */
+  leave(requestId: string, resolution: Resolution): Promise<UnsettledRequest>
+  /** The simulator ran it, at this cost. */
+  ran(generationId: string, totalUsd: number): void
+  /** `state charge`, in micro-dollars. */
+  show(requestId: string): Promise<string>
+  close(): Promise<void>
+}
+
+/** A provisional charge for this cost in dollars. */
+export function provisional(generationId: string, cost: string): Resolution {
+  const costUsd = parseDecimal(cost)
+  const chargeMicros = costUsd === null ? null : chargeForCost(costUsd)
+  if (costUsd === null || chargeMicros === null) throw new Error(`not a cost: ${cost}`)
+  return { kind: 'provisional', chargeMicros, costUsd, generationId }
+}
+
+/** A provisional charge that is an estimate, in micro-dollars. */
+export function estimated(generationId: string, charge: number): Resolution {
+  return { kind: 'provisional', chargeMicros: micros(charge), costUsd: null, generationId }
+}
+
+/** An ending that leaves the hold unresolved. */
+export function unresolved(generationId: string | null): Resolution {
+  return { kind: 'unresolved', generationId }
+}
+
+/** What a settlement came to, in a line. */
+export function describeSettlement({ requestId, correction, corrected }: Settlement): string {
+  const cost = 'costUsd' in correction && correction.costUsd !== null
+  const why = cost ? formatDecimal(correction.costUsd) : correction.kind
+  return `${requestId} ${corrected.state} ${corrected.chargedMicros} (${why}, ${corrected.differenceMicros})`
+}
+
+export async function createReconcileWorld(): Promise<ReconcileWorld> {
+  const simulator = await startSimulator()
+  const bench = await createSqliteBench({
+    limits: { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 100_000, keyRequestsPerMinuteMax: 100_000 },
+  })
+  const upstream = new Upstream({
+    baseUrl: simulator.baseUrl,
+    apiKey: 'key',
+    connectTimeoutMs: 1_000,
+  })
+  const processes: ReconcileProcess[] = []
+  const world: ReconcileWorld = {
+    nowMs: START_MS,
+    bench,
+    simulator,
+    startProcess(input = {}) {
+      const process = openProcess(world, { ...input, upstream })
+      processes.push(process)
+      return process
+    },
+    async passUntil(atMs, process) {
+      for (let next = earliest(process, atMs); next !== null; next = earliest(process, atMs)) {
+        process.timers.delete(next)
+        world.nowMs = Math.max(world.nowMs, next.dueAtMs)
+        bench.setNowMs(world.nowMs)
+        next.run()
+        await process.reconciler.runDue()
+      }
+      world.nowMs = atMs
+    },
+    leave: (requestId, resolution) => leave(world, { requestId, resolution }),
+    ran(generationId, totalUsd) {
+      simulator.generations.record(generationOf(generationId, totalUsd))
+    },
+    async show(requestId) {
+      const row = await bench.request(requestId)
+      return row === undefined
+        ? 'none'
+        : `${row.state} ${row.backedChargeMicros + row.freeChargeMicros}`
+    },
+    async close() {
+      await Promise.all(processes.map(({ reconciler }) => reconciler.stop()))
+      await upstream.destroy()
+      await simulator.close()
+      await bench.audit()
+      await bench.close()
+    },
+  }
+  bench.setNowMs(world.nowMs)
+  await bench.createAccount('A')
+  await bench.createApiKey('K', 'A')
+  await bench.ledger.addCredit({
+    accountId: 'A',
+    purse: 'backed',
+    amountMicros: micros(100_000_000),
+    expiresAtMs: null,
+    reference: 'first',
+  })
+  return world
+}
+
+function openProcess(
+  world: ReconcileWorld,
+  { settings, books, list, upstream }: ProcessInput & { readonly upstream: Upstream },
+): ReconcileProcess {
+  const { bench } = world
+  const timers = new Set<Timer>()
+  const known = {
+    settled: [] as Settlement[],
+    failures: [] as ReconcileFailure[],
+    asked: [] as { readonly generationId: string; readonly atMs: number }[],
+    pageLimits: [] as number[],
+    inFlightMost: 0,
+  }
+  let inFlight = 0
+  const reconciler = createReconciler({
+    listUnsettled(page) {
+      known.pageLimits.push(page.limit)
+      return list === undefined ? listUnsettled(bench.store.reports, page) : list(page)
+    },
+    books: books ?? {
+      correct(input) {
+        bench.setNowMs(world.nowMs)
+        return bench.ledger.correct(input)
+      },
+    },
+    async fetchGeneration(input) {
+      known.asked.push({ generationId: input.generationId, atMs: world.nowMs })
+      inFlight++
+      known.inFlightMost = Math.max(known.inFlightMost, inFlight)
+      const answer = await fetchGeneration(upstream, input)
+      inFlight--
+      return answer
+    },
+    clock: { nowMs: () => world.nowMs },
+    settings: { ...SETTINGS, ...settings },
+    onSettled: (settlement) => known.settled.push(settlement),
+    onFailure: (failure) => known.failures.push(failure),
+    startTimer({ delayMs, run }) {
+      const timer = { dueAtMs: world.nowMs + delayMs, run }
+      timers.add(timer)
+      return () => timers.delete(timer)
+    },
+  })
+  return Object.assign(known, { reconciler, timers })
+}
+
+function earliest({ timers }: ReconcileProcess, atMs: number): Timer | null {
+  let found: Timer | null = null
+  for (const timer of timers) {
+    if (timer.dueAtMs <= (found?.dueAtMs ?? atMs)) found = timer
+  }
+  return found
+}
+
+async function leave(
+  { bench, nowMs }: ReconcileWorld,
+  { requestId, resolution }: { readonly requestId: string; readonly resolution: Resolution },
+): Promise<UnsettledRequest> {
+  bench.setNowMs(nowMs)
+  const opened = await bench.ledger.openHold({
+    ...holdInput(requestId),
+    accountId: 'A',
+    apiKeyId: 'K',
+    instanceId: 'I',
+    neededMicros: micros(1_000),
+    leastMicros: micros(1_000),
+    freeCreditQualifies: false,
+    freeCreditAloneRunsOnLess: false,
+  })
+  if (opened.kind !== 'opened') throw new Error(opened.code)
+  const settled = await bench.ledger.settle({ requestId, resolution, facts: FACTS })
+  if (settled.state !== 'provisional' && settled.state !== 'unresolved') {
+    throw new Error(`${requestId} is settled`)
+  }
+  const generationId = 'generationId' in resolution ? resolution.generationId : null
+  return { requestId, state: settled.state, generationId, endedAtMs: nowMs }
+}
+
+function generationOf(id: string, totalUsd: number) {
+  const counts = {
+    inputTokens: 1,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
+    outputTokens: 1,
+    reasoningTokens: 0,
+    imageOutputTokens: 0,
+    inputImages: 0,
+    outputImages: 0,
+    searches: 0,
+    parsedFiles: 0,
+  }
+  return {
+    id,
+    modelId: 'author/name',
+    modelSlug: 'author/name',
+    apiType: 'completions',
+    createdMs: START_MS,
+    streamed: false,
+    cancelled: false,
+    finishReason: 'stop',
+    counts,
+    cost: { totalUsd, promptUsd: 0, completionUsd: totalUsd },
+  } as const
+}
