@@ -96,22 +96,31 @@ interface SplitChargeInput {
 }
 
 /**
- * Splits a charge as its hold was split, free credit first. What exceeds the hold goes to the purse
- * that the hold's last micro-dollar came from: backed credit may go below zero by it; free credit pays
- * from what no other hold has and has not expired, and the rest is written off.
+ * Splits a charge as its hold was split, free credit first, and what exceeds the hold to backed
+ * credit, which may go below zero by it. A hold of free credit alone made nobody a debtor: what exceeds
+ * it takes the free credit, then the backed, that no other hold has, and the rest is written off.
  */
 function splitCharge({ row, account, move }: SplitChargeInput): ChargeSplit {
+  const available = availableCredit(account, move.nowMs)
+  const ownMicros = row.freeChargeMicros - row.writtenOffMicros + row.freeHeldMicros
+  const payableMicros = micros(ownMicros + available.freeMicros)
   const freeAlone =
     row.backedGrantedMicros === 0 && (row.freeGrantedMicros > 0 || !account.hasBackedCredit)
-  const freeMicros = freeAlone
-    ? move.chargeMicros
-    : minMicros(move.chargeMicros, row.freeGrantedMicros)
-  const ownMicros = row.freeChargeMicros - row.writtenOffMicros + row.freeHeldMicros
-  const payable = micros(ownMicros + availableCredit(account, move.nowMs).freeMicros)
+  if (freeAlone) {
+    const paidMicros = minMicros(move.chargeMicros, payableMicros)
+    const backedMicros = minMicros(
+      subtractMicros(move.chargeMicros, paidMicros),
+      addMicros(row.backedChargeMicros, available.backedMicros),
+    )
+    const freeMicros = subtractMicros(move.chargeMicros, backedMicros)
+    const writtenOffMicros = subtractMicros(freeMicros, paidMicros)
+    return { backedMicros, freeMicros, writtenOffMicros }
+  }
+  const freeMicros = minMicros(move.chargeMicros, row.freeGrantedMicros)
   return {
     backedMicros: subtractMicros(move.chargeMicros, freeMicros),
     freeMicros,
-    writtenOffMicros: maxMicros(ZERO_MICROS, subtractMicros(freeMicros, payable)),
+    writtenOffMicros: maxMicros(ZERO_MICROS, subtractMicros(freeMicros, payableMicros)),
   }
 }
 

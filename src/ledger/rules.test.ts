@@ -166,6 +166,23 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     entries A                     → grant free 30, charge free -22, write_off free 7, charge free -15
     `))
 
+  test('what exceeds a hold of free credit alone takes backed credit that is there, and makes no debt', () =>
+    holds(`
+    account A
+    key K A
+    credit A free 10 r1 until 999 → added grant 10
+    credit A backed 50 r2         → added top_up 50
+    open R1 K 5 free              → opened 5 = backed 0 + free 5
+    open R2 K 30                  → opened 30 = backed 30 + free 0
+    settle R1 provisional 25      → provisional 25 overrun 20
+    show R1                       → provisional, charge backed 15 free 10, held backed 0 free 0, generation G
+    correct R1 final 40           → final 40 difference 15
+    show R1                       → final, charge backed 20 free 20, held backed 0 free 0, written off 10, generation G
+    show A                        → backed 30 held 30, free 0 held 0
+    settle R2 final 30            → final 30
+    show A                        → backed 0 held 0, free 0 held 0
+    `))
+
   test('free credit lapses at its expiry; a hold opened before it may still be charged', () =>
     holds(`
     account A
@@ -245,7 +262,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     show R1                       → final, charge backed 8 free 10, held backed 0 free 0, written off 4, generation G
     show A                        → backed 42 held 0, free 4 held 4
     settle R2 provisional 9       → provisional 9 overrun 5
-    show R2                       → provisional, charge backed 0 free 9, held backed 0 free 0, written off 5, generation G
+    show R2                       → provisional, charge backed 5 free 4, held backed 0 free 0, generation G
     at 61
     correct R2 final 3            → final 3 difference -6
     show R2                       → final, charge backed 0 free 3, held backed 0 free 0, generation G

@@ -260,10 +260,12 @@ export class Model {
     let freeLeft =
       countOf(hold, 'free') + reservedOf(hold, 'free') + this.#available(hold.account, 'free')
     const freeAlone = hold.backed === 0 && (hold.free > 0 || !this.#everBacked(hold.account))
+    let backedLeft = countOf(hold, 'backed') + this.#available(hold.account, 'backed')
     hold.paid = []
     for (let micro = 1; micro <= to.chargeMicros; micro++) {
       if (micro > hold.free && !freeAlone) hold.paid.push('backed')
-      else hold.paid.push(freeLeft-- > 0 ? 'free' : 'nobody')
+      else if (freeLeft-- > 0) hold.paid.push('free')
+      else hold.paid.push(freeAlone && backedLeft-- > 0 ? 'backed' : 'nobody')
     }
     hold.state = to.state
     hold.swept = false

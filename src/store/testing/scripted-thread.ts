@@ -1,0 +1,19 @@
+import { StoreRefused } from '../store-unavailable.ts'
+import { serveThread } from '../thread-worker.ts'
+
+let desks = 0
+
+/** A thread whose jobs say what is to become of them. */
+serveThread<string, string>(() => {
+  desks++
+  if (desks === 1) throw new Error('not open yet')
+  return {
+    answer(job) {
+      if (job === 'die') process.exit(1)
+      if (job === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+      if (job === 'refuse') throw new StoreRefused('refused')
+      if (job === 'fail') throw Object.assign(new Error('disk full'), { errcode: 13 })
+      return `${job} answered`
+    },
+  }
+})
