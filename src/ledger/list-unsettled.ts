@@ -17,12 +17,14 @@ export interface UnsettledPlace {
   readonly requestId: string
 }
 
+/** Which page of the list. */
 export interface UnsettledPage {
   /** From here on; null: from the start. */
   readonly after: UnsettledPlace | null
   readonly limit: number
 }
 
+/** One page of the list. */
 export interface UnsettledList {
   readonly requests: readonly UnsettledRequest[]
   /** Where the next page begins; null: that was the last. A page may be empty and not the last. */
