@@ -18,6 +18,7 @@ export interface UnsettledPlace {
 }
 
 /** Which page of the list. */
+/** Which page of the list is asked for. */
 export interface UnsettledPage {
   /** From here on; null: from the start. */
   readonly after: UnsettledPlace | null
@@ -25,6 +26,7 @@ export interface UnsettledPage {
 }
 
 /** One page of the list. */
+/** A page of the list. */
 export interface UnsettledList {
   readonly requests: readonly UnsettledRequest[]
   /** Where the next page begins; null: that was the last. A page may be empty and not the last. */

@@ -43,8 +43,9 @@ export interface ReconcilerInput {
   readonly startTimer?: StartTimer
 }
 
+/** How long a reconciler waits, and how much it takes on. */
 export interface ReconcilerSettings extends Patience {
-  /** Look-ups that may be under way at once. */
+  /** Look-ups that may be under way at once; from two on, old and new requests share them. */
   readonly lookupsInFlightMax: number
   /** Requests kept in memory until they are due. Default 10,000. */
   readonly waitingRequestsMax?: number

@@ -30,9 +30,9 @@ const FIRST_LOOKUP_MS = 1_000
 // machine starts, is waited for: a hold that is released without an answer may be money given away.
 const UNANSWERED_GRACE_MS = 60 * 60_000
 
-/** When a request is first looked up. */
+/** When a request is first looked up; at once where a clock that stepped back has it end in the future. */
 export function firstLookupAtMs({ endedAtMs }: UnsettledRequest, nowMs: number): number {
-  return Math.min(endedAtMs, nowMs) + FIRST_LOOKUP_MS
+  return endedAtMs > nowMs ? nowMs : endedAtMs + FIRST_LOOKUP_MS
 }
 
 export interface ScheduleInput {

@@ -1,0 +1,297 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { StoreUnavailable } from '../ledger/ledger.ts'
+import { listUnsettled } from '../ledger/list-unsettled.ts'
+import { SqliteLedger } from '../ledger/sqlite-ledger.ts'
+import {
+  createReconcileWorld,
+  describeSettlement,
+  estimated,
+  HOUR_MS,
+  MINUTE_MS,
+  type ReconcileProcess,
+  type ReconcileWorld,
+  SECOND_MS,
+  START_MS,
+  unresolved,
+} from './testing/world.ts'
+
+let world: ReconcileWorld
+
+beforeEach(async () => {
+  world = await createReconcileWorld()
+})
+
+// Closing audits the books.
+afterEach(() => world.close())
+
+/** Leaves requests R0 and on, each provisional at 500 and known to the provider at 210. */
+async function leaveMany(count: number, first = 0) {
+  const places = Array.from({ length: count }, (_, place) => first + place)
+  for (const place of places) world.ran(`gen-${place}`, 0.0002)
+  return Promise.all(
+    places.map((place) => world.leave(`R${place}`, estimated(`gen-${place}`, 500))),
+  )
+}
+
+function settledIds(...processes: readonly ReconcileProcess[]): string[] {
+  return processes
+    .flatMap(({ settled }) => settled)
+    .map(({ requestId }) => requestId)
+    .toSorted()
+}
+
+async function correctionEntries(): Promise<number> {
+  const entries = await world.bench.entries('A')
+  return entries.filter(({ kind }) => kind === 'correction').length
+}
+
+describe('an upstream that is down', () => {
+  test('for an hour is asked about once a minute, and no request is lost', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    await world.simulator.refuseConnections()
+    for (const request of await leaveMany(50)) process.reconciler.noticed(request)
+    await world.passUntil(START_MS + 30 * MINUTE_MS, process)
+    for (const request of await leaveMany(50, 50)) process.reconciler.noticed(request)
+    await world.passUntil(START_MS + HOUR_MS, process)
+    expect(process.settled).toEqual([])
+    // Eight were on their way at first; then pauses of 1, 2, 4 … 32 seconds, then of a minute.
+    expect(process.asked.length).toBeLessThan(8 + 6 + 60)
+    expect(process.asked.length).toBeGreaterThan(60)
+    expect(process.failures.every(({ of }) => of === 'upstream')).toBe(true)
+
+    await world.simulator.acceptConnections()
+    await world.passUntil(START_MS + HOUR_MS + 5 * MINUTE_MS, process)
+    expect(new Set(settledIds(process)).size).toBe(100)
+    expect(process.settled.length).toBe(100)
+  })
+
+  test('when the time of a request is up is waited for another hour', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    await world.simulator.refuseConnections()
+    process.reconciler.noticed(await world.leave('unsure', unresolved('gen-1')))
+    process.reconciler.noticed(await world.leave('charged', estimated('gen-2', 500)))
+    await world.passUntil(START_MS + 25 * HOUR_MS - 1, process)
+    expect(process.settled).toEqual([])
+    await world.passUntil(START_MS + 25 * HOUR_MS + 5 * MINUTE_MS, process)
+    expect(process.settled.map(describeSettlement).toSorted()).toEqual([
+      'charged final 500 (givenUp, 0)',
+      'unsure released 0 (givenUp, 0)',
+    ])
+  })
+
+  test('when a process starts that was long away is waited for before any hold is released', async () => {
+    world.ran('gen-1', 0.0002)
+    await world.leave('unsure', unresolved('gen-1'))
+    world.nowMs += 50 * HOUR_MS
+    await world.simulator.refuseConnections()
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    await world.passUntil(world.nowMs + 59 * MINUTE_MS, process)
+    expect(process.settled).toEqual([])
+    await world.simulator.acceptConnections()
+    await world.passUntil(world.nowMs + 5 * MINUTE_MS, process)
+    expect(process.settled.map(describeSettlement)).toEqual(['unsure final 210 (0.0002, 210)'])
+  })
+
+  test('does not keep nameless holds from being released in time', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    await world.simulator.refuseConnections()
+    for (const request of await leaveMany(20)) process.reconciler.noticed(request)
+    await world.leave('nameless', unresolved(null))
+    await world.passUntil(START_MS + 24 * HOUR_MS, process)
+    expect(settledIds(process)).toEqual(['nameless'])
+  })
+
+  test('for one request alone holds up no other', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    world.simulator.script({ path: '/generation', times: 3, status: 500 })
+    for (const request of await leaveMany(20)) process.reconciler.noticed(request)
+    await world.passUntil(START_MS + MINUTE_MS, process)
+    expect(process.settled.length).toBe(20)
+    expect(process.failures.length).toBe(3)
+  })
+})
+
+describe('processes', () => {
+  test('that reconcile one store settle each request once between them', async () => {
+    const otherLedger = new SqliteLedger({
+      file: world.bench.store.file,
+      clock: { nowMs: () => world.nowMs },
+    })
+    const one = world.startProcess()
+    const other = world.startProcess({ books: otherLedger })
+    const requests = await leaveMany(200)
+    for (const request of requests) {
+      one.reconciler.noticed(request)
+      other.reconciler.noticed(request)
+    }
+    world.nowMs += SECOND_MS
+    await Promise.all([one.reconciler.runDue(), other.reconciler.runDue()])
+    expect(settledIds(one, other)).toEqual(requests.map(({ requestId }) => requestId).toSorted())
+    expect(await correctionEntries()).toBe(200)
+    await otherLedger.close()
+  })
+
+  test('begin with what earlier ones left', async () => {
+    await leaveMany(30)
+    world.nowMs += 10 * MINUTE_MS
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    expect(process.settled.length).toBe(30)
+  })
+
+  test('stop while a look-up hangs, and leave its request to the next', async () => {
+    const first = world.startProcess()
+    await leaveMany(20)
+    world.simulator.script({ path: '/generation', times: 8, stall: 'beforeHeaders' })
+    world.nowMs += SECOND_MS
+    const due = first.reconciler.runDue()
+    await world.simulator.waitFor(({ path }) => path === '/generation')
+    await first.reconciler.stop()
+    await due
+    expect(first.settled).toEqual([])
+    expect(first.failures).toEqual([])
+    expect(first.asked.length).toBe(8)
+    expect(first.timers.size).toBe(0)
+
+    world.simulator.reset()
+    for (let place = 0; place < 20; place++) world.ran(`gen-${place}`, 0.0002)
+    const next = world.startProcess()
+    await next.reconciler.runDue()
+    expect(next.settled.length).toBe(20)
+  })
+
+  test('that have stopped look nothing up', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.stop()
+    for (const request of await leaveMany(1)) process.reconciler.noticed(request)
+    world.nowMs += SECOND_MS
+    await process.reconciler.runDue()
+    expect(process.asked).toEqual([])
+    expect(process.timers.size).toBe(0)
+  })
+})
+
+describe('many requests', () => {
+  test('are worked through page by page, with a bounded number on their way', async () => {
+    const settings = { waitingRequestsMax: 50, pageRequests: 100 }
+    const process = world.startProcess({ settings })
+    for (let hundreds = 0; hundreds < 30; hundreds++) await leaveMany(100, hundreds * 100)
+    for (let place = 0; place < 40; place++) await world.leave(`N${place}`, unresolved(null))
+    world.nowMs += MINUTE_MS
+    await process.reconciler.runDue()
+    expect(process.settled.length).toBe(3_000)
+    expect(new Set(settledIds(process)).size).toBe(3_000)
+    expect(process.inFlightMost).toBe(8)
+    // 30 full pages of provisional requests and the end of them, then the unresolved ones.
+    expect(process.pageLimits).toEqual(Array.from({ length: 32 }, () => 100))
+  }, 60_000)
+
+  test('that find no room in memory are found in the store', async () => {
+    const process = world.startProcess({ settings: { waitingRequestsMax: 10 } })
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    for (const request of await leaveMany(300)) process.reconciler.noticed(request)
+    await world.passUntil(START_MS + SECOND_MS, process)
+    expect(process.settled.length).toBe(10)
+    await world.passUntil(START_MS + 5 * MINUTE_MS, process)
+    expect(process.settled.length).toBe(300)
+  })
+
+  test('of before do not keep one that has just ended waiting', async () => {
+    const process = world.startProcess({ settings: { lookupsInFlightMax: 4 } })
+    await leaveMany(100)
+    world.nowMs += HOUR_MS
+    world.simulator.script({ path: '/generation', times: 'always', hold: 'beforeHeaders' })
+    const due = process.reconciler.runDue()
+    await world.simulator.gate().arrived(4)
+    const [fresh] = await leaveMany(1, 100)
+    if (fresh === undefined) throw new Error('no request was left')
+    process.reconciler.noticed(fresh)
+    world.nowMs += SECOND_MS
+    world.simulator.gate().release(2)
+    await world.simulator.gate().arrived(6)
+    expect(process.asked.slice(4).map(({ generationId }) => generationId)).toContain('gen-100')
+    world.simulator.gate().release()
+    await due
+    expect(process.settled.length).toBe(101)
+  })
+
+  test('that have just ended do not keep those of before from being worked through', async () => {
+    const process = world.startProcess({ settings: { lookupsInFlightMax: 4 } })
+    await leaveMany(1)
+    world.nowMs += HOUR_MS
+    const fresh = await leaveMany(100, 1)
+    for (const request of fresh) process.reconciler.noticed(request)
+    world.nowMs += SECOND_MS
+    await process.reconciler.runDue()
+    const place = process.asked.findIndex(({ generationId }) => generationId === 'gen-0')
+    expect(place).toBeGreaterThanOrEqual(0)
+    expect(place).toBeLessThan(100)
+  })
+})
+
+describe('a store', () => {
+  test('that does not take a correction is asked again', async () => {
+    let refusals = 3
+    const process = world.startProcess({
+      books: {
+        correct(input) {
+          if (refusals-- > 0) return Promise.reject(new StoreUnavailable('the disk is full'))
+          return world.bench.ledger.correct(input)
+        },
+      },
+    })
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    for (const request of await leaveMany(2)) process.reconciler.noticed(request)
+    await world.passUntil(START_MS + MINUTE_MS, process)
+    expect(process.failures.map(({ of }) => of)).toEqual(['store', 'store', 'store'])
+    expect(settledIds(process)).toEqual(['R0', 'R1'])
+  })
+
+  test('that can not list is asked again, from the start', async () => {
+    let refusals = 2
+    const { reports } = world.bench.store
+    const process = world.startProcess({
+      settings: { pageRequests: 2 },
+      list(page) {
+        if (page.after !== null && refusals-- > 0) {
+          return Promise.reject(new StoreUnavailable('the disk is gone'))
+        }
+        return listUnsettled(reports, page)
+      },
+    })
+    await leaveMany(10)
+    world.nowMs += MINUTE_MS
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    expect(process.settled.length).toBe(2)
+    await world.passUntil(world.nowMs + 10 * SECOND_MS, process)
+    expect(process.settled.length).toBe(10)
+    expect(process.failures.map(({ requestId }) => requestId)).toEqual([null, null])
+  })
+})
+
+test('a clock that steps back by a day delays nothing for long', async () => {
+  const process = world.startProcess()
+  process.reconciler.start()
+  await process.reconciler.runDue()
+  for (const request of await leaveMany(5)) process.reconciler.noticed(request)
+  world.nowMs -= 24 * HOUR_MS
+  for (const timer of process.timers) timer.run()
+  await process.reconciler.runDue()
+  await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
+  expect(process.settled.length).toBe(5)
+})

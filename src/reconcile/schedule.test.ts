@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { UnsettledRequest } from '../ledger/list-unsettled.ts'
+import {
+  firstLookupAtMs,
+  LOOKUP_INTERVAL_MS_MAX,
+  nextLookupAtMs,
+  type ScheduleInput,
+  settledAsItStandsAtMs,
+} from './schedule.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const HOUR_MS = 60 * 60_000
+
+const moments = fc.integer({ min: 0, max: 10 * DAY_MS })
+const scheduled: fc.Arbitrary<ScheduleInput> = fc.record({
+  request: fc.record<UnsettledRequest>({
+    requestId: fc.constant('R'),
+    state: fc.constantFrom('provisional', 'unresolved'),
+    generationId: fc.constant('gen-1'),
+    endedAtMs: moments,
+  }),
+  silence: fc.constantFrom('noGenerationId', 'unknown', 'noEndpoint', 'unavailable'),
+  patience: fc.record({
+    settleAfterMs: fc.integer({ min: 1, max: 2 * DAY_MS }),
+    settleAfterNoLookupMs: fc.integer({ min: 1, max: 2 * DAY_MS }),
+  }),
+  askingSinceMs: moments,
+})
+
+test('the next look-up is later, at most five minutes, and never past the end that it is for', () => {
+  fc.assert(
+    fc.property(scheduled, moments, (input, nowMs) => {
+      const nextAtMs = nextLookupAtMs({ ...input, nowMs })
+      const standsAtMs = settledAsItStandsAtMs(input)
+      expect(nextAtMs).toBeGreaterThan(nowMs)
+      expect(nextAtMs).toBeLessThanOrEqual(nowMs + LOOKUP_INTERVAL_MS_MAX)
+      if (standsAtMs > nowMs) expect(nextAtMs).toBeLessThanOrEqual(standsAtMs)
+    }),
+  )
+})
+
+test('the first look-up is within two seconds, whatever the clock did', () => {
+  fc.assert(
+    fc.property(scheduled, moments, ({ request }, nowMs) => {
+      expect(firstLookupAtMs(request, nowMs) - nowMs).toBeLessThan(2_000)
+    }),
+  )
+})
+
+test('no request is settled as it stands sooner for a silence that says less', () => {
+  fc.assert(
+    fc.property(scheduled, (input) => {
+      const standsAtMs = (silence: ScheduleInput['silence']) =>
+        settledAsItStandsAtMs({ ...input, silence })
+      expect(standsAtMs('noEndpoint')).toBeLessThanOrEqual(standsAtMs('unknown'))
+      expect(standsAtMs('unknown')).toBeLessThan(standsAtMs('unavailable'))
+      expect(standsAtMs('unavailable')).toBeGreaterThanOrEqual(input.askingSinceMs + HOUR_MS)
+    }),
+  )
+})
