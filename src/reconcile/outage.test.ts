@@ -9,7 +9,7 @@ function waitsOf(outage: Outage, probes: number): number[] {
     const askedAtMs = nowMs
     while (!outage.mayAsk(nowMs)) nowMs += 1_000
     waits.push((nowMs - askedAtMs) / 1_000)
-    outage.failed(outage.asked(), nowMs)
+    outage.failed({ round: outage.asked(), nowMs })
   }
   return waits
 }
@@ -30,17 +30,17 @@ test('one that fails is asked after pauses that double, up to a minute, for howe
 test('questions that were on their way together fail as one', () => {
   const outage = new Outage()
   const rounds = [outage.asked(), outage.asked(), outage.asked()]
-  for (const round of rounds) outage.failed(round, 0)
+  for (const round of rounds) outage.failed({ round, nowMs: 0 })
   expect([outage.mayAsk(999), outage.mayAsk(1_000)]).toEqual([false, true])
 })
 
 test('after a pause one question goes ahead, and the others wait for its answer', () => {
   const outage = new Outage()
-  outage.failed(outage.asked(), 0)
+  outage.failed({ round: outage.asked(), nowMs: 0 })
   const probe = outage.asked()
   expect(outage.mayAsk(5_000)).toBe(false)
   expect(outage.retryAtMs(5_000)).toBe(6_000)
-  outage.failed(probe, 5_000)
+  outage.failed({ round: probe, nowMs: 5_000 })
   expect(outage.retryAtMs(5_000)).toBe(7_000)
   expect([outage.mayAsk(6_999), outage.mayAsk(7_000)]).toEqual([false, true])
 })
@@ -50,6 +50,6 @@ test('any answer ends it, and the next failure pauses as briefly as the first', 
   waitsOf(outage, 20)
   outage.answered()
   expect(outage.mayAsk(0)).toBe(true)
-  outage.failed(outage.asked(), 0)
+  outage.failed({ round: outage.asked(), nowMs: 0 })
   expect(outage.mayAsk(1_000)).toBe(true)
 })

@@ -38,7 +38,7 @@ export class Outage {
   }
 
   /** Notes that a question of a round was not answered. */
-  failed(round: number, nowMs: number): void {
+  failed({ round, nowMs }: { readonly round: number; readonly nowMs: number }): void {
     if (round !== this.#round) return
     this.#round++
     this.#probing = false

@@ -333,7 +333,7 @@ class SecondChance implements Reconciler {
     if (answer.kind === 'unavailable') {
       // A look-up that was given up says nothing about the upstream.
       if (this.#stopping) return 'unavailable'
-      this.#outage.failed(round, clock.nowMs())
+      this.#outage.failed({ round, nowMs: clock.nowMs() })
       onFailure({ of: 'upstream', requestId: request.requestId, cause: answer.cause })
       return 'unavailable'
     }

@@ -84,8 +84,8 @@ export function provisional(generationId: string, cost: string): Resolution {
 }
 
 /** A provisional charge that is an estimate, in micro-dollars. */
-export function estimated(generationId: string, charge: number): Resolution {
-  return { kind: 'provisional', chargeMicros: micros(charge), costUsd: null, generationId }
+export function estimated(generationId: string, chargeMicros: number): Resolution {
+  return { kind: 'provisional', chargeMicros: micros(chargeMicros), costUsd: null, generationId }
 }
 
 /** An ending that leaves the hold unresolved. */
