@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { findDuplicate } from './json-duplicates.ts'
+import { textWithPlainKeys } from './json-keys.ts'
+import { surveyMembers } from './json-scan.ts'
 import type { JsonBody, JsonObject, JsonValue } from './json-value.ts'
 import { isJsonObject } from './json-value.ts'
 import { Problem } from './problem.ts'
@@ -19,9 +21,11 @@ export { walkJson } from './json-walk.ts'
 export function parseJsonBody(bytes: Buffer): JsonBody {
   if (bytes.length === 0) throw new Problem('invalid_json', { message: 'The body is empty.' })
   if (!isUtf8(bytes)) throw new Problem('invalid_json', { message: 'The body is not valid UTF-8.' })
-  const root = parseObject(bytes)
+  const parsed = parseObject(bytes.toString())
+  const { members, hasEscapedKeys } = surveyMembers(bytes)
+  const root = hasEscapedKeys ? parseObject(textWithPlainKeys(bytes)) : parsed
   const body = { bytes, root }
-  const duplicate = findDuplicate(body)
+  const duplicate = findDuplicate(body, members)
   if (duplicate !== null) {
     throw new Problem('invalid_json', {
       message: 'An object in the body gives the same member twice.',
@@ -41,8 +45,8 @@ export function parseAnswer(bytes: Buffer): JsonBody | null {
   }
 }
 
-function parseObject(bytes: Buffer): JsonObject {
-  const parsed = parseText(bytes.toString())
+function parseObject(text: string): JsonObject {
+  const parsed = parseText(text)
   if (typeof parsed === 'string') throw new Problem('invalid_json', { message: parsed })
   if (isJsonObject(parsed.value)) return parsed.value
   throw new Problem('invalid_json', { message: 'The body is JSON, but not an object.' })

@@ -1,6 +1,5 @@
 import {
   closesAt,
-  countMembers,
   decodeString,
   enterContainer,
   isObjectAt,
@@ -17,13 +16,13 @@ import { belongsToTools, jsonPathText } from './json-walk.ts'
 
 /**
  * The place of a member that some object gives twice, as text; null where none does. Keys are compared
- * after unescaping. What the client's own tools define is left alone.
+ * after unescaping. What the client's own tools define is left alone. `members`: how many the bytes have.
  *
  * The bytes have as many members as the parsed tree has keys unless `JSON.parse` dropped a duplicate,
  * so that an honest body costs one scan and one walk; only where they differ is the place looked for.
  */
-export function findDuplicate({ bytes, root }: JsonBody): string | null {
-  return countMembers(bytes) === countKeys(root) ? null : new DuplicateSearch(bytes, root).find()
+export function findDuplicate({ bytes, root }: JsonBody, members: number): string | null {
+  return members === countKeys(root) ? null : new DuplicateSearch(bytes, root).find()
 }
 
 /** How many members all objects of the tree have. */
@@ -66,8 +65,8 @@ interface Frame {
 }
 
 /**
- * Goes through bytes and tree side by side. An object has a duplicate exactly where its bytes give
- * more members than its node has keys. Below a duplicate, bytes and tree may disagree; whatever is
+ * Goes through bytes and tree side by side. An object has a duplicate only where its bytes give more
+ * members than its node has keys. Below a duplicate, bytes and tree may disagree; whatever is
  * found there, the body is refused, as it must be.
  */
 class DuplicateSearch {
@@ -86,9 +85,9 @@ class DuplicateSearch {
       if (!closesAt(this.#bytes, this.#at)) {
         if (Array.isArray(frame.node)) this.#stepElement(frame, frame.node)
         else if (isJsonObject(frame.node)) this.#stepMember(frame, frame.node)
-      } else if (isJsonObject(frame.node) && frame.entered > Object.keys(frame.node).length) {
-        return this.#placeOfDuplicate(frame)
       } else {
+        const duplicate = this.#duplicateIn(frame)
+        if (duplicate !== null) return duplicate
         this.#frames.pop()
         if (this.#frames.length > 0) this.#at = skipComma(this.#bytes, this.#at + 1)
       }
@@ -134,7 +133,10 @@ class DuplicateSearch {
     this.#at = enterContainer(this.#bytes, this.#at)
   }
 
-  #placeOfDuplicate(frame: Frame): string {
+  /** Compares the keys themselves where there are too few of them in the tree. */
+  #duplicateIn(frame: Frame): string | null {
+    const { node } = frame
+    if (!isJsonObject(node) || frame.entered <= Object.keys(node).length) return null
     const segments = this.#frames.slice(0, -1).map(({ segment }) => segment)
     const keys = new Set<string>()
     let at = enterContainer(this.#bytes, frame.start)
@@ -145,6 +147,6 @@ class DuplicateSearch {
       keys.add(key)
       at = skipComma(this.#bytes, skipValue(this.#bytes, skipColon(this.#bytes, keyEnd)))
     }
-    return jsonPathText(segments)
+    return null
   }
 }

@@ -39,6 +39,7 @@ interface Replacement {
  */
 export function editJson(body: JsonBody, edits: readonly JsonEdit[]): Buffer {
   if (edits.length === 0) return body.bytes
+  if (edits.some(({ path }) => path.length === 0)) throw new TypeError('an edit of the whole body')
   const search = new EditSearch(body.bytes)
   search.visitValue(skipSpace(body.bytes, 0), { edits, depth: 0 })
   if (search.placed !== edits.length)

@@ -88,16 +88,38 @@ function skipScalar(bytes: Buffer, start: number): number {
   }
 }
 
-/** How many object members the bytes have: strings that a colon follows. */
-export function countMembers(bytes: Buffer): number {
+/** What one pass over the bytes tells of the members of all objects together. */
+export interface MemberSurvey {
+  readonly members: number
+  /** Whether the key of any of them is written with an escape. */
+  readonly hasEscapedKeys: boolean
+}
+
+/** Counts the members of all objects. */
+export function surveyMembers(bytes: Buffer): MemberSurvey {
   let members = 0
-  let at = nextQuote(bytes, 0)
-  while (at !== -1) {
-    at = skipSpace(bytes, skipString(bytes, at))
-    if (bytes[at] === COLON) members++
-    at = nextQuote(bytes, at)
+  let hasEscapedKeys = false
+  forEachKey(bytes, (key) => {
+    members++
+    hasEscapedKeys ||= hasEscape(bytes, key)
+  })
+  return { members, hasEscapedKeys }
+}
+
+/** Calls back for the key of every object member, however deep: for the strings that a colon follows. */
+export function forEachKey(bytes: Buffer, visit: (key: Span) => void): void {
+  for (let start = nextQuote(bytes, 0); start !== -1; ) {
+    const end = skipString(bytes, start)
+    const after = skipSpace(bytes, end)
+    if (bytes[after] === COLON) visit({ start, end })
+    start = nextQuote(bytes, after)
   }
-  return members
+}
+
+/** Whether the string at this span is written with an escape. */
+export function hasEscape(bytes: Buffer, { start, end }: Span): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true
+  return false
 }
 
 function nextQuote(bytes: Buffer, from: number): number {
