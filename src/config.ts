@@ -164,6 +164,18 @@ export const SETTINGS = {
     { fallback: 5_000, min: 0 },
     'How long an answer waits for its charge to be stored while the store is away; it is stored later then.',
   ),
+  TOLLGATE_SETTLE_AFTER_MS: wholeNumber(
+    { fallback: 24 * 60 * MINUTE_MS },
+    'How long the provider is asked what a request came to. Then a provisional charge stands, and a hold that is still unresolved is released.',
+  ),
+  TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
+    { fallback: 60 * MINUTE_MS },
+    'The same for a provisional charge at a provider that cannot be asked.',
+  ),
+  TOLLGATE_LOOKUPS_IN_FLIGHT: wholeNumber(
+    { fallback: 8, min: 2, max: 1_000 },
+    'Questions to the provider about ended requests that may be under way at the same time.',
+  ),
   TOLLGATE_CATALOG_REFRESH_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, min: 1_000 },
     'Time between two refreshes of models and prices.',

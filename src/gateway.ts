@@ -22,15 +22,19 @@ import {
   stopInstance,
   sweepEarlierInstances,
 } from './ledger/instances.ts'
+import { listUnsettled } from './ledger/list-unsettled.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import { createByteBudget } from './limits/byte-budget.ts'
 import { createGate } from './limits/gate.ts'
+import { createReconciler, type Reconciler } from './reconcile/reconciler.ts'
+import { unsettledAfter } from './reconcile/unsettled-after.ts'
 import { Settler } from './settle/settler.ts'
 import { parseDatabaseUrl } from './store/database-url.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { acquireServeLock } from './store/serve-lock.ts'
 import { claimUpstream } from './store/settings.ts'
 import { fetchImageEndpoints, fetchModels } from './upstream/catalog-pages.ts'
+import { fetchGeneration } from './upstream/generation.ts'
 import { Upstream } from './upstream/upstream.ts'
 import { type Clock, systemClock } from './vocabulary/clock.ts'
 import { createIdSource, type IdSource } from './vocabulary/ids.ts'
@@ -104,7 +108,8 @@ async function open(
   const books = await openBooks(wiring)
   const upstream = openUpstream(wiring)
   const { catalog, refresher } = await openCatalog(wiring, { store: books.store, upstream })
-  const settler = openSettler(wiring, books.ledger)
+  const reconciler = openReconciler(wiring, { ...books, upstream })
+  const settler = openSettler(wiring, { ledger: books.ledger, reconciler })
   const parts: JourneyParts = {
     ...(await openCallers(wiring, books.store)),
     offerFor: (modelName) => catalog.offerFor(modelName),
@@ -225,12 +230,48 @@ async function openCatalog(
   return { catalog, refresher }
 }
 
-function openSettler({ config, log, closing }: Wiring, ledger: SqliteLedger): Settler {
+/** Opened before the settler that tells it of each settle, and so closed after its last. */
+function openReconciler(
+  { config, log, clock, closing }: Wiring,
+  {
+    store,
+    ledger,
+    upstream,
+  }: Pick<ServedBooks, 'store' | 'ledger'> & { readonly upstream: Upstream },
+): Reconciler {
+  const reconciler = createReconciler({
+    listUnsettled: (page) => listUnsettled(store.reports, page),
+    books: ledger,
+    fetchGeneration: (input) => fetchGeneration(upstream, input),
+    clock,
+    settings: {
+      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
+      settleAfterNoLookupMs: config.TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS,
+      lookupsInFlightMax: config.TOLLGATE_LOOKUPS_IN_FLIGHT,
+    },
+    onSettled: ({ requestId, correction, corrected }) =>
+      log.debug({ requestId, by: correction.kind, ...corrected }, 'request reconciled'),
+    onFailure: ({ of, requestId, cause }) =>
+      log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled yet'),
+  })
+  closing.defer(() => reconciler.stop())
+  reconciler.start()
+  return reconciler
+}
+
+function openSettler(
+  { config, log, clock, closing }: Wiring,
+  { ledger, reconciler }: { readonly ledger: SqliteLedger; readonly reconciler: Reconciler },
+): Settler {
   const settler = new Settler({
     ledger,
     waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
     onFailure: (requestId, cause) =>
       log.error({ requestId, cause: String(cause) }, 'a charge could not be stored yet'),
+    onSettled: (settled, input) => {
+      const unsettled = unsettledAfter(settled, { input, nowMs: clock.nowMs() })
+      if (unsettled !== null) reconciler.noticed(unsettled)
+    },
   })
   closing.defer(() => settler.drained())
   return settler

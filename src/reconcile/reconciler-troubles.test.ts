@@ -229,16 +229,30 @@ describe('many requests', () => {
   })
 
   test('that have just ended do not keep those of before from being worked through', async () => {
-    const process = world.startProcess({ settings: { lookupsInFlightMax: 4 } })
+    const listed = Promise.withResolvers<void>()
+    const process = world.startProcess({
+      settings: { lookupsInFlightMax: 4 },
+      async list(page) {
+        const list = await listUnsettled(world.bench.store.reports, page)
+        listed.resolve()
+        return list
+      },
+    })
     await leaveMany(1)
     world.nowMs += HOUR_MS
-    const fresh = await leaveMany(100, 1)
-    for (const request of fresh) process.reconciler.noticed(request)
+    for (const request of await leaveMany(100, 1)) process.reconciler.noticed(request)
     world.nowMs += SECOND_MS
-    await process.reconciler.runDue()
-    const place = process.asked.findIndex(({ generationId }) => generationId === 'gen-0')
-    expect(place).toBeGreaterThanOrEqual(0)
-    expect(place).toBeLessThan(100)
+    world.simulator.script({ path: '/generation', times: 'always', hold: 'beforeHeaders' })
+    const due = process.reconciler.runDue()
+    await world.simulator.gate().arrived(4)
+    await listed.promise
+    expect(process.asked.length).toBe(4)
+    world.simulator.gate().release(1)
+    await world.simulator.gate().arrived(5)
+    expect(process.asked.at(4)?.generationId).toBe('gen-0')
+    world.simulator.gate().release()
+    await due
+    expect(process.settled.length).toBe(101)
   })
 })
 

@@ -9,6 +9,8 @@ export interface SettlerInput {
    * the store refused, which is a bug, the hold is left as it stands for the audit and the next start.
    */
   readonly onFailure: (requestId: string, cause: unknown) => void
+  /** Told of each settle once it is durable, before who waits for it is. Must not throw. */
+  readonly onSettled: (settled: Settled, input: SettleInput) => void
 }
 
 const RETRY_FIRST_MS = 100
@@ -22,12 +24,14 @@ export class Settler {
   readonly #ledger: Ledger
   readonly #waitMs: number
   readonly #onFailure: SettlerInput['onFailure']
+  readonly #onSettled: SettlerInput['onSettled']
   readonly #pending = new Set<Promise<Settled | null>>()
 
-  constructor({ ledger, waitMs, onFailure }: SettlerInput) {
+  constructor({ ledger, waitMs, onFailure, onSettled }: SettlerInput) {
     this.#ledger = ledger
     this.#waitMs = waitMs
     this.#onFailure = onFailure
+    this.#onSettled = onSettled
   }
 
   /**
@@ -37,7 +41,10 @@ export class Settler {
   settle(input: SettleInput): Promise<Settled | null> {
     const settled = this.#ledger.settle(input).catch((cause: unknown) => this.#again(input, cause))
     this.#pending.add(settled)
-    void settled.finally(() => this.#pending.delete(settled))
+    void settled.then((verdict) => {
+      this.#pending.delete(settled)
+      if (verdict !== null) this.#onSettled(verdict, input)
+    })
     return settled
   }
 

@@ -1,0 +1,18 @@
+import type { Settled, SettleInput } from '../ledger/ledger.ts'
+import type { UnsettledRequest } from '../ledger/list-unsettled.ts'
+
+/** What was asked for, and when it was done. */
+export interface JustSettled {
+  readonly input: SettleInput
+  readonly nowMs: number
+}
+
+/** What a settle leaves to be reconciled; null: nothing. */
+export function unsettledAfter(
+  { state }: Settled,
+  { input: { requestId, resolution, facts }, nowMs }: JustSettled,
+): UnsettledRequest | null {
+  if (state !== 'provisional' && state !== 'unresolved') return null
+  const generationId = 'generationId' in resolution ? resolution.generationId : facts.generationId
+  return { requestId, state, generationId, endedAtMs: nowMs }
+}
