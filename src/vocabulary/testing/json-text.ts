@@ -163,12 +163,7 @@ const raw = fc
 
 const { node, object } = fc.letrec<{ node: JsonText; array: ArrayText; object: ObjectText }>(
   (tie) => ({
-    node: fc.oneof(
-      { depthSize: 'medium', withCrossShrink: true },
-      raw,
-      tie('array'),
-      tie('object'),
-    ),
+    node: fc.oneof({ depthSize: 'small', withCrossShrink: true }, raw, tie('array'), tie('object')),
     array: fc.record({
       kind: fc.constant('array' as const),
       space,
