@@ -1,0 +1,55 @@
+import { request } from 'undici'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Fault } from '../simulator/faults.ts'
+import { listRequests } from '../src/ledger/activity.ts'
+import { startWorld, type World } from './world.ts'
+
+const CREDIT_MICROS = 10_000_000
+
+let world: World
+
+beforeEach(async () => {
+  world = await startWorld()
+})
+
+afterEach(() => world.close())
+
+async function chat(apiKey: string, fault: Fault) {
+  world.simulator.script(fault)
+  const answer = await request(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] }),
+  })
+  await answer.body.dump()
+  return answer
+}
+
+async function onlyRequest() {
+  const { requests } = await listRequests(world.gateway.store.db, { limit: 10 })
+  expect(requests).toHaveLength(1)
+  return requests[0]
+}
+
+async function becomes(state: string): Promise<void> {
+  await expect.poll(async () => (await onlyRequest())?.state, { timeout: 10_000 }).toBe(state)
+}
+
+test('a provisional charge becomes what the provider has on record, and the books add up', async () => {
+  const { id, apiKey } = await world.account({ creditMicros: CREDIT_MICROS })
+  const answer = await chat(apiKey, { costUsd: 0.001, lookupCostUsd: 0.0012 })
+  expect(answer.headers['x-service-cost']).toBe('1050')
+  await becomes('final')
+  expect(await world.backedBalanceMicros(id)).toBe(CREDIT_MICROS - 1_260)
+  expect((await world.audit()).differences).toEqual([])
+})
+
+test('an answer that was lost is charged once the provider says what it cost', async () => {
+  const { id, apiKey } = await world.account({ creditMicros: CREDIT_MICROS })
+  const cut: Fault = { cut: { at: { afterBytes: 10 }, how: 'reset' }, lookupCostUsd: 0.002 }
+  const answer = await chat(apiKey, cut)
+  expect(answer.statusCode).toBe(502)
+  await becomes('final')
+  expect(await world.backedBalanceMicros(id)).toBe(CREDIT_MICROS - 2_100)
+  expect((await world.audit()).differences).toEqual([])
+})
