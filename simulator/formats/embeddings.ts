@@ -60,10 +60,10 @@ const NOTHING_PUT_OUT = {
 function usageOf(
   input: AnswerInput,
   promptTokens: number,
-  cost: number | undefined,
+  costUsd: number | undefined,
 ): JsonObject | undefined {
   if (omits(input.fault, 'usage')) return undefined
-  return { prompt_tokens: promptTokens, total_tokens: promptTokens, cost }
+  return { prompt_tokens: promptTokens, total_tokens: promptTokens, cost: costUsd }
 }
 
 /** Text, texts, token ids, lists of token ids, or lists of parts. */

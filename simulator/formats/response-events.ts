@@ -1,7 +1,7 @@
 import type { Answer, Answered } from '../answer.ts'
 import { metadataErrorType, responsesErrorCode } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
-import type { JsonObject } from '../json-value.ts'
+import { arrayOr, type JsonObject } from '../json-value.ts'
 import {
   type AnswerInput,
   bodyId,
@@ -100,7 +100,7 @@ function usageOf(answered: Answered): JsonObject | undefined {
 function outputOf(answered: Answered, status: ResponseStatus): readonly JsonObject[] {
   const { ask, answer, input } = answered
   const items: JsonObject[] = []
-  if (answer.reasoning.length > 0) items.push(reasoningItem(answer.reasoning.join('')))
+  if (answer.reasoning.length > 0) items.push(reasoningItem(answer.reasoning.join(''), input))
   for (let at = 0; at < ask.searches; at += 1) {
     items.push({
       id: `ws_${at + 1}`,
@@ -117,10 +117,17 @@ function outputOf(answered: Answered, status: ResponseStatus): readonly JsonObje
   return items
 }
 
-function reasoningItem(text: string): JsonObject {
-  const summary = text === '' ? [] : [{ type: 'summary_text', text }]
-  const status = text === '' ? 'in_progress' : 'completed'
-  return { id: 'rs_1', type: 'reasoning', summary, encrypted_content: null, status }
+function reasoningItem(text: string, { body }: AnswerInput): JsonObject {
+  const isOver = text !== ''
+  const summary = isOver ? [{ type: 'summary_text', text }] : []
+  const isSealed = isOver && arrayOr(body['include']).includes('reasoning.encrypted_content')
+  return {
+    id: 'rs_1',
+    type: 'reasoning',
+    summary,
+    encrypted_content: isSealed ? 'c2VhbGVkIHRob3VnaHRz' : null,
+    status: isOver ? 'completed' : 'in_progress',
+  }
 }
 
 function messageItem(text: string | null, status: ResponseStatus): JsonObject {
@@ -174,7 +181,7 @@ export function* responseFrames(answered: Answered): Generator<Frame> {
   yield writer.event('response.in_progress', { response: responseBody(answered, 'in_progress') })
   let index = 0
   if (answer.reasoning.length > 0) {
-    yield* reasoningEvents(writer, answer.reasoning)
+    yield* reasoningEvents(writer, answered)
     index += 1
   }
   for (let at = 0; at < ask.searches; at += 1) {
@@ -190,10 +197,15 @@ export function* responseFrames(answered: Answered): Generator<Frame> {
   yield writer.event(`response.${status}`, { response: responseBody(answered, status) })
 }
 
-function* reasoningEvents(writer: EventWriter, pieces: readonly string[]): Generator<Frame> {
+function* reasoningEvents(writer: EventWriter, answered: Answered): Generator<Frame> {
+  const { answer, input } = answered
+  const pieces = answer.reasoning
   const at = { item_id: 'rs_1', output_index: 0, summary_index: 0 }
   const text = pieces.join('')
-  yield writer.event('response.output_item.added', { output_index: 0, item: reasoningItem('') })
+  yield writer.event('response.output_item.added', {
+    output_index: 0,
+    item: reasoningItem('', input),
+  })
   yield writer.event('response.reasoning_summary_part.added', {
     ...at,
     part: { type: 'summary_text', text: '' },
@@ -207,7 +219,10 @@ function* reasoningEvents(writer: EventWriter, pieces: readonly string[]): Gener
     ...at,
     part: { type: 'summary_text', text },
   })
-  yield writer.event('response.output_item.done', { output_index: 0, item: reasoningItem(text) })
+  yield writer.event('response.output_item.done', {
+    output_index: 0,
+    item: reasoningItem(text, input),
+  })
 }
 
 function* messageEvents(

@@ -73,6 +73,17 @@ describe('responses', () => {
     expect(second.output_text).toBe('The tool answered: Snow')
   })
 
+  test('thoughts come sealed where that is asked for, so that they can be sent back', async () => {
+    const asked = { model: 'sim/text', input: 'Hi', reasoning: { effort: 'low' as const } }
+    const plain = await client.responses.create(asked)
+    const sealed = await client.responses.create({
+      ...asked,
+      include: ['reasoning.encrypted_content'],
+    })
+    expect(plain.output[0]).toMatchObject({ type: 'reasoning', encrypted_content: null })
+    expect(at(sealed.output, 0, 'encrypted_content')).toMatch(/^[0-9a-zA-Z+/]+=*$/)
+  })
+
   test('stored conversations are refused', async () => {
     const base = { model: 'sim/text', input: 'Hi' }
     expect((await post(simulator, '/responses', { ...base, store: true })).status).toBe(400)

@@ -23,7 +23,7 @@ export function upstreamHeaders(request: Addressed, words: Words): readonly stri
 }
 
 /** What identifies an answer: on every response of an inference endpoint, errors too. */
-export function identityHeaders({
+function identityHeaders({
   format,
   requestId,
 }: Pick<Addressed, 'format' | 'requestId'>): OutgoingHttpHeaders {

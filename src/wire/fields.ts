@@ -52,8 +52,10 @@ export function readObject(body: JsonObject, name: string): JsonObject | undefin
   throw wrongType(name, 'an object')
 }
 
-/** The refusal of a field whose value has a shape that cannot be used. */
-// By position: which field, and what it must be, as the message itself reads.
+/**
+ * The refusal of a field whose value has a shape that cannot be used.
+ * By position: which field, and what it must be, as the message itself reads.
+ */
 export function wrongType(param: string, expected: string): Problem {
   return new Problem('invalid_parameter', { param, message: `\`${param}\` must be ${expected}.` })
 }

@@ -226,8 +226,10 @@ export function refuseUnreadableFile(
   )
 }
 
-/** The refusal of a field that no endpoint, or not this one, supports. */
-// By position: which field, and what a client is told about it.
+/**
+ * The refusal of a field that no endpoint, or not this one, supports.
+ * By position: which field, and what a client is told about it.
+ */
 export function unsupported(param: string, message: string): Problem {
   return new Problem('unsupported_parameter', { param, message })
 }
