@@ -7,7 +7,7 @@ import OpenAI, {
   RateLimitError,
 } from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { startWorld, type World } from '../world.ts'
 
 /** The official client, unmodified: only its address and key are ours. */
 

@@ -1,0 +1,23 @@
+/**
+ * What a call fails with, which must be of this class. Throws what it failed with instead, or that it
+ * did not fail.
+ */
+export async function failureOf<Failure extends Error>(
+  kind: abstract new (...args: never[]) => Failure,
+  call: PromiseLike<unknown>,
+): Promise<Failure> {
+  try {
+    await call
+  } catch (error) {
+    if (error instanceof kind) return error
+    throw error
+  }
+  throw new Error('the call did not fail')
+}
+
+/** Reads a stream to its end, and says how many events came. */
+export async function countEvents(stream: AsyncIterable<unknown>): Promise<number> {
+  let events = 0
+  for await (const _ of stream) events += 1
+  return events
+}
