@@ -9,11 +9,14 @@ import { createAccount } from '../src/identity/accounts.ts'
 import { createApiKey } from '../src/identity/api-keys.ts'
 import { getBalance } from '../src/ledger/activity.ts'
 import { type Audit, auditStore } from '../src/ledger/audit.ts'
+import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
 
 export interface WorldInput {
   /** Settings over the defaults: shorter timeouts, smaller limits. */
   readonly settings?: Readonly<Record<string, string>>
+  /** The gateway's clock; default the system's. */
+  readonly clock?: Clock
 }
 
 export interface NewAccount {
@@ -46,7 +49,7 @@ export interface World {
   close(): Promise<void>
 }
 
-export async function startWorld({ settings = {} }: WorldInput = {}): Promise<World> {
+export async function startWorld({ settings = {}, clock }: WorldInput = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator()
   const config = readConfig({
@@ -60,6 +63,7 @@ export async function startWorld({ settings = {} }: WorldInput = {}): Promise<Wo
     config,
     upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
     log: memoryLog(log),
+    ...(clock === undefined ? {} : { clock }),
   })
   return {
     simulator,

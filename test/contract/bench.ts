@@ -1,0 +1,146 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { request } from 'undici'
+import { expect } from 'vitest'
+import type { Fault } from '../../simulator/faults.ts'
+import { getRequest, listRequests } from '../../src/ledger/activity.ts'
+import type { RequestRow } from '../../src/ledger/rows.ts'
+import type { JsonValue } from '../../src/vocabulary/json-value.ts'
+import { startWorld, type TestAccount, type World, type WorldInput } from '../world.ts'
+import type { FormatRow } from './format-row.ts'
+import { jsonOf, textAt } from './json-reading.ts'
+
+/** What a client sends on a row's path. */
+export interface SendInput {
+  readonly apiKey: string
+  /** Default the row's own request; text is sent as it is. */
+  readonly body?: object | string | Buffer
+  /** Adds `stream: true`. Default false. */
+  readonly stream?: boolean
+  /** Befalls this request upstream. */
+  readonly fault?: Fault
+  readonly headers?: Readonly<Record<string, string>>
+  /** Behind the path. Default none. */
+  readonly query?: string
+}
+
+/** What the client got. */
+export interface Answer {
+  readonly httpStatus: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** Undefined where the body is no JSON. */
+  readonly json: JsonValue | undefined
+  /** The charge that was told, in micro-dollars; null: none was. */
+  readonly toldMicros: number | null
+  readonly requestId: string
+}
+
+const CREDIT_MICROS = 100_000_000
+
+/** A world that all tests of a file share, and what they ask of it. */
+export class Bench {
+  readonly world: World
+  readonly #payers: TestAccount[] = []
+
+  private constructor(world: World) {
+    this.world = world
+  }
+
+  static async start(input: WorldInput = {}): Promise<Bench> {
+    const world = await startWorld({
+      ...input,
+      // The tests' one key may ask as often as they like.
+      settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000', ...input.settings },
+    })
+    // No look-up finds anything: charges stay as the end of the request left them.
+    world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+    return new Bench(world)
+  }
+
+  /** A new account with credit and a key, whose books are looked at in the end. */
+  async payer(): Promise<TestAccount> {
+    const account = await this.world.account({ creditMicros: CREDIT_MICROS })
+    this.#payers.push(account)
+    return account
+  }
+
+  /** Sends one request, and holds the answer to what every answer of an inference endpoint has. */
+  async send(row: FormatRow, input: SendInput): Promise<Answer> {
+    const { apiKey, fault, headers = {}, query = '' } = input
+    if (fault !== undefined) this.world.simulator.script({ path: pathUpstream(row), ...fault })
+    const sent = await request(this.world.url(row.path + query), {
+      method: 'POST',
+      headers: apiKey === '' ? headers : { authorization: `Bearer ${apiKey}`, ...headers },
+      body: bodyOf(row, input),
+    })
+    const text = await sent.body.text()
+    const answer = {
+      httpStatus: sent.statusCode,
+      headers: sent.headers,
+      text,
+      json: jsonOf(text),
+      toldMicros: toldMicros(sent.headers),
+      requestId: textAt({ id: sent.headers['x-request-id'] ?? null }, 'id'),
+    }
+    expectHeadersOfAny(row, answer)
+    return answer
+  }
+
+  /** The request's row in Activity, once nothing is in flight; null: it is not there. */
+  async activity({ requestId }: Answer): Promise<RequestRow | null> {
+    await this.world.gateway.settled()
+    return getRequest(this.world.gateway.store.db, requestId)
+  }
+
+  /** The code of the problem that a request was answered with, which messages does not show. */
+  loggedCode({ requestId }: Answer): string {
+    const line = this.world.log.find(
+      (text) => text.includes(requestId) && text.includes('errorCode'),
+    )
+    return textAt(jsonOf(line ?? ''), 'errorCode')
+  }
+
+  /** Every payer's balance is what was put in less the charges in Activity, and the audit agrees. */
+  async expectExactBooks(): Promise<void> {
+    await this.world.gateway.settled()
+    const { db } = this.world.gateway.store
+    for (const { id } of this.#payers) {
+      const { requests } = await listRequests(db, { accountId: id, limit: 100_000 })
+      const chargedMicros = requests.reduce((sum, row) => sum + row.backedChargeMicros, 0)
+      expect(await this.world.backedBalanceMicros(id)).toBe(CREDIT_MICROS - chargedMicros)
+    }
+    expect(await this.world.audit()).toMatchObject({ ok: true, differences: [] })
+    expect(this.world.simulator.isScriptDone).toBe(true)
+  }
+
+  close(): Promise<void> {
+    return this.world.close()
+  }
+}
+
+/** The path of a format as the simulator names it. */
+export function pathUpstream({ path }: FormatRow): string {
+  return path.slice('/v1'.length)
+}
+
+function bodyOf(row: FormatRow, { body = row.body, stream = false }: SendInput): string | Buffer {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return body
+  return JSON.stringify(stream ? { ...body, stream } : body)
+}
+
+function toldMicros(headers: IncomingHttpHeaders): number | null {
+  const told = headers['x-service-cost']
+  if (told === undefined) return null
+  expect(told).toMatch(/^\d+$/)
+  return Number(told)
+}
+
+function expectHeadersOfAny(
+  row: FormatRow,
+  { httpStatus, headers, requestId, toldMicros }: Answer,
+) {
+  expect(requestId).toMatch(/^req_[0-9a-z]{26}$/)
+  expect(headers['request-id']).toBe(row.family === 'messages' ? requestId : undefined)
+  const isStream = headers['content-type']?.startsWith('text/event-stream') === true
+  expect(toldMicros !== null).toBe(httpStatus === 200 && !isStream)
+}

@@ -1,0 +1,28 @@
+import type { World } from '../world.ts'
+
+/** What a cost in dollars comes to with the fee of 5%, in whole micro-dollars, half up. */
+export function chargeOf(costUsd: number): number {
+  return chargeOfPicos(BigInt(Math.round(costUsd * 1e12)))
+}
+
+/** What counted tokens of a simulator's model come to at its listed prices, with the fee. */
+export function chargeOfCounts(
+  { simulator }: World,
+  {
+    model,
+    counts: [inputTokens, outputTokens],
+  }: { readonly model: string; readonly counts: readonly [number, number] },
+): number {
+  const { prompt = '', completion = '' } = simulator.catalog.find(model)?.pricing ?? {}
+  return chargeOfPicos(
+    picosOf(prompt) * BigInt(inputTokens) + picosOf(completion) * BigInt(outputTokens),
+  )
+}
+
+function picosOf(priceUsd: string): bigint {
+  return BigInt(Math.round(Number(priceUsd) * 1e12))
+}
+
+function chargeOfPicos(picos: bigint): number {
+  return Number((picos * 105n + 50_000_000n) / 100_000_000n)
+}

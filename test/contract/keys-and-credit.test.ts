@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { updateAccount } from '../../src/identity/accounts.ts'
+import {
+  createApiKey,
+  deleteApiKey,
+  listApiKeys,
+  updateApiKey,
+} from '../../src/identity/api-keys.ts'
+import { micros } from '../../src/vocabulary/money.ts'
+import { type Answer, Bench } from './bench.ts'
+import { type ExpectedError, expectError } from './expect-error.ts'
+import type { FormatRow } from './format-row.ts'
+import { ROWS } from './rows.ts'
+
+let bench: Bench
+
+beforeAll(async () => {
+  bench = await Bench.start()
+})
+afterAll(() => bench.close())
+
+async function expectRefusal(row: FormatRow, answer: Answer, expected: ExpectedError) {
+  expectError({ bench, row, answer }, expected)
+  expect(await bench.activity(answer)).toBeNull()
+}
+
+/** A new key of an account with credit, changed before it is first used. */
+async function changedKey(
+  change: {
+    readonly disabled?: true
+    readonly expiresAtMs?: number
+    readonly limitMicros?: number
+  } = {},
+): Promise<string> {
+  const { db } = bench.world.gateway.store
+  const { id: accountId, apiKey } = await bench.payer()
+  const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
+  const { limitMicros, ...rest } = change
+  await updateApiKey(db, {
+    id: apiKeys[0]?.id ?? '',
+    ...rest,
+    ...(limitMicros === undefined ? {} : { creditLimitMicros: micros(limitMicros) }),
+  })
+  return apiKey
+}
+
+describe.each(ROWS)('$endpoint', (row) => {
+  test('without a key it is missing', async () => {
+    const expected = { httpStatus: 401, code: 'missing_api_key' }
+    await expectRefusal(row, await bench.send(row, { apiKey: '' }), expected)
+  })
+
+  test.each(['sk-tollgate-unknown', 'sk-other-AAAA', 'Bearer', '\u00e9'])(
+    'the key %j is invalid',
+    async (apiKey) => {
+      const expected = { httpStatus: 401, code: 'invalid_api_key' }
+      await expectRefusal(row, await bench.send(row, { apiKey }), expected)
+    },
+  )
+
+  test.each([
+    ['disabled', { disabled: true }, 'api_key_disabled'],
+    ['expired', { expiresAtMs: 1 }, 'api_key_expired'],
+  ] as const)('a key that is %s says so, in either header', async (_, change, code) => {
+    const apiKey = await changedKey(change)
+    await expectRefusal(row, await bench.send(row, { apiKey }), { httpStatus: 401, code })
+    const inOther = await bench.send(row, { apiKey: '', headers: { 'x-api-key': apiKey } })
+    await expectRefusal(row, inOther, { httpStatus: 401, code })
+  })
+
+  test('a key of a disabled account is disabled, a deleted one unknown', async () => {
+    const { db } = bench.world.gateway.store
+    const disabled = await bench.payer()
+    await updateAccount(db, { id: disabled.id, disabled: true })
+    await expectRefusal(row, await bench.send(row, { apiKey: disabled.apiKey }), {
+      httpStatus: 401,
+      code: 'api_key_disabled',
+    })
+    const { id: accountId } = await bench.payer()
+    const made = await createApiKey(db, {
+      id: bench.world.gateway.ids.next('key'),
+      accountId,
+      name: 'deleted',
+      keyTag: 'tollgate',
+      nowMs: Date.now(),
+    })
+    await deleteApiKey(db, { id: made?.apiKey.id ?? '', nowMs: Date.now() })
+    await expectRefusal(row, await bench.send(row, { apiKey: made?.text ?? '' }), {
+      httpStatus: 401,
+      code: 'invalid_api_key',
+    })
+  })
+
+  test('either header will do', async () => {
+    const { apiKey } = await bench.payer()
+    const answer = await bench.send(row, { apiKey: '', headers: { 'x-api-key': apiKey } })
+    expect(answer.httpStatus, answer.text).toBe(200)
+  })
+
+  test('without credit, nothing runs', async () => {
+    const { apiKey } = await bench.world.account({ creditMicros: 0 })
+    const expected = { httpStatus: 402, code: 'insufficient_credit' }
+    await expectRefusal(row, await bench.send(row, { apiKey }), expected)
+  })
+
+  test('a key with less left of its limit than the hold says so', async () => {
+    const apiKey = await changedKey({ limitMicros: 1 })
+    const expected = { httpStatus: 402, code: 'key_limit_reached' }
+    await expectRefusal(row, await bench.send(row, { apiKey }), expected)
+  })
+
+  test('free credit alone does not pay for a model with closed weights', async () => {
+    const { id: accountId, apiKey } = await bench.world.account({ creditMicros: 0 })
+    await bench.world.gateway.ledger.addCredit({
+      accountId,
+      purse: 'free',
+      amountMicros: micros(5_000_000),
+      expiresAtMs: Date.now() + 3_600_000,
+      reference: 'gift',
+    })
+    const expected = { httpStatus: 402, code: 'free_credit_not_eligible' }
+    await expectRefusal(row, await bench.send(row, { apiKey }), expected)
+  })
+})
+
+test('after all of it, the books are exact', () => bench.expectExactBooks())

@@ -1,0 +1,119 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Bench } from './bench.ts'
+import { expectError } from './expect-error.ts'
+import type { FormatRow } from './format-row.ts'
+import { ROWS } from './rows.ts'
+
+const MIB = 1024 * 1024
+const IN_FLIGHT_MAX = 8
+const PER_MINUTE_MAX = 3
+
+let bench: Bench
+/** A world of few requests a minute, whose time stands still unless it is moved. */
+let slowBench: Bench
+let nowMs = Date.now()
+
+beforeAll(async () => {
+  bench = await Bench.start()
+  slowBench = await Bench.start({
+    settings: { TOLLGATE_REQUESTS_PER_MINUTE: String(PER_MINUTE_MAX) },
+    clock: { nowMs: () => nowMs },
+  })
+})
+afterAll(async () => {
+  await bench.close()
+  await slowBench.close()
+})
+
+/** The row's request, followed by blanks up to so many bytes. */
+function padded(row: FormatRow, { model, bytes }: { model: string; bytes: number }): Buffer {
+  const body = Buffer.alloc(bytes, ' ')
+  body.write(JSON.stringify({ ...row.body, model }))
+  return body
+}
+
+describe.each(ROWS)('$endpoint', (row) => {
+  test('a ninth request in flight is too many, until one of the eight has ended', async () => {
+    const [{ apiKey }, other] = [await bench.payer(), await bench.payer()]
+    const gate = bench.world.simulator.gate(row.endpoint)
+    const fault = { hold: 'beforeHeaders', gate: row.endpoint } as const
+    const held = Array.from({ length: IN_FLIGHT_MAX }, () => bench.send(row, { apiKey, fault }))
+    await gate.arrived(IN_FLIGHT_MAX)
+
+    const ninth = await bench.send(row, { apiKey })
+    expectError(
+      { bench, row, answer: ninth },
+      { httpStatus: 429, code: 'too_many_concurrent_requests' },
+    )
+    const ofOther = await bench.send(row, { apiKey: other.apiKey })
+    expect(ofOther.httpStatus, ofOther.text).toBe(200)
+
+    gate.release(1)
+    const first = await Promise.race(held)
+    expect(first.httpStatus, first.text).toBe(200)
+    const after = await bench.send(row, { apiKey })
+    expect(after.httpStatus, after.text).toBe(200)
+
+    gate.release()
+    const statuses = (await Promise.all(held)).map(({ httpStatus }) => httpStatus)
+    expect(statuses).toEqual(new Array(IN_FLIGHT_MAX).fill(200))
+    expect(await bench.activity(ninth)).toBeNull()
+  })
+
+  test('a request over those of a minute is told the second at which it will run', async () => {
+    const { apiKey } = await slowBench.payer()
+    for (let i = 0; i < PER_MINUTE_MAX; i++) {
+      expect((await slowBench.send(row, { apiKey })).httpStatus).toBe(200)
+      nowMs += 7_000
+    }
+    const refused = await slowBench.send(row, { apiKey })
+    const retryAfter = refused.headers['retry-after']
+    expectError(
+      { bench: slowBench, row, answer: refused },
+      { httpStatus: 429, code: 'rate_limited', retryAfter: expect.stringMatching(/^[1-9]\d?$/) },
+    )
+    expect(await slowBench.activity(refused)).toBeNull()
+
+    nowMs += (Number(retryAfter) - 1) * 1_000
+    const early = await slowBench.send(row, { apiKey })
+    expectError(
+      { bench: slowBench, row, answer: early },
+      { httpStatus: 429, code: 'rate_limited', retryAfter: '1' },
+    )
+    nowMs += 1_000
+    const inTime = await slowBench.send(row, { apiKey })
+    expect(inTime.httpStatus, inTime.text).toBe(200)
+  })
+
+  test('a body of its limit is read, one byte more is too large, coded or not', async () => {
+    const { apiKey } = await bench.payer()
+    const bytes = row.bodyMebibytesMax * MIB
+    const headers = { 'content-encoding': 'gzip' }
+    const most = gzipSync(padded(row, { model: 'sim/none', bytes }), { level: 1 })
+    const read = await bench.send(row, { apiKey, body: most, headers })
+    const unknown = { httpStatus: 404, code: 'model_not_found', param: 'model' }
+    expectError({ bench, row, answer: read }, unknown)
+
+    const body = padded(row, { model: row.body.model, bytes: bytes + 1 })
+    const coded = gzipSync(body, { level: 1 })
+    for (const over of [{ body }, { body: coded, headers }]) {
+      const answer = await bench.send(row, { apiKey, ...over })
+      expectError({ bench, row, answer }, { httpStatus: 413, code: 'request_too_large' })
+      expect(await bench.activity(answer)).toBeNull()
+    }
+  })
+})
+
+test('after all of it, the books are exact', async () => {
+  await bench.expectExactBooks()
+  await slowBench.expectExactBooks()
+})
+
+test.each(ROWS)('$endpoint: on prices of more than an hour ago nothing runs', async (row) => {
+  const { apiKey } = await slowBench.payer()
+  nowMs += 61 * 60_000
+  const answer = await slowBench.send(row, { apiKey })
+  expectError({ bench: slowBench, row, answer }, { httpStatus: 503, code: 'model_prices_stale' })
+  expect(await slowBench.activity(answer)).toBeNull()
+})

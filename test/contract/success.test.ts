@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FORMATS } from '../../src/wire/formats.ts'
+import { Bench } from './bench.ts'
+import { chargeOf } from './charge.ts'
+import { numberAt, objectAt } from './json-reading.ts'
+import { ROWS, STREAMED_ROWS } from './rows.ts'
+import { eventsOf } from './stream-event.ts'
+
+let bench: Bench
+let apiKey: string
+
+beforeAll(async () => {
+  bench = await Bench.start()
+  apiKey = (await bench.payer()).apiKey
+})
+afterAll(() => bench.close())
+
+test('every format of the gateway has its row', () => {
+  const endpoints = ROWS.map(({ endpoint, path }) => [endpoint, path])
+  expect(endpoints.sort()).toEqual(FORMATS.map(({ endpoint, path }) => [endpoint, path]).sort())
+})
+
+describe.each(ROWS)('$endpoint', (row) => {
+  test('answers whole, and tells what it costs', async () => {
+    const answer = await bench.send(row, { apiKey })
+    expect(answer.httpStatus, answer.text).toBe(200)
+    expect(answer.headers['content-type']).toBe('application/json')
+    expect(row.output(answer.json).length).toBeGreaterThan(10)
+    const usage = objectAt(answer.json, 'usage') ?? {}
+    const [inputTokens, outputTokens] = row.counts(usage)
+    const chargeMicros = chargeOf(numberAt(usage, 'cost'))
+    expect(chargeMicros).toBeGreaterThan(0)
+    expect(answer.toldMicros).toBe(chargeMicros)
+    expect(await bench.activity(answer)).toMatchObject({
+      endpoint: row.endpoint,
+      modelId: row.body.model,
+      stream: false,
+      httpStatus: 200,
+      errorCode: null,
+      backedChargeMicros: chargeMicros,
+      usage: { inputTokens, outputTokens },
+    })
+  })
+
+  test("a whole answer is the provider's, byte for byte", async () => {
+    const rawBody =
+      '{"id" : "gen-1-x","caf\\u00e9":[ 1.0,1e2 ],"usage":{"cost":1.0e-5,"cost_details":{}}, "unknown":12345678901234567890}'
+    const answer = await bench.send(row, { apiKey, fault: { rawBody } })
+    expect(answer.text).toBe(rawBody)
+    expect(answer.toldMicros).toBe(11)
+  })
+
+  test('a query string is ignored', async () => {
+    const answer = await bench.send(row, { apiKey, query: '?beta=true&model=sim/none' })
+    expect(answer.httpStatus, answer.text).toBe(200)
+    expect(bench.world.simulator.requests.at(-1)?.query).toBe('')
+  })
+})
+
+describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
+  test('says the same, ends with its last word, and is charged the same', async () => {
+    const whole = await bench.send(row, { apiKey })
+    const streamed = await bench.send(row, { apiKey, stream: true })
+    expect(streamed.httpStatus, streamed.text).toBe(200)
+    expect(streamed.headers['content-type']).toBe('text/event-stream')
+    const events = eventsOf(streamed.text)
+    expect(events.length).toBeGreaterThan(2)
+    expect(row.streams.output(events)).toBe(row.output(whole.json))
+    expect(events.findIndex(({ kind }) => kind === row.streams.last)).toBe(events.length - 1)
+    const usage = events.map(row.streams.usage).findLast((found) => found !== undefined)
+    expect(row.counts(usage ?? {})).toEqual(row.counts(objectAt(whole.json, 'usage') ?? {}))
+    expect(await bench.activity(streamed)).toMatchObject({
+      stream: true,
+      httpStatus: 200,
+      errorCode: null,
+      backedChargeMicros: whole.toldMicros,
+    })
+  })
+
+  test('a provider that answers whole all the same is relayed whole, with the charge', async () => {
+    const rawBody = '{"id":"gen-1-whole","usage":{"cost":0.01}}'
+    const answer = await bench.send(row, { apiKey, stream: true, fault: { rawBody } })
+    expect([answer.httpStatus, answer.text, answer.toldMicros]).toEqual([200, rawBody, 10_500])
+  })
+})
+
+test('after all of it, the books are exact', () => bench.expectExactBooks())
