@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type JourneyParts, type JourneyRecord, runJourney } from '../journey/journey.ts'
+import { clientClosed } from '../relay/end-answer.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { WireFormat } from '../wire/format.ts'
@@ -57,9 +58,10 @@ export function createInference(input: InferenceInput): Inference {
       if (clientRequest.method !== 'POST') return false
       const format = formatByPath(pathOf(clientRequest.url ?? ''))
       if (format === null) return false
-      const ended = serve(input, { clientRequest, client, format, draining }).then(() =>
-        closed(client),
-      )
+      const answered = serve(input, { clientRequest, client, format, draining })
+      // Those who are refused for it do not keep the server from stopping, however many come.
+      if (draining) return true
+      const ended = answered.then(() => clientClosed(client))
       inFlight.set(client, ended)
       void ended.finally(() => inFlight.delete(client))
       return true
@@ -74,12 +76,6 @@ export function createInference(input: InferenceInput): Inference {
       clearTimeout(timer)
     },
   }
-}
-
-/** Resolves when the client has been given the whole answer, or has gone. */
-function closed(client: ServerResponse): Promise<void> {
-  if (client.closed) return Promise.resolve()
-  return new Promise((resolve) => client.once('close', resolve))
 }
 
 // A query string is ignored on every inference endpoint.
@@ -118,12 +114,14 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
       requestId,
       headers: clientRequest.headers,
       client,
-      readBody: (reserveBytes) =>
-        readBody(clientRequest, {
+      readBody: (reserveBytes) => {
+        if (asksToGoOn(clientRequest)) client.writeContinue()
+        return readBody(clientRequest, {
           bytesMax: format.bodyBytesMax,
           timeoutMs: input.bodyTimeoutMs,
           reserveBytes,
-        }),
+        })
+      },
       record,
     })
   } catch (thrown) {
@@ -140,6 +138,13 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
   })
 }
 
+/** Whether the client waits to be told to go on before it sends its body. */
+function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
+  return (
+    headers.expect !== undefined && httpVersion === '1.1' && /100-continue/i.test(headers.expect)
+  )
+}
+
 function emptyRecord(): JourneyRecord {
   return {
     accountId: null,
@@ -150,5 +155,6 @@ function emptyRecord(): JourneyRecord {
     state: null,
     chargeMicros: null,
     firstByteAtMs: null,
+    fault: null,
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
+import { clientLeft } from '../relay/client-left.ts'
 import { Problem } from '../vocabulary/problem.ts'
 
 export interface ReadBodyInput {
@@ -15,12 +16,14 @@ export interface ReadBodyInput {
 /**
  * Reads a request's body whole. Throws Problem: `request_too_large` as soon as that is certain,
  * `request_timeout`, `bad_request` for a coding that is not known or not kept, and what `reserveBytes`
- * throws. A refused body is no longer listened to; whoever answers drains it.
+ * throws, and for a client that leaves. A refused body is no longer listened to; whoever answers drains it.
  */
 export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): Promise<Buffer> {
   const { bytesMax, timeoutMs, reserveBytes } = input
   const declaredBytes = Number(clientRequest.headers['content-length'] ?? 0)
   if (declaredBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))
+  // A client that left before would never be heard of again.
+  if (clientRequest.destroyed) return Promise.reject(clientLeft())
   return new Promise((resolve, reject) => {
     const inflater = inflaterFor(clientRequest.headers['content-encoding'])
     const source = inflater ?? clientRequest
@@ -57,8 +60,7 @@ export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): 
     }
     // Also heard after a whole body, which may still be inflating.
     const onClose = (): void => {
-      if (!clientRequest.complete)
-        refuse(new Problem('request_timeout', { cause: 'the client left' }))
+      if (!clientRequest.readableEnded) refuse(clientLeft())
     }
     const timer = setTimeout(() => refuse(new Problem('request_timeout')), timeoutMs)
     source.on('data', onData)

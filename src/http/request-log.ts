@@ -18,7 +18,9 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
       chargeMicros: record.chargeMicros,
       firstByteMs: record.firstByteAtMs === null ? null : record.firstByteAtMs - startedAtMs,
     }
-    if (problem === null) log.info(line, 'request')
+    if (record.fault !== null)
+      log.error({ ...line, cause: faultOf(record.fault) }, 'request failed')
+    else if (problem === null) log.info(line, 'request')
     else if (problem.code === 'internal_error') {
       log.error(
         { ...line, errorCode: problem.code, cause: faultOf(problem.cause) },

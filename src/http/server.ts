@@ -1,11 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { errorEnvelope } from '../wire/envelope.ts'
 import type { EnvelopeFamily } from '../wire/format.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
+import { Connections } from './connections.ts'
 import type { Inference } from './inference.ts'
 import { type ModelRoutesInput, registerModelRoutes } from './model-routes.ts'
 import { type RootInput, registerRootRoute } from './root-route.ts'
@@ -21,6 +20,8 @@ export interface HttpServerInput {
 
 /** The whole HTTP face: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
+  const { inference } = input
+  const connections = new Connections()
   const app = Fastify({
     logger: false,
     genReqId: () => input.ids.next('req'),
@@ -30,8 +31,8 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     // request was ever sent.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
-    clientErrorHandler: answerUnparsable,
-    serverFactory: (serveRest) => nodeServer(input.inference, serveRest),
+    clientErrorHandler: (error, socket) => connections.refuse(error, socket),
+    serverFactory: (serveRest) => nodeServer({ inference, connections, serveRest }),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
       answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
@@ -61,21 +62,36 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   return app
 }
 
-function nodeServer(
-  inference: Inference,
-  serveRest: (clientRequest: IncomingMessage, client: ServerResponse) => void,
-): Server {
-  return createServer(
+// The routes beside inference answer at once: a client that takes no byte of that for so long is gone.
+const REST_STALL_TIMEOUT_MS = 60_000
+
+interface NodeServerInput {
+  readonly inference: Inference
+  readonly connections: Connections
+  readonly serveRest: (clientRequest: IncomingMessage, client: ServerResponse) => void
+}
+
+function nodeServer({ inference, connections, serveRest }: NodeServerInput): Server {
+  const onRequest = (clientRequest: IncomingMessage, client: ServerResponse): void =>
+    connections.take(clientRequest, client, () => {
+      if (inference.serve(clientRequest, client)) return
+      client.setTimeout(REST_STALL_TIMEOUT_MS)
+      serveRest(clientRequest, client)
+    })
+  const server = createServer(
     {
       // Longer than any proxy in front keeps an idle connection, so that it is the proxy that closes it.
       keepAliveTimeout: 75_000,
       headersTimeout: 60_000,
       requestTimeout: 0,
     },
-    (clientRequest, client) => {
-      if (!inference.serve(clientRequest, client)) serveRest(clientRequest, client)
-    },
+    onRequest,
   )
+  // Who asks before uploading is told to go on only once the body is to be read, or is refused without.
+  server.on('checkContinue', onRequest)
+  // Other expectations may be ignored; Node would answer them outside of any envelope.
+  server.on('checkExpectation', onRequest)
+  return server
 }
 
 interface Unknown {
@@ -95,43 +111,4 @@ function answerNotFound(unknown: Unknown): void {
 /** The envelope of whatever is below the messages endpoint is its own; of all else, OpenAI's. */
 function familyOf(url: string): EnvelopeFamily {
   return /^\/v1\/messages(\/|\?|$)/.test(url) ? 'messages' : 'openai'
-}
-
-const answered = new WeakSet<Socket>()
-
-const DRAIN_TIMEOUT_MS = 2_000
-
-/**
- * Answers what Node's own parser refuses. The rest of the refused bytes raise this again and are
- * dropped, for a while, so that the client sees the status and not a reset.
- */
-function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (answered.has(socket)) return
-  answered.add(socket)
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  const problem = new Problem(problemCodeOf(error))
-  const body = errorEnvelope('openai', { problem, requestId: null })
-  socket.write(
-    `HTTP/1.1 ${problem.httpStatus} Refused\r\ncontent-type: application/json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-  const timer = setTimeout(() => socket.destroy(), DRAIN_TIMEOUT_MS)
-  socket.once('end', () => socket.destroy())
-  socket.once('close', () => clearTimeout(timer))
-}
-
-function problemCodeOf(
-  error: NodeJS.ErrnoException,
-): 'headers_too_large' | 'request_timeout' | 'bad_request' {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return 'headers_too_large'
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 'request_timeout'
-    default:
-      return 'bad_request'
-  }
 }

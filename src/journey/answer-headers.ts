@@ -32,6 +32,9 @@ function identityHeaders({
   return headers
 }
 
+// What Node agrees to write. It throws for the rest, at a time when the answer has been paid for.
+const PLAIN_VALUE = /^[\t\x20-\x7e]*$/
+
 /** The headers of a provider's answer that go back: an allow-list. */
 export function returnedHeaders(
   upstream: IncomingHttpHeaders,
@@ -39,7 +42,8 @@ export function returnedHeaders(
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const [name, value] of Object.entries(upstream)) {
-    if (typeof value === 'string' && format.returnsHeader(name, words)) headers[name] = value
+    if (typeof value !== 'string' || !PLAIN_VALUE.test(value)) continue
+    if (format.returnsHeader(name, words)) headers[name] = value
   }
   return headers
 }

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { SettleInput } from '../ledger/ledger.ts'
 import type { GateSlot } from '../limits/gate.ts'
+import { clientLeft } from '../relay/client-left.ts'
+import { endAnswer } from '../relay/end-answer.ts'
 import type { Answer, RelayEnding } from '../relay/relay.ts'
 import { resolveOutcome } from '../settle/resolve.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -9,6 +11,7 @@ import type { Offer } from '../vocabulary/offer.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
+import { NOTHING_REPORTED } from '../vocabulary/usage.ts'
 import { returnedHeaders } from './answer-headers.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 
@@ -46,14 +49,23 @@ export class HeldRequest {
    * does, or if the client has gone: nothing has been sent upstream.
    */
   orRelease<T>(step: () => T): T {
+    if (this.#request.client.destroyed) {
+      const problem = clientLeft()
+      this.#settle(LEFT_UNSENT, problem)
+      throw problem
+    }
     try {
-      if (this.#request.client.destroyed) throw new Problem('request_timeout')
       return step()
     } catch (cause) {
       const problem = cause instanceof Problem ? cause : new Problem('internal_error', { cause })
       this.#settle({ kind: 'neverOpened' }, problem)
       throw problem
     }
+  }
+
+  /** Notes a fault of ours that no status tells of, for the log. */
+  fault(cause: unknown): void {
+    this.#request.record.fault = cause
   }
 
   /** Settles a stream, in this tick, so that the settle is queued before the client sees the end. */
@@ -71,7 +83,7 @@ export class HeldRequest {
         const input = this.#settleInput(ending.outcome, null)
         const settled = await this.#parts.settler.settleInTime(input)
         this.#slot.leave()
-        this.#deliver(ending.answer, settled?.chargedMicros ?? chargeOf(input.resolution))
+        await this.#deliver(ending.answer, settled?.chargedMicros ?? chargeOf(input.resolution))
         return
       }
       case 'failed': {
@@ -84,7 +96,7 @@ export class HeldRequest {
     }
   }
 
-  #deliver({ headers, bytes }: Answer, chargedMicros: number): void {
+  async #deliver({ headers, bytes }: Answer, chargedMicros: number): Promise<void> {
     const { client } = this.#request
     if (client.destroyed) return
     client.writeHead(200, {
@@ -92,7 +104,8 @@ export class HeldRequest {
       'content-length': bytes.length,
       [this.#parts.words.costHeader]: chargedMicros,
     })
-    client.end(bytes)
+    // Its bytes stay in the budget until the client has taken them.
+    await endAnswer(client, { bytes, stallTimeoutMs: this.#parts.timeouts.stallTimeoutMs })
   }
 
   #returnHeaders(upstreamHeaders: IncomingHttpHeaders): void {
@@ -109,8 +122,19 @@ export class HeldRequest {
     void this.#parts.settler.settle(input)
   }
 
+  // A fault in the rule for money leaves no hold open: its credit stays reserved until it is known.
+  #resolutionOf(outcome: Outcome): Resolution {
+    try {
+      return resolveOutcome({ outcome, call: this.#call, offer: this.#offer })
+    } catch (cause) {
+      this.fault(cause)
+      const generationId = 'reported' in outcome ? outcome.reported.generationId : null
+      return { kind: 'unresolved', generationId }
+    }
+  }
+
   #settleInput(outcome: Outcome, problem: Problem | null): SettleInput {
-    const resolution = resolveOutcome({ outcome, call: this.#call, offer: this.#offer })
+    const resolution = this.#resolutionOf(outcome)
     const { record } = this.#request
     record.state = resolution.kind
     record.chargeMicros = chargeOf(resolution)
@@ -120,7 +144,7 @@ export class HeldRequest {
       resolution,
       facts: {
         httpStatus: problem?.httpStatus ?? 200,
-        errorCode: problem?.code ?? streamErrorCode(outcome),
+        errorCode: errorCodeOf(outcome, problem),
         usage: reported?.usage ?? null,
         generationId: reported?.generationId ?? null,
         firstByteAtMs: this.#firstByteAtMs,
@@ -129,19 +153,27 @@ export class HeldRequest {
   }
 }
 
-/** Why a stream that began with 200 is marked failed; null where it is not. */
-function streamErrorCode(outcome: Outcome): string | null {
+/** The client left before a byte went upstream. */
+const LEFT_UNSENT: Outcome = {
+  kind: 'clientGone',
+  stage: 'beforeHeaders',
+  reported: NOTHING_REPORTED,
+  relayedTokens: 0,
+}
+
+/** Why a request is marked failed, also one whose answer began with 200; null where it is not. */
+function errorCodeOf(outcome: Outcome, problem: Problem | null): string | null {
   switch (outcome.kind) {
     case 'completed':
       return null
     case 'clientGone':
       return 'client_gone'
     case 'timedOut':
-      return 'upstream_timeout'
+      return problem?.code ?? 'upstream_timeout'
     case 'failed':
     case 'lost':
     case 'neverOpened':
-      return 'upstream_error'
+      return problem?.code ?? 'upstream_error'
     default:
       return assertNever(outcome)
   }

@@ -58,6 +58,8 @@ export interface JourneyRecord {
   state: string | null
   chargeMicros: number | null
   firstByteAtMs: number | null
+  /** A fault of ours that the client was not told of as such; null: none. */
+  fault: unknown
 }
 
 /**
@@ -118,6 +120,7 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
           observer,
         ),
       answerHeaders: (headers) => answerHeaders(headers, { request, words: parts.words }),
+      clientStallTimeoutMs: parts.timeouts.stallTimeoutMs,
       answerBytesMax: parts.answerBytesMax,
       eventBytesMax: parts.eventBytesMax,
       reserveBytes: (count) => memory.grow(count),
@@ -125,6 +128,7 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
       onGenerationId: (generationId) =>
         parts.ledger.noteGeneration({ requestId: request.requestId, generationId }),
       onFirstByte: () => held.firstByte(),
+      onFault: (cause) => held.fault(cause),
     })
     await held.conclude(ending) // 400 to 504, the provider's own or ours
   } finally {

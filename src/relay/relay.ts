@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../upstream/attempt.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
-import type { Problem } from '../vocabulary/problem.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import type { WireFormat } from '../wire/format.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { WholeAnswer } from './whole-answer.ts'
@@ -16,16 +16,23 @@ export interface RelayInput {
   readonly forward: (observer: AttemptObserver) => Attempt
   /** The headers that a client gets with an answer, made from the provider's. */
   readonly answerHeaders: (upstreamHeaders: IncomingHttpHeaders) => OutgoingHttpHeaders
+  /** A client that takes no byte of what is there for it for this long is gone. */
+  readonly clientStallTimeoutMs: number
   readonly answerBytesMax: number
   readonly eventBytesMax: number
   /** Takes bytes of the process's budget for buffered answers; throws Problem where none are left. */
   readonly reserveBytes: (count: number) => void
-  /** Called once for a stream, in the tick of its last event and before that event is written. */
+  /**
+   * Called once for a stream, in the tick of its last event and before that event is written. Must not
+   * throw.
+   */
   readonly onStreamOutcome: (outcome: Outcome) => void
   /** Called once, as soon as a stream's generation id is known. */
   readonly onGenerationId: (generationId: string) => void
   /** Called when the first byte of the provider's answer has come. */
   readonly onFirstByte: () => void
+  /** Told of a fault of ours that broke a stream off, which has been told `onStreamOutcome`. */
+  readonly onFault: (cause: unknown) => void
 }
 
 /** How the relay of one answer ended. */
@@ -60,12 +67,16 @@ export function relayAnswer(input: RelayInput): Promise<RelayEnding> {
   })
 }
 
-/** Decides, at the answer's headers, whether it is relayed as a stream or read whole. */
+/**
+ * Decides, at the answer's headers, whether it is relayed as a stream or read whole. A fault of ours
+ * anywhere in between ends the attempt like a broken connection: what is held is settled all the same.
+ */
 class Relay implements AttemptObserver {
   readonly #input: RelayInput
   readonly #resolve: (ending: RelayEnding) => void
   #reader: StreamRelay | WholeAnswer | null = null
   #attempt: Attempt | null = null
+  #faulty = false
 
   constructor(input: RelayInput, resolve: (ending: RelayEnding) => void) {
     this.#input = input
@@ -73,51 +84,75 @@ class Relay implements AttemptObserver {
   }
 
   start(): void {
-    const { client, stream } = this.#input
-    this.#attempt = this.#input.forward(this)
+    const { client, stream, forward } = this.#input
     // A whole answer is read to its end for whoever asked, so that its charge is known.
     if (stream) client.once('close', this.#onClientClosed)
+    try {
+      this.#attempt = forward(this)
+    } catch (cause) {
+      const problem = new Problem('internal_error', { cause })
+      const outcome = { kind: 'neverOpened' } as const
+      this.#resolve({ kind: 'failed', outcome, problem, upstreamHeaders: {} })
+    }
   }
 
   readonly #onClientClosed = (): void => {
-    if (this.#reader instanceof StreamRelay) this.#reader.clientGone()
-    else if (this.#reader === null) this.#attempt?.cancel()
+    if (!(this.#reader instanceof WholeAnswer)) this.#attempt?.cancel()
   }
 
   onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void {
-    const { stream } = this.#input
-    this.#input.onFirstByte()
-    const attempt = this.#attempt
-    if (stream && attempt !== null && httpStatus === 200 && isEventStream(headers)) {
-      this.#reader = new StreamRelay(this.#input, { attempt, headers, resolve: this.#resolve })
-    } else {
-      this.#reader = new WholeAnswer(this.#input, {
-        attempt,
-        httpStatus,
-        headers,
-        resolve: this.#resolve,
-      })
+    try {
+      this.#input.onFirstByte()
+      this.#reader = this.#readerOf(httpStatus, headers)
+    } catch (cause) {
+      this.#onFault(cause)
     }
   }
 
   onResponseData(chunk: Buffer): void {
-    this.#reader?.onResponseData(chunk)
+    try {
+      this.#reader?.onResponseData(chunk)
+    } catch (cause) {
+      this.#onFault(cause)
+    }
   }
 
   onResponseEnd(): void {
-    this.#reader?.onResponseEnd()
+    try {
+      this.#reader?.onResponseEnd()
+    } catch (cause) {
+      this.#onFault(cause)
+    }
   }
 
   onResponseError(failure: AttemptFailure): void {
-    const reader =
-      this.#reader ??
-      new WholeAnswer(this.#input, {
-        attempt: this.#attempt,
-        httpStatus: 0,
-        headers: {},
-        resolve: this.#resolve,
-      })
-    reader.onResponseError(failure)
+    if (this.#faulty) return
+    try {
+      const reader = this.#reader ?? this.#wholeAnswer(0, {})
+      reader.onResponseError(failure)
+    } catch (cause) {
+      this.#onFault(cause)
+    }
+  }
+
+  #onFault(cause: unknown): void {
+    this.#faulty = true
+    this.#attempt?.cancel()
+    const reader = this.#reader ?? this.#wholeAnswer(0, {})
+    reader.onFault(cause)
+  }
+
+  #readerOf(httpStatus: number, headers: IncomingHttpHeaders): StreamRelay | WholeAnswer {
+    const attempt = this.#attempt
+    if (this.#input.stream && attempt !== null && httpStatus === 200 && isEventStream(headers)) {
+      return new StreamRelay(this.#input, { attempt, headers, resolve: this.#resolve })
+    }
+    return this.#wholeAnswer(httpStatus, headers)
+  }
+
+  #wholeAnswer(httpStatus: number, headers: IncomingHttpHeaders): WholeAnswer {
+    const [attempt, resolve] = [this.#attempt, this.#resolve]
+    return new WholeAnswer(this.#input, { attempt, httpStatus, headers, resolve })
   }
 }
 

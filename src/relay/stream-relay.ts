@@ -2,9 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Attempt, AttemptFailure } from '../upstream/attempt.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
-import type { Reported } from '../vocabulary/usage.ts'
+import { NOTHING_REPORTED, type Reported } from '../vocabulary/usage.ts'
 import type { ProviderError, StreamEvent, StreamObserver } from '../wire/format.ts'
 import { problemForProviderError } from '../wire/provider-error.ts'
+import { endAnswer } from './end-answer.ts'
 import { type EventSink, EventSplitter } from './event-splitter.ts'
 import { generationIdOf } from './generation-header.ts'
 import { readEvent } from './read-event.ts'
@@ -45,6 +46,7 @@ export class StreamRelay implements EventSink {
     this.#splitter = new EventSplitter(input.eventBytesMax)
     this.#headerGenerationId = input.format.hasGenerationId ? generationIdOf(headers) : null
     input.client.writeHead(200, input.answerHeaders(headers))
+    input.client.once('timeout', () => input.client.destroy())
     // The head goes out with the first events where they came together, and by itself where not.
     process.nextTick(() => {
       if (!this.#ended) input.client.flushHeaders()
@@ -75,14 +77,14 @@ export class StreamRelay implements EventSink {
         break
       case 'terminal':
         this.#ready.push(bytes)
-        this.#tellOutcome(this.#completedOutcome())
+        this.#tellLastWord()
         break
       case 'error':
         this.#pushError(reading.error, event)
         break
       case 'terminalError':
         this.#pushError(reading.error, event)
-        this.#tellOutcome(this.#completedOutcome())
+        this.#tellLastWord()
         break
       case 'drop':
         break
@@ -112,10 +114,14 @@ export class StreamRelay implements EventSink {
     this.#end()
   }
 
-  /** The client left: the provider is told to stop, and what it did is charged. */
-  clientGone(): void {
+  /** A fault of ours: the client can't be given a true end. */
+  onFault(cause: unknown): void {
     if (this.#ended) return
-    this.#attempt.cancel()
+    this.#ended = true
+    this.#tellOutcome({ kind: 'lost', stage: 'afterHeaders', reported: this.#reportedSoFar() })
+    this.#input.onFault(cause)
+    this.#input.client.destroy()
+    this.#resolve({ kind: 'streamed' })
   }
 
   #write(): void {
@@ -128,17 +134,21 @@ export class StreamRelay implements EventSink {
   }
 
   #pause(): void {
+    const { client, clientStallTimeoutMs } = this.#input
     this.#paused = true
     this.#attempt.pause()
-    this.#input.client.once('drain', () => {
+    client.setTimeout(clientStallTimeoutMs)
+    client.once('drain', () => {
       this.#paused = false
-      this.#attempt.keepAlive()
+      client.setTimeout(0)
       this.#attempt.resume()
     })
   }
 
-  #completedOutcome(): Outcome {
-    return { kind: this.#failed ? 'failed' : 'completed', reported: this.#reported() }
+  #tellLastWord(): void {
+    const reported = this.#reported()
+    this.#tellOutcome({ kind: this.#failed ? 'failed' : 'completed', reported })
+    this.#attempt.expectEnd()
   }
 
   // A provider that closes cleanly but says no last word has dropped the stream, unless it said what
@@ -147,25 +157,29 @@ export class StreamRelay implements EventSink {
     const reported = this.#reported()
     if (this.#failed) return { kind: 'failed', reported }
     if (reported.costUsd !== null) return { kind: 'completed', reported }
-    return { kind: 'lost', stage: 'afterHeaders', reported }
+    return this.#lostOutcome(reported)
   }
 
-  #failedOutcome(failure: AttemptFailure): Outcome {
+  #failedOutcome({ kind }: AttemptFailure): Outcome {
     const reported = this.#reported()
     if (this.#failed) return { kind: 'failed', reported }
-    switch (failure.kind) {
+    switch (kind) {
       case 'neverOpened':
       case 'lost':
-        return { kind: 'lost', stage: 'afterHeaders', reported }
+        return this.#lostOutcome(reported)
       case 'timedOut':
-        // Paused until the deadline: the client, not the provider, is who stalled.
-        if (this.#paused) return this.#clientGoneOutcome(reported)
         return { kind: 'timedOut', stage: 'afterHeaders', reported }
       case 'cancelled':
         return this.#clientGoneOutcome(reported)
       default:
-        return assertNever(failure.kind)
+        return assertNever(kind)
     }
+  }
+
+  // Whoever left first ended it: at a shutdown both sides are cut at once.
+  #lostOutcome(reported: Reported): Outcome {
+    if (this.#input.client.destroyed) return this.#clientGoneOutcome(reported)
+    return { kind: 'lost', stage: 'afterHeaders', reported }
   }
 
   #clientGoneOutcome(reported: Reported): Outcome {
@@ -177,6 +191,15 @@ export class StreamRelay implements EventSink {
     const reported = this.#observer.reported()
     if (!this.#input.format.hasGenerationId || reported.generationId !== null) return reported
     return { ...reported, generationId: this.#headerGenerationId }
+  }
+
+  // Where the observer itself may be what fails.
+  #reportedSoFar(): Reported {
+    try {
+      return this.#reported()
+    } catch {
+      return { ...NOTHING_REPORTED, generationId: this.#headerGenerationId }
+    }
   }
 
   #tellGenerationId(generationId: string | null): void {
@@ -194,9 +217,8 @@ export class StreamRelay implements EventSink {
   #end(): void {
     if (this.#ended) return
     this.#ended = true
-    const { client } = this.#input
-    if (this.#paused || client.destroyed) client.destroy()
-    else client.end()
-    this.#resolve({ kind: 'streamed' })
+    const { client, clientStallTimeoutMs } = this.#input
+    const streamed = (): void => this.#resolve({ kind: 'streamed' })
+    void endAnswer(client, { bytes: null, stallTimeoutMs: clientStallTimeoutMs }).then(streamed)
   }
 }

@@ -7,6 +7,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { NOTHING_REPORTED, type Reported } from '../vocabulary/usage.ts'
 import type { ProviderError } from '../wire/format.ts'
 import { problemForProviderError, readProviderError } from '../wire/provider-error.ts'
+import { clientLeft } from './client-left.ts'
 import { generationIdOf } from './generation-header.ts'
 import type { RelayEnding, RelayInput } from './relay.ts'
 
@@ -64,8 +65,23 @@ export class WholeAnswer {
   }
 
   onResponseError(failure: AttemptFailure): void {
+    const isDeadline = failure.kind === 'timedOut'
+    if (this.#httpStatus >= 400 && !isDeadline) {
+      // Its status says that it failed, whatever became of the rest.
+      this.#failAs(readProviderError(null, this.#httpStatus), NOTHING_REPORTED)
+      return
+    }
     const { outcome, problem } = this.#endingOfFailure(failure)
     this.#fail(outcome, problem)
+  }
+
+  /** A fault of ours while the answer was read. */
+  onFault(cause: unknown): void {
+    const reported = this.#withGenerationId(NOTHING_REPORTED)
+    this.#fail(
+      { kind: 'lost', stage: 'afterHeaders', reported },
+      new Problem('internal_error', { cause }),
+    )
   }
 
   #endingOfFailure({ kind, stage, cause }: AttemptFailure): { outcome: Outcome; problem: Problem } {
@@ -84,7 +100,10 @@ export class WholeAnswer {
       case 'cancelled':
         // Cancelled by us, for what the answer is; or by the client of a stream, before any headers.
         return this.#refusal === null
-          ? { outcome: { kind: 'clientGone', stage, reported, relayedTokens: 0 }, problem }
+          ? {
+              outcome: { kind: 'clientGone', stage, reported, relayedTokens: 0 },
+              problem: clientLeft(),
+            }
           : { outcome: { kind: 'lost', stage, reported }, problem }
       default:
         return assertNever(kind)

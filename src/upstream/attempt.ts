@@ -11,13 +11,19 @@ export interface AttemptFailure {
   readonly cause: unknown
 }
 
-/** Who watches one attempt. After `onResponseEnd` or `onResponseError` nothing more is called. */
+/**
+ * Who watches one attempt. After `onResponseEnd` or `onResponseError`, one of which comes, nothing more
+ * is called. None of these may throw: some are called by timers, where nobody would catch it.
+ */
 export interface AttemptObserver {
   onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void
   onResponseData(chunk: Buffer): void
   onResponseEnd(): void
   onResponseError(failure: AttemptFailure): void
 }
+
+// For a provider that keeps the connection open after the last word, as no client needs it to.
+const END_TIMEOUT_MS = 2_000
 
 class DeadlinePassed extends Error {}
 class Cancelled extends Error {}
@@ -30,18 +36,18 @@ class Cancelled extends Error {}
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly #observer: AttemptObserver
-  readonly #deadlines: Deadlines
   #controller: Dispatcher.DispatchController | null = null
   #stopReason: Error | null = null
   #written = false
   #stage: AttemptStage = 'beforeHeaders'
   #ended = false
+  #stallTimeoutMs: number
   #silenceTimer: NodeJS.Timeout
   #totalTimer: NodeJS.Timeout | null = null
 
   constructor(observer: AttemptObserver, deadlines: Deadlines) {
     this.#observer = observer
-    this.#deadlines = deadlines
+    this.#stallTimeoutMs = deadlines.stallTimeoutMs
     this.#silenceTimer = setTimeout(this.#onDeadline, deadlines.headersTimeoutMs)
     if (deadlines.totalTimeoutMs !== null) {
       this.#totalTimer = setTimeout(this.#onDeadline, deadlines.totalTimeoutMs)
@@ -53,18 +59,29 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#stop(new Cancelled('cancelled'))
   }
 
-  /** Stops reading until `resume`: the client takes bytes slower than the provider sends them. */
+  /**
+   * Stops reading until `resume`: the client takes bytes slower than the provider sends them. What is
+   * not read is not silence: no stall counts meanwhile. Some data may still be told of.
+   */
   pause(): void {
+    if (this.#ended) return
+    clearTimeout(this.#silenceTimer)
     this.#controller?.pause()
   }
 
   resume(): void {
+    // Once it has ended its socket may be another call's.
+    if (this.#ended) return
+    this.#silenceTimer = setTimeout(this.#onDeadline, this.#stallTimeoutMs)
     this.#controller?.resume()
   }
 
-  /** Says that the client took bytes: a paused stream is not a stalled one. */
-  keepAlive(): void {
-    this.#silenceTimer.refresh()
+  /** Says that the answer has had its last word: there is little left to wait for. */
+  expectEnd(): void {
+    this.#stallTimeoutMs = Math.min(this.#stallTimeoutMs, END_TIMEOUT_MS)
+    if (this.#ended || this.#controller?.paused === true) return
+    clearTimeout(this.#silenceTimer)
+    this.#silenceTimer = setTimeout(this.#onDeadline, this.#stallTimeoutMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -86,7 +103,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#stage = 'afterHeaders'
     this.#written = true
     clearTimeout(this.#silenceTimer)
-    this.#silenceTimer = setTimeout(this.#onDeadline, this.#deadlines.stallTimeoutMs)
+    this.#silenceTimer = setTimeout(this.#onDeadline, this.#stallTimeoutMs)
     this.#observer.onResponseStart(httpStatus, headers)
   }
 

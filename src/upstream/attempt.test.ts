@@ -1,0 +1,366 @@
+import type { Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { refusingPort, wholeRequest } from '../../test/raw-server.ts'
+import {
+  closeOpened,
+  Diary,
+  PATIENT,
+  SHORT_MS,
+  SMALL_BODY,
+  send,
+  serverThat,
+  upstreamAt,
+} from './testing/attempts.ts'
+import type { Deadlines, Upstream } from './upstream.ts'
+
+const MIB = 1024 * 1024
+// More than the socket buffers of both sides take together.
+const LARGE = Buffer.alloc(32 * MIB, 'x')
+
+afterEach(closeOpened)
+
+/** What an attempt tells until everything that could still tell something is closed. */
+async function tellingsOf(upstream: Upstream, { diary }: { diary: Diary }): Promise<string[]> {
+  await diary.ended
+  await upstream.destroy()
+  return diary.lines
+}
+
+describe('nothing, or not all of the request, was written: never opened', () => {
+  test('the connection is refused', async () => {
+    const upstream = upstreamAt(`http://127.0.0.1:${await refusingPort()}/v1`)
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test('the name of the host is not known', async () => {
+    const upstream = upstreamAt('http://tollgate.invalid/v1')
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test('the handshake of TLS fails', async () => {
+    const { port } = await serverThat((socket) => socket.end('this is no TLS'))
+    const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`)
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test('a deadline passes while the connection opens', async () => {
+    const { port } = await serverThat((socket) => socket.resume())
+    const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`)
+    const sent = send(upstream, { deadlines: { headersTimeoutMs: SHORT_MS } })
+    expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test('the connection takes longer to open than it may', async () => {
+    const { port } = await serverThat((socket) => socket.resume())
+    const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`, SHORT_MS)
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['resets', (socket) => socket.resetAndDestroy()],
+    ['closes', (socket) => socket.destroy()],
+  ])('the provider %s the connection in the middle of a large body', async (_, leave) => {
+    const { baseUrl } = await serverThat((socket) => socket.once('data', () => leave(socket)))
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream, { body: LARGE })
+    expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test('a deadline passes in the middle of a large body', async () => {
+    // Nothing is read but what the buffers take.
+    const { baseUrl } = await serverThat((socket) => socket.pause())
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream, { body: LARGE, deadlines: { headersTimeoutMs: 200 } })
+    expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test('the upstream was closed before', async () => {
+    const upstream = upstreamAt('http://127.0.0.1:9/v1')
+    await upstream.destroy()
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+  })
+
+  test('a header of the client cannot be sent', async () => {
+    const upstream = upstreamAt('http://127.0.0.1:9/v1')
+    const diary = new Diary()
+    upstream.forward(
+      {
+        path: '/messages',
+        headers: ['compat-beta', 'a\r\nb'],
+        body: SMALL_BODY,
+        deadlines: PATIENT,
+      },
+      diary,
+    )
+    expect(await tellingsOf(upstream, { diary })).toEqual(['neverOpened beforeHeaders'])
+  })
+})
+
+describe('written in full, then no whole answer: lost', () => {
+  const afterRequest = (act: (socket: Socket) => unknown) =>
+    serverThat(async (socket) => {
+      await wholeRequest(socket)
+      act(socket)
+    })
+
+  test.each<[string, (socket: Socket) => unknown, string[]]>([
+    ['a reset', (socket) => socket.resetAndDestroy(), ['lost beforeHeaders']],
+    ['a close', (socket) => socket.end(), ['lost beforeHeaders']],
+    ['half a head', (socket) => socket.end('HTTP/1.1 200 OK\r\ncont'), ['lost beforeHeaders']],
+    ['what is no HTTP', (socket) => socket.end('hello\r\n\r\n'), ['lost beforeHeaders']],
+    [
+      'a head of 100 KB',
+      (socket) => socket.end(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(100_000)}\r\n\r\n`),
+      ['lost beforeHeaders'],
+    ],
+    [
+      'a body that ends early',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{"a"'),
+      ['start 200', 'data', 'lost afterHeaders'],
+    ],
+    [
+      'chunks without the last',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n'),
+      ['start 200', 'data', 'lost afterHeaders'],
+    ],
+    [
+      'chunks that are none',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'),
+      ['start 200', 'lost afterHeaders'],
+    ],
+  ])('%s', async (_, act, lines) => {
+    const { baseUrl } = await afterRequest(act)
+    const upstream = upstreamAt(baseUrl)
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(lines)
+  })
+
+  test('a head, a beginning, and a reset', async () => {
+    const begun = Promise.withResolvers<Socket>()
+    const { baseUrl } = await afterRequest((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{"a"', () => begun.resolve(socket))
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream)
+    // A reset throws away what was not read yet.
+    sent.diary.onData = () => void begun.promise.then((socket) => socket.resetAndDestroy())
+    expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'lost afterHeaders'])
+  })
+
+  test('a large body that was read to its last byte, and a close', async () => {
+    const { baseUrl } = await afterRequest((socket) => socket.end())
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream, { body: LARGE })
+    expect(await tellingsOf(upstream, sent)).toEqual(['lost beforeHeaders'])
+  })
+
+  test('a connection that was kept from an earlier call and is reset under the next', async () => {
+    let requests = 0
+    const { baseUrl } = await serverThat((socket) => {
+      socket.on('data', () => {
+        requests++
+        if (requests === 2) socket.resetAndDestroy()
+        else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+      })
+    })
+    const upstream = upstreamAt(baseUrl)
+    await send(upstream).diary.ended
+    // Not sent again: the provider may have run it.
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(['lost beforeHeaders'])
+    expect(requests).toBe(2)
+  })
+})
+
+describe('a deadline', () => {
+  test.each<[string, string, Partial<Deadlines>, string[]]>([
+    ['no headers', '', { headersTimeoutMs: SHORT_MS }, ['timedOut beforeHeaders']],
+    [
+      'half a head',
+      'HTTP/1.1 200 OK\r\nx',
+      { headersTimeoutMs: SHORT_MS },
+      ['timedOut beforeHeaders'],
+    ],
+    [
+      'a hint, and no headers',
+      'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n',
+      { headersTimeoutMs: SHORT_MS },
+      ['timedOut beforeHeaders'],
+    ],
+    [
+      'headers and no body',
+      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n',
+      { stallTimeoutMs: SHORT_MS },
+      ['start 200', 'timedOut afterHeaders'],
+    ],
+    [
+      'half a body',
+      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{',
+      { stallTimeoutMs: SHORT_MS },
+      ['start 200', 'data', 'timedOut afterHeaders'],
+    ],
+    [
+      'half a body, for the whole',
+      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{',
+      { totalTimeoutMs: 200 },
+      ['start 200', 'data', 'timedOut afterHeaders'],
+    ],
+  ])('%s', async (_, written, deadlines, lines) => {
+    const { baseUrl } = await serverThat(async (socket) => {
+      await wholeRequest(socket)
+      socket.write(written)
+    })
+    const upstream = upstreamAt(baseUrl)
+    expect(await tellingsOf(upstream, send(upstream, { deadlines }))).toEqual(lines)
+  })
+
+  test('that has passed ends the connection', async () => {
+    const closed = Promise.withResolvers<void>()
+    const { baseUrl } = await serverThat((socket) => {
+      socket.resume()
+      socket.once('close', () => closed.resolve())
+      socket.once('end', () => socket.end())
+    })
+    const upstream = upstreamAt(baseUrl)
+    await send(upstream, { deadlines: { headersTimeoutMs: SHORT_MS } }).diary.ended
+    await closed.promise
+  })
+})
+
+describe('a whole answer', () => {
+  test.each<[string, string, string]>([
+    ['of a known length', 'content-length: 2\r\n\r\n{}', '{}'],
+    ['in chunks', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n', '{}'],
+    [
+      'in chunks, with a trailer',
+      'transfer-encoding: chunked\r\ntrailer: x-cost\r\n\r\n2\r\n{}\r\n0\r\nx-cost: 1\r\n\r\n',
+      '{}',
+    ],
+    ['to the end of the connection', 'connection: close\r\n\r\n{}', '{}'],
+  ])('%s', async (_, rest, body) => {
+    const { baseUrl } = await serverThat(async (socket) => {
+      await wholeRequest(socket)
+      socket.end(`HTTP/1.1 200 OK\r\n${rest}`)
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream)
+    expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'end'])
+    expect(sent.diary.body).toBe(body)
+  })
+
+  test('after hints of it', async () => {
+    const { baseUrl } = await serverThat(async (socket) => {
+      await wholeRequest(socket)
+      socket.end(
+        'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n' +
+          'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}',
+      )
+    })
+    const upstream = upstreamAt(baseUrl)
+    expect(await tellingsOf(upstream, send(upstream))).toEqual(['start 200', 'data', 'end'])
+  })
+
+  test('before the request was read, such as a refusal of its size', async () => {
+    const { baseUrl } = await serverThat((socket) => {
+      socket.once('data', () =>
+        socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'),
+      )
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream, { body: LARGE })
+    expect(await tellingsOf(upstream, sent)).toEqual(['start 413', 'data', 'end'])
+  })
+
+  test('a large body arrives byte for byte', async () => {
+    const body = Buffer.alloc(5 * MIB)
+    for (let at = 0; at < body.length; at++) body[at] = at % 251
+    const { baseUrl } = await serverThat(async (socket) => {
+      const received = await wholeRequest(socket)
+      const isSame = received.endsWith(body.toString('latin1'))
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n${isSame ? 'same ' : 'other'}`)
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream, { body })
+    await sent.diary.ended
+    expect(sent.diary.body).toBe('same ')
+  })
+})
+
+describe('a call that is cancelled', () => {
+  test('before the connection is open', async () => {
+    const { port } = await serverThat((socket) => socket.resume())
+    const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`)
+    const sent = send(upstream)
+    sent.attempt.cancel()
+    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+  })
+
+  test('is never sent once the connection is open', async () => {
+    const requests: string[] = []
+    const ended = Promise.withResolvers<void>()
+    const { baseUrl } = await serverThat((socket) => {
+      socket.on('data', (chunk) => requests.push(chunk.toString('latin1')))
+      socket.once('end', () => ended.resolve())
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream)
+    sent.attempt.cancel()
+    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+    await ended.promise
+    expect(requests).toEqual([])
+  })
+
+  test('in the middle of its upload', async () => {
+    const reading = Promise.withResolvers<void>()
+    const { baseUrl } = await serverThat((socket) => {
+      socket.once('data', () => {
+        socket.pause()
+        reading.resolve()
+      })
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream, { body: LARGE })
+    await reading.promise
+    sent.attempt.cancel()
+    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+  })
+
+  test('before headers', async () => {
+    const received = Promise.withResolvers<void>()
+    const { baseUrl } = await serverThat(async (socket) => {
+      await wholeRequest(socket)
+      received.resolve()
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream)
+    await received.promise
+    sent.attempt.cancel()
+    expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
+  })
+
+  test.each<['onStart' | 'onData', string[]]>([
+    ['onStart', ['start 200', 'cancelled afterHeaders']],
+    ['onData', ['start 200', 'data', 'cancelled afterHeaders']],
+  ])('from %s, with more of the answer there', async (moment, lines) => {
+    const { baseUrl } = await serverThat(async (socket) => {
+      await wholeRequest(socket)
+      socket.write(
+        'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n',
+      )
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream)
+    sent.diary[moment] = () => sent.attempt.cancel()
+    expect(await tellingsOf(upstream, sent)).toEqual(lines)
+  })
+
+  test('after its end hears nothing', async () => {
+    const { baseUrl } = await serverThat(async (socket) => {
+      await wholeRequest(socket)
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+    })
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream)
+    await sent.diary.ended
+    sent.attempt.cancel()
+    expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'end'])
+  })
+})

@@ -1,0 +1,96 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import { type RawServer, startRawServer } from '../../../test/raw-server.ts'
+import type { Attempt, AttemptFailure, AttemptObserver } from '../attempt.ts'
+import { type Deadlines, Upstream } from '../upstream.ts'
+
+/** A body that goes out in one write. */
+export const SMALL_BODY = Buffer.from('{"model":"acme/some-model"}')
+
+/** Deadlines that no test waits for. */
+export const PATIENT: Deadlines = {
+  headersTimeoutMs: 60_000,
+  stallTimeoutMs: 60_000,
+  totalTimeoutMs: null,
+}
+
+/** A deadline that tests do wait for. */
+export const SHORT_MS = 20
+
+const opened: { close(): Promise<void> }[] = []
+
+/** Closes all servers and upstreams of a test, the last first. */
+export async function closeOpened(): Promise<void> {
+  for (const each of opened.splice(0).reverse()) await each.close()
+}
+
+/** A server that does this with each connection. */
+export async function serverThat(act: (socket: Socket) => unknown): Promise<RawServer> {
+  const server = await startRawServer((socket) => void act(socket))
+  opened.push(server)
+  return server
+}
+
+/** An upstream at this address. */
+export function upstreamAt(baseUrl: string, connectTimeoutMs = 60_000): Upstream {
+  const upstream = new Upstream({ baseUrl, apiKey: 'key', connectTimeoutMs })
+  opened.push({ close: () => upstream.destroy() })
+  return upstream
+}
+
+/** Writes down all that an attempt tells, in order. */
+export class Diary implements AttemptObserver {
+  readonly lines: string[] = []
+  readonly ended: Promise<AttemptFailure | null>
+  failure: AttemptFailure | null = null
+  body = ''
+  onStart: () => void = () => {}
+  onData: () => void = () => {}
+  readonly #end: (failure: AttemptFailure | null) => void
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<AttemptFailure | null>()
+    this.ended = promise
+    this.#end = resolve
+  }
+
+  onResponseStart(httpStatus: number, _headers: IncomingHttpHeaders): void {
+    this.lines.push(`start ${httpStatus}`)
+    this.onStart()
+  }
+
+  onResponseData(chunk: Buffer): void {
+    if (this.lines.at(-1) !== 'data') this.lines.push('data')
+    this.body += chunk.toString('latin1')
+    this.onData()
+  }
+
+  onResponseEnd(): void {
+    this.lines.push('end')
+    this.#end(null)
+  }
+
+  onResponseError(failure: AttemptFailure): void {
+    this.failure = failure
+    this.lines.push(`${failure.kind} ${failure.stage}`)
+    this.#end(failure)
+  }
+}
+
+export interface SendInput {
+  readonly body?: Buffer
+  readonly deadlines?: Partial<Deadlines>
+}
+
+/** Sends one call and begins its diary. */
+export function send(
+  upstream: Upstream,
+  { body = SMALL_BODY, deadlines = {} }: SendInput = {},
+): { readonly diary: Diary; readonly attempt: Attempt } {
+  const diary = new Diary()
+  const attempt = upstream.forward(
+    { path: '/chat/completions', headers: [], body, deadlines: { ...PATIENT, ...deadlines } },
+    diary,
+  )
+  return { diary, attempt }
+}

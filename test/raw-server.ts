@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+
+/** A TCP server that a test writes every byte of. */
+export interface RawServer {
+  readonly port: number
+  /** `http://127.0.0.1:<port>/v1`. */
+  readonly baseUrl: string
+  /** How many connections came so far. */
+  readonly connections: number
+  /** Drops every connection and stops. */
+  close(): Promise<void>
+}
+
+/** Starts a server that gives each connection to the test. */
+export async function startRawServer(onConnection: (socket: Socket) => void): Promise<RawServer> {
+  const sockets = new Set<Socket>()
+  let connections = 0
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket)
+    // A peer that resets is what many tests are about.
+    socket.on('error', () => {})
+    socket.once('close', () => sockets.delete(socket))
+    connections++
+    onConnection(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const bound = server.address()
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  return {
+    port,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    get connections() {
+      return connections
+    },
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+/** A port that refuses connections. */
+export async function refusingPort(): Promise<number> {
+  const server = await startRawServer(() => {})
+  await server.close()
+  return server.port
+}
+
+/**
+ * Resolves with the first whole request that comes on a connection: its head, and as many bytes of body
+ * as it declares. What comes after it is left to others.
+ */
+export function wholeRequest(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    let lengthWanted: number | null = null
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk)
+      length += chunk.length
+      lengthWanted ??= wantedBytes(Buffer.concat(chunks))
+      if (lengthWanted === null || length < lengthWanted) return
+      socket.off('data', onData)
+      resolve(Buffer.concat(chunks).toString('latin1'))
+    }
+    socket.on('data', onData)
+  })
+}
+
+/** How long a request is whose beginning is here; null until its head is whole. */
+function wantedBytes(beginning: Buffer): number | null {
+  const headEnd = beginning.indexOf('\r\n\r\n')
+  if (headEnd === -1) return null
+  const head = beginning.toString('latin1', 0, headEnd)
+  return headEnd + 4 + Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
+}
