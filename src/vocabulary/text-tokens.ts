@@ -61,6 +61,9 @@ const GROWING_RUNS =
   'fb40-fb41 fb43-fb44 fb46-fb4e 1d15e-1d164 1d1bb-1d1c0'
 const GROWTH_MAX = 3
 
+/** A combining mark, which may take a composed letter apart beside being tokens of its own. */
+const COMBINING_TOKENS = 4
+
 const SPACE = 0x20
 const ASCII_END = 0x80
 const WORD_LETTERS_MAX = 10
@@ -74,8 +77,8 @@ const commonWords = commonWordsTable()
 
 /**
  * The most tokens that a UTF-8 text comes to: a whole number, never below what a tokenizer makes of
- * it. Of a JSON body it counts escapes and structure as if they were text, which only adds. Takes any
- * bytes: those that are no UTF-8 count as the characters that decoders put in their place.
+ * it. Of a JSON body it counts escapes and structure as if they were text, which only adds. Bytes that
+ * are no UTF-8 are taken as they come, for a figure that bounds nothing.
  */
 export function estimateTextTokens(bytes: Uint8Array): number {
   const end = bytes.length
@@ -165,8 +168,7 @@ function characterLength(lead: number): number {
 function characterTokens(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0
   const length = characterLength(lead)
-  // A byte that starts no character is decoded as U+FFFD, which has three bytes.
-  if (length === 1) return 3
+  if (length === 1) return 1
   let point = lead & (0xff >> (length + 1))
   for (let i = 1; i < length; i++) point = (point << 6) | ((bytes[at + i] ?? 0) & 0x3f)
   if (length === 2) return twoByteTokens[point] ?? 0
@@ -191,8 +193,7 @@ function asciiThirdsTable(): Uint8Array {
 function twoByteTokensTable(): Uint8Array {
   const table = new Uint8Array(0x800).fill(2)
   for (const letter of WHOLE_LETTERS) table[letter.charCodeAt(0)] = 1
-  // Composed letters come apart under a second mark, which adds to what the mark itself takes.
-  table.fill(3, 0x300, 0x370)
+  table.fill(COMBINING_TOKENS, 0x300, 0x370)
   for (const point of growingCharacters()) if (point < table.length) table[point] = GROWTH_MAX * 2
   return table
 }
