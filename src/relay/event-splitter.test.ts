@@ -1,0 +1,149 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { EventSplitter } from './event-splitter.ts'
+
+const UNLIMITED = Number.MAX_SAFE_INTEGER
+
+interface Split {
+  readonly events: readonly string[]
+  readonly tail: string
+}
+
+/** The events that come of these chunks, in latin-1, and what is left. */
+function split(chunks: readonly Buffer[]): Split {
+  const splitter = new EventSplitter(UNLIMITED)
+  const events: string[] = []
+  const sink = { onEvent: (bytes: Buffer) => void events.push(bytes.toString('latin1')) }
+  for (const chunk of chunks) {
+    if (!splitter.push(chunk, sink)) throw new Error('over the limit')
+  }
+  return { events, tail: splitter.takeTail().toString('latin1') }
+}
+
+function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const edges = [0, ...[...places].sort((a, b) => a - b), bytes.length]
+  return edges.slice(1).map((end, index) => bytes.subarray(edges[index], end))
+}
+
+const CORPUS: readonly (readonly [string, readonly string[], string])[] = [
+  ['LF', ['data: {"a":1}\n\n', 'data: [DONE]\n\n'], ''],
+  ['CRLF', ['event: x\r\ndata: 1\r\n\r\n', 'data: 2\r\n\r\n'], ''],
+  ['CR', ['data: 1\r\r', 'data: 2\r\r', 'data: 3\r\r'], ''],
+  ['all three at once', ['data: 1\r\n\n', 'data: 2\n\r\n', 'data: 3\r\r\n', 'data: 4\n\r'], ''],
+  ['comments', [': OPENROUTER PROCESSING\n\n', ':\n\n', ': a\ndata: 1\n\n'], ''],
+  ['blank lines between events', ['data: 1\n\n', '\n', '\n', '\r\n', 'data: 2\n\n'], ''],
+  ['several data lines', ['event: x\ndata: {\ndata:  "a": 1\ndata: }\nid: 7\n\n'], ''],
+  ['no UTF-8', ['data: \xff\xfe\xc3\n\n', 'data: \xe2\x82\n\n'], ''],
+  ['a byte order mark', ['\xef\xbb\xbfdata: 1\n\n', 'data: 2\n\n'], ''],
+  ['NUL bytes', ['data: \0\0\n\n'], ''],
+  ['an unfinished event', ['data: 1\n\n'], 'data: 2\n'],
+  ['an unfinished line', ['data: 1\n\n'], 'data: 2'],
+  ['an unfinished event of CRLF', ['data: 1\r\n\r\n'], 'data: 2\r\n'],
+  ['a line of nothing else', [], 'data'],
+  ['nothing at all', [], ''],
+]
+
+describe('the same events come of a stream wherever it is cut', () => {
+  test.each(CORPUS)('%s', (_, events, tail) => {
+    const bytes = Buffer.from(events.join('') + tail, 'latin1')
+    const whole = split([bytes])
+    // The last blank line of a stream may still be given its LF, so that a CR alone ends nothing yet.
+    const open = bytes.at(-1) === 13 && tail === '' ? (events.at(-1) ?? '') : null
+    expect(whole).toEqual(
+      open === null ? { events, tail } : { events: events.slice(0, -1), tail: open },
+    )
+    expect(split([...bytes].map((byte) => Buffer.from([byte])))).toEqual(whole)
+    for (let place = 0; place <= bytes.length; place++) {
+      expect(split(cutAt(bytes, [place])), `cut at ${place}`).toEqual(whole)
+    }
+  })
+
+  test('every pair of cuts of a stream with all line ends', () => {
+    const bytes = Buffer.from('data: 1\r\n\r\n: c\n\ndata: 2\r\rdata: 3\n\r\n\n', 'latin1')
+    const whole = split([bytes])
+    for (let first = 0; first <= bytes.length; first++) {
+      for (let second = first; second <= bytes.length; second++) {
+        expect(split(cutAt(bytes, [first, second]))).toEqual(whole)
+      }
+    }
+  })
+
+  test('any stream, cut anywhere', () => {
+    const piece = fc.constantFrom(
+      '\n',
+      '\r',
+      '\r\n',
+      'data: ',
+      ':',
+      'x',
+      '\xff',
+      'event: e',
+      '{"a":1}',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), fc.array(fc.nat(200)), (pieces, places) => {
+        const bytes = Buffer.from(pieces.join(''), 'latin1')
+        const whole = split([bytes])
+        expect(
+          split(
+            cutAt(
+              bytes,
+              places.map((place) => place % (bytes.length + 1)),
+            ),
+          ),
+        ).toEqual(whole)
+        expect(whole.events.join('') + whole.tail).toBe(bytes.toString('latin1'))
+        for (const event of whole.events) expect(event).toMatch(/(^|\r\n|\n|\r)(\r\n|\n|\r)$/)
+      }),
+    )
+  })
+})
+
+test('every event ends where a reader that goes line by line sees a blank line', () => {
+  const byte = fc.constantFrom('\n', '\r', 'a')
+  fc.assert(
+    fc.property(fc.string({ unit: byte, maxLength: 30 }), (text) => {
+      const { events } = split([Buffer.from(text, 'latin1')])
+      // A line end stands at the very end of the text only if nothing could lengthen it.
+      const lines = text.replace(/\r$/, '').split(/\r\n|\n|\r/)
+      expect(events.length).toBe(lines.slice(0, -1).filter((line) => line === '').length)
+    }),
+  )
+})
+
+test('an event of 5 MB in pieces of 1 KB is one event, and is looked at once', () => {
+  const event = Buffer.concat([
+    Buffer.from('data: '),
+    Buffer.alloc(5 * 1024 * 1024, 'x'),
+    Buffer.from('\n\n'),
+  ])
+  const places = Array.from({ length: 5 * 1024 }, (_, index) => index * 1024)
+  const { events, tail } = split(cutAt(event, places))
+  expect(events).toEqual([event.toString('latin1')])
+  expect(tail).toBe('')
+})
+
+test('events of one chunk are slices of it, not copies', () => {
+  const chunk = Buffer.from('data: 1\n\ndata: 2\n\n')
+  const splitter = new EventSplitter(UNLIMITED)
+  splitter.push(chunk, { onEvent: (bytes) => expect(bytes.buffer).toBe(chunk.buffer) })
+})
+
+describe('the limit of an event', () => {
+  const push = (splitter: EventSplitter, text: string): boolean =>
+    splitter.push(Buffer.from(text), { onEvent: () => {} })
+
+  test('is reached by the unfinished event alone, not by those before it', () => {
+    const splitter = new EventSplitter(16)
+    for (let event = 0; event < 100; event++) expect(push(splitter, 'data: 123456\n\n')).toBe(true)
+    expect(push(splitter, 'data: 1234567890')).toBe(true)
+    expect(push(splitter, '1')).toBe(false)
+  })
+
+  test('counts the pieces of an event together', () => {
+    const splitter = new EventSplitter(16)
+    expect(push(splitter, 'data: 12')).toBe(true)
+    expect(push(splitter, '34567890')).toBe(true)
+    expect(push(splitter, '\n')).toBe(false)
+  })
+})
