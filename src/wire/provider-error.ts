@@ -256,16 +256,23 @@ const KNOWN_PARAMETERS = [
 
 const ANY_NAME = KNOWN_PARAMETERS.join('|')
 const PLAIN_NAME = KNOWN_PARAMETERS.filter((name) => name.includes('_')).join('|')
-// In quotes, or with an underscore, or as the path that the message begins with.
+// Many names are everyday words, and so count only in quotes, as the path that a message begins with, or
+// where nothing but a name can stand. Those with an underscore count anywhere.
 const NAMED = new RegExp(
-  `["'\`](${ANY_NAME})["'\`:.[]|\\b(${PLAIN_NAME})\\b|^(${ANY_NAME})[:.[]`,
+  [
+    `["'\`](${ANY_NAME})["'\`:.[]`,
+    `\\b(${PLAIN_NAME})\\b`,
+    `^(${ANY_NAME})[:.[]`,
+    `\\bparameter:? (${ANY_NAME})\\b`,
+    `\\bnot support (${ANY_NAME})(?= ?(?:[.,;:()]|$))`,
+  ].join('|'),
   'm',
 )
 
 /** The request field that a message is about, which is the first that it names; null for none of the known. */
 function namedParameter(message: string): string | null {
-  const match = NAMED.exec(message)
-  return match?.[1] ?? match?.[2] ?? match?.[3] ?? null
+  const names = NAMED.exec(message)?.slice(1) ?? []
+  return names.find((name) => name !== undefined) ?? null
 }
 
 /**

@@ -94,7 +94,7 @@ export class Bench {
 
   /** The code of the problem that a request was answered with, which messages does not show. */
   loggedCode({ requestId }: Answer): string {
-    const line = this.world.log.find(
+    const line = this.world.log.findLast(
       (text) => text.includes(requestId) && text.includes('errorCode'),
     )
     return textAt(jsonOf(line ?? ''), 'errorCode')
