@@ -235,3 +235,16 @@ describe('every common word', () => {
     expect(COMMON_WORDS.filter((word) => estimate(` ${word}`) !== 1)).toEqual([])
   })
 })
+
+describe('every pair of letters that counts for less', () => {
+  // Three of a pair apart from each other: nine tokens, or eight where the second letter is discounted.
+  const isDiscounted = (pair: string) => estimate(`1${pair}`.repeat(3)) === 8
+  const pairs = LOWER.flatMap((first) => LOWER.map((second) => `${first}${second}`)).filter(
+    isDiscounted,
+  )
+
+  test.each(TOKENIZERS)('is one token of $name', ({ countTokens }) => {
+    expect(pairs.length).toBeGreaterThan(400)
+    expect(pairs.filter((pair) => countTokens(pair) !== 1)).toEqual([])
+  })
+})
