@@ -1,0 +1,68 @@
+import { expect } from 'vitest'
+import type { RequestState } from '../../src/vocabulary/request-state.ts'
+import type { Answer, Bench } from './bench.ts'
+
+/** What the end of a request must have left of its hold. */
+export interface Charge {
+  readonly state: RequestState
+  readonly chargeMicros: number
+  /** What is still reserved of the hold. */
+  readonly held: 'nothing' | 'everything' | 'the rest'
+}
+
+/** Holds a request's row in Activity to its charge, and to what it shows of how the request went. */
+export async function expectCharge(
+  bench: Bench,
+  answer: Answer,
+  expected: Charge & { readonly httpStatus: number; readonly errorCode: string | null },
+): Promise<void> {
+  const { state, chargeMicros, held, httpStatus, errorCode } = expected
+  const row = await bench.activity(answer)
+  const grantedMicros = row?.backedGrantedMicros ?? 0
+  expect(grantedMicros).toBeGreaterThan(0)
+  expect(row).toMatchObject({
+    state,
+    backedChargeMicros: chargeMicros,
+    backedHeldMicros: heldMicros({ held, grantedMicros, chargeMicros }),
+    httpStatus,
+    errorCode,
+  })
+}
+
+function heldMicros({
+  held,
+  grantedMicros,
+  chargeMicros,
+}: {
+  readonly held: Charge['held']
+  readonly grantedMicros: number
+  readonly chargeMicros: number
+}): number {
+  switch (held) {
+    case 'nothing':
+      return 0
+    case 'everything':
+      return grantedMicros
+    case 'the rest':
+      return grantedMicros - chargeMicros
+  }
+}
+
+/** Nothing was charged, and nothing is reserved. */
+export const RELEASED: Charge = { state: 'released', chargeMicros: 0, held: 'nothing' }
+
+/** Nothing is charged yet, and the whole hold stays reserved. */
+export const UNRESOLVED: Charge = { state: 'unresolved', chargeMicros: 0, held: 'everything' }
+
+/** An estimate that may be corrected later, for which the rest of the hold stays reserved. */
+export function estimateOf(chargeMicros: number): Charge {
+  return { state: 'provisional', chargeMicros, held: 'the rest' }
+}
+
+/** A charge of what the provider reported; final where there is nothing to look it up by. */
+export function reportedCharge(
+  chargeMicros: number,
+  { hasGenerations }: { readonly hasGenerations: boolean },
+): Charge {
+  return { state: hasGenerations ? 'provisional' : 'final', chargeMicros, held: 'nothing' }
+}
