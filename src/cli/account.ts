@@ -39,7 +39,7 @@ export function accountCommand(input: CommandInput): Command {
     )
   command
     .command('list')
-    .description('list accounts, oldest first, with their credit')
+    .description('list accounts, newest first, with their credit')
     .option('--limit <rows>', 'how many at the most', readRowLimit, 100)
     .option('--after <account>', 'go on after this account id')
     .option('--json', 'print JSON')

@@ -28,7 +28,7 @@ export function keyCommand(input: CommandInput): Command {
     .action((accountId: string, options: CreateOptions) => create(input, { accountId, options }))
   command
     .command('list')
-    .description("list an account's API keys, oldest first")
+    .description("list an account's API keys, newest first")
     .argument('<account>', 'its id, acct_…')
     .option('--limit <rows>', 'how many at the most', readRowLimit, 100)
     .option('--after <key>', 'go on after this key id')

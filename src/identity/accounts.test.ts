@@ -50,13 +50,13 @@ test('accounts and keys are listed by pages that miss and repeat none', async ()
     const page = await listAccounts(store.db, { cursor, limit: 2 })
     return [page.accounts.map(({ id }) => id), page.nextCursor]
   }
-  expect(await ofAccounts(null)).toEqual([['acct_1', 'acct_2'], 'acct_2'])
-  expect(await ofAccounts('acct_2')).toEqual([['acct_3'], null])
+  expect(await ofAccounts(null)).toEqual([['acct_3', 'acct_2'], 'acct_2'])
+  expect(await ofAccounts('acct_2')).toEqual([['acct_1'], null])
   const ofKeys = async (accountId: string, cursor: string | null) => {
     const page = await listApiKeys(store.db, { accountId, cursor, limit: 3 })
     return [page.apiKeys.map(({ id }) => id), page.nextCursor]
   }
-  expect(await ofKeys('acct_1', null)).toEqual([['key_1', 'key_2', 'key_3'], null])
+  expect(await ofKeys('acct_1', null)).toEqual([['key_3', 'key_2', 'key_1'], null])
   expect(await ofKeys('acct_2', null)).toEqual([[], null])
 })
 

@@ -62,15 +62,15 @@ export interface ListInput {
   readonly limit: number
 }
 
-/** One page of accounts, oldest first; the cursor of the next is null where there is none. */
+/** One page of accounts, newest first; the cursor of the next is null where there is none. */
 export async function listAccounts(
   db: Kysely<Tables>,
   { cursor, limit }: ListInput,
 ): Promise<{ readonly accounts: readonly Account[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('accounts').selectAll()
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '>', cursor)
+  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   const rows = await query
-    .orderBy('id')
+    .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
   const accounts = rows.slice(0, limit).map(accountOf)

@@ -96,7 +96,7 @@ export interface ListApiKeysInput {
   readonly limit: number
 }
 
-/** One page of an account's keys, oldest first, without deleted ones. */
+/** One page of an account's keys, newest first, without deleted ones. */
 export async function listApiKeys(
   db: Kysely<Tables>,
   { accountId, cursor, limit }: ListApiKeysInput,
@@ -106,9 +106,9 @@ export async function listApiKeys(
     .selectAll()
     .where('account_id', '=', accountId)
     .where('deleted_at_ms', 'is', null)
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '>', cursor)
+  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   const rows = await query
-    .orderBy('id')
+    .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
   const apiKeys = rows.slice(0, limit).map(apiKeyOf)

@@ -154,6 +154,19 @@ describe('the store is asked', () => {
     expect(queries).toHaveLength(1)
   })
 
+  test('again at once after a change that is told of, also by who was asking meanwhile', async () => {
+    const asking = authenticator.authenticate({ 'x-api-key': text })
+    await updateApiKey(store.db, { id: 'key_1', disabled: true })
+    authenticator.forget()
+    await Promise.allSettled([asking])
+    await expect(authenticator.authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+      code: 'api_key_disabled',
+    })
+    await updateApiKey(store.db, { id: 'key_1', disabled: false })
+    authenticator.forget()
+    expect(await authenticator.authenticate({ 'x-api-key': text })).toEqual(CALLER)
+  })
+
   test('not at all for what has not the shape of a key', async () => {
     await expect(authenticator.authenticate({ 'x-api-key': 'sk-tollgate-short' })).rejects.toThrow()
     expect(queries).toEqual([])

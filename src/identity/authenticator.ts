@@ -48,6 +48,7 @@ export class Authenticator {
   readonly #known: BoundedCache<KnownKey>
   // Apart from the known keys, so that a flood of made-up keys pushes none of those out.
   readonly #unknown: BoundedCache<null>
+  #timesForgotten = 0
   readonly #lookUps = new Map<string, Promise<KnownKey | null>>()
 
   constructor(input: AuthenticatorInput) {
@@ -77,13 +78,25 @@ export class Authenticator {
     return known.caller
   }
 
+  /** Believes no earlier answer of the store any more: an admin has just changed keys or accounts. */
+  forget(): void {
+    this.#known.clear()
+    this.#unknown.clear()
+    // Look-ups that are under way asked before the change: who waits for them may have their answer,
+    // and nobody else.
+    this.#lookUps.clear()
+    this.#timesForgotten++
+  }
+
   async #find(hash: string): Promise<KnownKey | null> {
     const nowMs = this.#input.clock.nowMs()
     const cached = this.#known.get(hash, nowMs) ?? this.#unknown.get(hash, nowMs)
     if (cached !== undefined) return cached.value
     const underWay = this.#lookUps.get(hash)
     if (underWay !== undefined) return underWay
-    const lookUp = this.#lookUp(hash).finally(() => this.#lookUps.delete(hash))
+    const lookUp = this.#lookUp(hash).finally(() => {
+      if (this.#lookUps.get(hash) === lookUp) this.#lookUps.delete(hash)
+    })
     this.#lookUps.set(hash, lookUp)
     return lookUp
   }
@@ -91,6 +104,7 @@ export class Authenticator {
   async #lookUp(hash: string): Promise<KnownKey | null> {
     // The answer is as old as the question: a change while it is under way is seen in time.
     const untilMs = this.#input.clock.nowMs() + this.#cacheMs
+    const timesForgotten = this.#timesForgotten
     const row = await this.#input.db
       .selectFrom('api_keys')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
@@ -101,7 +115,7 @@ export class Authenticator {
       .where('api_keys.deleted_at_ms', 'is', null)
       .executeTakeFirst()
     if (row === undefined) {
-      this.#unknown.set(hash, { value: null, untilMs })
+      if (timesForgotten === this.#timesForgotten) this.#unknown.set(hash, { value: null, untilMs })
       return null
     }
     const known: KnownKey = {
@@ -113,7 +127,7 @@ export class Authenticator {
       disabled: row.keyDisabled === 1 || row.accountDisabled === 1,
       expiresAtMs: row.expiresAtMs,
     }
-    this.#known.set(hash, { value: known, untilMs })
+    if (timesForgotten === this.#timesForgotten) this.#known.set(hash, { value: known, untilMs })
     return known
   }
 }
@@ -125,6 +139,10 @@ class BoundedCache<T> {
 
   constructor(entriesMax: number) {
     this.#entriesMax = entriesMax
+  }
+
+  clear(): void {
+    this.#entries.clear()
   }
 
   get(name: string, nowMs: number): Cached<T> | undefined {

@@ -5,9 +5,11 @@ import { sqliteThreadDialect } from '../store/sqlite-dialect.ts'
 import type { Tables } from '../store/tables.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import {
+  findCredit,
   getBalance,
   getRequest,
   listEntries,
+  listPurchases,
   listRequests,
   type RequestFilter,
 } from './activity.ts'
@@ -136,6 +138,30 @@ test('entries are listed newest first, by pages that miss and repeat none', asyn
   })
 })
 
+test('purchases are top-ups and activations alone, newest first, by pages', async () => {
+  await runScript(
+    bench,
+    `code C 50
+     redeem C A1
+     credit A1 backed -10 r3
+     credit A1 free 10 r4 until ${50 * HOUR}
+     credit A1 backed 20 r5`,
+  )
+  const first = await listPurchases(bench.store.reports, { accountId: 'A1', limit: 2 })
+  expect(first.entries.map(({ kind, reference }) => `${kind} ${reference}`)).toEqual([
+    'top_up r5',
+    'activation code_C',
+  ])
+  const page = { accountId: 'A1', before: first.nextBefore, limit: 2 }
+  expect(await listPurchases(bench.store.reports, page)).toMatchObject({
+    entries: [{ kind: 'top_up', reference: 'r1' }],
+    nextBefore: null,
+  })
+  const place = { accountId: 'A1', reference: 'r3' }
+  expect(await findCredit(bench.store.reports, place)).toMatchObject({ amountMicros: -10 })
+  expect(await findCredit(bench.store.reports, { ...place, accountId: 'A2' })).toBeNull()
+})
+
 describe('a balance', () => {
   test('has what is held, and what of it waits for an unknown outcome since when', async () => {
     expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toEqual({
@@ -214,6 +240,8 @@ test('no read goes through all of Activity, however it is filtered', async () =>
   }
   await getRequest(db, R1)
   await listEntries(db, { accountId: 'A1', before: 9, limit: 5 })
+  await listPurchases(db, { accountId: 'A1', before: 9, limit: 5 })
+  await findCredit(db, { accountId: 'A1', reference: 'r1' })
   await getBalance(db, { accountId: 'A1', nowMs: 0 })
   await sweepEarlierInstances({ db, books: bench.ledger, instanceId: 'I' })
   await db.destroy()
@@ -225,6 +253,8 @@ test('no read goes through all of Activity, however it is filtered', async () =>
     return { sql, steps: steps.map(({ detail }) => String(detail)) }
   })
   connection.close()
-  expect(plans.length).toBe(10)
+  expect(plans.length).toBe(12)
   for (const { sql, steps } of plans) expect(steps.join('; '), sql).not.toMatch(/\bSCAN\b/)
+  const purchases = plans.find(({ sql }) => sql.includes('top_up'))
+  expect(purchases?.steps.join('; ')).toContain('entries_purchases')
 })

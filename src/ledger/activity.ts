@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../store/tables.ts'
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import type { EntriesTable, Tables } from '../store/tables.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
@@ -79,19 +79,50 @@ export interface EntryPage {
   readonly limit: number
 }
 
+/** A page of entries; `nextBefore` of the next one is null where there is none. */
+export interface EntryList {
+  readonly entries: readonly Entry[]
+  readonly nextBefore: number | null
+}
+
 /** One page of an account's entries, newest first. */
-export async function listEntries(
-  db: Kysely<Tables>,
+export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
+  return entriesOf(db.selectFrom('entries').selectAll(), page)
+}
+
+/** One page of what an account bought or activated, newest first. */
+export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
+  // As literals: the index of purchases is chosen by the text of the query.
+  const bought = sql<boolean>`(kind = 'top_up' or kind = 'activation')`
+  return entriesOf(db.selectFrom('entries').selectAll().where(bought), page)
+}
+
+async function entriesOf(
+  entries: SelectQueryBuilder<Tables, 'entries', Selectable<EntriesTable>>,
   { accountId, before, limit }: EntryPage,
-): Promise<{ readonly entries: readonly Entry[]; readonly nextBefore: number | null }> {
-  let query = db.selectFrom('entries').selectAll().where('account_id', '=', accountId)
+): Promise<EntryList> {
+  let query = entries.where('account_id', '=', accountId)
   if (before !== undefined && before !== null) query = query.where('number', '<', before)
   const rows = await query
     .orderBy('number', 'desc')
     .limit(limit + 1)
     .execute()
-  const entries = rows.slice(0, limit).map((row) => entryOf({ ...row }))
-  return { entries, nextBefore: rows.length > limit ? (entries.at(-1)?.number ?? null) : null }
+  const page = rows.slice(0, limit).map((row) => entryOf({ ...row }))
+  return { entries: page, nextBefore: rows.length > limit ? (page.at(-1)?.number ?? null) : null }
+}
+
+/** The credit that an account was given under a reference; null: none. */
+export async function findCredit(
+  db: Kysely<Tables>,
+  { accountId, reference }: { readonly accountId: string; readonly reference: string },
+): Promise<Entry | null> {
+  const query = db
+    .selectFrom('entries')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('reference', '=', reference)
+  const row = await query.executeTakeFirst()
+  return row === undefined ? null : entryOf({ ...row })
 }
 
 /** An account's money at a moment. */

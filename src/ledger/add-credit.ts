@@ -10,7 +10,7 @@ export function addCredit(book: Book, input: AddCreditInput, nowMs: number): Cre
   const account = book.account(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
   const earlier = book.creditEntry(input)
-  if (earlier !== undefined) {
+  if (earlier !== undefined && earlier.kind !== 'activation') {
     return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
   }
   checkCredit(input, nowMs)
@@ -42,6 +42,11 @@ export function addCredit(book: Book, input: AddCreditInput, nowMs: number): Cre
   return { kind: 'added', entry }
 }
 
+/** Whether a reference is the id of a credit code, under which nothing but its redemption is posted. */
+export function isCodeReference(reference: string): boolean {
+  return reference.startsWith('code_')
+}
+
 function isSameCredit(entry: Entry, input: AddCreditInput): boolean {
   return (
     entry.purse === input.purse &&
@@ -52,6 +57,7 @@ function isSameCredit(entry: Entry, input: AddCreditInput): boolean {
 
 function checkCredit(input: AddCreditInput, nowMs: number): void {
   if (input.reference === '') throw new RangeError('credit needs a reference')
+  if (isCodeReference(input.reference)) throw new RangeError('the reference is of a code')
   if (input.amountMicros === 0) throw new RangeError('credit of zero is none')
   if (input.purse === 'backed') {
     if (input.expiresAtMs !== null) throw new RangeError('backed credit does not expire')

@@ -1,6 +1,6 @@
 import type { Difference } from './difference.ts'
 import type { Entry } from './ledger.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from './rows.ts'
 
 interface AccountTally {
   entries: number
@@ -14,6 +14,12 @@ interface AccountTally {
   freeExpiresAtMs: number | null
 }
 
+interface ActivationTally {
+  amountMicros: number
+  /** Null: several accounts. */
+  accountId: string | null
+}
+
 interface ApiKeyTally {
   spendMicros: number
   heldMicros: number
@@ -24,6 +30,8 @@ interface ApiKeyTally {
 export class AuditTally {
   readonly #accounts = new Map<string, AccountTally>()
   readonly #apiKeys = new Map<string, ApiKeyTally>()
+  /** By the id of their code. */
+  readonly #activations = new Map<string, ActivationTally>()
 
   addEntry(entry: Entry): void {
     const account = this.#account(entry.accountId)
@@ -31,7 +39,8 @@ export class AuditTally {
     account.latestNumber = entry.number
     if (entry.purse === 'backed') account.backedBalanceMicros += entry.amountMicros
     else account.freeBalanceMicros += entry.amountMicros
-    if (entry.kind === 'top_up') account.hasBackedCredit = true
+    if (entry.kind === 'top_up' || entry.kind === 'activation') account.hasBackedCredit = true
+    if (entry.kind === 'activation') this.#addActivation(entry)
     if (entry.expiresAtMs !== null) {
       account.freeExpiresAtMs = Math.max(account.freeExpiresAtMs ?? 0, entry.expiresAtMs)
     }
@@ -82,13 +91,33 @@ export class AuditTally {
     ])
   }
 
-  /** What was added up for accounts and keys that are not there. */
+  /** Compares a code with the credit that was posted for it, which is taken off the tally. */
+  auditCreditCode(row: CreditCodeRow): readonly Difference[] {
+    const tally = this.#activations.get(row.id)
+    this.#activations.delete(row.id)
+    const redeemedMicros = row.redeemedBy === null ? 0 : row.amountMicros
+    return differencesOf({ table: 'credit_codes', rowId: row.id }, [
+      ['amount_micros', redeemedMicros, tally?.amountMicros ?? 0],
+      ['redeemed_by', row.redeemedBy, tally?.accountId ?? null],
+    ])
+  }
+
+  /** What was added up for accounts, keys and codes that are not there. */
   orphans(): readonly Difference[] {
     const orphan = (what: string) => (id: string) => ({ what, id, stored: null, recomputed: id })
     return [
       ...[...this.#accounts.keys()].map(orphan('accounts.id')),
       ...[...this.#apiKeys.keys()].map(orphan('api_keys.id')),
+      ...[...this.#activations.keys()].map(orphan('credit_codes.id')),
     ]
+  }
+
+  #addActivation({ reference, accountId, amountMicros }: Entry): void {
+    const earlier = this.#activations.get(reference ?? '')
+    this.#activations.set(reference ?? '', {
+      amountMicros: amountMicros + (earlier?.amountMicros ?? 0),
+      accountId: earlier === undefined || earlier.accountId === accountId ? accountId : null,
+    })
   }
 
   #account(id: string): AccountTally {
@@ -117,7 +146,11 @@ export class AuditTally {
   }
 }
 
-type Figure = readonly [what: string, stored: number | null, recomputed: number | null]
+type Figure = readonly [
+  what: string,
+  stored: number | string | null,
+  recomputed: number | string | null,
+]
 
 function differencesOf(
   { table, rowId }: { readonly table: string; readonly rowId: string },

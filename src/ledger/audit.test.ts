@@ -40,7 +40,7 @@ afterEach(async () => {
 test('the audit of exact books counts what it checked and finds nothing', async () => {
   expect(await auditStore(bench.store)).toEqual({
     ok: true,
-    checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6 },
+    checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6, creditCodes: 0 },
     differences: [],
   })
 })
@@ -88,6 +88,18 @@ test.each([
 test('requests that were pruned once settled leave no difference', async () => {
   connection.exec("delete from requests where state in ('final', 'released')")
   expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { requests: 3 } })
+})
+
+test.each([
+  ['a code that lost its account', 'set redeemed_by = null, redeemed_at_ms = null'],
+  ['a code of another amount than it gave', 'set amount_micros = 101'],
+  ['a code of another account than it gave to', "set redeemed_by = 'A2'"],
+  ['the credit of a code that is not there', "set id = 'code_other'"],
+])('%s is found', async (_what, change) => {
+  await runScript(bench, 'account A2\ncode C 100\nredeem C A')
+  expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { creditCodes: 1 } })
+  connection.exec(`update credit_codes ${change}`)
+  expect((await auditStore(bench.store)).ok).toBe(false)
 })
 
 test('the audit says what is stored and what it should be', async () => {

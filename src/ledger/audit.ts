@@ -3,7 +3,7 @@ import type { Store } from '../store/open-store.ts'
 import type { Tables } from '../store/tables.ts'
 import { auditRequest } from './audit-request.ts'
 import { AuditTally } from './audit-tally.ts'
-import { accountRowOf, apiKeyRowOf, entryOf, requestRowOf } from './columns.ts'
+import { accountRowOf, apiKeyRowOf, creditCodeRowOf, entryOf, requestRowOf } from './columns.ts'
 import type { Difference } from './difference.ts'
 
 /** What an audit found. */
@@ -16,6 +16,7 @@ export interface Audit {
     readonly apiKeys: number
     readonly requests: number
     readonly entries: number
+    readonly creditCodes: number
   }
   /** The first thousand. */
   readonly differences: readonly Difference[]
@@ -43,10 +44,11 @@ async function auditView(view: Kysely<Tables>): Promise<Audit> {
   const requests = await auditRequests(view, { tally, found })
   const accounts = await auditAccounts(view, { tally, found })
   const apiKeys = await auditApiKeys(view, { tally, found })
+  const creditCodes = await auditCreditCodes(view, { tally, found })
   found(tally.orphans())
   return {
     ok: differences.length === 0,
-    checked: { accounts, apiKeys, requests, entries },
+    checked: { accounts, apiKeys, requests, entries, creditCodes },
     differences,
   }
 }
@@ -145,6 +147,25 @@ async function auditApiKeys(view: Kysely<Tables>, { tally, found }: Findings): P
       .limit(PAGE_ROWS)
       .execute()
     for (const row of rows) found(tally.auditApiKey(apiKeyRowOf({ ...row })))
+    count += rows.length
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    after = last.id
+  }
+}
+
+async function auditCreditCodes(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+  let count = 0
+  let after = ''
+  for (;;) {
+    const rows = await view
+      .selectFrom('credit_codes')
+      .selectAll()
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE_ROWS)
+      .execute()
+    for (const row of rows) found(tally.auditCreditCode(creditCodeRowOf({ ...row })))
     count += rows.length
     const last = rows.at(-1)
     if (last === undefined) return count

@@ -1,5 +1,5 @@
 import type { Entry } from './ledger.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from './rows.ts'
 
 /**
  * The rows that a batch works on, in memory. A store loads them, the rules replace them, the store
@@ -10,10 +10,12 @@ export class Book {
   readonly #apiKeys = new Map<string, ApiKeyRow>()
   readonly #requests = new Map<string, RequestRow>()
   readonly #credits = new Map<string, Entry>()
+  readonly #creditCodes = new Map<string, CreditCodeRow>()
   readonly #changedAccounts = new Set<string>()
   readonly #changedApiKeys = new Set<string>()
   readonly #changedRequests = new Set<string>()
   readonly #openedRequests = new Set<string>()
+  readonly #changedCreditCodes = new Set<string>()
   readonly #entries: Entry[] = []
 
   loadAccount(row: AccountRow): void {
@@ -34,6 +36,10 @@ export class Book {
     if (reference !== null) this.#credits.set(creditName({ accountId, reference }), entry)
   }
 
+  loadCreditCode(row: CreditCodeRow): void {
+    this.#creditCodes.set(row.hash, row)
+  }
+
   account(id: string): AccountRow | undefined {
     return this.#accounts.get(id)
   }
@@ -49,6 +55,10 @@ export class Book {
   /** The entry of the credit that an account was given under a reference. */
   creditEntry(input: CreditPlace): Entry | undefined {
     return this.#credits.get(creditName(input))
+  }
+
+  creditCode(hash: string): CreditCodeRow | undefined {
+    return this.#creditCodes.get(hash)
   }
 
   /** The ids of the open requests of an instance, as far as they are loaded. */
@@ -81,6 +91,11 @@ export class Book {
     if (!this.#openedRequests.has(row.id)) this.#changedRequests.add(row.id)
   }
 
+  putCreditCode(row: CreditCodeRow): void {
+    this.#creditCodes.set(row.hash, row)
+    this.#changedCreditCodes.add(row.hash)
+  }
+
   addEntry(entry: Entry): void {
     this.#entries.push(entry)
     this.loadCredit(entry)
@@ -94,6 +109,7 @@ export class Book {
       openedRequests: rowsOf(this.#requests, this.#openedRequests),
       requests: rowsOf(this.#requests, this.#changedRequests),
       entries: this.#entries,
+      creditCodes: rowsOf(this.#creditCodes, this.#changedCreditCodes),
     }
   }
 }
@@ -108,12 +124,14 @@ export interface BookChanges {
   readonly requests: readonly RequestRow[]
   /** To be inserted, in this order. */
   readonly entries: readonly Entry[]
+  /** To be updated. */
+  readonly creditCodes: readonly CreditCodeRow[]
 }
 
-function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Row[] {
+function rowsOf<Row>(rows: ReadonlyMap<string, Row>, names: ReadonlySet<string>): Row[] {
   const found: Row[] = []
-  for (const rowId of ids) {
-    const row = rows.get(rowId)
+  for (const name of names) {
+    const row = rows.get(name)
     if (row !== undefined) found.push(row)
   }
   return found

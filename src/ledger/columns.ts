@@ -3,7 +3,7 @@ import { type Micros, micros } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type RequestState } from '../vocabulary/request-state.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
 import type { Entry, EntryKind, Purse } from './ledger.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from './rows.ts'
 
 /** A row as a database driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>
@@ -19,6 +19,7 @@ const ENDPOINTS: readonly Endpoint[] = [
 const PURSES: readonly Purse[] = ['backed', 'free']
 const ENTRY_KINDS: readonly EntryKind[] = [
   'top_up',
+  'activation',
   'chargeback',
   'grant',
   'charge',
@@ -107,6 +108,21 @@ export function entryOf(columns: Columns): Entry {
     apiKeyId: textOrNull(columns, 'api_key_id'),
     expiresAtMs: integerOrNull(columns, 'expires_at_ms'),
     createdAtMs: integer(columns, 'created_at_ms'),
+  }
+}
+
+/** Reads a row of `credit_codes`. Throws where a column is not what the schema says. */
+export function creditCodeRowOf(columns: Columns): CreditCodeRow {
+  return {
+    id: text(columns, 'id'),
+    hash: text(columns, 'code_hash'),
+    displaySuffix: text(columns, 'display_suffix'),
+    amountMicros: amount(columns, 'amount_micros'),
+    createdAtMs: integer(columns, 'created_at_ms'),
+    expiresAtMs: integerOrNull(columns, 'expires_at_ms'),
+    revokedAtMs: integerOrNull(columns, 'revoked_at_ms'),
+    redeemedAtMs: integerOrNull(columns, 'redeemed_at_ms'),
+    redeemedBy: textOrNull(columns, 'redeemed_by'),
   }
 }
 

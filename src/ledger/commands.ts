@@ -6,6 +6,8 @@ import type {
   CreditVerdict,
   OpenHoldInput,
   OpenHoldVerdict,
+  RedeemCodeInput,
+  RedeemVerdict,
   Settled,
   SettleInput,
 } from './ledger.ts'
@@ -17,6 +19,7 @@ export type LedgerCommand =
   | { readonly kind: 'noteGeneration'; readonly requestId: string; readonly generationId: string }
   | { readonly kind: 'correct'; readonly input: CorrectInput }
   | { readonly kind: 'addCredit'; readonly input: AddCreditInput }
+  | { readonly kind: 'redeemCode'; readonly input: RedeemCodeInput }
   | { readonly kind: 'sweepInstance'; readonly instanceId: string }
 
 /** What a command answers; `of` is the command's kind. */
@@ -27,6 +30,7 @@ export type LedgerVerdict =
   | { readonly of: 'noteGeneration' }
   | { readonly of: 'correct'; readonly corrected: Corrected }
   | { readonly of: 'addCredit'; readonly verdict: CreditVerdict }
+  | { readonly of: 'redeemCode'; readonly verdict: RedeemVerdict }
   | { readonly of: 'sweepInstance'; readonly swept: number }
 
 /** The answer to a repeated `openHold` whose hold has ended: nothing may run on it. */

@@ -95,6 +95,8 @@ export interface LedgerBooks {
   correct(input: CorrectInput): Promise<Corrected>
   /** Adds credit to an account, or takes backed credit back; a repeat of a reference adds nothing. */
   addCredit(input: AddCreditInput): Promise<CreditVerdict>
+  /** Gives an account the credit that a code is worth, once a code whoever asks. */
+  redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict>
   /** Makes every open hold of a dead instance unresolved; answers how many. */
   sweepInstance(instanceId: string): Promise<number>
 }
@@ -138,6 +140,20 @@ export type CreditVerdict =
   | { readonly kind: 'conflict'; readonly entry: Entry }
   | { readonly kind: 'unknownAccount' }
 
+export interface RedeemCodeInput {
+  readonly accountId: string
+  /** Of the code's text; see `credit-code-text.ts`. */
+  readonly codeHash: string
+}
+
+/** What became of a code that was to be redeemed. */
+export type RedeemVerdict =
+  | { readonly kind: 'redeemed'; readonly entry: Entry }
+  /** The same account redeemed it before; nothing was added. */
+  | { readonly kind: 'exists'; readonly entry: Entry }
+  /** Nothing was added: another account has it, or nobody may. */
+  | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
+
 /** Credit that was bought or activated, and credit that was given. */
 export type Purse = 'backed' | 'free'
 
@@ -145,6 +161,8 @@ export type Purse = 'backed' | 'free'
 export type EntryKind =
   /** Backed credit added. */
   | 'top_up'
+  /** Backed credit of a code. */
+  | 'activation'
   /** Backed credit taken back. */
   | 'chargeback'
   /** Free credit added. */
@@ -167,7 +185,7 @@ export interface Entry {
   readonly purse: Purse
   /** What it did to the purse's balance. */
   readonly amountMicros: Micros
-  /** Of added credit, the caller's id; else null. */
+  /** Of added credit, the caller's id; of an activation, the id of its code; else null. */
   readonly reference: string | null
   readonly requestId: string | null
   readonly apiKeyId: string | null

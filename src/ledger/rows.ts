@@ -75,3 +75,19 @@ export interface RequestRow {
   readonly endedAtMs: number | null
   readonly settledAtMs: number | null
 }
+
+/** A code that is worth backed credit, once. */
+export interface CreditCodeRow {
+  readonly id: string
+  readonly hash: string
+  /** The last characters of the code's text. */
+  readonly displaySuffix: string
+  readonly amountMicros: Micros
+  readonly createdAtMs: number
+  /** Null: it does not expire. */
+  readonly expiresAtMs: number | null
+  readonly revokedAtMs: number | null
+  readonly redeemedAtMs: number | null
+  /** The account that has its credit; null until then. */
+  readonly redeemedBy: string | null
+}

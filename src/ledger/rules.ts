@@ -3,6 +3,7 @@ import { addCredit } from './add-credit.ts'
 import type { Book } from './book.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { openHold, type Terms } from './open-hold.ts'
+import { redeemCode } from './redeem-code.ts'
 import { correctRequest, noteGeneration, settleHold, sweepInstance } from './settle-hold.ts'
 
 /**
@@ -24,6 +25,8 @@ export function applyCommand(book: Book, command: LedgerCommand, terms: Terms): 
       return { of: 'correct', corrected: correctRequest(book, command.input, nowMs) }
     case 'addCredit':
       return { of: 'addCredit', verdict: addCredit(book, command.input, nowMs) }
+    case 'redeemCode':
+      return { of: 'redeemCode', verdict: redeemCode(book, command.input, nowMs) }
     case 'sweepInstance':
       return { of: 'sweepInstance', swept: sweepInstance(book, command.instanceId, nowMs) }
     default:

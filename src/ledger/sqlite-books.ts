@@ -1,9 +1,16 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Book, type BookChanges, type CreditPlace } from './book.ts'
-import { accountRowOf, apiKeyRowOf, type Columns, entryOf, requestRowOf } from './columns.ts'
+import {
+  accountRowOf,
+  apiKeyRowOf,
+  type Columns,
+  creditCodeRowOf,
+  entryOf,
+  requestRowOf,
+} from './columns.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
-import type { Entry } from './ledger.ts'
+import type { Entry, RedeemCodeInput } from './ledger.ts'
 import type { Terms } from './open-hold.ts'
 import { RowCache } from './row-cache.ts'
 import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
@@ -75,6 +82,10 @@ export class SqliteBooks {
         this.#loadAccount(book, command.input.accountId)
         this.#loadCredit(book, command.input)
         return
+      case 'redeemCode':
+        this.#loadAccount(book, command.input.accountId)
+        this.#loadCreditCode(book, command.input)
+        return
       case 'sweepInstance':
         for (const { id } of this.#statements.openRequestIds.all(command.instanceId)) {
           this.#loadRequest(book, String(id))
@@ -127,7 +138,17 @@ export class SqliteBooks {
     if (columns !== undefined) book.loadCredit(entryOf(columns))
   }
 
-  #save({ accounts, apiKeys, openedRequests, requests, entries }: BookChanges): void {
+  #loadCreditCode(book: Book, { accountId, codeHash }: RedeemCodeInput): void {
+    if (book.creditCode(codeHash) === undefined) {
+      const columns = this.#statements.creditCode.get(codeHash)
+      if (columns !== undefined) book.loadCreditCode(creditCodeRowOf(columns))
+    }
+    const row = book.creditCode(codeHash)
+    if (row !== undefined) this.#loadCredit(book, { accountId, reference: row.id })
+  }
+
+  #save(changes: BookChanges): void {
+    const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
     const statements = this.#statements
     for (const row of accounts) statements.updateAccount.run(...accountValues(row), row.id)
     for (const row of apiKeys) statements.updateApiKey.run(...apiKeyValues(row), row.id)
@@ -136,6 +157,9 @@ export class SqliteBooks {
     }
     for (const row of requests) statements.updateRequest.run(...movingRequestValues(row), row.id)
     for (const entry of entries) statements.insertEntry.run(...entryValues(entry))
+    for (const row of creditCodes) {
+      statements.redeemCode.run(row.redeemedAtMs, row.redeemedBy, row.id)
+    }
   }
 }
 

@@ -16,6 +16,8 @@ import {
   type LedgerLimits,
   type OpenHoldInput,
   type OpenHoldVerdict,
+  type RedeemCodeInput,
+  type RedeemVerdict,
   type Settled,
   type SettleInput,
 } from './ledger.ts'
@@ -115,6 +117,12 @@ export class SqliteLedger implements Ledger, LedgerBooks {
   async addCredit(input: AddCreditInput): Promise<CreditVerdict> {
     const verdict = await this.#commits.submit({ kind: 'addCredit', input })
     if (verdict.of !== 'addCredit') throw unexpected(verdict)
+    return verdict.verdict
+  }
+
+  async redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict> {
+    const verdict = await this.#commits.submit({ kind: 'redeemCode', input })
+    if (verdict.of !== 'redeemCode') throw unexpected(verdict)
     return verdict.verdict
   }
 

@@ -78,11 +78,13 @@ export interface LedgerStatements {
   readonly request: StatementSync
   readonly openRequestIds: StatementSync
   readonly credit: StatementSync
+  readonly creditCode: StatementSync
   readonly updateAccount: StatementSync
   readonly updateApiKey: StatementSync
   readonly insertRequest: StatementSync
   readonly updateRequest: StatementSync
   readonly insertEntry: StatementSync
+  readonly redeemCode: StatementSync
 }
 
 /** Prepares the statements on the writer's connection. */
@@ -99,11 +101,13 @@ export function prepareLedgerStatements(connection: DatabaseSync): LedgerStateme
       "select id from requests where state = 'open' and instance_id = ?",
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
+    creditCode: connection.prepare('select * from credit_codes where code_hash = ?'),
     updateAccount: connection.prepare(update('accounts', ACCOUNT_COLUMNS)),
     updateApiKey: connection.prepare(update('api_keys', API_KEY_COLUMNS)),
     insertRequest: connection.prepare(insert('requests', requestColumns)),
     updateRequest: connection.prepare(update('requests', REQUEST_MOVING_COLUMNS)),
     insertEntry: connection.prepare(insert('entries', ENTRY_COLUMNS)),
+    redeemCode: connection.prepare(update('credit_codes', ['redeemed_at_ms', 'redeemed_by'])),
   }
 }
 

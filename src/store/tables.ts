@@ -8,6 +8,7 @@ export interface Tables {
   readonly api_keys: ApiKeysTable
   readonly requests: RequestsTable
   readonly entries: EntriesTable
+  readonly credit_codes: CreditCodesTable
   readonly price_snapshots: PriceSnapshotsTable
   readonly catalog_models: CatalogModelsTable
   readonly catalog_state: CatalogStateTable
@@ -122,6 +123,23 @@ export interface EntriesTable {
   /** On a grant, the expiry that came with it. */
   expires_at_ms: number | null
   created_at_ms: number
+}
+
+/** Codes that are worth backed credit, once. The code itself is not here, only its SHA-256. */
+export interface CreditCodesTable {
+  id: string
+  /** Lower-case hexadecimal. */
+  code_hash: string
+  /** What pages show of the code: its last characters. */
+  display_suffix: string
+  amount_micros: number
+  created_at_ms: number
+  /** Null: it does not expire. */
+  expires_at_ms: number | null
+  revoked_at_ms: number | null
+  redeemed_at_ms: number | null
+  /** The account that has its credit; null until then. */
+  redeemed_by: string | null
 }
 
 /** Prices that charges were computed with. */

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 
 /** What an id names; the prefix is part of the id, so that a pasted id says what it is. */
-export type IdPrefix = 'req' | 'acct' | 'key' | 'ent' | 'inst'
+export type IdPrefix = 'req' | 'acct' | 'key' | 'ent' | 'inst' | 'code'
 
 /** Makes ids that sort by the millisecond they were made in and that nobody can guess. */
 export interface IdSource {

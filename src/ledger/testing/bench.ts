@@ -1,6 +1,6 @@
 import type { Micros } from '../../vocabulary/money.ts'
 import type { Entry, Ledger, LedgerBooks } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
 
 /** What an account or a key is made with, and what an admin may change about it later. */
 export interface ApiKeySettings {
@@ -22,6 +22,7 @@ export interface Bench {
   createApiKey(id: string, accountId: string): Promise<void>
   setAccount(id: string, settings: { readonly disabled: boolean }): Promise<void>
   setApiKey(id: string, settings: ApiKeySettings): Promise<void>
+  createCreditCode(row: CreditCodeRow): Promise<void>
   account(id: string): Promise<AccountRow>
   apiKey(id: string): Promise<ApiKeyRow>
   /** Undefined where no hold was opened. */

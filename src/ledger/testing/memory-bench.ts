@@ -4,7 +4,7 @@ import { Book } from '../book.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Entry, Ledger, LedgerBooks, LedgerLimits } from '../ledger.ts'
 import type { Terms } from '../open-hold.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
 import { applyCommand } from '../rules.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
@@ -27,6 +27,7 @@ class MemoryBench implements Bench {
   readonly #accounts = new Map<string, AccountRow>()
   readonly #apiKeys = new Map<string, ApiKeyRow>()
   readonly #requests = new Map<string, RequestRow>()
+  readonly #creditCodes = new Map<string, CreditCodeRow>()
   readonly #entries: Entry[] = []
   #nowMs = 0
 
@@ -59,6 +60,11 @@ class MemoryBench implements Bench {
     addCredit: async (input) => {
       const verdict = this.#commit({ kind: 'addCredit', input })
       if (verdict.of !== 'addCredit') throw new TypeError(verdict.of)
+      return verdict.verdict
+    },
+    redeemCode: async (input) => {
+      const verdict = this.#commit({ kind: 'redeemCode', input })
+      if (verdict.of !== 'redeemCode') throw new TypeError(verdict.of)
       return verdict.verdict
     },
     sweepInstance: async (instanceId) => {
@@ -110,6 +116,10 @@ class MemoryBench implements Bench {
     this.#apiKeys.set(id, { ...(await this.apiKey(id)), ...settings })
   }
 
+  async createCreditCode(row: CreditCodeRow): Promise<void> {
+    this.#creditCodes.set(row.hash, row)
+  }
+
   async account(id: string): Promise<AccountRow> {
     return found(this.#accounts.get(id))
   }
@@ -135,6 +145,7 @@ class MemoryBench implements Bench {
     for (const row of this.#accounts.values()) book.loadAccount(row)
     for (const row of this.#apiKeys.values()) book.loadApiKey(row)
     for (const row of this.#requests.values()) book.loadRequest(row)
+    for (const row of this.#creditCodes.values()) book.loadCreditCode(row)
     for (const entry of this.#entries) book.loadCredit(entry)
     const verdict = this.#verdict(book, command)
     const changes = book.changes()
@@ -142,6 +153,7 @@ class MemoryBench implements Bench {
     for (const row of changes.apiKeys) this.#apiKeys.set(row.id, row)
     for (const row of changes.openedRequests) this.#requests.set(row.id, row)
     for (const row of changes.requests) this.#requests.set(row.id, row)
+    for (const row of changes.creditCodes) this.#creditCodes.set(row.hash, row)
     this.#entries.push(...changes.entries)
     return verdict
   }

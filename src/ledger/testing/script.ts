@@ -11,6 +11,7 @@ import type { Bench } from './bench.ts'
  *     account A · key K A                   made without credit and limits
  *     set A disabled · set K limit 100 · set K expires 60 · set K deleted
  *     credit A backed 100 r1 · credit A free 100 r2 until 60
+ *     code C 100 [until 60] [revoked] · redeem C A
  *     open R K 30 [least 10] [free] [alone] [by I]
  *     settle R final 21 · provisional 21 [estimate] · released · unresolved
  *     correct R final 21 · provisional 21 [estimate] · givenUp
@@ -53,6 +54,8 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
   },
   set: runSet,
   credit: runCredit,
+  code: runCode,
+  redeem: runRedeem,
   open: runOpen,
   async settle(bench, [requestId = '', ...words]) {
     const input = { requestId, resolution: resolutionOf(words), facts: FACTS }
@@ -116,6 +119,30 @@ async function runCredit(bench: Bench, words: Words): Promise<string> {
   return verdict.kind === 'unknownAccount'
     ? verdict.kind
     : `${verdict.kind} ${verdict.entry.kind} ${verdict.entry.amountMicros}`
+}
+
+async function runCode(bench: Bench, words: Words): Promise<null> {
+  const [hash = '', value] = words
+  const until = after(words, 'until')
+  await bench.createCreditCode({
+    id: `code_${hash}`,
+    hash,
+    displaySuffix: hash,
+    amountMicros: amount(value),
+    createdAtMs: 0,
+    expiresAtMs: until === undefined ? null : Math.round(Number(until) * 1_000),
+    revokedAtMs: words.includes('revoked') ? 0 : null,
+    redeemedAtMs: null,
+    redeemedBy: null,
+  })
+  return null
+}
+
+async function runRedeem(bench: Bench, [codeHash = '', accountId = '']: Words): Promise<string> {
+  const verdict = await bench.ledger.redeemCode({ accountId, codeHash })
+  if (verdict.kind !== 'redeemed' && verdict.kind !== 'exists') return verdict.kind
+  const { kind, amountMicros, reference } = verdict.entry
+  return `${verdict.kind} ${kind} ${amountMicros} ${reference}`
 }
 
 async function runOpen(bench: Bench, words: Words): Promise<string> {

@@ -8,7 +8,7 @@ import { getRequest, listEntries } from '../activity.ts'
 import { auditStore } from '../audit.ts'
 import { accountRowOf, apiKeyRowOf } from '../columns.ts'
 import type { Entry, LedgerLimits } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
 import { SqliteLedger } from '../sqlite-ledger.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
@@ -49,6 +49,7 @@ export async function createSqliteBench(input: SqliteBenchInput): Promise<Sqlite
       await db.updateTable('accounts').set(change).where('id', '=', id).execute()
     },
     setApiKey: (id, settings) => updateApiKey(db, { id, ...settings }),
+    createCreditCode: (row) => insertCreditCode(db, row),
     account: (id) => accountOf(db, id),
     apiKey: (id) => apiKeyOf(db, id),
     request: (id) => requestOf(db, id),
@@ -122,6 +123,23 @@ async function updateApiKey(
       : { credit_limit_micros: settings.creditLimitMicros }),
   }
   await db.updateTable('api_keys').set(change).where('id', '=', id).execute()
+}
+
+async function insertCreditCode(db: Kysely<Tables>, row: CreditCodeRow): Promise<void> {
+  await db
+    .insertInto('credit_codes')
+    .values({
+      id: row.id,
+      code_hash: row.hash,
+      display_suffix: row.displaySuffix,
+      amount_micros: row.amountMicros,
+      created_at_ms: row.createdAtMs,
+      expires_at_ms: row.expiresAtMs,
+      revoked_at_ms: row.revokedAtMs,
+      redeemed_at_ms: row.redeemedAtMs,
+      redeemed_by: row.redeemedBy,
+    })
+    .execute()
 }
 
 async function accountOf(db: Kysely<Tables>, id: string): Promise<AccountRow> {

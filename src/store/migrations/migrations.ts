@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 import { up as ledger } from './0001-ledger.ts'
+import { up as creditCodes } from './0002-credit-codes.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -12,4 +13,7 @@ export interface Migration {
 }
 
 /** Every step, in order. */
-export const MIGRATIONS: readonly Migration[] = [{ number: 1, name: 'ledger', up: ledger }]
+export const MIGRATIONS: readonly Migration[] = [
+  { number: 1, name: 'ledger', up: ledger },
+  { number: 2, name: 'credit-codes', up: creditCodes },
+]
