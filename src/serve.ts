@@ -1,8 +1,9 @@
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import type { Terminal } from './cli/terminal.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { makeFirstAccount } from './first-account.ts'
 import { type Gateway, startGateway, type UpstreamAddress } from './gateway.ts'
+import { openLog } from './log.ts'
 import { systemClock } from './vocabulary/clock.ts'
 
 /** What the simulator accepts as a key: anything. */
@@ -11,8 +12,9 @@ const SIMULATOR_API_KEY = 'simulator'
 /** `tollgate serve`: runs until it is told to stop. Rejects where it can't start. */
 export async function serve(terminal: Terminal): Promise<void> {
   const config = configFromEnvironment()
-  const log = pino({ level: config.LOG_LEVEL })
   const closing = new AsyncDisposableStack()
+  const { log, close } = openLog({ level: config.LOG_LEVEL })
+  closing.defer(close)
   let gateway: Gateway
   try {
     const upstream = await openUpstream({ config, log }, closing)
@@ -26,7 +28,6 @@ export async function serve(terminal: Terminal): Promise<void> {
   log.info({ address: gateway.address, store: storeUrlOf(config) }, 'serving')
   await stopSignal(log)
   await closing.disposeAsync()
-  log.info('stopped')
 }
 
 async function openUpstream(

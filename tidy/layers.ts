@@ -11,7 +11,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['settle'],
   ['journey', 'reconcile'],
   ['http', 'cli'],
-  ['config.ts', 'gateway.ts', 'first-account.ts', 'serve.ts', 'main.ts'],
+  ['config.ts', 'gateway.ts', 'log.ts', 'first-account.ts', 'serve.ts', 'main.ts'],
 ]
 
 const STARTS_SIMULATOR = 'src/serve.ts'
