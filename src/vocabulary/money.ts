@@ -74,6 +74,7 @@ export function parseDecimal(text: string): Decimal | null {
 
 /** The plain decimal text of an amount, without exponent or trailing zeros: how a cost is stored. */
 export function formatDecimal(value: Decimal): string {
+  if (value.digits === 0n) return '0'
   const negative = value.digits < 0n
   let digits = (negative ? -value.digits : value.digits).toString()
   if (value.exponent >= 0) digits += '0'.repeat(value.exponent)
@@ -83,7 +84,7 @@ export function formatDecimal(value: Decimal): string {
     const fraction = digits.slice(-places).replace(/0+$/, '')
     digits = digits.slice(0, -places) + (fraction === '' ? '' : `.${fraction}`)
   }
-  return negative && value.digits !== 0n ? `-${digits}` : digits
+  return negative ? `-${digits}` : digits
 }
 
 /** The exact sum of two decimals. */
@@ -118,7 +119,7 @@ export function microsOfDecimal(usd: Decimal): Micros | null {
 }
 
 function roundHalfUp(value: Decimal, denominator: bigint): Micros | null {
-  // 60 decimal places and a factor of 10^21 bound both branches.
+  // Beyond any real amount; smaller exponents are bounded by what is read as a decimal.
   if (value.exponent > 21 && value.digits !== 0n) return null
   const numerator = value.exponent > 0 ? value.digits * 10n ** BigInt(value.exponent) : value.digits
   const divisor = value.exponent < 0 ? denominator * 10n ** BigInt(-value.exponent) : denominator
@@ -128,8 +129,8 @@ function roundHalfUp(value: Decimal, denominator: bigint): Micros | null {
 
 /**
  * A catalog price in dollars as pico-dollars, rounded up where it is finer than that, so that a hold
- * is never sized below it. Null where the text is no decimal; negative prices stay negative (the
- * catalog drops such rows).
+ * is never sized below it. Null where the text is no decimal; negative prices stay negative, however
+ * small (the catalog drops such rows).
  */
 export function parsePrice(text: string): Picos | null {
   const value = parseDecimal(text)
@@ -137,7 +138,8 @@ export function parsePrice(text: string): Picos | null {
   const exponent = value.exponent + 12
   if (exponent > 30) return null
   if (exponent >= 0) return value.digits * 10n ** BigInt(exponent)
-  return divCeil(value.digits, 10n ** BigInt(-exponent))
+  const divisor = 10n ** BigInt(-exponent)
+  return value.digits < 0n ? -divCeil(-value.digits, divisor) : divCeil(value.digits, divisor)
 }
 
 /** Pico-dollars as micro-dollars, rounded up: for holds, which must not fall short. */
