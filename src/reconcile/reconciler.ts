@@ -90,7 +90,7 @@ const PAGE_REQUESTS_DEFAULT = 500
 const STORE_RETRY_MS = 5_000
 // A clock that steps back further makes moments of before meaningless.
 const CLOCK_STEP_MS_MAX = 60_000
-// An upstream without look-ups is asked once in a while whether it has them by now.
+// An upstream without look-ups is asked now and then whether it has them by now.
 const NO_ENDPOINT_RECHECK_MS = LOOKUP_INTERVAL_MS_MAX
 
 const GIVEN_UP: Correction = { kind: 'givenUp' }

@@ -121,6 +121,7 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
       return process
     },
     async passUntil(atMs, process) {
+      await process.reconciler.runDue()
       for (let next = earliest(process, atMs); next !== null; next = earliest(process, atMs)) {
         process.timers.delete(next)
         world.nowMs = Math.max(world.nowMs, next.dueAtMs)
