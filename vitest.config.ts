@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { TallyReporter } from './tidy/tally-reporter.ts'
 
 export default defineConfig({
@@ -10,6 +10,8 @@ export default defineConfig({
       'test/**/*.test.ts',
       'tidy/**/*.test.ts',
     ],
+    // They need packages that are not ours: npm run test:agents.
+    exclude: [...configDefaults.exclude, '**/*.agent.test.ts'],
     reporters: ['default', new TallyReporter()],
     // Two cores: more workers than that measure only each other.
     maxWorkers: 2,

@@ -123,6 +123,16 @@ test('what system marks for the cache is written once and read after', async () 
   expect(second.cache_read_input_tokens).toBe(first.cache_creation_input_tokens)
 })
 
+test('a web search is run by the provider, at most as often as it is allowed', async () => {
+  const { usage, content } = await client.messages.create({
+    ...hello,
+    messages: [{ role: 'user', content: 'Please search 3 times.' }],
+    tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }],
+  })
+  expect(usage.server_tool_use?.web_search_requests).toBe(2)
+  expect(content.map(({ type }) => type)).toContain('web_search_tool_result')
+})
+
 test('the version and betas of a client reach the provider as sent', async () => {
   await client.beta.messages.create({ ...hello, betas: ['one-2026-01-01', 'two-2026-01-01'] })
   const upstream = await world.simulator.waitFor(({ headers }) => 'anthropic-beta' in headers)

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { pageBlock } from '../clients/page.ts'
+import { expectExactBooks, openRoom, type Room } from './room.ts'
+
+/** Claude Code, with the settings of docs/clients.md as they stand there. */
+
+let room: Room
+
+beforeEach(async () => {
+  room = await openRoom()
+})
+afterEach(() => room.close())
+
+/** Gives it a task, and answers with what it printed last. */
+async function claude(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>> {
+  const settings = pageBlock({
+    language: 'sh',
+    word: 'ANTHROPIC_BASE_URL',
+    address: room.world.url(''),
+  })
+  const script = settings.replace(/^claude$/m, 'exec "$0" "$@"')
+  const command = [inject('agentProgram'), '-p', 'Do it.', '--output-format', 'json', ...args]
+  const { out } = await room.run(['sh', '-c', script, process.execPath, ...command], {
+    API_KEY: room.account.apiKey,
+  })
+  return JSON.parse(out)
+}
+
+test('a task of a written file and a command runs to its end, and calls nothing but the gateway', async () => {
+  const file = join(room.work, 'made.txt')
+  room.world.simulator.script([
+    { act: { call: 'Write', arguments: { file_path: file, content: 'hello\n' } } },
+    { act: { call: 'Bash', arguments: { command: 'cat made.txt', description: 'Read it' } } },
+    { act: { say: 'The file says hello.' } },
+  ])
+  const end = await claude('--permission-mode', 'acceptEdits', '--allowed-tools', 'Bash')
+  expect(end).toMatchObject({ is_error: false, num_turns: 3, result: 'The file says hello.' })
+  expect(readFileSync(file, 'utf8')).toBe('hello\n')
+  const bodies = room.forwarded('/messages')
+  expect(bodies).toHaveLength(3)
+  expect(bodies.at(-1).messages.at(-1).content).toContainEqual(
+    expect.objectContaining({ type: 'tool_result', content: 'hello' }),
+  )
+  expect(room.elsewhere).toEqual([])
+  await expectExactBooks(room)
+})
+
+test('a tool of an MCP server is found and called', async () => {
+  const server = { command: process.execPath, args: [join(import.meta.dirname, 'mcp-server.ts')] }
+  room.world.simulator.script([
+    { act: { call: 'ToolSearch', arguments: { query: 'select:mcp__ferry__departures' } } },
+    { act: { call: 'mcp__ferry__departures', arguments: { quay: 'Moss' } } },
+    { act: { say: 'At nine.' } },
+  ])
+  const mcp = JSON.stringify({ mcpServers: { ferry: server } })
+  const end = await claude('--mcp-config', mcp, '--allowed-tools', 'mcp__ferry__departures')
+  expect(end).toMatchObject({ is_error: false, result: 'At nine.' })
+  const last = room.forwarded('/messages').at(-1).messages.at(-1)
+  expect(JSON.stringify(last)).toContain('Leaves Moss at nine')
+  await expectExactBooks(room)
+})
+
+test('a web search is run by the provider, within what its hold allows', async () => {
+  room.world.simulator.script([
+    { act: { call: 'WebSearch', arguments: { query: 'ferries to Moss' } } },
+    {},
+    { act: { say: 'Found.' } },
+  ])
+  const end = await claude('--allowed-tools', 'WebSearch')
+  expect(end).toMatchObject({ is_error: false, result: 'Found.' })
+  const [, search] = room.forwarded('/messages')
+  expect(search.tools).toEqual([
+    expect.objectContaining({ type: 'web_search_20250305', max_uses: expect.any(Number) }),
+  ])
+  await expectExactBooks(room)
+})
+
+test("a short name of the vendor's runs on the model that it is set to", async () => {
+  room.world.simulator.script({ act: { say: 'Done.' } })
+  const end = await claude('--model', 'haiku')
+  expect(end).toMatchObject({ is_error: false, result: 'Done.' })
+  expect(room.forwarded('/messages').map(({ model }) => model)).toEqual(['sim/open'])
+})
+
+test('an account out of credit is told so', async () => {
+  await room.close()
+  room = await openRoom({ creditMicros: 0 })
+  const end = await claude()
+  expect(end).toMatchObject({ is_error: true, api_error_status: 402 })
+  expect(end.result).toContain('credit')
+})

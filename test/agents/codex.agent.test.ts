@@ -1,0 +1,105 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { pageBlock } from '../clients/page.ts'
+import type { Finished } from '../tollgate-process.ts'
+import { expectExactBooks, openRoom, type Room } from './room.ts'
+
+/** Codex, with the settings of docs/clients.md as they stand there. */
+
+let room: Room
+
+beforeEach(async () => {
+  room = await openRoom()
+})
+afterEach(() => room.close())
+
+/** Gives it a task, with the page's settings changed as asked. */
+function codex(change: (settings: string) => string = (same) => same): Promise<Finished> {
+  const settings = pageBlock({
+    language: 'toml',
+    word: 'model_provider',
+    address: room.world.url(''),
+  })
+  mkdirSync(join(room.home, '.codex'))
+  writeFileSync(join(room.home, '.codex', 'config.toml'), change(settings))
+  const flags = ['--skip-git-repo-check', '--sandbox', 'danger-full-access', '--json']
+  return room.run([process.execPath, inject('agentProgram'), 'exec', ...flags, 'Do it.'], {
+    API_KEY: room.account.apiKey,
+  })
+}
+
+// At three cents, the dearest search there is.
+const THIRTY_SEARCHES_MICROS = 900_000
+
+const WRITE = {
+  act: { call: 'exec_command', arguments: { cmd: 'echo hello > made.txt && cat made.txt' } },
+}
+const DONE = { act: { say: 'The file is made.' } }
+
+test('a task of a command runs to its end, and calls nothing but the gateway', async () => {
+  room.world.simulator.script([WRITE, DONE])
+  const { code, out } = await codex()
+  expect(code).toBe(0)
+  expect(out).toContain('The file is made.')
+  expect(readFileSync(join(room.work, 'made.txt'), 'utf8')).toBe('hello\n')
+  const bodies = room.forwarded('/responses')
+  expect(bodies).toHaveLength(2)
+  const output = bodies.at(-1).input.at(-1)
+  expect(output).toMatchObject({ type: 'function_call_output' })
+  expect(output.output).toContain('hello')
+  expect(room.elsewhere).toEqual([])
+  expect(Math.max(...(await room.holdsMicros()))).toBeLessThan(THIRTY_SEARCHES_MICROS)
+  await expectExactBooks(room)
+})
+
+test('a stream that breaks off is asked for again, and the books know both', async () => {
+  room.world.simulator.script([{ cut: { at: { afterEvents: 6 }, how: 'reset' } }, DONE])
+  const { code, out } = await codex()
+  expect(code).toBe(0)
+  expect(out).toContain('The file is made.')
+  expect(room.forwarded('/responses')).toHaveLength(2)
+  await room.world.gateway.settled()
+  expect(await room.world.audit()).toMatchObject({ ok: true, differences: [] })
+})
+
+test('web search may stay on, and each request is then held for thirty of them', async () => {
+  room.world.simulator.script([WRITE, DONE])
+  const { code } = await codex((settings) => settings.replace(/^web_search.*$/m, ''))
+  expect(code).toBe(0)
+  const [body] = room.forwarded('/responses')
+  expect(body.tools).toContainEqual(expect.objectContaining({ type: 'web_search' }))
+  expect(Math.min(...(await room.holdsMicros()))).toBeGreaterThan(THIRTY_SEARCHES_MICROS)
+  await expectExactBooks(room)
+})
+
+test('agents that stay on are refused, and the tool at fault is named', async () => {
+  const { code, out } = await codex((settings) => settings.replace('[agents]\nenabled = false', ''))
+  expect(code).toBe(1)
+  expect(out).toContain('unsupported_parameter')
+  expect(out).toMatch(/tools\[\d+\]\.type/)
+  expect(room.forwarded('/responses')).toEqual([])
+})
+
+test('an MCP server is refused, and the tool at fault is named', async () => {
+  const script = join(import.meta.dirname, 'mcp-server.ts')
+  const server = `[mcp_servers.ferry]\ncommand = "${process.execPath}"\nargs = ["${script}"]\n`
+  const { code, out } = await codex((settings) => `${settings}\n${server}`)
+  expect(code).toBe(1)
+  expect(out).toMatch(/tools\[\d+\]\.type/)
+})
+
+test('a model without a listed maximum is refused, for it sends no cap', async () => {
+  const { code, out } = await codex((settings) => settings.replace('sim/text', 'sim/uncapped'))
+  expect(code).toBe(1)
+  expect(out).toContain('output_cap_required')
+})
+
+test('an account out of credit is told so, after five more tries', async () => {
+  await room.close()
+  room = await openRoom({ creditMicros: 0 })
+  const { code, out } = await codex()
+  expect(code).toBe(1)
+  expect(out).toContain('5/5')
+  expect(out.trim().split('\n').at(-1)).toContain('402 Payment Required: This request needs a hold')
+})

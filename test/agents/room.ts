@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { RecordedRequest } from '../../simulator/recorder.ts'
+import { listRequests } from '../../src/ledger/activity.ts'
+import type { Finished } from '../tollgate-process.ts'
+import { startWorld, type TestAccount, type World } from '../world.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The script that starts the agent. */
+    agentProgram: string
+  }
+}
+
+/** Where an agent works: a gateway, an account, a home that nobody used before, and no way out. */
+export interface Room {
+  readonly world: World
+  readonly account: TestAccount
+  readonly home: string
+  /** The folder that the agent works in. */
+  readonly work: string
+  /** What it tried to reach beside the gateway, as `host:port`. */
+  readonly elsewhere: readonly string[]
+  /** What was set aside for each request that was let through, newest first. */
+  holdsMicros(): Promise<readonly number[]>
+  /** What the gateway forwarded to an inference path, as parsed bodies. */
+  forwarded(path: string): readonly ReturnType<typeof JSON.parse>[]
+  run(
+    argv: readonly [string, ...string[]],
+    env: Readonly<Record<string, string>>,
+  ): Promise<Finished>
+  close(): Promise<void>
+}
+
+/** Opens a room; its account has $10 unless `creditMicros` says otherwise. */
+export async function openRoom({ creditMicros = 10_000_000 } = {}): Promise<Room> {
+  const world = await startWorld()
+  const account = await world.account({ creditMicros })
+  const [home, work] = [join(world.folder, 'home'), join(world.folder, 'work')]
+  for (const folder of [home, work]) mkdirSync(folder)
+  const elsewhere: string[] = []
+  const deadEnd = await listenForCalls((host) => elsewhere.push(host))
+  const proxy = `http://127.0.0.1:${portOf(deadEnd)}`
+  return {
+    world,
+    account,
+    home,
+    work,
+    elsewhere,
+    forwarded: (path) => world.simulator.requests.filter(isTo(path)).map(bodyOf),
+    async holdsMicros() {
+      const { requests } = await listRequests(world.gateway.store.db, { limit: 100 })
+      return requests.map(({ backedGrantedMicros }) => backedGrantedMicros)
+    },
+    run([program, ...args], env) {
+      const { PATH = '' } = process.env
+      const proxies = { HTTPS_PROXY: proxy, HTTP_PROXY: proxy, NO_PROXY: '127.0.0.1' }
+      return finish(program, { args, cwd: work, env: { PATH, HOME: home, ...proxies, ...env } })
+    },
+    async close() {
+      deadEnd.close()
+      await world.close()
+    },
+  }
+}
+
+/** Every request is settled, nothing is left open, and what they cost is what the account lacks. */
+export async function expectExactBooks({ world, account }: Room): Promise<void> {
+  await world.gateway.settled()
+  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
+  const { requests } = await listRequests(world.gateway.store.db, { limit: 100 })
+  const charges = requests.map(({ backedChargeMicros }) => backedChargeMicros)
+  expect(charges.every((charge) => charge > 0)).toBe(true)
+  const spentMicros = charges.reduce<number>((sum, charge) => sum + charge, 0)
+  expect(await world.backedBalanceMicros(account.id)).toBe(10_000_000 - spentMicros)
+}
+
+function isTo(path: string): (request: RecordedRequest) => boolean {
+  return (request) => request.path === path
+}
+
+function bodyOf({ body }: RecordedRequest): ReturnType<typeof JSON.parse> {
+  return JSON.parse(String(body))
+}
+
+/** A proxy that notes where it should connect to, and hangs up. */
+async function listenForCalls(note: (host: string) => void): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (head) => {
+      note(String(head).split(' ')[1] ?? '')
+      socket.destroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+async function finish(
+  program: string,
+  { args, cwd, env }: { args: readonly string[]; cwd: string; env: Record<string, string> },
+): Promise<Finished> {
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  let notes = ''
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk)
+  })
+  child.stderr.on('data', (chunk) => {
+    notes += String(chunk)
+  })
+  await once(child, 'close')
+  return { code: child.exitCode, out, notes }
+}

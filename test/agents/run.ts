@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startVitest } from 'vitest/node'
+import { AGENTS, type Agent, installAgent } from './install.ts'
+
+/**
+ * `npm run test:agents`: installs each agent and runs its tests. Says of each what became of it; one
+ * that can't be installed here is not run, and is no failure.
+ */
+
+const verdicts: string[] = []
+for (const agent of AGENTS)
+  verdicts.push(`${agent.name} ${agent.version}: ${await verdictOn(agent)}`)
+for (const verdict of verdicts) console.log(verdict)
+if (verdicts.some((verdict) => verdict.endsWith('failed'))) process.exitCode = 1
+
+async function verdictOn(agent: Agent): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-agent-'))
+  try {
+    const installation = await installAgent(agent, { folder })
+    if (installation.kind === 'notInstalled') {
+      return `not run: could not install: ${installation.reason}`
+    }
+    const path = `test/agents/${agent.name}.agent.test.ts`
+    const { state } = await startVitest([path], {
+      config: false,
+      watch: false,
+      include: [path],
+      provide: { agentProgram: installation.program },
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+    })
+    const modules = state.getTestModules()
+    const isPassed = modules.length === 1 && modules.every((module) => module.ok())
+    return isPassed && state.getUnhandledErrors().length === 0 ? 'passed' : 'failed'
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

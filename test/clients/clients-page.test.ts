@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import Anthropic from '@anthropic-ai/sdk'
+import { generateText } from 'ai'
+import OpenAI from 'openai'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { startWorld, type World } from '../world.ts'
+import { type PageRow, pageBlock, pageRows } from './page.ts'
+
+/** docs/clients.md, run as it reads; only the address is this test's own. */
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '..', '..')
+
+let world: World
+let apiKey: string
+
+beforeAll(async () => {
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
+  world = await startWorld()
+  const account = await world.account()
+  apiKey = account.apiKey
+})
+afterEach(() => vi.unstubAllEnvs())
+afterAll(() => world.close())
+
+/** Each client as it comes, with nothing but what its row tells it. */
+const CLIENTS: Readonly<Record<string, (row: PageRow) => Promise<unknown>>> = {
+  openai: () => new OpenAI().responses.create({ model: 'sim/text', input: 'Hi' }),
+  '@anthropic-ai/sdk': () =>
+    new Anthropic().messages.create({
+      model: 'sim/text',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
+  '@ai-sdk/openai': () => generateText({ model: createOpenAI()('sim/text'), prompt: 'Hi' }),
+  '@ai-sdk/anthropic': () => generateText({ model: createAnthropic()('sim/text'), prompt: 'Hi' }),
+  '@ai-sdk/openai-compatible': ({ address }) =>
+    generateText({
+      model: createOpenAICompatible({ name: 'tollgate', baseURL: address, apiKey })('sim/text'),
+      prompt: 'Hi',
+    }),
+}
+
+test('the table has a row for each client that is tested, and for no other', () => {
+  expect(pageRows('').map(({ client }) => client)).toEqual(Object.keys(CLIENTS))
+})
+
+test.each(Object.keys(CLIENTS))('%s answers at its address, set by its variables', async (name) => {
+  const row = pageRows(world.url('')).find(({ client }) => client === name)
+  if (row === undefined) throw new Error(`no row for ${name}`)
+  for (const variable of row.variables) {
+    vi.stubEnv(variable, variable.endsWith('_URL') ? row.address : apiKey)
+  }
+  const before = world.simulator.requestCount
+  await CLIENTS[name]?.(row)
+  expect(world.simulator.requestCount).toBe(before + 1)
+})
+
+test.each(['new Anthropic', 'createOpenAI'])('the snippet with %s says hello', async (word) => {
+  const snippet = pageBlock({ language: 'js', word, address: world.url('') })
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', snippet], {
+    cwd: ROOT,
+    env: { ...process.env, API_KEY: apiKey },
+  })
+  expect(stdout).toContain('Say hello.')
+})
+
+test('the curl line of images draws', async () => {
+  const line = pageBlock({ language: 'sh', word: 'curl', address: world.url('') })
+  const { stdout } = await run('sh', ['-c', line], { env: { ...process.env, API_KEY: apiKey } })
+  expect(JSON.parse(stdout)).toMatchObject({ data: [{ media_type: 'image/png' }] })
+})
+
+test.each(['/v1/v1/chat/completions', '/chat/completions', '/messages', '/v1/v1/messages'])(
+  '%s, with a doubled or missing /v1, is a 404',
+  async (path) => {
+    const headers = { 'x-api-key': apiKey }
+    const response = await fetch(world.url(path), { method: 'POST', headers, body: '{}' })
+    expect(response.status).toBe(404)
+  },
+)
+
+test('the AI SDK asks messages for 4,096 tokens of a model that it does not know', async () => {
+  vi.stubEnv('ANTHROPIC_BASE_URL', world.url('/v1'))
+  vi.stubEnv('ANTHROPIC_API_KEY', apiKey)
+  await generateText({ model: createAnthropic()('sim/text'), prompt: 'How many?' })
+  const asked = await world.simulator.waitFor(({ body }) => body.includes('How many?'))
+  expect(JSON.parse(String(asked.body))).toMatchObject({ max_tokens: 4096 })
+})
