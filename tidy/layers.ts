@@ -7,7 +7,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['vocabulary'],
   ['store'],
   ['identity', 'limits', 'catalog', 'wire', 'ledger', 'upstream'],
-  ['pricing', 'relay'],
+  ['pricing', 'relay', 'answers'],
   ['settle'],
   ['journey', 'reconcile'],
   ['http', 'cli'],

@@ -1,4 +1,6 @@
 import { Command } from 'commander'
+import { accountAnswer } from '../answers/account.ts'
+import { listAnswer } from '../answers/list.ts'
 import {
   type Account,
   createAccount,
@@ -6,8 +8,7 @@ import {
   listAccounts,
   updateAccount,
 } from '../identity/accounts.ts'
-import { type Balance, getBalance } from '../ledger/activity.ts'
-import { accountAnswer } from './answers.ts'
+import { type AccountCredit, getCredits } from '../ledger/activity.ts'
 import { type Books, type CommandInput, withBooks } from './books.ts'
 import { dollars, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
@@ -92,62 +93,66 @@ function found(account: Account | null, accountId: string): Account {
 }
 
 async function print(
-  { store, clock, terminal }: Books,
+  books: Books,
   { account, json }: { readonly account: Account; readonly json: boolean },
 ): Promise<void> {
-  const balance = await getBalance(store.db, { accountId: account.id, nowMs: clock.nowMs() })
-  terminal.out(
-    json ? JSON.stringify(accountAnswer(account, balance)) : accountTable([{ account, balance }]),
-  )
+  const lines = await linesOf(books, [account])
+  const [answer] = lines.map(({ account, purses }) => accountAnswer(account, purses))
+  books.terminal.out(json ? JSON.stringify(answer) : accountTable(lines))
 }
 
 async function list(
-  { store, clock, terminal }: Books,
+  books: Books,
   options: JsonOption & { readonly limit: number; readonly after?: string },
 ): Promise<void> {
+  const { store, terminal } = books
   const { accounts, nextCursor } = await listAccounts(store.reports, {
     limit: options.limit,
     cursor: options.after ?? null,
   })
-  const rows: AccountLine[] = []
-  for (const account of accounts) {
-    const balance = await getBalance(store.reports, { accountId: account.id, nowMs: clock.nowMs() })
-    rows.push({ account, balance })
-  }
+  const lines = await linesOf(books, accounts)
   if (options.json === true) {
-    terminal.out(
-      JSON.stringify({
-        object: 'list',
-        data: rows.map(({ account, balance }) => accountAnswer(account, balance)),
-        has_more: nextCursor !== null,
-        next_cursor: nextCursor,
-      }),
-    )
+    const answers = lines.map(({ account, purses }) => accountAnswer(account, purses))
+    terminal.out(JSON.stringify(listAnswer(answers, nextCursor)))
     return
   }
   terminal.out(
-    rows.length === 0
+    lines.length === 0
       ? 'no accounts yet: make one with `tollgate account create <name>`'
-      : accountTable(rows),
+      : accountTable(lines),
   )
   if (nextCursor !== null) terminal.note(`more: --after ${nextCursor}`)
 }
 
 interface AccountLine {
   readonly account: Account
-  readonly balance: Balance | null
+  readonly purses: AccountCredit
+}
+
+async function linesOf(
+  { store, clock }: Books,
+  accounts: readonly Account[],
+): Promise<AccountLine[]> {
+  const credits = await getCredits(store.db, {
+    accountIds: accounts.map(({ id }) => id),
+    nowMs: clock.nowMs(),
+  })
+  return accounts.flatMap((account) => {
+    const purses = credits.get(account.id)
+    return purses === undefined ? [] : [{ account, purses }]
+  })
 }
 
 function accountTable(lines: readonly AccountLine[]): string {
   return table(
     ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE'],
-    lines.map(({ account, balance }) => [
+    lines.map(({ account, purses: { backed, free } }) => [
       account.id,
       account.name,
       account.disabled ? 'disabled' : 'active',
-      dollars(balance?.backed.availableMicros ?? 0),
-      dollars((balance?.backed.heldMicros ?? 0) + (balance?.free.heldMicros ?? 0)),
-      dollars(balance?.free.availableMicros ?? 0),
+      dollars(backed.availableMicros),
+      dollars(backed.heldMicros + free.heldMicros),
+      dollars(free.availableMicros),
     ]),
   )
 }

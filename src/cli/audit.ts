@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { auditAnswer } from '../answers/audit.ts'
 import { auditStore } from '../ledger/audit.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { table } from './table.ts'
@@ -15,9 +16,10 @@ export function auditCommand(input: CommandInput): Command {
     )
     .action((options: { readonly json?: true }) =>
       withBooks(input, async ({ store, terminal }) => {
-        const { ok, checked, differences } = await auditStore(store)
+        const audit = await auditStore(store)
+        const { ok, checked, differences } = audit
         if (options.json === true) {
-          terminal.out(JSON.stringify({ object: 'audit', ok, checked, differences }))
+          terminal.out(JSON.stringify(auditAnswer(audit)))
         } else if (ok) {
           terminal.out(
             `exact: ${checked.accounts} accounts, ${checked.apiKeys} keys, ${checked.requests} requests, ${checked.entries} entries`,

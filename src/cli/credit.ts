@@ -1,7 +1,7 @@
 import { Command } from 'commander'
+import { entryAnswer } from '../answers/entry.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import { entryAnswer } from './answers.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { dollars, readDollars, readMoment } from './read-values.ts'
 import { CommandFailure } from './terminal.ts'

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { apiKeyAnswer } from '../answers/api-key.ts'
+import { listAnswer } from '../answers/list.ts'
 import { type ApiKey, createApiKey, listApiKeys, updateApiKey } from '../identity/api-keys.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import { apiKeyAnswer } from './answers.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { dollars, moment, readDollars, readMoment, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
@@ -106,14 +107,7 @@ function list(
       cursor: options.after ?? null,
     })
     if (options.json === true) {
-      terminal.out(
-        JSON.stringify({
-          object: 'list',
-          data: apiKeys.map(apiKeyAnswer),
-          has_more: nextCursor !== null,
-          next_cursor: nextCursor,
-        }),
-      )
+      terminal.out(JSON.stringify(listAnswer(apiKeys.map(apiKeyAnswer), nextCursor)))
       return
     }
     terminal.out(apiKeys.length === 0 ? 'no API keys' : keyTable(apiKeys))

@@ -1,8 +1,9 @@
 import { Command, Option } from 'commander'
+import { listAnswer } from '../answers/list.ts'
+import { chargeOf, requestAnswer } from '../answers/request.ts'
 import { getRequest, listRequests } from '../ledger/activity.ts'
 import type { RequestRow } from '../ledger/rows.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
-import { chargeOf, requestAnswer } from './answers.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { dollars, moment, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
@@ -56,14 +57,7 @@ function list(input: CommandInput, options: ListOptions): Promise<void> {
       ...(options.model === undefined ? {} : { modelId: options.model }),
     })
     if (options.json === true) {
-      terminal.out(
-        JSON.stringify({
-          object: 'list',
-          data: requests.map(requestAnswer),
-          has_more: nextCursor !== null,
-          next_cursor: nextCursor,
-        }),
-      )
+      terminal.out(JSON.stringify(listAnswer(requests.map(requestAnswer), nextCursor)))
       return
     }
     terminal.out(requests.length === 0 ? 'no requests' : requestTable(requests))

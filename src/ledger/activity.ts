@@ -6,7 +6,7 @@ import type { RequestState } from '../vocabulary/request-state.ts'
 import { accountRowOf, entryOf, requestRowOf } from './columns.ts'
 import type { Entry } from './ledger.ts'
 import { availableCredit, freeCreditExpired } from './postings.ts'
-import type { RequestRow } from './rows.ts'
+import type { AccountRow, RequestRow } from './rows.ts'
 
 /** Which requests to list; absent fields filter nothing. */
 export interface RequestFilter {
@@ -125,11 +125,15 @@ export async function findCredit(
   return row === undefined ? null : entryOf({ ...row })
 }
 
-/** An account's money at a moment. */
-export interface Balance {
+/** An account's two purses at a moment. */
+export interface AccountCredit {
   readonly backed: PurseBalance
   readonly free: PurseBalance & { readonly expiresAtMs: number | null }
   readonly hasBackedCredit: boolean
+}
+
+/** An account's money at a moment. */
+export interface Balance extends AccountCredit {
   readonly unresolved: Unresolved
 }
 
@@ -169,6 +173,25 @@ export async function getBalance(
     .executeTakeFirst()
   if (row === undefined) return null
   const account = accountRowOf({ ...row })
+  return { ...creditOf(account, nowMs), unresolved: await unresolvedOf(db, accountId) }
+}
+
+export interface CreditsInput {
+  readonly accountIds: readonly string[]
+  readonly nowMs: number
+}
+
+/** The purses of several accounts, by account id, as {@link getBalance} shows them. */
+export async function getCredits(
+  db: Kysely<Tables>,
+  { accountIds, nowMs }: CreditsInput,
+): Promise<ReadonlyMap<string, AccountCredit>> {
+  if (accountIds.length === 0) return new Map()
+  const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', accountIds).execute()
+  return new Map(rows.map((row) => [row.id, creditOf(accountRowOf({ ...row }), nowMs)]))
+}
+
+function creditOf(account: AccountRow, nowMs: number): AccountCredit {
   const available = availableCredit(account, nowMs)
   return {
     backed: {
@@ -185,7 +208,6 @@ export async function getBalance(
       expiresAtMs: account.freeExpiresAtMs,
     },
     hasBackedCredit: account.hasBackedCredit,
-    unresolved: await unresolvedOf(db, accountId),
   }
 }
 

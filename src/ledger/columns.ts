@@ -8,16 +8,21 @@ import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from './rows.ts
 /** A row as a database driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>
 
-const ENDPOINTS: readonly Endpoint[] = [
+/** Every endpoint that a request can be of. */
+export const ENDPOINTS = [
   'chat',
   'completions',
   'messages',
   'responses',
   'embeddings',
   'images',
-]
-const PURSES: readonly Purse[] = ['backed', 'free']
-const ENTRY_KINDS: readonly EntryKind[] = [
+] as const satisfies readonly Endpoint[]
+
+/** Both kinds of credit. */
+export const PURSES = ['backed', 'free'] as const satisfies readonly Purse[]
+
+/** Every reason for which an entry is posted. */
+export const ENTRY_KINDS = [
   'top_up',
   'activation',
   'chargeback',
@@ -26,7 +31,7 @@ const ENTRY_KINDS: readonly EntryKind[] = [
   'correction',
   'expiry',
   'write_off',
-]
+] as const satisfies readonly EntryKind[]
 
 /** Reads a row of `accounts`. Throws where a column is not what the schema says. */
 export function accountRowOf(columns: Columns): AccountRow {
