@@ -20,7 +20,7 @@ interface Row {
   readonly name: string
   readonly usage: Partial<TokenUsage>
   readonly prices?: PriceTable
-  readonly charge: number
+  readonly chargeMicros: number
 }
 
 describe('a charge from token counts', () => {
@@ -32,7 +32,11 @@ describe('a charge from token counts', () => {
   const plain = offerWith({ output: usd('0.000001') }).prices
   const rows: readonly Row[] = [
     // (1,000 × 3 + 500 × 15) × 1.05
-    { name: 'input and output', usage: { inputTokens: 1_000, outputTokens: 500 }, charge: 11_025 },
+    {
+      name: 'input and output',
+      usage: { inputTokens: 1_000, outputTokens: 500 },
+      chargeMicros: 11_025,
+    },
     // (100 × 3 + 1,000 × 0.3 + 200 × 3.75 + 50 × 6) × 1.05 = 1,732.5
     {
       name: 'each class of cached input at its own price, half a micro-dollar up',
@@ -42,68 +46,68 @@ describe('a charge from token counts', () => {
         cacheWriteTokens: 200,
         cacheWriteLongTokens: 50,
       },
-      charge: 1_733,
+      chargeMicros: 1_733,
     },
     // 0.2 × 1.05 = 0.21 and 3 × 0.2 × 1.05 = 0.63
     {
       name: 'below half a micro-dollar down',
       usage: { inputTokens: 1 },
       prices: OPEN.prices,
-      charge: 0,
+      chargeMicros: 0,
     },
     {
       name: 'above half a micro-dollar up',
       usage: { inputTokens: 3 },
       prices: OPEN.prices,
-      charge: 1,
+      chargeMicros: 1,
     },
-    { name: 'searches', usage: { searches: 3 }, charge: 31_500 },
+    { name: 'searches', usage: { searches: 3 }, chargeMicros: 31_500 },
     {
       name: 'the price of the request',
       usage: {},
       prices: offerWith({ request: usd('0.018') }).prices,
-      charge: 18_900,
+      chargeMicros: 18_900,
     },
     {
       name: 'a prompt at the threshold, cached tokens counted in',
       usage: { inputTokens: 100_000, cacheReadTokens: 100_000 },
-      charge: 346_500,
+      chargeMicros: 346_500,
     },
     // (100,001 × 6 + 100,000 × 0.6 + 10 × 22.5) × 1.05 = 693,242.55
     {
       name: 'a prompt above it, output included',
       usage: { inputTokens: 100_001, cacheReadTokens: 100_000, outputTokens: 10 },
-      charge: 693_243,
+      chargeMicros: 693_243,
     },
     // (200,002 × 3 + 10,000) × 1.05 = 640,506.3
     {
       name: 'a prompt read twice around a search, each time below the threshold',
       usage: { inputTokens: 200_002, searches: 1 },
-      charge: 640_506,
+      chargeMicros: 640_506,
     },
     // (50 × 1 + 30 × 2 + 20 × 30) × 1.05 = 745.5
     {
       name: 'reasoning and images at their own prices, within the output',
       usage: { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 },
       prices: listed,
-      charge: 746,
+      chargeMicros: 746,
     },
     {
       name: 'reasoning and images as output where they have no price',
       usage: { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 },
       prices: plain,
-      charge: 105,
+      chargeMicros: 105,
     },
     // (0 × 1 + 100 × 2 + 0 × 30) × 1.05
     {
       name: 'parts of the output that are more than the whole, once',
       usage: { outputTokens: 100, reasoningTokens: 300, imageOutputTokens: 300 },
       prices: listed,
-      charge: 210,
+      chargeMicros: 210,
     },
   ]
-  test.each(rows)('$name', ({ usage, prices, charge }) => {
-    expect(chargeForUsage({ ...NO_TOKENS, ...usage }, prices ?? SAGE.prices)).toBe(charge)
+  test.each(rows)('$name', ({ usage, prices, chargeMicros }) => {
+    expect(chargeForUsage({ ...NO_TOKENS, ...usage }, prices ?? SAGE.prices)).toBe(chargeMicros)
   })
 
   test('is none for counts beyond any real amount', () => {

@@ -6,7 +6,7 @@ import type { JsonBody, JsonObject, JsonValue } from './json-value.ts'
 import { isJsonObject } from './json-value.ts'
 import { Problem } from './problem.ts'
 
-export type { JsonEdit, JsonPath } from './json-edit.ts'
+export type { JsonEdit } from './json-edit.ts'
 export { editJson } from './json-edit.ts'
 export { numberSource } from './json-number.ts'
 export type { JsonBody, JsonObject, JsonValue } from './json-value.ts'

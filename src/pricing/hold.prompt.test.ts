@@ -1,0 +1,134 @@
+import { describe } from 'vitest'
+import type { Call } from '../vocabulary/call.ts'
+import { type HoldRow, PLAIN, plainWith, testHolds } from './testing/hold-table.ts'
+import { offerWith, SAGE, usd } from './testing/offers.ts'
+
+const capped = { outputCapTokens: 0 }
+const PROMPTS: readonly HoldRow[] = [
+  {
+    name: 'text is never held above the window',
+    call: { ...capped, textTokens: 500_000 },
+    offer: PLAIN,
+    neededMicros: 105_000,
+  },
+  {
+    name: 'text is held whole where the window is unknown',
+    call: { ...capped, textTokens: 499_600 },
+    offer: plainWith({ contextTokens: null }),
+    neededMicros: 525_000,
+  },
+  {
+    name: 'each prompt of legacy completions has the window to itself',
+    call: { ...capped, endpoint: 'completions', textTokens: 500_000, completions: 3 },
+    offer: PLAIN,
+    neededMicros: 315_000,
+  },
+  // (600 + 400 + 600) × 1.05
+  {
+    name: 'tools add what the provider says of them',
+    call: { ...capped, tools: { clientTools: 1, serverTools: false, steps: 30 } },
+    offer: PLAIN,
+    neededMicros: 1_680,
+  },
+  {
+    name: 'embeddings are held at their text alone',
+    call: { endpoint: 'embeddings' },
+    offer: PLAIN,
+    neededMicros: 630,
+  },
+  {
+    name: 'embeddings of many inputs are held above the window',
+    call: { endpoint: 'embeddings', textTokens: 500_000 },
+    offer: PLAIN,
+    neededMicros: 525_000,
+  },
+  // 1,000 × 6 × 1.05: the one-hour write
+  {
+    name: 'with cache marks every token may be the dearest write',
+    call: { ...capped, cacheWrites: true },
+    offer: SAGE,
+    neededMicros: 6_300,
+  },
+  {
+    name: 'cache reads count where they are dearer than input',
+    call: capped,
+    offer: offerWith({ input: usd('0.000001'), cacheRead: usd('0.000002') }),
+    neededMicros: 2_100,
+  },
+  {
+    name: 'a prompt at the threshold has the lower price',
+    call: { ...capped, textTokens: 199_600 },
+    offer: SAGE,
+    neededMicros: 630_000,
+  },
+  // 200,001 × 6 × 1.05 = 1,260,006.3
+  {
+    name: 'a prompt above the threshold has the higher price',
+    call: { ...capped, textTokens: 199_601 },
+    offer: SAGE,
+    neededMicros: 1_260_007,
+  },
+  // (200,001 × 6 + 100 × 22.5) × 1.05 = 1,262,368.8
+  {
+    name: 'and its output has the higher price, too',
+    call: { outputCapTokens: 100, textTokens: 199_601 },
+    offer: SAGE,
+    neededMicros: 1_262_369,
+  },
+  {
+    name: 'a priority tier counts token prices twice and others once',
+    call: { outputCapTokens: 500, priorityTier: true },
+    offer: offerWith({ input: usd('0.000001'), output: usd('0.000002'), request: usd('0.001') }),
+    neededMicros: 5_250,
+  },
+  {
+    name: 'the price of the request is added',
+    call: capped,
+    offer: offerWith({ request: usd('0.018') }),
+    neededMicros: 18_900,
+  },
+]
+
+describe('the prompt', () => {
+  testHolds(PROMPTS)
+})
+
+const SEARCHING = { clientTools: 0, serverTools: true, steps: 30 }
+
+// A prompt: 600 + 400 + 600 = 1,600 tokens. A step: a search at the upstream's dearest, 30,000
+// micro-dollars, and 1,600 + 8,000 tokens.
+const searching = (fields: Partial<Call>): Partial<Call> => ({
+  tools: SEARCHING,
+  outputCapTokens: 500,
+  ...fields,
+})
+const SEARCHES: readonly HoldRow[] = [
+  // 1,600 + 30 × (30,000 + 9,600) + 500 × 2 = 1,190,600 × 1.05
+  { name: '30 steps', call: searching({}), offer: PLAIN, neededMicros: 1_250_130 },
+  // 1,600 + 2 × 39,600 + 1,000 = 81,800 × 1.05
+  {
+    name: 'as many steps as the request allows',
+    call: searching({ tools: { ...SEARCHING, steps: 2 } }),
+    offer: PLAIN,
+    neededMicros: 85_890,
+  },
+  // 1,600 + 30 × (50,000 + 9,600) + 1,000
+  {
+    name: 'the search price of the model where it is dearer',
+    call: searching({}),
+    offer: offerWith({ input: usd('0.000001'), output: usd('0.000002'), search: usd('0.05') }),
+    neededMicros: 1_880_130,
+  },
+  // 1,190,600 + 7,500 × 2: the cap is the whole maximum, 8,000
+  {
+    name: 'the cap is sent and never lowered',
+    call: searching({ outputCapTokens: null }),
+    offer: PLAIN,
+    neededMicros: 1_265_880,
+    capTokens: 8_000,
+  },
+]
+
+describe('tools that the provider runs', () => {
+  testHolds(SEARCHES)
+})
