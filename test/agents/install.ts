@@ -45,6 +45,8 @@ export async function installAgent(agent: Agent, input: InstallInput): Promise<I
   const program = join(folder, 'node_modules', agent.packageName, agent.script)
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
   const flags = [
+    // Why it failed is read from what it writes, whatever the npm above was told to write.
+    '--loglevel=error',
     '--ignore-scripts',
     '--no-audit',
     '--no-fund',
