@@ -38,7 +38,7 @@ import { fetchGeneration } from './upstream/generation.ts'
 import { Upstream } from './upstream/upstream.ts'
 import { type Clock, systemClock } from './vocabulary/clock.ts'
 import { createIdSource, type IdSource } from './vocabulary/ids.ts'
-import { FORMATS } from './wire/formats.ts'
+import { FORMATS, formatByPath } from './wire/formats.ts'
 
 const VERSION = '0.1.0'
 const HEARTBEAT_INTERVAL_MS = 5_000
@@ -316,6 +316,7 @@ async function openHttp(
   const inference = createInference({
     parts,
     ids,
+    formatByPath,
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     onEnded: requestLogger(log),
   })

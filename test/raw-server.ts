@@ -43,6 +43,16 @@ export async function startRawServer(onConnection: (socket: Socket) => void): Pr
   }
 }
 
+/** Resolves when the peer has closed its side, or the whole connection. Drops what still comes. */
+export function peerLeft(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.readableEnded || socket.closed) resolve()
+    socket.once('end', resolve)
+    socket.once('close', () => resolve())
+    socket.resume()
+  })
+}
+
 /** A port that refuses connections. */
 export async function refusingPort(): Promise<number> {
   const server = await startRawServer(() => {})

@@ -4,13 +4,14 @@ import { clientClosed } from '../relay/end-answer.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { WireFormat } from '../wire/format.ts'
-import { formatByPath } from '../wire/formats.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { readBody } from './read-body.ts'
 
 export interface InferenceInput {
   readonly parts: JourneyParts
   readonly ids: IdSource
+  /** The format that is served at a path; null: none. */
+  readonly formatByPath: (path: string) => WireFormat | null
   readonly bodyTimeoutMs: number
   /** Told once of each request when its answer has ended, for the log. */
   readonly onEnded: (ended: EndedRequest) => void
@@ -56,7 +57,7 @@ export function createInference(input: InferenceInput): Inference {
     idle,
     serve(clientRequest, client) {
       if (clientRequest.method !== 'POST') return false
-      const format = formatByPath(pathOf(clientRequest.url ?? ''))
+      const format = input.formatByPath(pathOf(clientRequest.url ?? ''))
       if (format === null) return false
       const answered = serve(input, { clientRequest, client, format, draining })
       // Those who are refused for it do not keep the server from stopping, however many come.

@@ -1,0 +1,237 @@
+import type { Socket } from 'node:net'
+import { request } from 'undici'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { StreamObserver, WireFormat } from '../src/wire/format.ts'
+import { chat } from '../src/wire/formats/chat.ts'
+import {
+  CHAT_BODY,
+  type JourneyWorld,
+  type JourneyWorldInput,
+  STREAM_BODY,
+  startJourneyWorld,
+} from './journey-world.ts'
+import { wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
+  world = await startJourneyWorld(input)
+  return world
+}
+
+class Bug extends Error {
+  override readonly name = 'Bug'
+}
+
+function fail(): never {
+  throw new Bug('a bug, which quotes PROMPT')
+}
+
+const ANSWER = JSON.stringify({
+  id: 'gen-body',
+  choices: [],
+  usage: { prompt_tokens: 10, completion_tokens: 5, cost: 0.001 },
+})
+const WHOLE_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-generation-id: gen-head\r\n'
+const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\nx-generation-id: gen-head\r\n\r\n'
+const EVENT = 'data: {"id":"gen-body","choices":[{"delta":{"content":"word"}}]}\n\n'
+
+/** A provider that answers every request with this, whole. */
+function answering(text: string) {
+  return async (socket: Socket) => {
+    await wholeRequest(socket)
+    socket.end(text)
+  }
+}
+
+function whole(body: string, httpStatus = '200 OK'): string {
+  return `${WHOLE_HEAD.replace('200 OK', httpStatus)}content-length: ${body.length}\r\n\r\n${body}`
+}
+
+/** Chat, with an observer that fails in one of its parts once it has seen an event. */
+function failingObserver(part: keyof StreamObserver): WireFormat {
+  return {
+    ...chat,
+    observeStream: () => {
+      const observer = chat.observeStream()
+      let seen = 0
+      const broken: StreamObserver = {
+        onEvent: (event) => (part === 'onEvent' && ++seen === 2 ? fail() : observer.onEvent(event)),
+        reported: () => (part === 'reported' ? fail() : observer.reported()),
+        relayedTokens: () => (part === 'relayedTokens' ? fail() : observer.relayedTokens()),
+      }
+      return broken
+    },
+  }
+}
+
+async function post(to: JourneyWorld, body: string) {
+  const { statusCode, body: answer, headers } = await request(to.url, { method: 'POST', body })
+  return { httpStatus: statusCode, headers, text: await answer.text() }
+}
+
+const INTERNAL = {
+  error: {
+    message: 'The gateway failed on this request.',
+    type: 'api_error',
+    code: 'internal_error',
+    param: null,
+  },
+}
+
+describe('between the hold and its forwarding', () => {
+  test.each<[string, Partial<WireFormat>]>([
+    ['a rewrite fails', { rewrites: fail }],
+    [
+      'a rewrite wants what is not there',
+      { rewrites: () => [{ kind: 'set', path: ['a', 'b'], json: '1' }] },
+    ],
+    ['the headers for the provider fail', { forwardedHeaders: fail }],
+  ])('%s: the hold is released, nothing is sent, and the client is told 500', async (_, broken) => {
+    let connections = 0
+    const to = await start({
+      upstream: () => connections++,
+      format: { ...chat, ...broken },
+    })
+    const { httpStatus, text } = await post(to, CHAT_BODY)
+    expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'released',
+      httpStatus: 500,
+      errorCode: 'internal_error',
+    })
+    expect(connections).toBe(0)
+    await to.expectNothingLeft()
+  })
+})
+
+describe('while a whole answer is read', () => {
+  test.each<[string, string]>([
+    ['a success', whole(ANSWER)],
+    ['an error', whole('{"error":{"message":"LEAK","code":400}}', '400 Bad Request')],
+  ])(
+    '%s: the hold stays reserved with the id to look it up, and the client is told 500',
+    async (_, answer) => {
+      const to = await start({
+        upstream: answering(answer),
+        format: { ...chat, readAnswer: fail },
+      })
+      const { httpStatus, text, headers } = await post(to, CHAT_BODY)
+      expect(httpStatus).toBe(500)
+      expect(JSON.parse(text)).toEqual(INTERNAL)
+      expect(headers['x-service-cost']).toBeUndefined()
+      expect(await to.onlyRequest()).toMatchObject({
+        state: 'unresolved',
+        generationId: 'gen-head',
+        httpStatus: 500,
+        errorCode: 'internal_error',
+      })
+      await to.expectNothingLeft()
+      expect(to.ended[0]?.problem?.cause).toBeInstanceOf(Bug)
+    },
+  )
+})
+
+describe('while a stream is relayed', () => {
+  test('before its head: the hold is released and the client is told 500', async () => {
+    const to = await start({
+      upstream: answering(STREAM_HEAD + EVENT),
+      format: { ...chat, observeStream: fail },
+    })
+    const { httpStatus, text } = await post(to, STREAM_BODY)
+    expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
+    expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'internal_error' })
+    await to.expectNothingLeft()
+  })
+
+  test.each<[keyof StreamObserver]>([['onEvent'], ['reported']])(
+    'in an observer, at %s: the hold ends like that of a lost stream, and the client sees no whole end',
+    async (part) => {
+      const to = await start({
+        upstream: answering(STREAM_HEAD + EVENT + EVENT),
+        format: failingObserver(part),
+      })
+      await expect(post(to, STREAM_BODY)).rejects.toThrow()
+      expect(await to.onlyRequest()).toMatchObject({
+        state: 'released',
+        httpStatus: 200,
+        errorCode: 'upstream_error',
+      })
+      await to.expectNothingLeft()
+      expect(to.ended[0]?.record.fault).toBeInstanceOf(Bug)
+    },
+  )
+
+  test('in the wording of an error: none of the provider is passed on instead', async () => {
+    const error = 'data: {"error":{"code":400,"message":"LEAK"}}\n\n'
+    const to = await start({
+      upstream: answering(STREAM_HEAD + error),
+      format: { ...chat, errorEvent: fail },
+    })
+    await expect(post(to, STREAM_BODY)).rejects.toThrow()
+    expect(await to.onlyRequest()).toMatchObject({ state: 'released' })
+    await to.expectNothingLeft()
+  })
+
+  test('when a deadline ends it: the process lives, and the hold ends', async () => {
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        socket.write(STREAM_HEAD + EVENT)
+      },
+      format: failingObserver('reported'),
+      timeouts: { stallTimeoutMs: 50 },
+    })
+    await expect(post(to, STREAM_BODY)).rejects.toThrow()
+    expect(await to.onlyRequest()).toMatchObject({ state: 'released' })
+    await to.expectNothingLeft()
+  })
+})
+
+describe('in the rule for money', () => {
+  const brokenPrices =
+    (isBroken: () => boolean): NonNullable<JourneyWorldInput['replace']> =>
+    ({ offerFor }) => ({
+      offerFor: (modelName) => {
+        const offer = offerFor(modelName)
+        return {
+          ...offer,
+          get prices() {
+            return isBroken() ? fail() : offer.prices
+          },
+        }
+      },
+    })
+
+  test.each<[string, string, string]>([
+    ['a whole answer', CHAT_BODY, whole(ANSWER.replace(',"cost":0.001', ''))],
+    [
+      'a stream',
+      STREAM_BODY,
+      `${STREAM_HEAD}data: ${ANSWER.replace(',"cost":0.001', '')}\n\ndata: [DONE]\n\n`,
+    ],
+  ])('%s is delivered, and its hold stays reserved', async (_, body, answer) => {
+    let broken = false
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        broken = true
+        socket.end(answer)
+      },
+      replace: brokenPrices(() => broken),
+    })
+    const { httpStatus, text } = await post(to, body)
+    expect(httpStatus).toBe(200)
+    expect(text).toContain('gen-body')
+    expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved', generationId: 'gen-body' })
+    await to.expectNothingLeft()
+    expect(to.ended[0]?.record.fault).toBeInstanceOf(Bug)
+  })
+})

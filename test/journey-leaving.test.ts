@@ -1,0 +1,290 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Ledger } from '../src/ledger/ledger.ts'
+import type { ByteBudget } from '../src/limits/byte-budget.ts'
+import {
+  CHAT_BODY,
+  type JourneyWorld,
+  type JourneyWorldInput,
+  STREAM_BODY,
+  startJourneyWorld,
+} from './journey-world.ts'
+import { peerLeft, wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
+  world = await startJourneyWorld(input)
+  return world
+}
+
+const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"some words of an answer"}}]}\n\n'
+const DONE = 'data: [DONE]\n\n'
+
+function chunked(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`
+}
+
+function head(length: number, more = ''): string {
+  return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n${more}\r\n`
+}
+
+/** A client that has written this much of a request; it reads, and drops, what it is given. */
+function clientOf(to: JourneyWorld, text: string | Buffer): Socket {
+  const socket = connect(to.port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.resume()
+  socket.write(text)
+  return socket
+}
+
+const whole = (body: string): string => head(body.length) + body
+
+test('the hold is in the store before the provider is sent a byte', async () => {
+  const seen = Promise.withResolvers<unknown>()
+  const to = await start({
+    upstream: (socket) => {
+      socket.once('data', () => {
+        const store = new DatabaseSync(to.file, { readOnly: true })
+        seen.resolve(store.prepare('select state from requests').all())
+        store.close()
+        socket.destroy()
+      })
+    },
+  })
+  clientOf(to, whole(CHAT_BODY))
+  expect(await seen.promise).toEqual([{ state: 'open' }])
+  expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
+  await to.expectNothingLeft()
+})
+
+/** Nothing of the request is in the store, and nothing went upstream. */
+async function expectNoTrace(to: JourneyWorld): Promise<void> {
+  await to.expectNothingLeft()
+  const store = new DatabaseSync(to.file, { readOnly: true })
+  expect(store.prepare('select id from requests').all()).toEqual([])
+  store.close()
+}
+
+const noUpstream = () => {
+  throw new Error('nothing may be sent')
+}
+
+describe('a client that leaves before the hold leaves nothing behind', () => {
+  test('while it is authenticated, with all of its body sent or none', async () => {
+    for (const sent of [whole(CHAT_BODY), head(1_000)]) {
+      const asked = Promise.withResolvers<void>()
+      const answer = Promise.withResolvers<void>()
+      const to = await start({
+        upstream: noUpstream,
+        replace: ({ authenticate }) => ({
+          authenticate: async (headers) => {
+            asked.resolve()
+            await answer.promise
+            return authenticate(headers)
+          },
+        }),
+      })
+      const client = clientOf(to, sent)
+      await asked.promise
+      const gone = once(to.clients[0] ?? client, 'close')
+      client.resetAndDestroy()
+      await gone
+      answer.resolve()
+      await expectNoTrace(to)
+      expect(to.ended.map(({ httpStatus }) => httpStatus)).toEqual([499])
+      await to.close()
+    }
+  })
+
+  test.each<[string, string | Buffer]>([
+    ['in the middle of its body', head(1_000) + CHAT_BODY],
+    [
+      'in the middle of a chunked body',
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunked('{"a"')}`,
+    ],
+    [
+      'in the middle of a gzipped body',
+      Buffer.concat([
+        Buffer.from(head(1_000, 'content-encoding: gzip\r\n')),
+        gzipSync(CHAT_BODY).subarray(0, 20),
+      ]),
+    ],
+  ])('%s', async (_, sent) => {
+    const reserved = Promise.withResolvers<void>()
+    const to = await start({
+      upstream: noUpstream,
+      replace: ({ gate }) => ({
+        gate: {
+          enter: (caller) => {
+            reserved.resolve()
+            return gate.enter(caller)
+          },
+          remembered: 0,
+        },
+      }),
+    })
+    const client = clientOf(to, sent)
+    await reserved.promise
+    client.resetAndDestroy()
+    await expectNoTrace(to)
+    expect(to.ended.map(({ httpStatus }) => httpStatus)).toEqual([499])
+  })
+})
+
+test('a client that leaves between the hold and the provider: the hold is released, nothing is sent', async () => {
+  const opened = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const slow = (ledger: Ledger): Ledger => ({
+    async openHold(input) {
+      const verdict = await ledger.openHold(input)
+      opened.resolve()
+      await goOn.promise
+      return verdict
+    },
+    settle: (input) => ledger.settle(input),
+    noteGeneration: (input) => ledger.noteGeneration(input),
+  })
+  const to = await start({
+    upstream: noUpstream,
+    replace: ({ ledger }) => ({ ledger: slow(ledger) }),
+  })
+  const client = clientOf(to, whole(CHAT_BODY))
+  await opened.promise
+  const gone = once(to.clients[0] ?? client, 'close')
+  client.destroy()
+  await gone
+  goOn.resolve()
+  expect(await to.onlyRequest()).toMatchObject({
+    state: 'released',
+    errorCode: 'client_gone',
+    httpStatus: 499,
+  })
+  await to.expectNothingLeft()
+})
+
+describe('a client that leaves a stream', () => {
+  test('before its headers: the provider is told to stop, and nothing is charged', async () => {
+    const received = Promise.withResolvers<Socket>()
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        received.resolve(socket)
+      },
+    })
+    const client = clientOf(to, whole(STREAM_BODY))
+    const provider = await received.promise
+    client.resetAndDestroy()
+    await peerLeft(provider)
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'released',
+      errorCode: 'client_gone',
+      httpStatus: 499,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('in its middle: the provider is told to stop, and what was read is charged', async () => {
+    const provider = Promise.withResolvers<Socket>()
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        socket.write(STREAM_HEAD + chunked(EVENT))
+        provider.resolve(socket)
+      },
+    })
+    const client = clientOf(to, whole(STREAM_BODY))
+    await once(client, 'data')
+    client.resetAndDestroy()
+    await peerLeft(await provider.promise)
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'provisional',
+      errorCode: 'client_gone',
+      generationId: 'gen-1',
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('after its last event: it is charged as the whole that it was', async () => {
+    const provider = Promise.withResolvers<Socket>()
+    const usage = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}\n\n'
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        socket.write(STREAM_HEAD + chunked(EVENT + usage + DONE))
+        provider.resolve(socket)
+      },
+    })
+    const client = clientOf(to, whole(STREAM_BODY))
+    await once(client, 'data')
+    client.resetAndDestroy()
+    await peerLeft(await provider.promise)
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'provisional',
+      errorCode: null,
+      backedChargeMicros: 1_050,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('that the provider does not stream is charged what the whole answer cost', async () => {
+    const begun = '{"id":"gen-1",'
+    const rest = '"usage":{"prompt_tokens":1,"cost":0.001}}'
+    const provider = Promise.withResolvers<Socket>()
+    const read = Promise.withResolvers<void>()
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        const length = begun.length + rest.length
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${begun}`)
+        provider.resolve(socket)
+      },
+      replace: ({ byteBudget }) => ({
+        byteBudget: tellingBudget(byteBudget, (bytes) => {
+          if (bytes === begun.length) read.resolve()
+        }),
+      }),
+    })
+    const client = clientOf(to, whole(STREAM_BODY))
+    await read.promise
+    const gone = once(to.clients[0] ?? client, 'close')
+    client.resetAndDestroy()
+    await gone
+    ;(await provider.promise).end(rest)
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'provisional',
+      errorCode: null,
+      backedChargeMicros: 1_050,
+    })
+    await to.expectNothingLeft()
+  })
+})
+
+/** A budget that tells of each growth. */
+function tellingBudget(budget: ByteBudget, onGrow: (bytes: number) => void): ByteBudget {
+  return {
+    reserve(bytes) {
+      const reservation = budget.reserve(bytes)
+      return {
+        grow(moreBytes) {
+          reservation.grow(moreBytes)
+          onGrow(moreBytes)
+        },
+        release: () => reservation.release(),
+      }
+    },
+    get bytesReserved() {
+      return budget.bytesReserved
+    },
+  }
+}

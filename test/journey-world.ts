@@ -1,0 +1,246 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { createInference, type EndedRequest, type Inference } from '../src/http/inference.ts'
+import { createHttpServer } from '../src/http/server.ts'
+import { createAccount } from '../src/identity/accounts.ts'
+import { createApiKey } from '../src/identity/api-keys.ts'
+import type { Caller } from '../src/identity/authenticator.ts'
+import type { AttemptTimeouts } from '../src/journey/deadlines.ts'
+import type { JourneyParts } from '../src/journey/journey.ts'
+import { listRequests } from '../src/ledger/activity.ts'
+import { auditStore } from '../src/ledger/audit.ts'
+import { registerInstance } from '../src/ledger/instances.ts'
+import type { RequestRow } from '../src/ledger/rows.ts'
+import { SqliteLedger } from '../src/ledger/sqlite-ledger.ts'
+import { createByteBudget } from '../src/limits/byte-budget.ts'
+import { createGate } from '../src/limits/gate.ts'
+import { offerWith, usd } from '../src/pricing/testing/offers.ts'
+import { Settler } from '../src/settle/settler.ts'
+import { openStore, type Store } from '../src/store/open-store.ts'
+import { Upstream } from '../src/upstream/upstream.ts'
+import { systemClock } from '../src/vocabulary/clock.ts'
+import { createIdSource } from '../src/vocabulary/ids.ts'
+import { micros } from '../src/vocabulary/money.ts'
+import { DEFAULT_WORDS } from '../src/vocabulary/words.ts'
+import type { WireFormat } from '../src/wire/format.ts'
+import { chat } from '../src/wire/formats/chat.ts'
+import { startRawServer } from './raw-server.ts'
+
+/** A chat request for the one model that is on sale. */
+export const CHAT_BODY = '{"model":"acme/some-model","messages":[],"max_tokens":100}'
+
+/** The same, streamed. */
+export const STREAM_BODY = CHAT_BODY.replace('{', '{"stream":true,')
+
+/** One key of one account has as many places in flight, so that a place that leaks is missed. */
+const PLACES = 2
+
+export interface JourneyWorldInput {
+  /** What the provider does with each connection. */
+  readonly upstream: (socket: Socket) => unknown
+  /** Of the one endpoint that is served, at its own path. Default chat. */
+  readonly format?: WireFormat
+  readonly timeouts?: Partial<AttemptTimeouts>
+  readonly answerBytesMax?: number
+  readonly eventBytesMax?: number
+  readonly bodyTimeoutMs?: number
+  /** Parts to stand instead of the usual ones, made from them. */
+  readonly replace?: (parts: JourneyParts) => Partial<JourneyParts>
+}
+
+/** Every part of a journey but catalog and reconciler, real, before a provider written by hand. */
+export interface JourneyWorld {
+  readonly port: number
+  readonly url: string
+  /** The store's file. */
+  readonly file: string
+  readonly inference: Inference
+  readonly upstream: Upstream
+  /** Log entries, as the log would be told. */
+  readonly ended: readonly EndedRequest[]
+  /** Responses so far, as the gateway's own side of each client. */
+  readonly clients: readonly ServerResponse[]
+  /** The only request that opened a hold, once nothing is in flight; fails where there is another number. */
+  onlyRequest(): Promise<RequestRow>
+  /** Fails where anything is left of the requests so far: memory, a place in flight, an open hold. */
+  expectNothingLeft(): Promise<void>
+  close(): Promise<void>
+}
+
+const PATIENT: AttemptTimeouts = {
+  headersTimeoutMs: 60_000,
+  stallTimeoutMs: 60_000,
+  totalTimeoutMs: 60_000,
+  imageTimeoutMs: 60_000,
+}
+
+export async function startJourneyWorld(input: JourneyWorldInput): Promise<JourneyWorld> {
+  const closing = new AsyncDisposableStack()
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
+  closing.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'store.db')
+  const clock = systemClock
+  const store = await openStore({ url: `sqlite:${file}`, clock, migrateStore: 'always' })
+  closing.defer(() => store.close())
+  const ledger = new SqliteLedger({ file, clock })
+  closing.defer(() => ledger.close())
+  const caller = await makeCaller(store, ledger)
+  const settler = new Settler({
+    ledger,
+    waitMs: 60_000,
+    onFailure: (_, cause) => failures.push(cause),
+    onSettled: () => {},
+  })
+  const failures: unknown[] = []
+  closing.defer(() => settler.drained())
+  const server = await startRawServer((socket) => void input.upstream(socket))
+  closing.defer(() => server.close())
+  const upstream = new Upstream({
+    baseUrl: server.baseUrl,
+    apiKey: 'upstream-key',
+    connectTimeoutMs: 60_000,
+  })
+  closing.defer(() => upstream.destroy())
+  const usual = usualParts({ ledger, settler, upstream, caller, input })
+  const parts: JourneyParts = { ...usual, ...input.replace?.(usual) }
+  const { inference, port, ended, clients } = await serveHttp({ parts, input, closing })
+  const idle = async (): Promise<void> => {
+    await inference.idle()
+    await settler.drained()
+    expect(failures).toEqual([])
+  }
+  return {
+    port,
+    url: `http://127.0.0.1:${port}${(input.format ?? chat).path}`,
+    file,
+    inference,
+    upstream,
+    ended,
+    clients,
+    async onlyRequest() {
+      await idle()
+      const { requests } = await listRequests(store.db, { limit: 10 })
+      expect(requests).toHaveLength(1)
+      const [row] = requests
+      if (row === undefined) throw new Error('no request')
+      return row
+    },
+    async expectNothingLeft() {
+      await idle()
+      expect(parts.byteBudget.bytesReserved).toBe(0)
+      const slots = Array.from({ length: PLACES }, () => usual.gate.enter(caller))
+      for (const slot of slots) slot.leave()
+      expect((await listRequests(store.db, { limit: 10, state: 'open' })).requests).toEqual([])
+      expect(await auditStore(store)).toMatchObject({ ok: true, differences: [] })
+    },
+    close: () => closing.disposeAsync(),
+  }
+}
+
+interface UsualPartsInput {
+  readonly ledger: SqliteLedger
+  readonly settler: Settler
+  readonly upstream: Upstream
+  readonly caller: Caller
+  readonly input: JourneyWorldInput
+}
+
+function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInput): JourneyParts {
+  const offer = offerWith({ input: usd('0.000001'), output: usd('0.000002') })
+  return {
+    authenticate: async () => caller,
+    gate: createGate({
+      clock: systemClock,
+      settings: {
+        inFlightMax: PLACES,
+        requestsPerMinuteMax: 1_000,
+        unbackedRequestsPerMinuteMax: 1_000,
+      },
+    }),
+    byteBudget: createByteBudget({ bytesMax: 256 * 1024 * 1024 }),
+    offerFor: () => offer,
+    ledger,
+    settler,
+    upstream,
+    accountTag: () => 'tag',
+    clock: systemClock,
+    words: DEFAULT_WORDS,
+    instanceId: 'inst_test',
+    timeouts: { ...PATIENT, ...input.timeouts },
+    answerBytesMax: input.answerBytesMax ?? 128 * 1024 * 1024,
+    eventBytesMax: input.eventBytesMax ?? 64 * 1024 * 1024,
+  }
+}
+
+interface ServeHttpInput {
+  readonly parts: JourneyParts
+  readonly input: JourneyWorldInput
+  readonly closing: AsyncDisposableStack
+}
+
+async function serveHttp({ parts, input, closing }: ServeHttpInput) {
+  const { format = chat, bodyTimeoutMs = 60_000 } = input
+  const ids = idSource()
+  const ended: EndedRequest[] = []
+  const clients: ServerResponse[] = []
+  const inference = createInference({
+    parts,
+    ids,
+    formatByPath: (path) => (path === format.path ? format : null),
+    bodyTimeoutMs,
+    onEnded: (each) => ended.push(each),
+  })
+  const app = createHttpServer({
+    ids,
+    inference,
+    catalog: { listBytes: () => Buffer.from('{"object":"list","data":[]}'), get: () => null },
+    root: { version: '0', mode: 'live', formats: [] },
+    onFailure: (_, problem) => {
+      throw problem
+    },
+  })
+  app.server.prependListener('request', (_, client) => clients.push(client))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  closing.defer(() => app.close())
+  const bound = app.server.address()
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  return { inference, port, ended, clients }
+}
+
+function idSource() {
+  return createIdSource({
+    clock: systemClock,
+    fillRandom: (bytes) => globalThis.crypto.getRandomValues(bytes),
+  })
+}
+
+async function makeCaller(store: Store, ledger: SqliteLedger): Promise<Caller> {
+  const ids = idSource()
+  const nowMs = Date.now()
+  await registerInstance(store.db, { id: 'inst_test', nowMs })
+  const { id: accountId } = await createAccount(store.db, {
+    id: ids.next('acct'),
+    name: 'test',
+    nowMs,
+  })
+  await ledger.addCredit({
+    accountId,
+    purse: 'backed',
+    amountMicros: micros(10_000_000),
+    expiresAtMs: null,
+    reference: 'test',
+  })
+  const created = await createApiKey(store.db, {
+    id: ids.next('key'),
+    accountId,
+    name: 'test',
+    keyTag: 'tollgate',
+    nowMs,
+  })
+  if (created === null) throw new Error('no key')
+  return { accountId, apiKeyId: created.apiKey.id, hasBackedCredit: true }
+}
