@@ -2,7 +2,7 @@ import type { JsonBody } from '../vocabulary/json-body.ts'
 import type { Reported } from '../vocabulary/usage.ts'
 import { readChatError, readChatReport } from './chat-answer.ts'
 import { openAiError } from './envelope.ts'
-import { parseEventData, plainMembers } from './event-data.ts'
+import { parseEventData, plainMembers, speaksOfError } from './event-data.ts'
 import type { ErrorEventInput, StreamEvent, StreamEventReading, StreamObserver } from './format.ts'
 import { readProviderError } from './provider-error.ts'
 import { StreamTally } from './stream-tally.ts'
@@ -47,7 +47,9 @@ class ChunkObserver implements StreamObserver {
       if (chunk !== null) this.#learn(chunk)
       const error = chunk === null ? null : readChatError(chunk.root)
       if (error !== null) return { kind: 'error', error }
-      if (name === 'error') return { kind: 'error', error: readProviderError(null, null) }
+      if (name === 'error' || (chunk === null && speaksOfError(data))) {
+        return { kind: 'error', error: readProviderError(null, null) }
+      }
     }
     return { kind: 'relay' }
   }

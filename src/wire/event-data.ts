@@ -5,6 +5,14 @@ export function parseEventData(data: string): JsonBody | null {
   return parseAnswer(Buffer.from(data, 'latin1'))
 }
 
+/**
+ * Whether data that is no JSON speaks of an error all the same: relayed, it would show the provider's own
+ * words. Inside a string quotes are escaped, so that the word is a name or a whole value.
+ */
+export function speaksOfError(data: string): boolean {
+  return /"error"(?!\s*:\s*null)/.test(data)
+}
+
 // Ids and model names: nothing that can be read as a sentence.
 const PLAIN_WORD = /^[\w.:/@~+-]{1,200}$/
 

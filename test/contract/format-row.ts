@@ -80,8 +80,8 @@ export interface StreamRow {
   readonly output: (events: readonly StreamEvent[]) => string
   /** The usage that an event carries; undefined: none. */
   readonly usage: (event: StreamEvent) => JsonObject | undefined
-  /** Whether counts come with the first event already. */
-  readonly countsFirst: boolean
+  /** The usage that the first event carries already; null: it carries none. */
+  readonly firstUsage: ((event: StreamEvent) => JsonObject | undefined) | null
   /** Whether a stream is bounded by the setting of a whole answer. */
   readonly hasTotalTimeout: boolean
   /** The ways in which the provider can fail inside a stream. */

@@ -10,7 +10,7 @@ import type { TokenUsage } from '../../vocabulary/usage.ts'
 import type { Words } from '../../vocabulary/words.ts'
 import { readChatStyleFields, requireMessages } from '../chat-call.ts'
 import { messagesError } from '../envelope.ts'
-import { parseEventData } from '../event-data.ts'
+import { parseEventData, speaksOfError } from '../event-data.ts'
 import { field, readBoolean, readCount, readObjects } from '../fields.ts'
 import type {
   AnswerReading,
@@ -213,7 +213,9 @@ class MessagesObserver implements StreamObserver {
     if (event !== null) this.#learn(event)
     const error = event === null ? null : readError(event.root)
     if (error !== null) return { kind: 'error', error }
-    if (name === 'error') return { kind: 'error', error: readProviderError(null, null) }
+    if (name === 'error' || (event === null && speaksOfError(data))) {
+      return { kind: 'error', error: readProviderError(null, null) }
+    }
     const type = event?.root['type'] ?? name
     return { kind: type === 'message_stop' ? 'terminal' : 'relay' }
   }

@@ -10,7 +10,7 @@ import type { Reported, TokenUsage } from '../../vocabulary/usage.ts'
 import type { Words } from '../../vocabulary/words.ts'
 import { readChatStyleFields } from '../chat-call.ts'
 import { openAiError } from '../envelope.ts'
-import { parseEventData, plainMembers } from '../event-data.ts'
+import { parseEventData, plainMembers, speaksOfError } from '../event-data.ts'
 import { field, readBoolean, readCount, readObjects, wrongType } from '../fields.ts'
 import type {
   AnswerReading,
@@ -178,7 +178,7 @@ class ResponsesObserver implements StreamObserver {
   onEvent({ name, data }: StreamEvent): StreamEventReading {
     if (data === '[DONE]') return { kind: 'relay' }
     if (!this.#hasEnded) this.#tally.addText(textOf(data))
-    const reading = isPlainDelta(name, data) ? RELAY : this.#read(name, parseEventData(data))
+    const reading = isPlainDelta(name, data) ? RELAY : this.#read(name, data)
     if (this.#hasEnded) return { kind: 'drop' }
     this.#hasEnded = reading.kind !== 'relay'
     return reading
@@ -192,7 +192,12 @@ class ResponsesObserver implements StreamObserver {
     return this.#tally.relayedTokens()
   }
 
-  #read(name: string | null, event: JsonBody | null): StreamEventReading {
+  // By position: an event's name, then its data.
+  #read(name: string | null, data: string): StreamEventReading {
+    const event = parseEventData(data)
+    if (event === null && speaksOfError(data)) {
+      return { kind: 'error', error: readProviderError(null, null) }
+    }
     const root = event?.root ?? {}
     const type = root['type'] ?? name
     if (event !== null && isJsonObject(root['response'])) {

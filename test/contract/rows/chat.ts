@@ -69,7 +69,7 @@ export const chat: FormatRow = {
     last: '[DONE]',
     output: joined('choices', 0, 'delta', 'content'),
     usage: usageAt(),
-    countsFirst: false,
+    firstUsage: null,
     hasTotalTimeout: false,
     failures: [
       {

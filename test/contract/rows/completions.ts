@@ -34,7 +34,7 @@ export const completions: FormatRow = {
     last: '[DONE]',
     output: joined('choices', 0, 'text'),
     usage: usageAt(),
-    countsFirst: false,
+    firstUsage: null,
     hasTotalTimeout: false,
     failures: [
       {

@@ -36,7 +36,7 @@ export const images: FormatRow = {
     output: (events) =>
       joined('b64_json')(events.filter(({ kind }) => kind === 'image_generation.completed')),
     usage: usageAt(),
-    countsFirst: false,
+    firstUsage: null,
     hasTotalTimeout: true,
     failures: [
       {

@@ -77,7 +77,7 @@ export const messages: FormatRow = {
     last: 'message_stop',
     output: joined('delta', 'text'),
     usage: usageAt(),
-    countsFirst: true,
+    firstUsage: usageAt('message'),
     hasTotalTimeout: false,
     failures: [
       {

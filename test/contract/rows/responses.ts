@@ -62,7 +62,7 @@ export const responses: FormatRow = {
     last: 'response.completed',
     output: joined('delta'),
     usage: usageAt('response'),
-    countsFirst: false,
+    firstUsage: null,
     hasTotalTimeout: false,
     failures: [
       { fault: {}, event: responsesErrorEvent, carriesUsage: false },

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DEFAULT_MARKER } from '../../simulator/faults.ts'
+import { Bench } from './bench.ts'
+import { expectCharge, RELEASED, reportedCharge } from './expect-charge.ts'
+import { STREAMED_ROWS } from './rows.ts'
+import { eventsOf } from './stream-event.ts'
+
+let bench: Bench
+let apiKey: string
+
+beforeAll(async () => {
+  bench = await Bench.start()
+  apiKey = (await bench.payer()).apiKey
+})
+afterAll(() => bench.close())
+
+/** What the provider names as its error, and what clients are told of it. */
+const CAUSES = [
+  { code: 502, words: { code: 'upstream_error', type: 'api_error' } },
+  { code: 429, words: { code: 'provider_rate_limited', type: 'rate_limit_error' } },
+] as const
+
+describe.each(STREAMED_ROWS)('$endpoint', (row) => {
+  describe.each(row.streams.failures)(
+    'an error of the form $fault',
+    ({ fault, event, carriesUsage }) => {
+      test.each(CAUSES)(
+        '$code is told in our words, and costs nothing',
+        async ({ code, words }) => {
+          const errorEvent = { ...fault, code, afterEvents: 2 }
+          const answer = await bench.send(row, { apiKey, stream: true, fault: { errorEvent } })
+          expect(answer.httpStatus).toBe(200)
+          const message = expect.stringMatching(/^\S.*\S$/)
+          const expected = event({ ...words, message, requestId: answer.requestId })
+          const [, , failure, ...rest] = eventsOf(answer.text)
+          expect(failure?.json).toMatchObject(expected)
+          expect(rest.filter(({ kind }) => kind !== '[DONE]')).toEqual([])
+          expect(answer.text).not.toContain(DEFAULT_MARKER)
+          await expectCharge(bench, answer, {
+            ...RELEASED,
+            httpStatus: 200,
+            errorCode: 'upstream_error',
+          })
+        },
+      )
+
+      if (carriesUsage) {
+        test('what it cost all the same is charged', async () => {
+          const errorEvent = { ...fault, afterEvents: 2, withUsage: true }
+          const sent = { apiKey, stream: true, fault: { errorEvent, costUsd: 0.01 } }
+          await expectCharge(bench, await bench.send(row, sent), {
+            ...reportedCharge(10_500, row),
+            httpStatus: 200,
+            errorCode: 'upstream_error',
+          })
+        })
+      }
+    },
+  )
+
+  test('an event that is no JSON is no error', async () => {
+    const whole = await bench.send(row, { apiKey })
+    const fault = { answer: 'malformedJson' } as const
+    const answer = await bench.send(row, { apiKey, stream: true, fault })
+    const events = eventsOf(answer.text)
+    expect(events.filter(({ json, kind }) => json === undefined && kind !== '[DONE]')).toHaveLength(
+      1,
+    )
+    expect(row.streams.output(events)).toBe(row.output(whole.json))
+    await expectCharge(bench, answer, {
+      ...reportedCharge(whole.toldMicros ?? 0, row),
+      httpStatus: 200,
+      errorCode: null,
+    })
+  })
+})
+
+test('after all of it, the books are exact', () => bench.expectExactBooks())

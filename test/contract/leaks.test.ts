@@ -1,0 +1,173 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Fault } from '../../simulator/faults.ts'
+import { Bench, pathUpstream } from './bench.ts'
+import type { FormatRow } from './format-row.ts'
+import { rawAnswer } from './raw-exchange.ts'
+import { ROWS, STREAMED_ROWS } from './rows.ts'
+
+/** Stands in everything that the provider says and clients must not see. */
+const MARK = 'LEAK-6d20c3f8'
+
+let bench: Bench
+let apiKey: string
+let secrets: readonly string[]
+
+beforeAll(async () => {
+  bench = await Bench.start()
+  apiKey = (await bench.payer()).apiKey
+  // The mark, words that the simulator puts around it, and what we know of the provider.
+  const { port } = bench.world.simulator
+  secrets = [MARK, '10.0.4.17', 'sk-or-v1', 'upstream-key', `127.0.0.1:${port}`]
+})
+afterAll(() => bench.close())
+
+const HEADERS = {
+  server: MARK,
+  via: MARK,
+  location: `https://example.org/${MARK}`,
+  'www-authenticate': MARK,
+  'set-cookie': `a=${MARK}`,
+  'retry-after': MARK,
+  'x-request-id': MARK,
+  'request-id': MARK,
+  'x-ratelimit-limit': MARK,
+  'openai-organization': MARK,
+  'anthropic-organization-id': MARK,
+}
+
+/** Sends the request with each fault, to the gateway and to the simulator itself, which leaks. */
+async function expectNoLeak(
+  row: FormatRow,
+  { stream, faults }: { stream: boolean; faults: readonly Fault[] },
+) {
+  const { simulator, gateway } = bench.world
+  const body = stream ? { ...row.body, stream } : row.body
+  for (const fault of faults) {
+    simulator.script({
+      path: pathUpstream(row),
+      marker: MARK,
+      headers: HEADERS,
+      times: 2,
+      ...fault,
+    })
+    const origin = new URL(simulator.baseUrl).origin
+    const leaked = await rawAnswer({ origin, path: row.path, apiKey: 'upstream-key', body })
+    expect(leaked, JSON.stringify(fault)).toContain(MARK)
+    const bytes = await rawAnswer({ origin: gateway.address, path: row.path, apiKey, body })
+    expect(bytes, JSON.stringify(fault)).toMatch(/^HTTP\/1\.1 \d{3} /)
+    for (const secret of secrets) expect(bytes, JSON.stringify(fault)).not.toContain(secret)
+  }
+}
+
+const STATUSES = [201, 302, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 529]
+const ERROR_BODIES = ['json', 'skinless', 'html', 'empty'] as const
+const KINDS = [
+  'contextLength',
+  'contentPolicy',
+  'invalidParameter',
+  'unsupportedParameter',
+  'noEndpoints',
+] as const
+
+const ERRORS = ERROR_BODIES.flatMap((errorBody) =>
+  STATUSES.map((status) => ({ status, errorBody })),
+)
+const RECOGNIZED = KINDS.flatMap((kind) =>
+  (['json', 'skinless'] as const).map((errorBody) => ({ status: 400, kind, errorBody })),
+)
+
+const BODIES = [
+  MARK,
+  `"${MARK}"`,
+  `[{"error":{"message":"${MARK}"}}]`,
+  `{"error":"${MARK}"}`,
+  `{"error":{"message":"${MARK}","type":"${MARK}","code":"${MARK}","param":"${MARK}"}}`,
+  `{"error":{"message":"Invalid value for '${MARK}': must be one of ${MARK}"}}`,
+  `{"type":"error","error":{"type":"${MARK}_error","message":"${MARK}"},"request_id":"${MARK}"}`,
+  `{"error":{"message":"prompt is too long: ${MARK}"},"${MARK}":{"${MARK}":1}}`,
+  `{"error":{"message":"${MARK}"}`,
+]
+
+/** What is in a 200 that is no success. */
+const FAILURES_IN_200: readonly Fault[] = [
+  { answer: 'errorObject' },
+  { answer: 'errorObject', errorBody: 'html' },
+  { answer: 'failedAnswer' },
+  ...BODIES.filter((rawBody) => rawBody !== MARK).map((rawBody) => ({ rawBody })),
+]
+
+describe.each(ROWS)('$endpoint', (row) => {
+  const modes = row.streams === null ? [false] : [false, true]
+
+  test.each(modes)('no error tells anything of the provider; streamed: %s', async (stream) => {
+    await expectNoLeak(row, { stream, faults: ERRORS })
+  })
+
+  test.each(modes)('no recognised error does; streamed: %s', async (stream) => {
+    await expectNoLeak(row, { stream, faults: RECOGNIZED })
+  })
+
+  test.each(modes)('no odd error does; streamed: %s', async (stream) => {
+    const contentType = { ...HEADERS, 'content-type': `application/json; note=${MARK}` }
+    const faults = BODIES.flatMap((rawBody) => [
+      { status: 400, rawBody },
+      { status: 502, rawBody, headers: contentType },
+    ])
+    await expectNoLeak(row, { stream, faults })
+  })
+
+  test.each(modes)('no failure in a 200 does; streamed: %s', async (stream) => {
+    await expectNoLeak(row, { stream, faults: FAILURES_IN_200 })
+  })
+
+  test.each(modes)('no header of a success does; streamed: %s', async (stream) => {
+    await expectNoLeak(row, { stream, faults: [{}] })
+  })
+})
+
+const CODES = [400, 401, 402, 403, 404, 429, 502, 529]
+/** Ways in which an error event can be written, well or badly. */
+const WRITINGS: readonly Fault[] = [
+  {},
+  { dataOnlyEvents: true },
+  { lineEnds: 'crlf' },
+  { eventsPerWrite: 100 },
+  { drip: { bytes: 7, everyMs: 0 } },
+  { rewrite: { pattern: '"type":"[a-z]+_error"', replacement: `"type":"${MARK}"` } },
+  ...[false, true].flatMap((dataOnlyEvents) =>
+    [
+      { pattern: '"code":', replacement: '"code"' },
+      { pattern: '"type":', replacement: '"type"' },
+      { pattern: '"error":\\{', replacement: '"error":{{' },
+      { pattern: '"message":"([^"]*)"', replacement: '"message":$1' },
+    ].map((rewrite) => ({ rewrite, dataOnlyEvents })),
+  ),
+]
+
+describe.each(STREAMED_ROWS)('$endpoint, in a stream', (row) => {
+  test.each(row.streams.failures)(
+    'no error event of the form $fault tells anything',
+    async (its) => {
+      const base = { ...its.fault, afterEvents: 2 }
+      const faults = [
+        ...CODES.map((code) => ({ errorEvent: { ...base, code } })),
+        ...WRITINGS.map((writing) => ({ errorEvent: base, ...writing })),
+        { errorEvent: { ...base, withUsage: true } },
+        { errorEvent: { ...base, afterEvents: 0 } },
+      ]
+      await expectNoLeak(row, { stream: true, faults })
+    },
+  )
+})
+
+test('no mark is in the log or the store', async () => {
+  await bench.world.gateway.settled()
+  expect(bench.world.log.join('')).not.toContain(MARK)
+  for (const file of readdirSync(bench.world.folder)) {
+    expect(readFileSync(join(bench.world.folder, file)).includes(MARK), file).toBe(false)
+  }
+})
+
+test('after all of it, the books are exact', () => bench.expectExactBooks())
