@@ -10,7 +10,7 @@ interface Addressed {
 }
 
 // A header value that could break out of its line never gets this far: Node refuses to parse one.
-const PLAIN_TYPES = /^(application\/json|text\/event-stream)\b[\w\s;=.-]*$/i
+const PLAIN_TYPES = /^(application\/json|text\/event-stream)(\s*;\s*charset=[\w-]+)?$/i
 
 /** The format's own request headers, as sent: name and value in turn. */
 export function upstreamHeaders(request: Addressed, words: Words): readonly string[] {
@@ -54,12 +54,14 @@ export function answerHeaders(
   { request, words }: { readonly request: Addressed; readonly words: Words },
 ): OutgoingHttpHeaders {
   const contentType = upstream['content-type'] ?? ''
+  const isStream = /^text\/event-stream\b/i.test(contentType)
+  const plainType = isStream ? 'text/event-stream' : 'application/json'
   const headers: OutgoingHttpHeaders = {
     ...returnedHeaders(upstream, { format: request.format, words }),
     ...identityHeaders(request),
-    'content-type': PLAIN_TYPES.test(contentType) ? contentType : 'application/json',
+    'content-type': PLAIN_TYPES.test(contentType) ? contentType : plainType,
   }
-  if (/^text\/event-stream\b/i.test(contentType)) {
+  if (isStream) {
     headers['cache-control'] = 'no-cache'
     // Proxies in front that would collect a stream before they pass it on know this header.
     headers['x-accel-buffering'] = 'no'

@@ -50,6 +50,16 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(answer.toldMicros).toBe(11)
   })
 
+  test.each([
+    ['application/json; charset=utf-8', 'application/json; charset=utf-8'],
+    ['application/json; note=x', 'application/json'],
+    ['text/plain', 'application/json'],
+  ])('a content-type of %j goes on as %j', async (contentType, expected) => {
+    const fault = { headers: { 'content-type': contentType } }
+    const { headers } = await bench.send(row, { apiKey, fault })
+    expect(headers['content-type']).toBe(expected)
+  })
+
   test('a query string is ignored', async () => {
     const answer = await bench.send(row, { apiKey, query: '?beta=true&model=sim/none' })
     expect(answer.httpStatus, answer.text).toBe(200)
@@ -75,6 +85,17 @@ describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
       errorCode: null,
       backedChargeMicros: whole.toldMicros,
     })
+  })
+
+  test.each([
+    ['text/event-stream; charset=utf-8', 'text/event-stream; charset=utf-8'],
+    ['text/event-stream;charset="utf-8"', 'text/event-stream'],
+    ['text/event-stream; note=x', 'text/event-stream'],
+  ])('a content-type of %j goes on as %j', async (contentType, expected) => {
+    const fault = { headers: { 'content-type': contentType } }
+    const answer = await bench.send(row, { apiKey, stream: true, fault })
+    expect(answer.headers['content-type']).toBe(expected)
+    expect(eventsOf(answer.text).at(-1)?.kind).toBe(row.streams.last)
   })
 
   test('a provider that answers whole all the same is relayed whole, with the charge', async () => {
