@@ -18,6 +18,9 @@ export interface AnswerProblemInput {
 const DRAIN_BYTES_MAX = 128 * 1024 * 1024
 const DRAIN_TIMEOUT_MS = 10_000
 
+// Node reads and drops the rest of such a body by itself, and goes on to the next request.
+const SMALL_BODY_BYTES_MAX = 64 * 1024
+
 /** Anything thrown, as a problem: what is not one is a fault of ours, whose text stays in the log. */
 export function problemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown
@@ -48,9 +51,11 @@ export function answerProblem(input: AnswerProblemInput): void {
   drain(clientRequest, () => client.end())
 }
 
+/** Whether so much may still come that the connection is not worth keeping for it. */
 function isUploading({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  const declaredBytes = Number(headers['content-length'] ?? 0)
+  return headers['transfer-encoding'] !== undefined || declaredBytes > SMALL_BODY_BYTES_MAX
 }
 
 function problemHeaders(

@@ -11,6 +11,8 @@ export interface ReadBodyInput {
   readonly timeoutMs: number
   /** Takes bytes of the process's budget; throws Problem where none are left. */
   readonly reserveBytes: (count: number) => void
+  /** Called once it is certain that the body will be read. Default: nothing. */
+  readonly beforeReading?: () => void
 }
 
 /**
@@ -19,7 +21,7 @@ export interface ReadBodyInput {
  * throws, and for a client that leaves. A refused body is no longer listened to; whoever answers drains it.
  */
 export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): Promise<Buffer> {
-  const { bytesMax, timeoutMs, reserveBytes } = input
+  const { bytesMax, timeoutMs, reserveBytes, beforeReading } = input
   const declaredBytes = Number(clientRequest.headers['content-length'] ?? 0)
   if (declaredBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))
   // A client that left before would never be heard of again.
@@ -27,6 +29,7 @@ export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): 
   return new Promise((resolve, reject) => {
     const inflater = inflaterFor(clientRequest.headers['content-encoding'])
     const source = inflater ?? clientRequest
+    beforeReading?.()
     const chunks: Buffer[] = []
     let length = 0
     const stop = (): void => {
@@ -101,6 +104,7 @@ function badCoding(cause: Error): Problem {
 }
 
 function tooLarge(bytesMax: number): Problem {
-  const mebibytes = bytesMax / (1024 * 1024)
-  return new Problem('request_too_large', { message: `The request body is over ${mebibytes} MB.` })
+  const kibibytes = bytesMax / 1024
+  const most = kibibytes < 1024 ? `${kibibytes} KB` : `${kibibytes / 1024} MB`
+  return new Problem('request_too_large', { message: `The request body is over ${most}.` })
 }

@@ -1,0 +1,251 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Problem } from '../src/vocabulary/problem.ts'
+import {
+  CHAT_BODY,
+  type JourneyWorld,
+  type JourneyWorldInput,
+  STREAM_BODY,
+  startJourneyWorld,
+} from './journey-world.ts'
+import { wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+let agent: Agent
+
+beforeEach(() => {
+  agent = new Agent({ keepAlive: true, maxSockets: 1 })
+})
+afterEach(async () => {
+  agent.destroy()
+  await world?.close()
+  world = null
+})
+
+async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
+  world = await startJourneyWorld(input)
+  return world
+}
+
+const ANSWER = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
+const OK = `HTTP/1.1 200 OK\r\ncontent-length: ${ANSWER.length}\r\n\r\n${ANSWER}`
+const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"word"}}]}\n\n'
+const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
+
+async function answerOk(socket: Socket): Promise<void> {
+  for (;;) {
+    await wholeRequest(socket)
+    socket.write(OK)
+  }
+}
+
+const posted = (body: string): string =>
+  `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+/** Everything that comes on a connection, until the gateway closes it or the text is there. */
+async function received(socket: Socket, until: (text: string) => boolean): Promise<string> {
+  let text = ''
+  for await (const part of socket) {
+    text += String(part)
+    if (until(text)) break
+  }
+  return text
+}
+
+function dial(to: JourneyWorld, text: string): Socket {
+  const socket = connect(to.port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(text)
+  return socket
+}
+
+const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
+
+describe('requests that are sent ahead of their turn', () => {
+  test('are answered one after the other, and take one place in flight', async () => {
+    const to = await start({ upstream: answerOk })
+    const socket = dial(to, posted(CHAT_BODY).repeat(5))
+    const text = await received(socket, (sofar) => count(sofar, /"gen-1"/g) === 5)
+    expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(5)
+    await to.expectNothingLeft()
+  })
+
+  test('are forgotten with their connection', async () => {
+    let requests = 0
+    const reached = Promise.withResolvers<void>()
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        requests++
+        reached.resolve()
+      },
+    })
+    const socket = dial(to, posted(STREAM_BODY).repeat(3))
+    await reached.promise
+    socket.resetAndDestroy()
+    expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone' })
+    expect(requests).toBe(1)
+    await to.expectNothingLeft()
+  })
+
+  test('are not kept in any number', async () => {
+    const to = await start({ upstream: () => {} })
+    const socket = dial(to, posted(STREAM_BODY).repeat(100))
+    await once(socket.resume(), 'close')
+    await to.expectNothingLeft()
+  })
+})
+
+describe('what is no HTTP', () => {
+  test('in the middle of a stream is not answered into it', async () => {
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        socket.write(STREAM_HEAD + EVENT)
+      },
+    })
+    const socket = dial(to, posted(STREAM_BODY))
+    let text = ''
+    socket.on('data', (part) => {
+      if (text === '') socket.write('\x16\x03\x01 this is no HTTP\r\n\r\n')
+      text += String(part)
+    })
+    await once(socket, 'close')
+    expect(count(text, /HTTP\/1\.1/g)).toBe(1)
+    expect(text).not.toContain('bad_request')
+    expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone', state: 'provisional' })
+    await to.expectNothingLeft()
+  })
+
+  test('behind a request that is still to be answered is not its answer', async () => {
+    const to = await start({ upstream: (socket) => socket.resume() })
+    const socket = dial(to, `${posted(STREAM_BODY)}nonsense\r\n\r\n`)
+    const text = await received(socket, () => false)
+    expect(text).toBe('')
+    await to.expectNothingLeft()
+  })
+
+  test('in a chunked body is answered 400 in the envelope', async () => {
+    const to = await start({ upstream: () => {} })
+    const socket = dial(
+      to,
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+    )
+    const text = await received(socket, (sofar) => sofar.endsWith('}}'))
+    expect(text).toMatch(/^HTTP\/1\.1 400 /)
+    expect(text).toContain('"code":"bad_request"')
+    socket.destroy()
+    await to.expectNothingLeft()
+  })
+})
+
+interface Answered {
+  readonly httpStatus: number
+  readonly text: string
+  readonly reused: boolean
+  readonly continued: boolean
+}
+
+/** Sends a request on the one connection that is kept, its body only once told to where it asks. */
+async function send(
+  to: JourneyWorld,
+  { body = '', ...options }: RequestOptions & { readonly body?: string },
+): Promise<Answered> {
+  const sent = request({ port: to.port, agent, path: '/v1/chat/completions', ...options })
+  let continued = false
+  sent.on('continue', () => {
+    continued = true
+    sent.end(body)
+  })
+  if (sent.getHeader('expect') === '100-continue') sent.flushHeaders()
+  else sent.end(body)
+  const [answer]: IncomingMessage[] = await once(sent, 'response')
+  if (answer === undefined) throw new Error('no answer')
+  let text = ''
+  for await (const part of answer) text += String(part)
+  return { httpStatus: answer.statusCode ?? 0, text, reused: sent.reusedSocket, continued }
+}
+
+test('a connection serves on after every kind of refusal and failure', async () => {
+  const script = [
+    'HTTP/1.1 500 Bad\r\ncontent-length: 4\r\n\r\nLEAK',
+    'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nLEAK',
+    'HTTP/1.1 200 OK\r\ncontent-length: 400\r\n\r\nLEAK',
+  ]
+  const to = await start({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      socket.end(script.shift() ?? OK)
+    },
+  })
+  const rows: [RequestOptions & { readonly body?: string }, number][] = [
+    [{ method: 'GET', path: '/v1/none' }, 404],
+    [{ method: 'POST', path: '/v1/none', body: CHAT_BODY }, 404],
+    [{ method: 'PUT', body: CHAT_BODY }, 404],
+    [{ method: 'DELETE' }, 404],
+    [{ method: 'OPTIONS' }, 404],
+    [{ method: 'PROPFIND' }, 404],
+    [{ method: 'HEAD' }, 404],
+    [{ method: 'HEAD', path: '/v1/models' }, 200],
+    [{ method: 'GET', path: '/v1/models/a%ZZ' }, 404],
+    [
+      {
+        method: 'GET',
+        path: '/v1/models',
+        body: CHAT_BODY,
+        headers: { 'content-length': CHAT_BODY.length },
+      },
+      200,
+    ],
+    [{ method: 'POST', body: '{' }, 400],
+    [{ method: 'POST', body: '' }, 400],
+    [{ method: 'POST', body: '{"messages":[]}' }, 400],
+    [{ method: 'POST', body: CHAT_BODY }, 502],
+    [{ method: 'POST', body: CHAT_BODY }, 502],
+    [{ method: 'POST', body: CHAT_BODY }, 502],
+    [{ method: 'POST', body: CHAT_BODY, headers: { expect: 'the-unexpected' } }, 200],
+    [{ method: 'POST', body: CHAT_BODY, headers: { expect: '100-continue' } }, 200],
+    [{ method: 'POST', body: CHAT_BODY }, 200],
+  ]
+  for (const [index, [options, expected]] of rows.entries()) {
+    const { httpStatus, text, reused } = await send(to, options)
+    const what = `${options.method} ${options.path ?? ''} ${index}`
+    expect([what, httpStatus, reused]).toEqual([what, expected, index > 0])
+    expect(text).not.toContain('LEAK')
+    if (httpStatus >= 400 && options.method !== 'HEAD') {
+      expect(Object.keys(JSON.parse(text).error)).toEqual(['message', 'type', 'code', 'param'])
+    }
+  }
+  await to.expectNothingLeft()
+})
+
+describe('a client that asks before it uploads', () => {
+  const asking = { expect: '100-continue', 'content-length': CHAT_BODY.length }
+
+  test('is told to go on when its body is to be read', async () => {
+    const to = await start({ upstream: answerOk })
+    const answer = await send(to, { method: 'POST', headers: asking, body: CHAT_BODY })
+    expect(answer).toMatchObject({ httpStatus: 200, continued: true })
+  })
+
+  test('is refused without uploading, where it is refused for what its head says', async () => {
+    const to = await start({
+      upstream: () => {},
+      replace: () => ({
+        authenticate: () => Promise.reject(new Problem('invalid_api_key')),
+      }),
+    })
+    const answer = await send(to, { method: 'POST', headers: asking, body: CHAT_BODY })
+    expect(answer).toMatchObject({ httpStatus: 401, continued: false })
+  })
+
+  test('is refused without uploading, where its body would be too large', async () => {
+    const to = await start({ upstream: () => {} })
+    const headers = { ...asking, 'content-length': 33 * 1024 * 1024 }
+    const answer = await send(to, { method: 'POST', headers, body: CHAT_BODY })
+    expect(answer).toMatchObject({ httpStatus: 413, continued: false })
+  })
+})

@@ -1,0 +1,155 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { afterEach, expect, test } from 'vitest'
+import {
+  CHAT_BODY,
+  type JourneyWorld,
+  type JourneyWorldInput,
+  STREAM_BODY,
+  startJourneyWorld,
+} from './journey-world.ts'
+import { wholeRequest } from './raw-server.ts'
+import { serve } from './tollgate-process.ts'
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
+  world = await startJourneyWorld(input)
+  return world
+}
+
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
+const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"word"}}]}\n\n'
+const USAGE = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}\n\n'
+const DONE = 'data: [DONE]\n\n'
+
+const NEVER_MS = 600_000
+
+/** A provider that streams one event and then waits for the test. */
+function begunStream() {
+  const provider = Promise.withResolvers<Socket>()
+  const upstream = async (socket: Socket): Promise<void> => {
+    await wholeRequest(socket)
+    socket.write(HEAD + EVENT)
+    provider.resolve(socket)
+  }
+  return { upstream, provider: provider.promise }
+}
+
+test('a stopping server lets streams end, and refuses new requests with 503', async () => {
+  const { upstream, provider } = begunStream()
+  const to = await start({ upstream })
+  const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
+  await once(stream.body, 'readable')
+  const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
+
+  const refused = await request(to.url, { method: 'POST', body: CHAT_BODY })
+  expect(refused.statusCode).toBe(503)
+  expect(refused.headers).toMatchObject({ connection: 'close', 'retry-after': '1' })
+  expect(await refused.body.json()).toMatchObject({ error: { code: 'service_unavailable' } })
+
+  ;(await provider).end(USAGE + DONE)
+  expect(await stream.body.text()).toBe(EVENT + USAGE + DONE)
+  await drained
+  expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
+  await to.expectNothingLeft()
+})
+
+test('requests that are refused while it stops do not keep it from stopping', async () => {
+  const { upstream, provider } = begunStream()
+  const to = await start({ upstream })
+  const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
+  const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
+  // It is refused at once, and its upload goes on to be awaited for a while.
+  const uploading = connect(to.port, '127.0.0.1')
+  uploading.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{')
+  const [answer] = await once(uploading, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 503 /)
+  ;(await provider).end(DONE)
+  await stream.body.text()
+  await drained
+  uploading.destroy()
+})
+
+test('at its limit a stream is cut off and charged as if its client had left', async () => {
+  const { upstream, provider } = begunStream()
+  const to = await start({ upstream })
+  const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
+  await provider
+  await once(stream.body, 'readable')
+  const broken = stream.body.text().then(
+    () => 'whole',
+    () => 'broken',
+  )
+  await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
+  expect(await broken).toBe('broken')
+  expect(await to.onlyRequest()).toMatchObject({
+    state: 'provisional',
+    errorCode: 'client_gone',
+    generationId: 'gen-1',
+  })
+  await to.expectNothingLeft()
+})
+
+test('at its limit a whole answer that is still to come leaves its hold reserved', async () => {
+  const reached = Promise.withResolvers<void>()
+  const to = await start({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      reached.resolve()
+    },
+  })
+  const broken = request(to.url, { method: 'POST', body: CHAT_BODY }).then(
+    () => 'answered',
+    () => 'broken',
+  )
+  await reached.promise
+  await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
+  expect(await broken).toBe('broken')
+  expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
+  await to.expectNothingLeft()
+})
+
+test('at its limit a request that is still uploading is let go', async () => {
+  const to = await start({ upstream: () => {} })
+  const uploading = connect(to.port, '127.0.0.1')
+  uploading.on('error', () => {})
+  uploading.write(
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1000\r\n\r\n',
+  )
+  // Told to go on: it is in flight.
+  await once(uploading, 'data')
+  await to.inference.drain({ timeoutMs: 0, cutOff: () => {} })
+  await to.expectNothingLeft()
+})
+
+test('SIGTERM lets a running stream end, and then the process ends with 0', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+  const server = await serve({ folder })
+  const apiKey = /sk-tollgate-[A-Za-z0-9]+/.exec(server.greeting)?.[0] ?? ''
+  const pace = '{"events":20,"interval_ms":50}'
+  const { statusCode, body } = await request(`${server.address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey },
+    body: JSON.stringify({
+      model: 'sim/paced',
+      stream: true,
+      messages: [{ role: 'user', content: pace }],
+    }),
+  })
+  expect(statusCode).toBe(200)
+  await once(body, 'readable')
+  const ended = server.stop('SIGTERM')
+  expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
+  expect(await ended).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+}, 30_000)

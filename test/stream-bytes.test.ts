@@ -1,0 +1,177 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { request } from 'undici'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  type JourneyWorld,
+  type JourneyWorldInput,
+  STREAM_BODY,
+  startJourneyWorld,
+} from './journey-world.ts'
+import { peerLeft, wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
+  world = await startJourneyWorld(input)
+  return world
+}
+
+const MIB = 1024 * 1024
+const HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"caf\u00e9"}}]}\n\n'
+const USAGE = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}\n\n'
+const DONE = 'data: [DONE]\n\n'
+const LAST_CHUNK = '0\r\n\r\n'
+
+function chunk(bytes: Buffer): Buffer {
+  return Buffer.concat([
+    Buffer.from(`${bytes.length.toString(16)}\r\n`),
+    bytes,
+    Buffer.from('\r\n'),
+  ])
+}
+
+/** A provider that streams these pieces, each of them an HTTP chunk. */
+function streaming(pieces: readonly (Buffer | string)[], ending = LAST_CHUNK) {
+  return async (socket: Socket) => {
+    await wholeRequest(socket)
+    const chunks = pieces.map((piece) => chunk(Buffer.from(piece)))
+    socket.end(Buffer.concat([Buffer.from(HEAD), ...chunks, Buffer.from(ending)]))
+  }
+}
+
+/** What a client is given, byte for byte; told of the first of it. */
+async function relayed(to: JourneyWorld, onFirst: () => void = () => {}): Promise<Buffer> {
+  const { statusCode, body } = await request(to.url, { method: 'POST', body: STREAM_BODY })
+  expect(statusCode).toBe(200)
+  body.once('data', onFirst)
+  const parts: Buffer[] = []
+  body.on('data', (part) => parts.push(part))
+  await once(body, 'end')
+  return Buffer.concat(parts)
+}
+
+/** What a client is given, as the HTTP chunks in which the gateway writes it. */
+async function relayedChunks(to: JourneyWorld): Promise<Buffer[]> {
+  const socket = connect(to.port, '127.0.0.1')
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n` +
+      `content-length: ${STREAM_BODY.length}\r\n\r\n${STREAM_BODY}`,
+  )
+  const parts: Buffer[] = []
+  socket.on('data', (part) => parts.push(part))
+  await once(socket, 'end')
+  const answer = Buffer.concat(parts)
+  const chunks: Buffer[] = []
+  for (let at = answer.indexOf('\r\n\r\n') + 4; ; ) {
+    const sizeEnd = answer.indexOf('\r\n', at)
+    const size = Number.parseInt(answer.toString('latin1', at, sizeEnd), 16)
+    if (size === 0) return chunks
+    chunks.push(answer.subarray(sizeEnd + 2, sizeEnd + 2 + size))
+    at = sizeEnd + 2 + size + 2
+  }
+}
+
+test.each([
+  ['LF', EVENT],
+  ['CRLF', EVENT.replaceAll('\n', '\r\n')],
+])(
+  'an event with %s that comes in two pieces, cut at any byte, goes out in one',
+  async (_, text) => {
+    const event = Buffer.from(text)
+    const pieces: Buffer[] = []
+    for (let place = 1; place < event.length; place++) {
+      pieces.push(event.subarray(0, place), event.subarray(place))
+    }
+    const to = await start({ upstream: streaming([...pieces, DONE]) })
+    const chunks = await relayedChunks(to)
+    expect(Buffer.concat(chunks)).toEqual(Buffer.concat([...pieces, Buffer.from(DONE)]))
+    for (const each of chunks) expect(each.toString('latin1')).toMatch(/(\n\n|\r\n\r\n)$/)
+  },
+)
+
+describe('a stream arrives byte for byte', () => {
+  const broken = Buffer.from(
+    'data: {"choices":[{"delta":{"content":"\xff\xfe\xc3"}}]}\n\n',
+    'latin1',
+  )
+  const huge = `data: {"choices":[{"delta":{"content":"${'x'.repeat(5 * MIB)}"}}]}\n\n`
+
+  test.each<[string, readonly (Buffer | string)[]]>([
+    ['with comments', [': OPENROUTER PROCESSING\n\n', EVENT, ':\n\n', USAGE, DONE]],
+    ['with CRLF', [`${EVENT}${USAGE}${DONE}`.replaceAll('\n', '\r\n')]],
+    ['with CR alone', [`${EVENT}${USAGE}${DONE}`.replaceAll('\n', '\r')]],
+    ['with several events in one piece', [EVENT + EVENT + USAGE + DONE]],
+    [
+      'with blank lines and unknown fields',
+      ['\n\n', 'id: 7\nretry: 1\nx: y\n', EVENT, '\r\n', USAGE, DONE],
+    ],
+    [
+      'with an event of several data lines',
+      ['data: {"id":"gen-1",\ndata: "choices":[]}\n\n', USAGE, DONE],
+    ],
+    ['with bytes that are no UTF-8', [EVENT, broken, USAGE, DONE]],
+    ['with an event of 5 MB', [EVENT, huge, USAGE, DONE]],
+    ['with a byte order mark', [`\ufeff${EVENT}`, USAGE, DONE]],
+    ['with an event that is no JSON', ['data: {"id":\n\n', EVENT, USAGE, DONE]],
+  ])('%s', async (_, pieces) => {
+    const to = await start({ upstream: streaming(pieces) })
+    const sent = Buffer.concat(pieces.map((piece) => Buffer.from(piece)))
+    expect((await relayed(to)).equals(sent)).toBe(true)
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'provisional',
+      backedChargeMicros: 1_050,
+      errorCode: null,
+    })
+    await to.expectNothingLeft()
+  })
+})
+
+test.each<[string, (socket: Socket) => void]>([
+  ['reset', (socket) => socket.resetAndDestroy()],
+  ['closed', (socket) => socket.end()],
+  ['closed within a chunk', (socket) => socket.end('5\r\nda')],
+])(
+  'the unfinished event of a stream that is %s is dropped, and the client sees an orderly end',
+  async (_, drop) => {
+    const provider = Promise.withResolvers<Socket>()
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        const unfinished = Buffer.from('data: {"id":"gen-1","choices":[{"delta":{"cont')
+        socket.write(
+          Buffer.concat([Buffer.from(HEAD), chunk(Buffer.from(EVENT)), chunk(unfinished)]),
+        )
+        provider.resolve(socket)
+      },
+    })
+    const bytes = await relayed(to, () => void provider.promise.then(drop))
+    expect(bytes.toString()).toBe(EVENT)
+    expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'upstream_error' })
+    await to.expectNothingLeft()
+  },
+)
+
+test('an event over its limit breaks the stream off, and the provider is told to stop', async () => {
+  const left = Promise.withResolvers<void>()
+  const to = await start({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      socket.write(Buffer.concat([Buffer.from(HEAD), chunk(Buffer.from(EVENT))]))
+      socket.write(chunk(Buffer.alloc(2 * MIB, 'x')))
+      void peerLeft(socket).then(left.resolve)
+    },
+    eventBytesMax: MIB,
+  })
+  expect((await relayed(to)).toString()).toBe(EVENT)
+  await left.promise
+  expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'upstream_error' })
+  await to.expectNothingLeft()
+})

@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  CHAT_BODY,
+  type JourneyWorld,
+  type JourneyWorldInput,
+  STREAM_BODY,
+  startJourneyWorld,
+} from './journey-world.ts'
+import { peerLeft, wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
+  world = await startJourneyWorld(input)
+  return world
+}
+
+const MIB = 1024 * 1024
+const EVENT_BYTES = 64 * 1024
+// More than the sockets of both sides hold, however large the kernel makes them.
+const EVENTS = 512
+const TOTAL_BYTES = EVENTS * EVENT_BYTES
+
+const BEGINNING = 'data: {"id":"gen-1","choices":[{"delta":{"content":"'
+const END = '"}}]}\n\n'
+const EVENT = BEGINNING + 'x'.repeat(EVENT_BYTES - BEGINNING.length - END.length) + END
+const CHUNKED = 'content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const TO_THE_END = 'content-type: text/event-stream\r\nconnection: close\r\n\r\n'
+
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`
+}
+
+/** A provider that streams all events as fast as they are taken. */
+class Flood {
+  flushed = false
+  readonly left = Promise.withResolvers<void>()
+  readonly #framing: 'chunked' | 'toTheEnd'
+
+  constructor(framing: 'chunked' | 'toTheEnd') {
+    this.#framing = framing
+  }
+
+  readonly upstream = async (socket: Socket): Promise<void> => {
+    await wholeRequest(socket)
+    void peerLeft(socket).then(this.left.resolve)
+    const isChunked = this.#framing === 'chunked'
+    socket.write(`HTTP/1.1 200 OK\r\n${isChunked ? CHUNKED : TO_THE_END}`)
+    const written = Buffer.from(isChunked ? chunk(EVENT) : EVENT)
+    for (let event = 0; event < EVENTS; event++) socket.write(written)
+    socket.end(isChunked ? '0\r\n\r\n' : '', () => {
+      this.flushed = true
+    })
+  }
+}
+
+/** A client that has sent a request and reads nothing until it is resumed. */
+function silentClient(to: JourneyWorld, body: string): Socket {
+  const socket = connect(to.port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.pause()
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n` +
+      `content-length: ${body.length}\r\n\r\n${body}`,
+  )
+  return socket
+}
+
+/** How many bytes come until the end. */
+async function readAll(client: Socket): Promise<number> {
+  let bytes = 0
+  client.on('data', (part) => {
+    bytes += part.length
+  })
+  client.resume()
+  await once(client, 'close')
+  return bytes
+}
+
+/** The gateway's side of the client, once it has written more than the kernel takes. */
+async function congested(to: JourneyWorld) {
+  const client = to.clients[0]
+  if (client === undefined) throw new Error('no client yet')
+  while (!client.writableNeedDrain) await new Promise((resolve) => setImmediate(resolve))
+  return client
+}
+
+test.each([['chunked'], ['toTheEnd']] as const)(
+  'a client that does not read makes the provider wait, and then gets all of it: %s',
+  async (framing) => {
+    const flood = new Flood(framing)
+    const begun = Promise.withResolvers<void>()
+    const to = await start({
+      upstream: (socket) => {
+        begun.resolve()
+        return flood.upstream(socket)
+      },
+    })
+    const client = silentClient(to, STREAM_BODY)
+    await begun.promise
+    const response = await congested(to)
+    // What came of one read of the provider's socket, and no more.
+    expect(response.writableLength).toBeLessThan(4 * EVENT_BYTES)
+    expect(flood.flushed).toBe(false)
+    expect(await readAll(client)).toBeGreaterThan(TOTAL_BYTES)
+    expect(flood.flushed).toBe(true)
+    await to.expectNothingLeft()
+  },
+)
+
+describe('a client that takes no byte for the stall time is gone', () => {
+  test('from a stream, whose provider is told to stop', async () => {
+    const flood = new Flood('chunked')
+    const to = await start({ upstream: flood.upstream, timeouts: { stallTimeoutMs: 200 } })
+    silentClient(to, STREAM_BODY)
+    await flood.left.promise
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'provisional',
+      errorCode: 'client_gone',
+      generationId: 'gen-1',
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('from a whole answer, whose memory comes back', async () => {
+    const answer = `{"id":"gen-1","usage":{"cost":0.001},"x":"${'x'.repeat(32 * MIB)}"}`
+    const begun = Promise.withResolvers<void>()
+    const to = await start({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        begun.resolve()
+        socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
+      },
+      timeouts: { stallTimeoutMs: 200 },
+    })
+    silentClient(to, CHAT_BODY)
+    await begun.promise
+    expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
+    await to.expectNothingLeft()
+  })
+})
+
+test('a provider that keeps the connection after the last word does not keep the client waiting', async () => {
+  const provider = Promise.withResolvers<Socket>()
+  const to = await start({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}${chunk(EVENT)}${chunk('data: [DONE]\n\n')}`)
+      provider.resolve(socket)
+    },
+  })
+  const client = silentClient(to, STREAM_BODY)
+  await readAll(client)
+  await peerLeft(await provider.promise)
+  expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
+  await to.expectNothingLeft()
+})
