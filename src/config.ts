@@ -95,6 +95,20 @@ export const SETTINGS = {
     "The provider's base address, ending in `/v1`. Unset: the built-in simulator answers, and all money is play money.",
   ),
   UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
+  ADMIN_API_TOKEN: {
+    schema: z
+      .string()
+      .optional()
+      .refine(
+        (text) => text === undefined || /^[\x21-\x7e]+$/.test(text),
+        'must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+      )
+      .transform((text) => text ?? null),
+    fallback: null,
+    description:
+      'What admins send to `/v1/admin` as `Authorization: Bearer`. Unset: there is nothing at `/v1/admin`.',
+    secret: true,
+  },
   LOG_LEVEL: {
     schema: z
       .string()
@@ -195,6 +209,10 @@ export const SETTINGS = {
   TOLLGATE_EVENT_BYTES_MAX: wholeNumber(
     { fallback: 64 * MIB, min: MIB },
     'Largest single event of a stream.',
+  ),
+  TOLLGATE_MAINTENANCE_POLL_MS: wholeNumber(
+    { fallback: 5_000, min: 100 },
+    'How often the store is asked whether an admin has inference refused; the server that was told knows at once.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
     { fallback: 300 },

@@ -1,5 +1,4 @@
 import { randomFillSync } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { Catalog } from './catalog/catalog.ts'
 import {
@@ -10,9 +9,6 @@ import {
 import { createCatalogStore } from './catalog/catalog-store.ts'
 import type { CatalogSettings } from './catalog/settings.ts'
 import { type Config, storeUrlOf, wordsOf } from './config.ts'
-import { createInference, type Inference } from './http/inference.ts'
-import { requestLogger } from './http/request-log.ts'
-import { createHttpServer } from './http/server.ts'
 import { openAccountTagger } from './identity/account-tag.ts'
 import { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
@@ -26,6 +22,7 @@ import { listUnsettled } from './ledger/list-unsettled.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import { createByteBudget } from './limits/byte-budget.ts'
 import { createGate } from './limits/gate.ts'
+import { openHttp } from './open-http.ts'
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts'
 import { unsettledAfter } from './reconcile/unsettled-after.ts'
 import { Settler } from './settle/settler.ts'
@@ -38,19 +35,9 @@ import { fetchGeneration } from './upstream/generation.ts'
 import { Upstream } from './upstream/upstream.ts'
 import { type Clock, systemClock } from './vocabulary/clock.ts'
 import { createIdSource, type IdSource } from './vocabulary/ids.ts'
-import { FORMATS, formatByPath } from './wire/formats.ts'
+import type { UpstreamAddress, Wiring } from './wiring.ts'
 
-const VERSION = '0.1.0'
 const HEARTBEAT_INTERVAL_MS = 5_000
-
-/** Which provider the gateway forwards to. */
-export interface UpstreamAddress {
-  /** Ends in `/v1`. */
-  readonly baseUrl: string
-  readonly apiKey: string
-  /** `simulator`: play money, in a store of its own. */
-  readonly mode: 'simulator' | 'live'
-}
 
 export interface StartGatewayInput {
   readonly config: Config
@@ -88,17 +75,6 @@ export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
   }
 }
 
-/** What every part of the wiring starts from. */
-interface Wiring {
-  readonly config: Config
-  readonly address: UpstreamAddress
-  readonly log: Logger
-  readonly clock: Clock
-  readonly ids: IdSource
-  /** Takes the closing of each part as it is opened. */
-  readonly closing: AsyncDisposableStack
-}
-
 async function open(
   { config, upstream: address, log, clock = systemClock }: StartGatewayInput,
   closing: AsyncDisposableStack,
@@ -110,8 +86,13 @@ async function open(
   const { catalog, refresher } = await openCatalog(wiring, { store: books.store, upstream })
   const reconciler = openReconciler(wiring, { ...books, upstream })
   const settler = openSettler(wiring, { ledger: books.ledger, reconciler })
+  const authenticator = new Authenticator({
+    db: books.store.db,
+    clock,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
   const parts: JourneyParts = {
-    ...(await openCallers(wiring, books.store)),
+    ...(await openCallers(wiring, { store: books.store, authenticator })),
     offerFor: (modelName) => catalog.offerFor(modelName),
     ledger: books.ledger,
     settler,
@@ -128,7 +109,14 @@ async function open(
     answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
     eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
   }
-  const { address: servedAt, inference } = await openHttp(wiring, { parts, catalog, upstream })
+  const { address: servedAt, inference } = await openHttp(wiring, {
+    ...books,
+    parts,
+    authenticator,
+    catalog,
+    refresher,
+    upstream,
+  })
   return {
     address: servedAt,
     store: books.store,
@@ -280,13 +268,8 @@ function openSettler(
 /** Who calls, and how much of this process each may take. */
 async function openCallers(
   { config, clock }: Wiring,
-  store: Store,
+  { store, authenticator }: { readonly store: Store; readonly authenticator: Authenticator },
 ): Promise<Pick<JourneyParts, 'authenticate' | 'accountTag' | 'gate' | 'byteBudget'>> {
-  const authenticator = new Authenticator({
-    db: store.db,
-    clock,
-    keyTag: config.TOLLGATE_KEY_TAG,
-  })
   const gate = createGate({
     clock,
     settings: {
@@ -301,46 +284,6 @@ async function openCallers(
     gate,
     byteBudget: createByteBudget({ bytesMax: config.TOLLGATE_BUFFER_BYTES_MAX }),
   }
-}
-
-interface HttpParts {
-  readonly parts: JourneyParts
-  readonly catalog: Catalog
-  readonly upstream: Upstream
-}
-
-async function openHttp(
-  { config, address, log, ids, closing }: Wiring,
-  { parts, catalog, upstream }: HttpParts,
-): Promise<{ readonly address: string; readonly inference: Inference }> {
-  const inference = createInference({
-    parts,
-    ids,
-    formatByPath,
-    bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
-    onEnded: requestLogger(log),
-  })
-  const server = createHttpServer({
-    ids,
-    inference,
-    catalog: { listBytes: () => catalog.listBytes(), get: (name) => catalog.get(name) },
-    root: {
-      version: VERSION,
-      mode: address.mode,
-      formats: FORMATS.map(({ endpoint, path }) => ({ name: endpoint, path })),
-    },
-    onFailure: (requestId, problem) =>
-      log.error({ requestId, cause: String(problem.cause) }, 'request failed'),
-  })
-  await server.listen({ host: config.HOST, port: config.PORT })
-  closing.defer(() => server.close())
-  closing.defer(() =>
-    inference.drain({
-      timeoutMs: config.TOLLGATE_DRAIN_TIMEOUT_MS,
-      cutOff: () => void upstream.destroy(),
-    }),
-  )
-  return { address: addressOf(server.server.address(), config.HOST), inference }
 }
 
 /** Whose money and whose models: what a store is marked with. */
@@ -368,10 +311,4 @@ function logRefresh(log: Logger, outcome: RefreshOutcome): void {
   if (storeFailure !== null) {
     log.error({ cause: String(storeFailure) }, 'the refreshed catalog could not be stored')
   }
-}
-
-function addressOf(bound: AddressInfo | string | null, host: string): string {
-  if (bound === null || typeof bound === 'string') return `http://${host}`
-  const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
-  return `http://${shown}:${bound.port}`
 }

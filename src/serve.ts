@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import type { Terminal } from './cli/terminal.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { makeFirstAccount } from './first-account.ts'
-import { type Gateway, startGateway, type UpstreamAddress } from './gateway.ts'
+import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { systemClock } from './vocabulary/clock.ts'
+import type { UpstreamAddress } from './wiring.ts'
 
 /** What the simulator accepts as a key: anything. */
 const SIMULATOR_API_KEY = 'simulator'

@@ -11,7 +11,16 @@ export const ROWS: readonly (readonly string[])[] = [
   ['settle'],
   ['journey', 'reconcile'],
   ['http', 'cli'],
-  ['config.ts', 'gateway.ts', 'log.ts', 'first-account.ts', 'serve.ts', 'main.ts'],
+  [
+    'config.ts',
+    'wiring.ts',
+    'open-http.ts',
+    'gateway.ts',
+    'log.ts',
+    'first-account.ts',
+    'serve.ts',
+    'main.ts',
+  ],
 ]
 
 const STARTS_SIMULATOR = 'src/serve.ts'

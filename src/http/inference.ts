@@ -5,6 +5,7 @@ import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { WireFormat } from '../wire/format.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
+import { asksToGoOn } from './expect-continue.ts'
 import { readBody } from './read-body.ts'
 
 export interface InferenceInput {
@@ -13,6 +14,8 @@ export interface InferenceInput {
   /** The format that is served at a path; null: none. */
   readonly formatByPath: (path: string) => WireFormat | null
   readonly bodyTimeoutMs: number
+  /** Whether an admin has inference refused at this moment. Default: never. */
+  readonly isInMaintenance?: () => boolean
   /** Told once of each request when its answer has ended, for the log. */
   readonly onEnded: (ended: EndedRequest) => void
 }
@@ -110,19 +113,25 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
         retryAfterSeconds: 1,
       })
     }
+    if (input.isInMaintenance?.() === true) {
+      throw new Problem('service_unavailable', {
+        message: 'Inference is off for maintenance. Try again later.',
+      })
+    }
     await runJourney(input.parts, {
       format,
       requestId,
       headers: clientRequest.headers,
       client,
-      readBody: (reserveBytes) => {
-        if (asksToGoOn(clientRequest)) client.writeContinue()
-        return readBody(clientRequest, {
+      readBody: (reserveBytes) =>
+        readBody(clientRequest, {
           bytesMax: format.bodyBytesMax,
           timeoutMs: input.bodyTimeoutMs,
           reserveBytes,
-        })
-      },
+          beforeReading: () => {
+            if (asksToGoOn(clientRequest)) client.writeContinue()
+          },
+        }),
       record,
     })
   } catch (thrown) {
@@ -137,13 +146,6 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
     httpStatus: problem?.httpStatus ?? client.statusCode,
     startedAtMs,
   })
-}
-
-/** Whether the client waits to be told to go on before it sends its body. */
-function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
-  return (
-    headers.expect !== undefined && httpVersion === '1.1' && /100-continue/i.test(headers.expect)
-  )
 }
 
 function emptyRecord(): JourneyRecord {

@@ -3,10 +3,16 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { EnvelopeFamily } from '../wire/format.ts'
+import { type AccountParts, accountOperations } from './account-operations.ts'
+import type { AdminParts } from './admin/admin-parts.ts'
+import { type AdminCall, adminOperations, registerAdminRoutes } from './admin/admin-routes.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { Connections } from './connections.ts'
+import { registerCreditSaleRoutes } from './credit-sale-routes.ts'
 import type { Inference } from './inference.ts'
 import { type ModelRoutesInput, registerModelRoutes } from './model-routes.ts'
+import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './register-operations.ts'
+import { registerRetiredRoutes } from './retired-routes.ts'
 import { type RootInput, registerRootRoute } from './root-route.ts'
 
 export interface HttpServerInput {
@@ -14,8 +20,21 @@ export interface HttpServerInput {
   readonly inference: Inference
   readonly catalog: ModelRoutesInput
   readonly root: RootInput
+  /** Default: keys have no pages of their own, and admins none at all. */
+  readonly management?: ManagementInput
   /** Told of failures that are no client's fault. */
   readonly onFailure: (requestId: string, problem: Problem) => void
+}
+
+/** Accounts, keys and credit over HTTP. */
+export interface ManagementInput {
+  readonly account: AccountParts
+  readonly admin: AdminParts
+  /** What admins send; null: there is nothing under `/v1/admin`. */
+  readonly adminToken: string | null
+  readonly bodyTimeoutMs: number
+  /** Told of each call of the admin API when it has been answered. */
+  readonly onAdminCall: (call: AdminCall) => void
 }
 
 /** The whole HTTP face: inference on Node's own server, everything else by Fastify on the same one. */
@@ -59,11 +78,25 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   })
   registerRootRoute(app, input.root)
   registerModelRoutes(app, input.catalog)
+  registerRetiredRoutes(app)
+  registerCreditSaleRoutes(app)
+  if (input.management !== undefined) registerManagement(app, input.management)
   return app
 }
 
-// The routes beside inference answer at once: a client that takes no byte of that for so long is gone.
-const REST_STALL_TIMEOUT_MS = 60_000
+function registerManagement(app: FastifyInstance, input: ManagementInput): void {
+  const { adminToken, bodyTimeoutMs } = input
+  app.register(async (scope) => {
+    registerOperations(scope, { operations: accountOperations(input.account), bodyTimeoutMs })
+  })
+  if (adminToken === null) return
+  registerAdminRoutes(app, {
+    operations: adminOperations(input.admin),
+    bodyTimeoutMs,
+    adminToken,
+    onAnswered: input.onAdminCall,
+  })
+}
 
 interface NodeServerInput {
   readonly inference: Inference
@@ -75,7 +108,7 @@ function nodeServer({ inference, connections, serveRest }: NodeServerInput): Ser
   const onRequest = (clientRequest: IncomingMessage, client: ServerResponse): void =>
     connections.take(clientRequest, client, () => {
       if (inference.serve(clientRequest, client)) return
-      client.setTimeout(REST_STALL_TIMEOUT_MS)
+      client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
       serveRest(clientRequest, client)
     })
   const server = createServer(

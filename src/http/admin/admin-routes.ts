@@ -1,0 +1,78 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '../../vocabulary/problem.ts'
+import type { Operation } from '../operation.ts'
+import { registerOperations } from '../register-operations.ts'
+import { accountAdmin } from './accounts.ts'
+import type { AdminParts } from './admin-parts.ts'
+import { apiKeyAdmin } from './api-keys.ts'
+import { creditAdmin } from './credit.ts'
+import { creditCodeAdmin } from './credit-codes.ts'
+import { requestAdmin } from './requests.ts'
+import { upkeepAdmin } from './upkeep.ts'
+
+/** Every operation of the admin API. */
+export function adminOperations(parts: AdminParts): readonly Operation[] {
+  return [
+    ...accountAdmin(parts),
+    ...creditAdmin(parts),
+    ...apiKeyAdmin(parts),
+    ...creditCodeAdmin(parts),
+    ...requestAdmin(parts),
+    ...upkeepAdmin(parts),
+  ]
+}
+
+/** What was asked of the admin API, for the log. */
+export interface AdminCall {
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  readonly httpStatus: number
+}
+
+export interface AdminRoutesInput {
+  readonly operations: readonly Operation[]
+  readonly bodyTimeoutMs: number
+  /** What whoever calls must send. */
+  readonly adminToken: string
+  /** Told of each call when it has been answered. */
+  readonly onAnswered: (call: AdminCall) => void
+}
+
+const PREFIX = '/v1/admin'
+
+/**
+ * The admin API. Whatever is asked below its prefix, known or not, is answered 401 without the token,
+ * so that nobody else learns what is there.
+ */
+export function registerAdminRoutes(app: FastifyInstance, input: AdminRoutesInput): void {
+  app.register(async (scope) => {
+    const isAdmin = tokenCheck(input.adminToken)
+    scope.addHook('onRequest', async ({ headers }) => {
+      if (!isAdmin(headers.authorization)) throw new Problem('invalid_admin_token')
+    })
+    scope.addHook('onResponse', async ({ id, method, url }, reply) => {
+      const [path = ''] = url.split('?')
+      input.onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
+    })
+    registerOperations(scope, input)
+    const notFound = (): never => {
+      throw new Problem('not_found')
+    }
+    for (const url of [PREFIX, `${PREFIX}/*`]) scope.all(url, notFound)
+  })
+}
+
+/** Compares in a time that tells nothing of the token, not even its length. */
+function tokenCheck(adminToken: string): (authorization: string | undefined) => boolean {
+  const expected = digest(adminToken)
+  return (authorization = '') => {
+    const presented = /^bearer +(\S+) *$/i.exec(authorization)?.[1]
+    return presented !== undefined && timingSafeEqual(digest(presented), expected)
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

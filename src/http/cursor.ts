@@ -1,0 +1,27 @@
+/** The list that a cursor is a place of. */
+export type ListName = 'accounts' | 'keys' | 'entries' | 'purchases' | 'codes' | 'requests'
+
+/** A place in a list. */
+export interface Cursor {
+  readonly list: ListName
+  /** What the page before ended with. */
+  readonly after: string
+}
+
+/** A cursor as clients see it: text that means nothing to them. */
+export function writeCursor({ list, after }: Cursor): string {
+  return Buffer.from(`${list} ${after}`).toString('base64url')
+}
+
+/** Reads a client's cursor of a list; null: it is none of this list's. */
+export function readCursor({
+  list,
+  text,
+}: {
+  readonly list: ListName
+  readonly text: string
+}): string | null {
+  const [named, after, ...more] = Buffer.from(text, 'base64url').toString().split(' ')
+  const isWhole = named === list && after !== undefined && after !== '' && more.length === 0
+  return isWhole && writeCursor({ list, after }) === text ? after : null
+}

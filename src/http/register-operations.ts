@@ -1,0 +1,58 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { asksToGoOn } from './expect-continue.ts'
+import type { Operation } from './operation.ts'
+import { readBody } from './read-body.ts'
+
+export interface RegisterOperationsInput {
+  readonly operations: readonly Operation[]
+  readonly bodyTimeoutMs: number
+}
+
+/** A client that takes no byte of an answer for so long is gone. */
+export const ANSWER_STALL_TIMEOUT_MS = 60_000
+
+/** What an operation's body may have: an object of a few fields. */
+const BODY_BYTES_MAX = 64 * 1024
+
+/** Puts operations on a server. Bodies are read whatever their content-type says. */
+export function registerOperations(
+  app: FastifyInstance,
+  { operations, bodyTimeoutMs }: RegisterOperationsInput,
+): void {
+  for (const { method, path, body, run } of operations) {
+    app.route<{ Params: Record<string, string> }>({
+      method,
+      url: path.replace(/\{(\w+)\}/g, ':$1'),
+      async handler(request, reply) {
+        const sent = body === null ? null : await readSmallBody({ request, reply, bodyTimeoutMs })
+        // What is asked for may take long to make, such as an audit; only its reading may not.
+        reply.raw.setTimeout(0)
+        const { headers, params, query } = request
+        const answered = await run({ headers, params, query, body: sent })
+        reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
+        return reply
+          .code(answered.httpStatus)
+          .header('x-request-id', request.id)
+          .send(answered.body)
+      },
+    })
+  }
+}
+
+interface SmallBodyInput {
+  readonly request: Pick<FastifyRequest, 'raw'>
+  readonly reply: Pick<FastifyReply, 'raw'>
+  readonly bodyTimeoutMs: number
+}
+
+function readSmallBody({ request, reply, bodyTimeoutMs }: SmallBodyInput): Promise<Buffer> {
+  return readBody(request.raw, {
+    bytesMax: BODY_BYTES_MAX,
+    timeoutMs: bodyTimeoutMs,
+    // Too small to be worth a share of the budget.
+    reserveBytes: () => {},
+    beforeReading: () => {
+      if (asksToGoOn(request.raw)) reply.raw.writeContinue()
+    },
+  })
+}

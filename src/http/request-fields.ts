@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
+import { type ListName, readCursor, writeCursor } from './cursor.ts'
+
+/** How many characters what people call something may have. */
+const NAME_CHARS_MAX = 200
+
+/** The most that one command may move, in micro-dollars: $100 million. */
+const AMOUNT_MICROS_MAX = 100_000_000_000_000
+
+/** What people call something. */
+export const nameField = text({ charsMax: NAME_CHARS_MAX })
+
+/** Whom to write to. */
+export const emailField = z.email().max(320, 'must be an e-mail address')
+
+/** A moment, RFC 3339 with any offset; read as milliseconds. */
+export const momentField = z.iso
+  .datetime({ offset: true })
+  .transform((moment) => Date.parse(moment))
+
+/** Micro-dollars above zero. */
+export const positiveAmountField = amount({ min: 1, message: 'must be a whole number above zero' })
+
+/** Micro-dollars, zero or more. */
+export const amountField = amount({ min: 0, message: 'must be a whole number, zero or more' })
+
+/** Micro-dollars to add, or below zero to take back. */
+export const changeField = amount({
+  min: -AMOUNT_MICROS_MAX,
+  message: 'must be a whole number other than zero',
+}).refine((value) => value !== 0, 'must be a whole number other than zero')
+
+/** A provider's cost: whole micro-dollars, or the exact decimal of dollars as a string. */
+export const costField = z
+  .union([z.int(), z.string()], 'must be whole micro-dollars, or dollars as a decimal string')
+  .transform((value, checked) => {
+    const decimal =
+      typeof value === 'string' ? parseDecimal(value) : { digits: BigInt(value), exponent: -6 }
+    const isCost = decimal !== null && decimal.digits >= 0n && decimal.exponent <= 9
+    if (isCost) return decimal
+    checked.addIssue({
+      code: 'custom',
+      message: 'must be zero or more, in whole micro-dollars or in dollars as a decimal string',
+    })
+    return z.NEVER
+  })
+
+/** Text that somebody chose, without what can't be seen. */
+export function text({ charsMax }: { readonly charsMax: number }) {
+  const message = `must be 1 to ${charsMax} characters, none of them control characters`
+  return z
+    .string()
+    .trim()
+    .refine((value) => value !== '' && value.length <= charsMax && !/\p{Cc}/u.test(value), message)
+}
+
+/** `?limit=` and `?cursor=` of a list that goes by ids, and what filters it. */
+export function pageQuery<Filter extends z.ZodRawShape>(list: ListName, filter: Filter) {
+  return z.strictObject({ limit: limitField, cursor: cursorField(list).optional(), ...filter })
+}
+
+/** `?limit=` and `?cursor=` of a list of entries, which goes by their numbers. */
+export function entryPageQuery(list: ListName) {
+  return z.strictObject({
+    limit: limitField,
+    cursor: cursorField(list)
+      .refine((after) => /^\d{1,15}$/.test(after), CURSOR_MESSAGE)
+      .transform(Number)
+      .optional(),
+  })
+}
+
+/** The cursor of the next page of a list that goes by ids; null: there is none. */
+export function idCursor(list: ListName, after: string | null): string | null {
+  return after === null ? null : writeCursor({ list, after })
+}
+
+/** The cursor of the next page of a list of entries; null: there is none. */
+export function entryCursor(list: ListName, nextBefore: number | null): string | null {
+  return idCursor(list, nextBefore === null ? null : String(nextBefore))
+}
+
+/** A filter of a list: text, given once. */
+export const filterField = z.string('must be given once').min(1, 'must not be empty')
+
+const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
+
+const limitField = z
+  .string('must be given once')
+  .refine(
+    (value) => /^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= 100,
+    'must be a whole number from 1 to 100',
+  )
+  .transform(Number)
+  .default(20)
+  .describe('How many at the most, 1 to 100. Default 20.')
+
+function cursorField(list: ListName) {
+  return z
+    .string('must be given once')
+    .transform((value, checked) => {
+      const after = readCursor({ list, text: value })
+      if (after !== null) return after
+      checked.addIssue({ code: 'custom', message: CURSOR_MESSAGE })
+      return z.NEVER
+    })
+    .describe('The `next_cursor` of the page before; absent: the first page.')
+}
+
+function amount({ min, message }: { readonly min: number; readonly message: string }) {
+  return z
+    .int()
+    .refine((value) => value >= min && value <= AMOUNT_MICROS_MAX, message)
+    .transform((value): Micros => micros(value))
+}

@@ -1,0 +1,125 @@
+import type { AddressInfo } from 'node:net'
+import type { Catalog } from './catalog/catalog.ts'
+import type { CatalogRefresher } from './catalog/catalog-refresher.ts'
+import { createInference, type Inference } from './http/inference.ts'
+import { requestLogger } from './http/request-log.ts'
+import { createHttpServer, type ManagementInput } from './http/server.ts'
+import type { Authenticator } from './identity/authenticator.ts'
+import type { JourneyParts } from './journey/journey.ts'
+import type { SqliteLedger } from './ledger/sqlite-ledger.ts'
+import { Maintenance } from './limits/maintenance.ts'
+import type { Store } from './store/open-store.ts'
+import type { Upstream } from './upstream/upstream.ts'
+import { FORMATS, formatByPath } from './wire/formats.ts'
+import type { Wiring } from './wiring.ts'
+
+const VERSION = '0.1.0'
+
+/** The parts that the HTTP face is made of. */
+export interface HttpParts {
+  readonly parts: JourneyParts
+  readonly store: Store
+  readonly ledger: SqliteLedger
+  readonly authenticator: Authenticator
+  readonly catalog: Catalog
+  readonly refresher: CatalogRefresher
+  readonly upstream: Upstream
+}
+
+/** An HTTP face that listens. */
+export interface ServedHttp {
+  /** Where clients reach it. */
+  readonly address: string
+  readonly inference: Inference
+}
+
+/** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
+export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedHttp> {
+  const { config, address, log, ids, closing } = wiring
+  const { parts, catalog, upstream } = http
+  const maintenance = await openMaintenance(wiring, http.store)
+  const inference = createInference({
+    parts,
+    ids,
+    formatByPath,
+    bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
+    isInMaintenance: () => maintenance.isOn,
+    onEnded: requestLogger(log),
+  })
+  const server = createHttpServer({
+    ids,
+    inference,
+    catalog: { listBytes: () => catalog.listBytes(), get: (name) => catalog.get(name) },
+    root: {
+      version: VERSION,
+      mode: address.mode,
+      formats: FORMATS.map(({ endpoint, path }) => ({ name: endpoint, path })),
+    },
+    management: managementOf(wiring, { ...http, maintenance }),
+    onFailure: (requestId, problem) =>
+      log.error({ requestId, cause: String(problem.cause) }, 'request failed'),
+  })
+  await server.listen({ host: config.HOST, port: config.PORT })
+  closing.defer(() => server.close())
+  closing.defer(() =>
+    inference.drain({
+      timeoutMs: config.TOLLGATE_DRAIN_TIMEOUT_MS,
+      cutOff: () => void upstream.destroy(),
+    }),
+  )
+  return { address: addressOf(server.server.address(), config.HOST), inference }
+}
+
+async function openMaintenance(
+  { config, log, closing }: Wiring,
+  store: Store,
+): Promise<Maintenance> {
+  const maintenance = await Maintenance.open({
+    db: store.db,
+    pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
+    onFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'the store could not say whether maintenance is on'),
+  })
+  closing.defer(() => maintenance.stop())
+  if (maintenance.isOn) log.warn('maintenance is on: inference is refused until it is turned off')
+  return maintenance
+}
+
+function managementOf(
+  { config, log, clock, ids }: Wiring,
+  {
+    store,
+    ledger,
+    authenticator,
+    refresher,
+    maintenance,
+  }: HttpParts & { readonly maintenance: Maintenance },
+): ManagementInput {
+  return {
+    account: {
+      store,
+      clock,
+      authenticate: (headers) => authenticator.authenticate(headers),
+      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
+    },
+    admin: {
+      store,
+      books: ledger,
+      ids,
+      clock,
+      keyTag: config.TOLLGATE_KEY_TAG,
+      maintenance,
+      refreshCatalog: () => refresher.refreshNow(),
+      onCallersChanged: () => authenticator.forget(),
+    },
+    adminToken: config.ADMIN_API_TOKEN,
+    bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
+    onAdminCall: (call) => log.info(call, 'admin'),
+  }
+}
+
+function addressOf(bound: AddressInfo | string | null, host: string): string {
+  if (bound === null || typeof bound === 'string') return `http://${host}`
+  const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
+  return `http://${shown}:${bound.port}`
+}

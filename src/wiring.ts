@@ -1,0 +1,24 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import type { Clock } from './vocabulary/clock.ts'
+import type { IdSource } from './vocabulary/ids.ts'
+
+/** Which provider the gateway forwards to. */
+export interface UpstreamAddress {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /** `simulator`: play money, in a store of its own. */
+  readonly mode: 'simulator' | 'live'
+}
+
+/** What every part of the wiring starts from. */
+export interface Wiring {
+  readonly config: Config
+  readonly address: UpstreamAddress
+  readonly log: Logger
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** Takes the closing of each part as it is opened. */
+  readonly closing: AsyncDisposableStack
+}
