@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
+import { parseDatabaseUrl } from './store/database-url.ts'
 import { DEFAULT_WORDS, type Words } from './vocabulary/words.ts'
 
 /** One setting of the environment: how it is read, and what an operator is told about it. */
@@ -75,6 +76,10 @@ const HEADER_NAME: Omit<Matching, 'fallback'> = {
   message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
 }
 
+function databaseUrlFault(error: unknown): string {
+  return `cannot be used: ${error instanceof Error ? error.message : String(error)}`
+}
+
 const MINUTE_MS = 60_000
 const MIB = 1024 * 1024
 
@@ -88,9 +93,24 @@ export const SETTINGS = {
     { fallback: 8787, min: 0, max: 65_535 },
     'Port to listen on; 0 takes a free one.',
   ),
-  DATABASE_URL: optional(
-    'Where the store is: `sqlite:/path/to/file.db`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
-  ),
+  DATABASE_URL: {
+    ...optional(
+      'Where the store is: `sqlite:/path/to/file.db`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
+    ),
+    schema: z
+      .string()
+      .optional()
+      .transform((text, checked) => {
+        if (text === undefined) return null
+        try {
+          parseDatabaseUrl(text)
+          return text
+        } catch (error) {
+          checked.addIssue({ code: 'custom', message: databaseUrlFault(error) })
+          return z.NEVER
+        }
+      }),
+  },
   UPSTREAM_BASE_URL: optional(
     "The provider's base address, ending in `/v1`. Unset: the built-in simulator answers, and all money is play money.",
   ),
@@ -285,11 +305,18 @@ function upstreamFaults(env: Readonly<Record<string, string | undefined>>): stri
   return faults
 }
 
+/** The setting whose name has most words in common with one that is none. */
 function suggestion(name: string): string {
-  const close = Object.keys(SETTINGS).find(
-    (known) => known.startsWith('TOLLGATE_') && (known.includes(name) || name.includes(known)),
-  )
-  return close === undefined ? '' : `: did you mean ${close}?`
+  const wordsOfName = new Set(name.split('_').slice(1))
+  let closest = { known: '', likeness: 0 }
+  for (const known of Object.keys(SETTINGS)) {
+    if (!known.startsWith('TOLLGATE_')) continue
+    const words = known.split('_').slice(1)
+    const inCommon = words.filter((word) => wordsOfName.has(word)).length
+    const likeness = inCommon / (words.length + wordsOfName.size - inCommon)
+    if (likeness > closest.likeness) closest = { known, likeness }
+  }
+  return closest.likeness < 0.5 ? '' : `: did you mean ${closest.known}?`
 }
 
 /** The deployment's own words, from its settings. */
@@ -308,7 +335,18 @@ export function wordsOf(config: Config): Words {
  * environment already says. Throws `ConfigError`.
  */
 export function configFromEnvironment(): Config {
-  if (existsSync('.env')) process.loadEnvFile('.env')
+  if (existsSync('.env')) {
+    try {
+      process.loadEnvFile('.env')
+    } catch (error) {
+      throw new ConfigError(
+        'the file .env cannot be read: check that it is a file and its rights',
+        {
+          cause: error,
+        },
+      )
+    }
+  }
   return readConfig(process.env)
 }
 

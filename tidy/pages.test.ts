@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ProblemRow } from '../src/vocabulary/problem.ts'
 import { checkArchitecturePage } from './architecture-page.ts'
+import { checkConfigPage } from './config-page.ts'
 import { checkErrorsPage } from './errors-page.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
@@ -53,6 +54,48 @@ test('a problem without a row, a row without a problem and a row that stands twi
 test('a tree without the page of errors fails', async () => {
   expect(await judgeToyTree((files) => checkErrorsPage(files, PROBLEMS), {})).toEqual([
     'docs/errors.md is missing',
+  ])
+})
+
+const SETTINGS = {
+  PORT: { fallback: '8787', description: 'Port to listen on.' },
+  API_TOKEN: { fallback: null, description: 'Unset: none.' },
+}
+const PORT = '| `PORT` | `8787` | Port to listen on. |'
+const API_TOKEN = '| `API_TOKEN` | - | Unset: none. |'
+
+function judgeConfig(...rows: readonly string[]): Promise<string[]> {
+  return judgeToyTree((files) => checkConfigPage(files, SETTINGS), {
+    'docs/config.md': `# Settings\n| Setting | Default |\n|---|---|\n${rows.join('\n')}\n`,
+  })
+}
+
+test('a page with each setting as it is passes, in any order', async () => {
+  expect(await judgeConfig(PORT, API_TOKEN)).toEqual([])
+  expect(await judgeConfig(API_TOKEN, PORT)).toEqual([])
+})
+
+test.each([
+  ['default', PORT.replace('8787', '80')],
+  ['default where there is none', PORT.replace('`8787`', '-')],
+  ['description', PORT.replace('listen', 'talk')],
+])('a setting with another %s fails', async (_, row) => {
+  expect(await judgeConfig(row, API_TOKEN)).toEqual([
+    expect.stringContaining('the setting says "`8787` | Port to listen on."'),
+  ])
+})
+
+test('a setting without a row, a row without a setting and a row that stands twice fail', async () => {
+  expect(await judgeConfig(PORT)).toEqual(['docs/config.md API_TOKEN: has no row'])
+  expect(await judgeConfig(PORT, API_TOKEN, PORT.replace('PORT', 'HOST'))).toEqual([
+    'docs/config.md:6 HOST: no setting has this name',
+  ])
+  expect(await judgeConfig(PORT, API_TOKEN, PORT)).toEqual(['docs/config.md:6 PORT: stands twice'])
+})
+
+test('a tree without the page of settings fails', async () => {
+  expect(await judgeToyTree((files) => checkConfigPage(files, SETTINGS), {})).toEqual([
+    'docs/config.md is missing',
   ])
 })
 

@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { SETTINGS } from '../src/config.ts'
 import { PROBLEMS } from '../src/vocabulary/problem.ts'
 import { checkArchitecturePage } from './architecture-page.ts'
 import { checkAssertions } from './assertions.ts'
 import { checkChangelog } from './changelog.ts'
 import { COMMANDS_WITH_TESTS } from './commands-with-tests.ts'
+import { checkConfigPage } from './config-page.ts'
 import { checkDocComments } from './doc-comments.ts'
 import { checkDocumentedCommands } from './documented-commands.ts'
 import { checkEnvironment } from './environment.ts'
@@ -51,6 +53,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     'docs/errors.md and the table of problems say the same',
     (tree) => checkErrorsPage(tree, PROBLEMS),
   ],
+  ['docs/config.md and the settings say the same', (tree) => checkConfigPage(tree, SETTINGS)],
   [
     'ARCHITECTURE.md shows the layers and every dependency as they are',
     (tree) => checkArchitecturePage(tree, ROWS),

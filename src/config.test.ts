@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { ConfigError, readConfig, SETTINGS, storeUrlOf } from './config.ts'
+
+/** What an operator is told of an environment, a line a fault. */
+function faultsOf(env: Readonly<Record<string, string>>): string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.message.split('\n').map((line) => line.replace(/^ {2}- /, ''))
+  }
+}
+
+test('an empty environment has every default, as the settings tell them', () => {
+  const config = readConfig({})
+  expect(Object.keys(config)).toEqual(Object.keys(SETTINGS))
+  for (const [name, { fallback }] of Object.entries(SETTINGS)) {
+    const value = Object.entries(config).find(([found]) => found === name)?.[1]
+    const told = Array.isArray(value) ? value.join(',') : value === null ? null : String(value)
+    expect([name, told]).toEqual([name, fallback])
+  }
+  expect(Object.isFrozen(config)).toBe(true)
+})
+
+test('an empty value is the same as none', () => {
+  const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
+  expect(readConfig(empty)).toEqual(readConfig({}))
+})
+
+test('every fault is told at once, each with what to write instead', () => {
+  const faults = faultsOf({
+    PORT: '70000',
+    DATABASE_URL: 'mysql://x',
+    UPSTREAM_BASE_URL: 'https://provider.example/api',
+    ADMIN_API_TOKEN: 'two words',
+    LOG_LEVEL: 'loud',
+    TOLLGATE_COST_HEADER: 'X Cost',
+    TOLLGATE_REQUESTS_PER_MINUTE: '1.5',
+    TOLLGATE_HEADER_TIMEOUT_MS: '5',
+    PATH: '/usr/bin',
+  })
+  expect(faults).toEqual([
+    'the environment cannot be used:',
+    'PORT must be a whole number, 0 to 65535',
+    'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db or sqlite:./path/to/file.db',
+    'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+    'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
+    'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`',
+    'TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more',
+    'TOLLGATE_HEADER_TIMEOUT_MS is not a setting: did you mean TOLLGATE_HEADERS_TIMEOUT_MS?',
+    'UPSTREAM_BASE_URL must be an http or https address ending in /v1',
+    "UPSTREAM_API_KEY must be set to the gateway's key at the upstream",
+  ])
+})
+
+test.each([
+  ['TOLLGATE_KEYTAG', ''],
+  ['TOLLGATE_SETTLE_AFTER', ': did you mean TOLLGATE_SETTLE_AFTER_MS?'],
+  ['TOLLGATE_MAX_BUFFER_BYTES', ': did you mean TOLLGATE_BUFFER_BYTES_MAX?'],
+])('%s is not a setting%s', (name, suggested) => {
+  expect(faultsOf({ [name]: '1' })).toEqual([
+    'the environment cannot be used:',
+    `${name} is not a setting${suggested}`,
+  ])
+})
+
+test('a value that is a secret is in no message', () => {
+  expect(faultsOf({ ADMIN_API_TOKEN: 'hush hush', UPSTREAM_API_KEY: 'hushed' }).join()).not.toMatch(
+    /hush/,
+  )
+})
+
+test('play money and real money are in stores of their own unless a store is named', () => {
+  const upstream = { UPSTREAM_BASE_URL: 'https://provider.example/v1', UPSTREAM_API_KEY: 'k' }
+  expect(storeUrlOf(readConfig({}))).toBe('sqlite:./data/simulator.db')
+  expect(storeUrlOf(readConfig(upstream))).toBe('sqlite:./data/tollgate.db')
+  expect(storeUrlOf(readConfig({ DATABASE_URL: 'sqlite:./x.db' }))).toBe('sqlite:./x.db')
+})
