@@ -59,23 +59,25 @@ describe.each(DEADLINES)('the deadline of $of', ({ settings, bounds, boundsStrea
     })
   })
 
+  // A group for each: what runs at the same time must not take each other's faults.
   const streamed = STREAMED_ROWS.filter(boundsStream)
   if (streamed.length > 0) {
-    test.concurrent.each(streamed)(
-      '$endpoint: before the headers of a stream, free',
-      async (row) => {
+    describe('passes before the headers of a stream', () => {
+      test.concurrent.each(streamed)('$endpoint: free', async (row) => {
         const fault = { stall: 'beforeHeaders' } as const
         const answer = await bench.send(row, { apiKey, stream: true, fault })
         await expectTimeout(row, answer, RELEASED)
-      },
-    )
+      })
+    })
 
-    test.concurrent.each(streamed)('$endpoint: within a stream, broken off', async (row) => {
-      const fault = { stall: { afterEvents: 2 }, omit: ['usage'] } as const
-      const answer = await bench.send(row, { apiKey, stream: true, fault })
-      expect([answer.httpStatus, eventsOf(answer.text).length]).toEqual([200, 2])
-      const expected = { ...RELEASED, httpStatus: 200, errorCode: 'upstream_timeout' }
-      await expectCharge(bench, answer, expected)
+    describe('passes within a stream', () => {
+      test.concurrent.each(streamed)('$endpoint: broken off', async (row) => {
+        const fault = { stall: { afterEvents: 2 }, omit: ['usage'] } as const
+        const answer = await bench.send(row, { apiKey, stream: true, fault })
+        expect([answer.httpStatus, eventsOf(answer.text).length]).toEqual([200, 2])
+        const expected = { ...RELEASED, httpStatus: 200, errorCode: 'upstream_timeout' }
+        await expectCharge(bench, answer, expected)
+      })
     })
   }
 
