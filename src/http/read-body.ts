@@ -76,6 +76,9 @@ export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): 
   })
 }
 
+// Node's default pieces of 16 KB make inflating a large body several times as dear.
+const INFLATER = { chunkSize: 64 * 1024 }
+
 function inflaterFor(coding: string | undefined): Transform | null {
   switch (coding?.trim().toLowerCase()) {
     case undefined:
@@ -84,11 +87,11 @@ function inflaterFor(coding: string | undefined): Transform | null {
       return null
     case 'gzip':
     case 'x-gzip':
-      return createGunzip()
+      return createGunzip(INFLATER)
     case 'br':
-      return createBrotliDecompress()
+      return createBrotliDecompress(INFLATER)
     case 'zstd':
-      return createZstdDecompress()
+      return createZstdDecompress(INFLATER)
     default:
       throw new Problem('bad_request', {
         message: 'The content-encoding of a body may be gzip, br or zstd.',

@@ -68,8 +68,8 @@ function refusal({ code, facts }: Extract<OpenHoldVerdict, { kind: 'refused' }>)
       return new Problem(code, { message: keyLimitMessage(facts) })
     case 'rate_limited':
       return new Problem(code, { retryAfterSeconds: facts.retryAfterSeconds ?? 1 })
+    // When one of them will end is not known, so no time is named.
     case 'too_many_concurrent_requests':
-      return new Problem(code, { retryAfterSeconds: 1 })
     case 'free_credit_not_eligible':
     case 'invalid_api_key':
     case 'api_key_disabled':
