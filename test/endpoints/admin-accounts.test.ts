@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { errorOf, Management, textOf } from './management.ts'
+
+let admin: Management
+
+beforeAll(async () => {
+  admin = await Management.start()
+})
+afterAll(async () => {
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+})
+
+const EMPTY = { balance: 0, held: 0, available: 0 }
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+
+test('an account is made, shown, changed in what is given alone, and listed', async () => {
+  const made = await admin.post('/v1/admin/accounts', { name: ' Ada ', email: 'ada@example.org' })
+  const account = {
+    id: expect.stringMatching(/^acct_[0-9a-z]{26}$/),
+    object: 'account',
+    name: 'Ada',
+    email: 'ada@example.org',
+    disabled: false,
+    credit: { backed: EMPTY, free: { ...EMPTY, expires_at: null } },
+    has_backed_credit: false,
+    created_at: TIME,
+  }
+  expect([made.httpStatus, made.json]).toEqual([201, account])
+  const path = `/v1/admin/accounts/${textOf(made.json, 'id')}`
+  expect((await admin.get(path)).json).toEqual(made.json)
+  expect((await admin.patch(path, { email: null })).json).toEqual({ ...made.json, email: null })
+  const renamed = { ...made.json, name: 'Ada L.', email: null }
+  expect((await admin.patch(path, { name: 'Ada L.' })).json).toEqual(renamed)
+  expect((await admin.patch(path, {})).json).toEqual(renamed)
+  expect((await admin.get('/v1/admin/accounts?limit=1')).json).toMatchObject({
+    object: 'list',
+    data: [renamed],
+  })
+})
+
+test('credit is added once a reference, 50 times at once', async () => {
+  const id = await admin.account()
+  const tries = Array.from({ length: 50 }, () =>
+    admin.credit(id, { amount: 7_000_000, reference: 'invoice-1' }),
+  )
+  const answers = await Promise.all(tries)
+  const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
+  expect(statuses).toEqual([...new Array(49).fill(200), 201])
+  expect(new Set(answers.map(({ json }) => JSON.stringify(json))).size).toBe(1)
+  expect(answers[0]?.json).toEqual({
+    id: `${id}/1`,
+    object: 'entry',
+    account_id: id,
+    kind: 'top_up',
+    amount: 7_000_000,
+    purse: 'backed',
+    reference: 'invoice-1',
+    request_id: null,
+    expires_at: null,
+    created_at: TIME,
+  })
+  expect((await admin.get(`/v1/admin/accounts/${id}`)).json).toMatchObject({
+    credit: { backed: { balance: 7_000_000, available: 7_000_000 } },
+    has_backed_credit: true,
+  })
+})
+
+test('a reference that was used for other credit is a conflict, and adds nothing', async () => {
+  const id = await admin.account(1_000)
+  const other = await admin.credit(id, { amount: 1_001, reference: 'first' })
+  expect([other.httpStatus, other.json]).toEqual([409, errorOf('reference_conflict', 'reference')])
+  const inFuture = new Date(Date.now() + 3_600_000).toISOString()
+  const free = { kind: 'free', amount: 1_000, expires_at: inFuture, reference: 'first' }
+  expect((await admin.post(`/v1/admin/accounts/${id}/credit`, free)).httpStatus).toBe(409)
+  expect((await admin.get(`/v1/admin/accounts/${id}`)).json).toMatchObject({
+    credit: { backed: { balance: 1_000 }, free: { balance: 0 } },
+  })
+})
+
+test('a chargeback takes backed credit back, below zero if it must', async () => {
+  const id = await admin.account(1_000)
+  const back = await admin.credit(id, { amount: -2_500, reference: 'chargeback-1' })
+  expect(back).toMatchObject({ httpStatus: 201, json: { kind: 'chargeback', amount: -2_500 } })
+  expect((await admin.get(`/v1/admin/accounts/${id}`)).json).toMatchObject({
+    credit: { backed: { balance: -1_500, available: 0 } },
+    has_backed_credit: true,
+  })
+})
+
+test('free credit expires, and its repeat is answered also then', async () => {
+  let nowMs = Date.now()
+  const later = await Management.start({ clock: { nowMs: () => nowMs } })
+  const id = await later.account()
+  const path = `/v1/admin/accounts/${id}/credit`
+  const expiresAt = new Date(nowMs + 60_000).toISOString()
+  const body = { kind: 'free', amount: 500, expires_at: expiresAt, reference: 'gift' }
+  const granted = await later.post(path, body)
+  expect(granted).toMatchObject({
+    httpStatus: 201,
+    json: { kind: 'grant', purse: 'free', expires_at: expiresAt },
+  })
+  nowMs += 60_000
+  expect(await later.post(path, body)).toMatchObject({ httpStatus: 200, json: granted.json })
+  const late = await later.post(path, { ...body, reference: 'gift-2' })
+  expect([late.httpStatus, late.json]).toEqual([400, errorOf('invalid_parameter', 'expires_at')])
+  expect((await later.get(`/v1/admin/accounts/${id}`)).json).toMatchObject({
+    credit: { free: { balance: 0, available: 0 } },
+    has_backed_credit: false,
+  })
+  await later.close()
+})
+
+test('a key is made, shown once, changed, and deleted', async () => {
+  const id = await admin.account(1_000_000)
+  const expires_at = '2999-01-01T00:00:00.000Z'
+  const path = `/v1/admin/accounts/${id}/keys`
+  const made = await admin.post(path, { name: 'laptop', credit_limit: 5_000, expires_at })
+  const { key: text, ...apiKey } = made.json
+  expect(text).toMatch(/^sk-tollgate-[0-9A-Za-z]{43}$/)
+  expect([made.httpStatus, apiKey]).toEqual([
+    201,
+    {
+      id: expect.stringMatching(/^key_[0-9a-z]{26}$/),
+      object: 'key',
+      account_id: id,
+      name: 'laptop',
+      prefix: expect.stringMatching(/^sk-tollgate-.{3}….{4}$/),
+      disabled: false,
+      expires_at,
+      credit_limit: 5_000,
+      spend: 0,
+      held: 0,
+      created_at: TIME,
+    },
+  ])
+  const ofKey = `/v1/admin/keys/${textOf(made.json, 'id')}`
+  expect((await admin.get(ofKey)).json).toEqual(apiKey)
+  expect((await admin.get(path)).json).toMatchObject({ data: [apiKey], has_more: false })
+  const unlimited = { ...apiKey, credit_limit: null, expires_at: null, name: 'desk' }
+  const change = { credit_limit: null, expires_at: null, name: 'desk' }
+  expect((await admin.patch(ofKey, change)).json).toEqual(unlimited)
+  const deleted = await admin.call({ method: 'DELETE', path: ofKey })
+  expect(deleted).toMatchObject({ httpStatus: 200, json: { object: 'key', deleted: true } })
+  expect((await admin.call({ method: 'DELETE', path: ofKey })).httpStatus).toBe(404)
+  expect((await admin.get(ofKey)).httpStatus).toBe(404)
+  expect((await admin.get(path)).json).toMatchObject({ data: [] })
+})
+
+test('what admins change holds for the very next request of the key', async () => {
+  const id = await admin.account(1_000_000)
+  const { id: apiKeyId, text } = await admin.apiKey(id)
+  const account = `/v1/admin/accounts/${id}`
+  const ofKey = `/v1/admin/keys/${apiKeyId}`
+  const isRefused = async (code: string) => {
+    expect((await admin.chat(text)).json).toEqual(errorOf(code))
+    expect((await admin.get('/v1/key', text)).json).toEqual(errorOf(code))
+  }
+  expect((await admin.chat(text)).httpStatus).toBe(200)
+  await admin.patch(account, { disabled: true })
+  await isRefused('api_key_disabled')
+  await admin.patch(account, { disabled: false })
+  expect((await admin.chat(text)).httpStatus).toBe(200)
+  await admin.patch(ofKey, { disabled: true })
+  await isRefused('api_key_disabled')
+  await admin.patch(ofKey, { disabled: false, expires_at: '2020-01-01T00:00:00+01:00' })
+  await isRefused('api_key_expired')
+  await admin.patch(ofKey, { expires_at: null, credit_limit: 0 })
+  expect((await admin.chat(text)).json).toEqual(errorOf('key_limit_reached'))
+  await admin.patch(ofKey, { credit_limit: null })
+  expect((await admin.chat(text)).httpStatus).toBe(200)
+  await admin.call({ method: 'DELETE', path: ofKey })
+  await isRefused('invalid_api_key')
+})
+
+test.each([
+  ['GET', '/v1/admin/accounts/acct_none'],
+  ['PATCH', '/v1/admin/accounts/acct_none', {}],
+  ['POST', '/v1/admin/accounts/acct_none/credit', { kind: 'backed', amount: 1, reference: 'r' }],
+  ['GET', '/v1/admin/accounts/acct_none/entries'],
+  ['POST', '/v1/admin/accounts/acct_none/keys', { name: 'k' }],
+  ['GET', '/v1/admin/accounts/acct_none/keys'],
+  ['POST', '/v1/admin/accounts/acct_none/redeem', { code: 'ABC' }],
+  ['GET', '/v1/admin/keys/key_none'],
+  ['PATCH', '/v1/admin/keys/key_none', {}],
+  ['DELETE', '/v1/admin/keys/key_none'],
+  ['GET', '/v1/admin/codes/code_none'],
+  ['DELETE', '/v1/admin/codes/code_none'],
+  ['GET', '/v1/admin/requests/req_none'],
+  ['POST', '/v1/admin/requests/req_none/settle', { cost: 1 }],
+] as const)('%s %s is not found', async (method, path, body?: object) => {
+  const answer = await admin.call({ method, path, ...(body === undefined ? {} : { body }) })
+  expect([answer.httpStatus, answer.json]).toEqual([404, errorOf('not_found')])
+})

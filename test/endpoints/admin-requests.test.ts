@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Fault } from '../../simulator/faults.ts'
+import { errorOf, Management, textOf } from './management.ts'
+
+let admin: Management
+let accountId: string
+let apiKey: string
+
+beforeEach(async () => {
+  admin = await Management.start()
+  // No look-up finds anything: what is unsure stays so until an admin settles it.
+  admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+  accountId = await admin.account(10_000_000)
+  apiKey = (await admin.apiKey(accountId)).text
+})
+
+afterEach(async () => {
+  await admin.world.gateway.settled()
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+})
+
+/** The path of a request that ended as the fault has it. */
+async function requestAfter(fault: Fault | null): Promise<string> {
+  if (fault !== null) admin.world.simulator.script(fault)
+  const answer = await admin.chat(apiKey)
+  await admin.world.gateway.settled()
+  return `/v1/admin/requests/${String(answer.headers['x-request-id'])}`
+}
+
+const LOST: Fault = { cut: { at: { afterBytes: 40 }, how: 'reset' } }
+
+async function balanceOf(): Promise<unknown> {
+  const { json } = await admin.get(`/v1/admin/accounts/${accountId}`)
+  return json['credit']
+}
+
+const settle = (path: string, cost: unknown) => admin.post(`${path}/settle`, { cost })
+
+test('a request is shown whole', async () => {
+  const path = await requestAfter(null)
+  const { json } = await admin.get(path)
+  expect(json).toEqual({
+    id: path.split('/').at(-1),
+    object: 'request',
+    account_id: accountId,
+    key_id: expect.stringMatching(/^key_/),
+    endpoint: 'chat',
+    model: 'sim/text',
+    stream: false,
+    state: 'provisional',
+    http_status: 200,
+    error_code: null,
+    hold: expect.any(Number),
+    held: 0,
+    charge: expect.any(Number),
+    provider_cost: expect.stringMatching(/^0\.\d+$/),
+    overrun: 0,
+    usage: expect.objectContaining({ input_tokens: expect.any(Number) }),
+    generation_id: expect.any(String),
+    price_snapshot: expect.any(String),
+    opened_at: expect.any(String),
+    first_byte_at: expect.any(String),
+    settled_at: null,
+  })
+})
+
+test('an unresolved request is settled by its cost, with the fee, and its hold comes back', async () => {
+  const path = await requestAfter(LOST)
+  expect((await admin.get(path)).json).toMatchObject({ state: 'unresolved', charge: 0 })
+  const settled = await settle(path, 2_000)
+  expect(settled).toMatchObject({
+    httpStatus: 200,
+    json: { state: 'final', charge: 2_100, held: 0, provider_cost: '0.002' },
+  })
+  expect((await admin.get(path)).json).toEqual(settled.json)
+  expect(await balanceOf()).toMatchObject({ backed: { balance: 9_997_900, held: 0 } })
+})
+
+test('a cost finer than a micro-dollar is settled exactly, as a decimal of dollars', async () => {
+  const settled = await settle(await requestAfter(LOST), '0.0000095238')
+  expect(settled.json).toMatchObject({ charge: 10, provider_cost: '0.0000095238' })
+})
+
+test('a request that cost nothing is settled at zero', async () => {
+  const settled = await settle(await requestAfter(LOST), 0)
+  expect(settled.json).toMatchObject({ state: 'final', charge: 0, held: 0 })
+  expect(await balanceOf()).toMatchObject({ backed: { balance: 10_000_000, held: 0 } })
+})
+
+test('a provisional charge is corrected to the cost that an admin knows', async () => {
+  const path = await requestAfter(null)
+  const charged = Number((await admin.get(path)).json['charge'])
+  await settle(path, 1_000)
+  const { json } = await admin.get(`/v1/admin/accounts/${accountId}/entries?limit=1`)
+  expect(json).toMatchObject({ data: [{ kind: 'correction', amount: charged - 1_050 }] })
+})
+
+test('of 20 who settle it at once, one does, and the others are told that it was', async () => {
+  const path = await requestAfter(LOST)
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, place) => settle(path, 1_000 * (place + 1))),
+  )
+  const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
+  expect(statuses).toEqual([200, ...new Array(19).fill(409)])
+  for (const { httpStatus, json } of answers) {
+    if (httpStatus === 409) expect(json).toEqual(errorOf('request_not_settleable'))
+  }
+})
+
+test('a request that was released is not settled', async () => {
+  const path = await requestAfter({ status: 500 })
+  expect((await admin.get(path)).json).toMatchObject({ state: 'released' })
+  const answer = await settle(path, 1_000)
+  expect([answer.httpStatus, answer.json]).toEqual([409, errorOf('request_not_settleable')])
+  expect(textOf((await admin.get(path)).json, 'state')).toBe('released')
+})
+
+test.each([-1, 1.5, '-0.1', '1e400', 'free', '1e12', null, undefined])(
+  'the cost %j is refused, and changes nothing',
+  async (cost) => {
+    const path = await requestAfter(LOST)
+    const answer = await settle(path, cost)
+    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', 'cost')])
+    expect(textOf((await admin.get(path)).json, 'state')).toBe('unresolved')
+  },
+)

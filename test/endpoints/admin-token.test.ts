@@ -1,0 +1,98 @@
+import { type Dispatcher, request } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startWorld, type World } from '../world.ts'
+import { ADMIN_TOKEN, errorOf, Management } from './management.ts'
+
+let admin: Management
+let without: World
+
+beforeAll(async () => {
+  admin = await Management.start()
+  without = await startWorld()
+})
+afterAll(async () => {
+  await admin.close()
+  await without.close()
+})
+
+const PLACES: readonly (readonly [Dispatcher.HttpMethod, string])[] = [
+  ['GET', '/v1/admin'],
+  ['GET', '/v1/admin/'],
+  ['GET', '/v1/admin/accounts'],
+  ['POST', '/v1/admin/accounts'],
+  ['PATCH', '/v1/admin/accounts/acct_1'],
+  ['DELETE', '/v1/admin/keys/key_1'],
+  ['PUT', '/v1/admin/maintenance'],
+  ['GET', '/v1/%61dmin/accounts'],
+  ['GET', '/v1/admin/nothing/is/here'],
+  ['OPTIONS', '/v1/admin/accounts'],
+  ['GET', `/v1/admin/keys/${'x'.repeat(2_000)}`],
+]
+
+/** All that a client could tell answers apart by, but what differs between any two. */
+async function seen(method: Dispatcher.HttpMethod, path: string, authorization?: string) {
+  const answer = await request(without.url(path), {
+    method,
+    headers: authorization === undefined ? {} : { authorization },
+  })
+  const { date, ...headers } = answer.headers
+  expect(headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/)
+  return [answer.statusCode, { ...headers, 'x-request-id': '' }, await answer.body.text()]
+}
+
+test.each(PLACES)(
+  'without a token in the settings, %s %s is as unknown as any path',
+  async (method, path) => {
+    const unknown = await seen(method, '/v1/nothing')
+    expect(unknown[0]).toBe(404)
+    expect(await seen(method, path)).toEqual(unknown)
+    expect(await seen(method, path, `Bearer ${ADMIN_TOKEN}`)).toEqual(unknown)
+  },
+)
+
+test.each(PLACES)('%s %s asks for the token before anything else', async (method, path) => {
+  for (const token of [null, 'another', `${ADMIN_TOKEN}x`, ADMIN_TOKEN.slice(1), '']) {
+    const answer = await admin.call({ method, path, token })
+    expect([answer.httpStatus, answer.json]).toEqual([401, errorOf('invalid_admin_token')])
+    expect(answer.headers['content-type']).toBe('application/json')
+  }
+})
+
+test('an API key is no admin token, and the admin token no API key', async () => {
+  const { apiKey } = await admin.world.account()
+  expect((await admin.get('/v1/admin/accounts', apiKey)).httpStatus).toBe(401)
+  expect(await admin.get('/v1/key')).toMatchObject({
+    httpStatus: 401,
+    json: errorOf('invalid_api_key'),
+  })
+  const inOther = await request(admin.world.url('/v1/admin/accounts'), {
+    headers: { 'x-api-key': ADMIN_TOKEN },
+  })
+  await inOther.body.dump()
+  expect(inOther.statusCode).toBe(401)
+})
+
+test('with the token, what is not there is 404, whatever the method', async () => {
+  for (const [method, path] of [
+    ['GET', '/v1/admin'],
+    ['GET', '/v1/admin/nothing'],
+    ['PUT', '/v1/admin/accounts'],
+    ['GET', '/v1/admin/catalog/refresh'],
+    ['DELETE', '/v1/admin/accounts/acct_1'],
+  ] as const) {
+    const answer = await admin.call({ method, path })
+    expect([answer.httpStatus, answer.json], path).toEqual([404, errorOf('not_found')])
+  }
+})
+
+test('each call is logged with who asked for what, and the token is not', async () => {
+  const { headers } = await admin.get('/v1/admin/accounts?limit=1')
+  const line = admin.world.log.find((text) => text.includes(String(headers['x-request-id'])))
+  expect(JSON.parse(line ?? '')).toMatchObject({
+    msg: 'admin',
+    method: 'GET',
+    path: '/v1/admin/accounts',
+    httpStatus: 200,
+  })
+  expect(admin.world.log.join('')).not.toContain(ADMIN_TOKEN)
+})
