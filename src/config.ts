@@ -316,7 +316,7 @@ function suggestion(name: string): string {
     const likeness = inCommon / (words.length + wordsOfName.size - inCommon)
     if (likeness > closest.likeness) closest = { known, likeness }
   }
-  return closest.likeness < 0.5 ? '' : `: did you mean ${closest.known}?`
+  return closest.likeness < 1 / 3 ? '' : `: did you mean ${closest.known}?`
 }
 
 /** The deployment's own words, from its settings. */

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { errorOf, Management, textOf } from './management.ts'
+
+let admin: Management
+
+beforeAll(async () => {
+  admin = await Management.start()
+})
+afterAll(async () => {
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+})
+
+async function newCode(amount: number) {
+  const { httpStatus, json } = await admin.post('/v1/admin/codes', { amount })
+  expect(httpStatus).toBe(201)
+  return { id: textOf(json, 'id'), code: textOf(json, 'code'), json }
+}
+
+const redeem = (accountId: string, code: string) =>
+  admin.post(`/v1/admin/accounts/${accountId}/redeem`, { code })
+
+test('a code is made, shown once, and gives backed credit when it is redeemed', async () => {
+  const { id, code, json } = await newCode(2_000_000)
+  const { code: _, ...shown } = json
+  expect(shown).toEqual({
+    id: expect.stringMatching(/^code_[0-9a-z]{26}$/),
+    object: 'credit_code',
+    suffix: code.slice(-6),
+    amount: 2_000_000,
+    expires_at: null,
+    revoked_at: null,
+    redeemed_at: null,
+    redeemed_by: null,
+    created_at: expect.any(String),
+  })
+  expect((await admin.get(`/v1/admin/codes/${id}`)).json).toEqual(shown)
+
+  const accountId = await admin.account()
+  const redeemed = await redeem(accountId, code.toLowerCase())
+  expect(redeemed).toMatchObject({
+    httpStatus: 201,
+    json: { kind: 'activation', purse: 'backed', amount: 2_000_000, reference: id },
+  })
+  expect((await admin.get(`/v1/admin/codes/${id}`)).json).toEqual({
+    ...shown,
+    redeemed_at: redeemed.json['created_at'],
+    redeemed_by: accountId,
+  })
+  const { text } = await admin.apiKey(accountId)
+  expect((await admin.get('/v1/credit/purchases', text)).json).toMatchObject({
+    data: [redeemed.json],
+  })
+  expect((await admin.chat(text)).httpStatus).toBe(200)
+})
+
+test('of 50 accounts that redeem a code at once, one has its credit', async () => {
+  const { code } = await newCode(5)
+  const accounts = await Promise.all(Array.from({ length: 50 }, () => admin.account()))
+  const answers = await Promise.all(accounts.map((accountId) => redeem(accountId, code)))
+  const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
+  expect(statuses).toEqual([201, ...new Array(49).fill(409)])
+  for (const { httpStatus, json } of answers) {
+    if (httpStatus === 409) expect(json).toEqual(errorOf('credit_code_redeemed', 'code'))
+  }
+})
+
+test('of 50 tries of one account, one adds the credit and all answer its entry', async () => {
+  const { code } = await newCode(5)
+  const accountId = await admin.account()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(accountId, code)))
+  const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
+  expect(statuses).toEqual([...new Array(49).fill(200), 201])
+  expect(new Set(answers.map(({ json }) => JSON.stringify(json))).size).toBe(1)
+  expect((await admin.get(`/v1/admin/accounts/${accountId}`)).json).toMatchObject({
+    credit: { backed: { balance: 5 } },
+  })
+})
+
+test('an activation lifts the limit of an account without backed credit at once', async () => {
+  const limited = await Management.start({
+    settings: { TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: '1' },
+  })
+  const accountId = await limited.account()
+  const { text } = await limited.apiKey(accountId)
+  expect((await limited.chat(text)).json).toEqual(errorOf('insufficient_credit'))
+  expect((await limited.chat(text)).json).toEqual(errorOf('rate_limited'))
+  const made = await limited.post('/v1/admin/codes', { amount: 1_000_000 })
+  const body = { code: textOf(made.json, 'code') }
+  await limited.post(`/v1/admin/accounts/${accountId}/redeem`, body)
+  expect((await limited.chat(text)).httpStatus).toBe(200)
+  await limited.close()
+})
+
+test('a code that was never made, that expired or was revoked gives nothing', async () => {
+  let nowMs = Date.now()
+  const later = await Management.start({ clock: { nowMs: () => nowMs } })
+  const accountId = await later.account()
+  const tried = (code: string) =>
+    later.post(`/v1/admin/accounts/${accountId}/redeem`, { code }).then(({ json }) => json)
+  expect(await tried('AAAAAA-AAAAAA-AAAAAA-AAAAAA')).toEqual(errorOf('unknown_credit_code', 'code'))
+  const expires_at = new Date(nowMs + 1_000).toISOString()
+  const expiring = await later.post('/v1/admin/codes', { amount: 5, expires_at })
+  const revoked = await later.post('/v1/admin/codes', { amount: 5 })
+  const ofRevoked = `/v1/admin/codes/${textOf(revoked.json, 'id')}`
+  const answer = await later.call({ method: 'DELETE', path: ofRevoked })
+  expect(answer).toMatchObject({ httpStatus: 200, json: { revoked_at: expect.any(String) } })
+  nowMs += 1_000
+  for (const { json } of [expiring, revoked]) {
+    expect(await tried(textOf(json, 'code'))).toEqual(errorOf('credit_code_expired', 'code'))
+  }
+  const late = await later.post('/v1/admin/codes', { amount: 5, expires_at })
+  expect([late.httpStatus, late.json]).toEqual([400, errorOf('invalid_parameter', 'expires_at')])
+  await later.close()
+})
+
+test('a code that was redeemed is not revoked', async () => {
+  const { id, code } = await newCode(5)
+  await redeem(await admin.account(), code)
+  const answer = await admin.call({ method: 'DELETE', path: `/v1/admin/codes/${id}` })
+  expect([answer.httpStatus, answer.json]).toEqual([409, errorOf('credit_code_redeemed')])
+})
+
+test('a code is nowhere in the store', async () => {
+  const { code } = await newCode(5)
+  const rows = await admin.world.gateway.store.db.selectFrom('credit_codes').selectAll().execute()
+  const stored = JSON.stringify(rows)
+  expect(stored).toContain(code.slice(-6))
+  expect(stored).not.toContain(code)
+  expect(stored).not.toContain(code.replaceAll('-', ''))
+})

@@ -1,0 +1,92 @@
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { errorOf, Management, textOf } from './management.ts'
+
+let admin: Management
+let accountId: string
+let apiKey: string
+
+beforeEach(async () => {
+  admin = await Management.start()
+  accountId = await admin.account(10_000_000)
+  apiKey = (await admin.apiKey(accountId)).text
+})
+afterEach(() => admin.close())
+
+const turn = (enabled: boolean) =>
+  admin.call({ method: 'PUT', path: '/v1/admin/maintenance', body: { enabled } })
+
+test('in maintenance inference answers 503, and all else as ever, until it is over', async () => {
+  expect((await admin.get('/v1/admin/maintenance')).json).toEqual({
+    object: 'maintenance',
+    enabled: false,
+  })
+  expect(await turn(true)).toMatchObject({ httpStatus: 200, json: { enabled: true } })
+  for (const path of ['chat/completions', 'completions', 'responses', 'embeddings', 'images']) {
+    const answer = await admin.call({
+      method: 'POST',
+      path: `/v1/${path}`,
+      body: {},
+      token: apiKey,
+    })
+    expect([answer.httpStatus, answer.json]).toEqual([503, errorOf('service_unavailable')])
+  }
+  const message = { method: 'POST', path: '/v1/messages', body: {}, token: apiKey } as const
+  expect(await admin.call(message)).toMatchObject({
+    httpStatus: 503,
+    json: { type: 'error', error: { type: 'overloaded_error' } },
+  })
+  expect((await admin.get('/v1/key', apiKey)).httpStatus).toBe(200)
+  expect((await admin.get('/v1/models', null)).httpStatus).toBe(200)
+  expect((await admin.get('/v1/admin/requests')).json).toMatchObject({ data: [] })
+  await turn(false)
+  expect((await admin.chat(apiKey)).httpStatus).toBe(200)
+})
+
+test('what runs when maintenance begins goes on to its end', async () => {
+  admin.world.simulator.script({ hold: 'beforeHeaders' })
+  const running = admin.chat(apiKey)
+  await admin.world.simulator.gate().arrived()
+  await turn(true)
+  admin.world.simulator.gate().release()
+  expect((await running).httpStatus).toBe(200)
+})
+
+test('the audit says what was checked, and finds what is not exact', async () => {
+  await admin.chat(apiKey)
+  await admin.world.gateway.settled()
+  expect((await admin.get('/v1/admin/audit')).json).toEqual({
+    object: 'audit',
+    ok: true,
+    checked: { accounts: 1, keys: 1, requests: 1, entries: 2, codes: 0 },
+    differences: [],
+  })
+  const connection = new DatabaseSync(admin.world.gateway.store.file)
+  connection.exec('update accounts set backed_balance_micros = backed_balance_micros + 1')
+  connection.close()
+  const { json } = await admin.get('/v1/admin/audit')
+  const { json: account } = await admin.get(`/v1/admin/accounts/${accountId}`)
+  const stored = Object(Object(account['credit']).backed).balance
+  expect(json).toMatchObject({
+    ok: false,
+    differences: [
+      { what: 'accounts.backed_balance_micros', id: accountId, stored, recomputed: stored - 1 },
+    ],
+  })
+})
+
+test('a refresh of the catalog says what it found, and one that fails keeps what is there', async () => {
+  const path = '/v1/admin/catalog/refresh'
+  const refreshed = await admin.post(path, '')
+  expect(refreshed).toMatchObject({
+    httpStatus: 200,
+    json: { object: 'catalog_refresh', stored: true, doubted: [] },
+  })
+  const models = Number(refreshed.json['models'])
+  admin.world.simulator.script({ path: '/models', status: 500 })
+  const failed = await admin.post(path, '')
+  expect([failed.httpStatus, failed.json]).toEqual([502, errorOf('upstream_error')])
+  expect(textOf(Object(failed.json['error']), 'message')).toContain('the last one stays')
+  const { json } = await admin.get('/v1/models', null)
+  expect(json['data']).toHaveLength(models)
+})

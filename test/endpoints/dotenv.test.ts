@@ -1,0 +1,59 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { serve, tollgate } from '../tollgate-process.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-dotenv-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function writeDotenv(text: string): void {
+  writeFileSync(join(folder, '.env'), text)
+}
+
+test('settings of .env hold, and those of the environment win over them', async () => {
+  writeDotenv(`
+    # comments, quotes and export are read as Node reads them
+    export DATABASE_URL="sqlite:./from-dotenv.db"
+  `)
+  expect(await tollgate(['account', 'create', 'x'], { folder })).toMatchObject({ code: 0 })
+  expect(existsSync(join(folder, 'from-dotenv.db'))).toBe(true)
+  const env = { DATABASE_URL: 'sqlite:./from-environment.db' }
+  expect(await tollgate(['account', 'create', 'x'], { folder, env })).toMatchObject({ code: 0 })
+  expect(existsSync(join(folder, 'from-environment.db'))).toBe(true)
+})
+
+test('the admin token can stand in .env', async () => {
+  writeDotenv('ADMIN_API_TOKEN=from-dotenv\n')
+  const server = await serve({ folder })
+  const answer = await request(`${server.address}/v1/admin/accounts`, {
+    headers: { authorization: 'Bearer from-dotenv' },
+  })
+  await answer.body.dump()
+  expect(answer.statusCode).toBe(200)
+  expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+})
+
+test('every fault of .env and of the environment is told at once, and nothing starts', async () => {
+  writeDotenv('TOLLGATE_REQUESTS_PER_MINUTE=many\nTOLLGATE_KEY_TAGG=x\n')
+  const { code, out, notes } = await tollgate(['serve'], { folder, env: { PORT: 'http' } })
+  expect([code, out]).toEqual([1, ''])
+  expect(notes).toBe(`tollgate: the environment cannot be used:
+  - PORT must be a whole number, 0 to 65535
+  - TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more
+  - TOLLGATE_KEY_TAGG is not a setting: did you mean TOLLGATE_KEY_TAG?
+`)
+  expect(existsSync(join(folder, 'data'))).toBe(false)
+})
+
+test('a .env that cannot be read is told of', async () => {
+  mkdirSync(join(folder, '.env'))
+  const { code, notes } = await tollgate(['account', 'list'], { folder })
+  expect(code).toBe(1)
+  expect(notes).toContain('the file .env cannot be read')
+})
