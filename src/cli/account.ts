@@ -10,7 +10,7 @@ import {
 } from '../identity/accounts.ts'
 import { type AccountCredit, getCredits } from '../ledger/activity.ts'
 import { type Books, type CommandInput, withBooks } from './books.ts'
-import { dollars, readRowLimit } from './read-values.ts'
+import { dollars, readEmail, readName, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -24,8 +24,8 @@ export function accountCommand(input: CommandInput): Command {
   command
     .command('create')
     .description('make an account; it has no credit yet: see `tollgate credit grant`')
-    .argument('<name>', 'what people call it')
-    .option('--email <address>', 'whom to write to')
+    .argument('<name>', 'what people call it', readName)
+    .option('--email <address>', 'whom to write to', readEmail)
     .option('--json', 'print JSON')
     .action((name: string, options: JsonOption & { readonly email?: string }) =>
       withBooks(input, async (books) => {

@@ -1,10 +1,11 @@
 import { Command } from 'commander'
 import { apiKeyAnswer } from '../answers/api-key.ts'
 import { listAnswer } from '../answers/list.ts'
+import { getAccount } from '../identity/accounts.ts'
 import { type ApiKey, createApiKey, listApiKeys, updateApiKey } from '../identity/api-keys.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import { type CommandInput, withBooks } from './books.ts'
-import { dollars, moment, readDollars, readMoment, readRowLimit } from './read-values.ts'
+import { dollars, moment, readDollars, readMoment, readName, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -22,7 +23,7 @@ export function keyCommand(input: CommandInput): Command {
     .command('create')
     .description('make an API key; it is shown once, now')
     .argument('<account>', 'whose credit it spends, acct_…')
-    .option('--name <name>', 'what people call it', 'default')
+    .option('--name <name>', 'what people call it', readName, 'default')
     .option('--limit <dollars>', 'the most it may ever spend', readDollars)
     .option('--expires <date>', 'when it stops working, such as 2027-01-31', readMoment)
     .option('--json', 'print JSON')
@@ -73,6 +74,9 @@ function create(
     throw new CommandFailure('a limit cannot be negative')
   }
   return withBooks(input, async ({ store, ids, clock, keyTag, terminal }) => {
+    if (options.expires !== undefined && options.expires <= clock.nowMs()) {
+      throw new CommandFailure('the key would never work: --expires is in the past')
+    }
     const created = await createApiKey(store.db, {
       id: ids.next('key'),
       accountId,
@@ -82,11 +86,7 @@ function create(
       expiresAtMs: options.expires ?? null,
       nowMs: clock.nowMs(),
     })
-    if (created === null) {
-      throw new CommandFailure(
-        `no account has the id ${accountId}: \`tollgate account list\` shows them`,
-      )
-    }
+    if (created === null) throw noAccount(accountId)
     if (options.json === true) {
       terminal.out(JSON.stringify({ ...apiKeyAnswer(created.apiKey), key: created.text }))
       return
@@ -106,6 +106,9 @@ function list(
       limit: options.limit,
       cursor: options.after ?? null,
     })
+    if (apiKeys.length === 0 && (await getAccount(store.reports, accountId)) === null) {
+      throw noAccount(accountId)
+    }
     if (options.json === true) {
       terminal.out(JSON.stringify(listAnswer(apiKeys.map(apiKeyAnswer), nextCursor)))
       return
@@ -113,6 +116,12 @@ function list(
     terminal.out(apiKeys.length === 0 ? 'no API keys' : keyTable(apiKeys))
     if (nextCursor !== null) terminal.note(`more: --after ${nextCursor}`)
   })
+}
+
+function noAccount(accountId: string): CommandFailure {
+  return new CommandFailure(
+    `no account has the id ${accountId}: \`tollgate account list\` shows them`,
+  )
 }
 
 function keyTable(apiKeys: readonly ApiKey[]): string {

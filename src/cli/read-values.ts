@@ -1,6 +1,30 @@
 import { InvalidArgumentError } from 'commander'
 import { type Micros, micros, microsOfDecimal, parseDecimal } from '../vocabulary/money.ts'
 
+const NAME_CHARS_MAX = 200
+
+/** Reads what people call something. */
+export function readName(text: string): string {
+  const name = text.trim()
+  if (name === '' || name.length > NAME_CHARS_MAX || /\p{Cc}/u.test(name)) {
+    throw new InvalidArgumentError(
+      `Write 1 to ${NAME_CHARS_MAX} characters, none of them control characters.`,
+    )
+  }
+  return name
+}
+
+/** Reads an e-mail address, as far as one can be told by its look. */
+export function readEmail(text: string): string {
+  if (text.length > 320 || !/^[^\s@]+@[^\s@]+$/.test(text)) {
+    throw new InvalidArgumentError('Write an e-mail address, such as ada@example.org.')
+  }
+  return text
+}
+
+/** The most that one command may move. */
+const AMOUNT_MICROS_MAX = 100_000_000_000_000
+
 /** Reads a dollar amount such as `10`, `$0.50` or `-2.25`. Throws where it is finer than a micro-dollar. */
 export function readDollars(text: string): Micros {
   const match = /^(-?)\$?(\d{1,9}(?:\.\d{1,6})?)$/.exec(text.trim())
@@ -9,21 +33,30 @@ export function readDollars(text: string): Micros {
   if (match === null || amountMicros === null) {
     throw new InvalidArgumentError('Write an amount in dollars, such as 10 or 0.25.')
   }
+  if (amountMicros > AMOUNT_MICROS_MAX) {
+    throw new InvalidArgumentError('The most at a time is 100 million dollars.')
+  }
   return match[1] === '-' ? micros(-amountMicros) : amountMicros
 }
 
+const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
+
 /** Reads a moment: a date (`2027-01-31`, its start in UTC) or a full RFC 3339 time. */
 export function readMoment(text: string): number {
-  const isMoment = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(
-    text,
-  )
-  const moment = isMoment ? Date.parse(text) : Number.NaN
+  const date = MOMENT.exec(text)?.[1] ?? ''
+  const moment = isDate(date) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(moment)) {
     throw new InvalidArgumentError(
       'Write a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z.',
     )
   }
   return moment
+}
+
+// Date.parse takes the 31st of February for a day in March.
+function isDate(text: string): boolean {
+  const startMs = Date.parse(text)
+  return !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text)
 }
 
 /** Reads how many rows to show. */

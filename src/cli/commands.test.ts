@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+
+let line: CommandLine
+
+beforeEach(() => {
+  line = openCommandLine()
+})
+afterEach(() => line.close())
+
+const NOBODY = /^tollgate: no account has the id acct_0: `tollgate account list` shows them\n$/
+
+async function makeAccount(name = 'Ada'): Promise<string> {
+  return String((await line.json('account', 'create', name))['id'])
+}
+
+describe('account', () => {
+  test('create prints the account, without credit', async () => {
+    const { exitCode, out, notes } = await line.run('account', 'create', ' Ada Lovelace ')
+    expect([exitCode, notes]).toEqual([0, ''])
+    expect(cells(out)).toEqual([
+      ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE'],
+      [
+        expect.stringMatching(/^acct_\w{26}$/),
+        'Ada Lovelace',
+        'active',
+        '$0.000000',
+        '$0.000000',
+        '$0.000000',
+      ],
+    ])
+  })
+
+  test('create --json prints the account as the API would', async () => {
+    const account = await line.json('account', 'create', 'Ada', '--email', 'ada@example.org')
+    expect(account).toMatchObject({
+      object: 'account',
+      name: 'Ada',
+      email: 'ada@example.org',
+      disabled: false,
+      credit: { backed: { balance: 0, held: 0, available: 0 } },
+      has_backed_credit: false,
+    })
+  })
+
+  test('list says how to make the first', async () => {
+    expect(await line.run('account', 'list')).toEqual({
+      exitCode: 0,
+      out: 'no accounts yet: make one with `tollgate account create <name>`\n',
+      notes: '',
+    })
+    expect(await line.json('account', 'list')).toMatchObject({ data: [], has_more: false })
+  })
+
+  test('list goes on where it is told to, and says where', async () => {
+    const ids = [await makeAccount('one'), await makeAccount('two'), await makeAccount('three')]
+    const first = await line.run('account', 'list', '--limit', '2')
+    expect(cells(first.out).map(([, name]) => name)).toEqual(['NAME', 'three', 'two'])
+    expect(first.notes).toBe(`more: --after ${ids[1]}\n`)
+    const second = await line.run('account', 'list', '--after', String(ids[1]))
+    expect(cells(second.out).map(([, name]) => name)).toEqual(['NAME', 'one'])
+    expect(second.notes).toBe('')
+  })
+
+  test('disable and enable turn it off and on', async () => {
+    const id = await makeAccount()
+    const stateAfter = async (verb: string) =>
+      cells((await line.run('account', verb, id)).out)[1]?.[2]
+    expect(await stateAfter('disable')).toBe('disabled')
+    expect(await stateAfter('show')).toBe('disabled')
+    expect(await stateAfter('enable')).toBe('active')
+  })
+
+  test.each(['show', 'disable', 'enable'])('%s of nobody fails', async (verb) => {
+    const { exitCode, out, notes } = await line.run('account', verb, 'acct_0')
+    expect([exitCode, out]).toEqual([1, ''])
+    expect(notes).toMatch(NOBODY)
+  })
+})
+
+describe('credit grant', () => {
+  let id: string
+  beforeEach(async () => {
+    id = await makeAccount()
+  })
+
+  const grant = (...args: string[]) => line.run('credit', 'grant', id, ...args)
+  const credit = async () => (await line.json('account', 'show', id))['credit']
+
+  test('adds backed credit', async () => {
+    expect(await grant('25')).toEqual({
+      exitCode: 0,
+      out: `added $25.000000 of backed credit to ${id}\n`,
+      notes: '',
+    })
+    expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 }, free: { balance: 0 } })
+  })
+
+  test('adds a reference once, and says so', async () => {
+    await grant('25', '--reference', 'invoice-1')
+    expect(await grant('25', '--reference', 'invoice-1')).toEqual({
+      exitCode: 0,
+      out: 'this reference was added before: nothing changed\n',
+      notes: '',
+    })
+    expect(await grant('26', '--reference', 'invoice-1')).toEqual({
+      exitCode: 1,
+      out: '',
+      notes:
+        'tollgate: the reference was used for $25.000000 of backed credit before: use another\n',
+    })
+    expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 } })
+  })
+
+  test('of a negative amount takes backed credit back, also below zero', async () => {
+    await grant('1')
+    const { out } = await grant('-2.5', '--reference', 'chargeback-1')
+    expect(out).toBe(`took $2.500000 of backed credit from ${id}\n`)
+    expect(await credit()).toMatchObject({ backed: { balance: -1_500_000, available: 0 } })
+  })
+
+  test('adds free credit that expires', async () => {
+    const { out } = await grant('5', '--free', '--expires', '2999-01-31')
+    expect(out).toBe(`added $5.000000 of free credit to ${id}\n`)
+    expect(await credit()).toMatchObject({
+      backed: { balance: 0 },
+      free: { balance: 5_000_000, expires_at: '2999-01-31T00:00:00.000Z' },
+    })
+  })
+
+  test('--json prints the entry', async () => {
+    const entry = await line.json('credit', 'grant', id, '0.000001', '--reference', 'r')
+    expect(entry).toMatchObject({
+      object: 'entry',
+      account_id: id,
+      kind: 'top_up',
+      amount: 1,
+      purse: 'backed',
+      reference: 'r',
+    })
+  })
+
+  test.each<[string[], string]>([
+    [['5', '--free'], 'free credit expires: say when with --expires <date>'],
+    [
+      ['5', '--expires', '2999-01-01'],
+      'only free credit expires: leave --expires out, or add --free',
+    ],
+    [['0'], 'the amount is zero: there is nothing to add'],
+    [['-5', '--free', '--expires', '2999-01-01'], 'free credit cannot be taken back: it expires'],
+    [
+      ['5', '--free', '--expires', '2020-01-01'],
+      'refused: the expiry of free credit is in the future',
+    ],
+    [['5', '--reference', ''], 'refused: credit needs a reference'],
+  ])('%j is refused, and nothing is added', async (args, message) => {
+    expect(await grant(...args)).toEqual({ exitCode: 1, out: '', notes: `tollgate: ${message}\n` })
+    expect(await credit()).toMatchObject({ backed: { balance: 0 }, free: { balance: 0 } })
+  })
+
+  test('to nobody fails', async () => {
+    const { exitCode, notes } = await line.run('credit', 'grant', 'acct_0', '5')
+    expect(exitCode).toBe(1)
+    expect(notes).toMatch(NOBODY)
+  })
+})
+
+describe('key', () => {
+  let id: string
+  beforeEach(async () => {
+    id = await makeAccount()
+  })
+
+  test('create prints nothing but the key where a pipe reads, and says that it is not shown again', async () => {
+    const { exitCode, out, notes } = await line.run('key', 'create', id)
+    expect(exitCode).toBe(0)
+    expect(out).toMatch(/^sk-tollgate-[A-Za-z0-9]{43}\n$/)
+    expect(notes).toMatch(/^This is the only time the key key_\w{26} is shown\.\n$/)
+  })
+
+  test('create --json has the key once, list never', async () => {
+    const created = await line.json(
+      ...['key', 'create', id, '--name', 'laptop', '--limit', '10', '--expires', '2999-01-31'],
+    )
+    expect(created).toMatchObject({
+      object: 'key',
+      account_id: id,
+      name: 'laptop',
+      credit_limit: 10_000_000,
+      expires_at: '2999-01-31T00:00:00.000Z',
+      key: expect.stringMatching(/^sk-tollgate-/),
+    })
+    const { out } = await line.run('key', 'list', id, '--json')
+    expect(out).not.toContain(String(created['key']))
+    expect(JSON.parse(out).data[0]).not.toHaveProperty('key')
+  })
+
+  test('list shows state, spending and limits', async () => {
+    const plain = await line.json('key', 'create', id)
+    const limited = await line.json('key', 'create', id, '--name', 'ci', '--limit', '0.5')
+    await line.run('key', 'disable', String(limited['id']))
+    const { out } = await line.run('key', 'list', id)
+    expect(cells(out)).toEqual([
+      ['ID', 'KEY', 'NAME', 'STATE', 'SPENT', 'LIMIT', 'EXPIRES'],
+      [limited['id'], limited['prefix'], 'ci', 'disabled', '$0.000000', '$0.500000', '-'],
+      [plain['id'], plain['prefix'], 'default', 'active', '$0.000000', '-', '-'],
+    ])
+    const enabled = await line.json('key', 'enable', String(limited['id']))
+    expect(enabled).toMatchObject({ disabled: false })
+  })
+
+  test('list goes on where it is told to', async () => {
+    await line.json('key', 'create', id, '--name', 'one')
+    const two = await line.json('key', 'create', id, '--name', 'two')
+    const first = await line.run('key', 'list', id, '--limit', '1')
+    expect(first.notes).toBe(`more: --after ${two['id']}\n`)
+    const second = await line.run('key', 'list', id, '--after', String(two['id']))
+    expect(cells(second.out)[1]?.[2]).toBe('one')
+  })
+
+  test('list of an account without keys says so', async () => {
+    expect(await line.run('key', 'list', id)).toEqual({
+      exitCode: 0,
+      out: 'no API keys\n',
+      notes: '',
+    })
+  })
+
+  test.each<[string[], string]>([
+    [['--limit', '-5'], 'a limit cannot be negative'],
+    [['--expires', '2020-01-01'], 'the key would never work: --expires is in the past'],
+  ])('create with %j is refused, and no key is made', async (args, message) => {
+    const { exitCode, notes } = await line.run('key', 'create', id, ...args)
+    expect([exitCode, notes]).toEqual([1, `tollgate: ${message}\n`])
+    expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
+  })
+
+  test.each(['create', 'list'])('%s for nobody fails', async (verb) => {
+    const { exitCode, notes } = await line.run('key', verb, 'acct_0')
+    expect(exitCode).toBe(1)
+    expect(notes).toMatch(NOBODY)
+  })
+
+  test.each(['disable', 'enable'])('%s of no key fails', async (verb) => {
+    expect(await line.run('key', verb, 'key_0')).toEqual({
+      exitCode: 1,
+      out: '',
+      notes: 'tollgate: no API key has the id key_0\n',
+    })
+  })
+})

@@ -1,0 +1,125 @@
+import { Command } from 'commander'
+import { afterAll, describe, expect, test } from 'vitest'
+import { tollgateProgram } from './program.ts'
+import { openCommandLine } from './testing/command-line.ts'
+
+const line = openCommandLine()
+afterAll(() => line.close())
+
+const GROUPS = {
+  account: ['create', 'list', 'show', 'disable', 'enable'],
+  credit: ['grant'],
+  key: ['create', 'list', 'disable', 'enable'],
+  request: ['list', 'show'],
+}
+
+test('without a command it shows what there is, and fails', async () => {
+  const { exitCode, out, notes } = await line.run()
+  expect([exitCode, out]).toEqual([1, ''])
+  for (const group of ['serve', ...Object.keys(GROUPS), 'audit']) {
+    expect(notes).toMatch(new RegExp(`^  ${group} `, 'm'))
+  }
+})
+
+test('it tells its version', async () => {
+  expect(await line.run('--version')).toEqual({ exitCode: 0, out: '1.2.3\n', notes: '' })
+})
+
+test('serve serves', async () => {
+  expect(await line.run('serve')).toEqual({ exitCode: 0, out: '', notes: 'serving\n' })
+})
+
+describe('--help', () => {
+  const commands = Object.entries(GROUPS).flatMap(([group, verbs]) =>
+    verbs.map((verb): [string, string[]] => [`${group} ${verb}`, [group, verb]]),
+  )
+
+  test.each<[string, string[]]>([...commands, ['audit', ['audit']], ['serve', ['serve']]])(
+    'of %s says how it is used',
+    async (name, args) => {
+      const { exitCode, out, notes } = await line.run(...args, '--help')
+      expect([exitCode, notes]).toEqual([0, ''])
+      expect(out).toMatch(new RegExp(`^Usage: tollgate ${name}( |$)`, 'm'))
+    },
+  )
+
+  test('has words for every command, argument and option', () => {
+    const settings = () => ({ storeUrl: '', keyTag: '' })
+    const terminal = { out: () => {}, note: () => {} }
+    const program = tollgateProgram({ version: '1', settings, terminal, serve: async () => {} })
+    let terms = 0
+    const check = (command: Command): void => {
+      for (const each of [command, ...command.registeredArguments, ...command.options]) {
+        terms++
+        const described = each instanceof Command ? each.description() : each.description
+        expect(described, each instanceof Command ? each.name() : '').toMatch(/\S/)
+      }
+      for (const below of command.commands) check(below)
+    }
+    check(program)
+    expect(terms).toBeGreaterThan(40)
+  })
+
+  test.each(Object.entries(GROUPS))('of %s lists its commands', async (group, verbs) => {
+    const { exitCode, out } = await line.run(group, '--help')
+    expect(exitCode).toBe(0)
+    for (const verb of verbs) {
+      expect(out).toMatch(new RegExp(`^  ${verb} .*\\S`, 'm'))
+    }
+  })
+
+  test('reads nothing of the environment and opens no store', async () => {
+    const { out } = await line.run('credit', 'grant', '--help')
+    expect(out).toBe(`Usage: tollgate credit grant [options] <account> <dollars>
+
+add credit to an account, once a reference
+
+Arguments:
+  account           its id, acct_…
+  dollars           how much; a negative amount takes backed credit back
+
+Options:
+  --free            free credit: pays for open-weight text models only, and expires
+  --expires <date>  when free credit expires, such as 2027-01-31
+  --reference <id>  your own id of this credit: repeating it adds nothing
+  --json            print JSON
+  -h, --help        display help for command
+
+Examples:
+  tollgate credit grant acct_… 25 --reference invoice-1042
+  tollgate credit grant acct_… 5 --free --expires 2027-01-31
+  tollgate credit grant acct_… -25 --reference chargeback-1042
+`)
+  })
+})
+
+describe('a command line that is wrong fails, says what is, and where to read on', () => {
+  test.each<[string[], RegExp]>([
+    [['acount', 'list'], /unknown command 'acount'\n\(Did you mean account\?\)/],
+    [['account', 'lst'], /unknown command 'lst'\n\(Did you mean list\?\)/],
+    [['account', 'create'], /missing required argument 'name'/],
+    [['account', 'create', ' '], /Write 1 to 200 characters/],
+    [['account', 'create', 'a\u001bb'], /none of them control characters/],
+    [['account', 'create', 'a', 'b'], /too many arguments/],
+    [['account', 'create', 'a', '--email', 'ada'], /Write an e-mail address/],
+    [['account', 'list', '--all'], /unknown option '--all'/],
+    [['account', 'list', '--limit', '0'], /Write a number of rows from 1 to 1000/],
+    [['account', 'list', '--limit', '1e2'], /Write a number of rows from 1 to 1000/],
+    [['account', 'list', '--limit', '1001'], /Write a number of rows from 1 to 1000/],
+    [['credit', 'grant', 'acct_1'], /missing required argument 'dollars'/],
+    [['credit', 'grant', 'acct_1', 'ten'], /Write an amount in dollars/],
+    [['credit', 'grant', 'acct_1', '0.0000001'], /Write an amount in dollars/],
+    [['credit', 'grant', 'acct_1', '100000000.01'], /at a time is 100 million dollars/],
+    [['credit', 'grant', 'acct_1', '1', '--free', '--expires', 'soon'], /Write a date such as/],
+    [['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-02-31'], /Write a date/],
+    [['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-01-01T12:00'], /Write a date/],
+    [['key', 'create', 'acct_1', '--name', ''], /Write 1 to 200 characters/],
+    [['request', 'list', '--state', 'done'], /Allowed choices are open, provisional/],
+  ])('%j', async (args, message) => {
+    const { exitCode, out, notes } = await line.run(...args)
+    expect([exitCode, out]).toEqual([1, ''])
+    expect(notes).toMatch(/^error: /)
+    expect(notes).toMatch(message)
+    expect(notes).toMatch(/\(run it with --help to see what it takes\)\n$/)
+  })
+})

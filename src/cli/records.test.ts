@@ -1,0 +1,170 @@
+import { randomFillSync } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { SqliteLedger } from '../ledger/sqlite-ledger.ts'
+import { openStore } from '../store/open-store.ts'
+import { systemClock } from '../vocabulary/clock.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { micros } from '../vocabulary/money.ts'
+import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+
+let line: CommandLine
+
+beforeEach(() => {
+  line = openCommandLine()
+})
+afterEach(() => line.close())
+
+/** Two requests of a new account, as `serve` would have left them: one open, one that failed. */
+async function makeRequests(): Promise<{ readonly account: string; readonly requests: string[] }> {
+  const account = String((await line.json('account', 'create', 'Ada'))['id'])
+  await line.run('credit', 'grant', account, '10')
+  const apiKeyId = String((await line.json('key', 'create', account))['id'])
+  const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
+  const store = await openStore({ url: line.storeUrl, clock: systemClock })
+  const ledger = new SqliteLedger({ file: store.file, clock: systemClock })
+  // Ids of one millisecond have no order of their own.
+  const requests = [ids.next('req'), ids.next('req')].sort()
+  for (const [index, requestId] of requests.entries()) {
+    await ledger.openHold({
+      requestId,
+      accountId: account,
+      apiKeyId,
+      instanceId: 'inst_test',
+      endpoint: 'chat',
+      modelId: index === 0 ? 'acme/first' : 'acme/second',
+      stream: false,
+      neededMicros: micros(1_234),
+      leastMicros: micros(1_234),
+      freeCreditQualifies: false,
+      freeCreditAloneRunsOnLess: false,
+      priceSnapshotId: 'prices',
+    })
+  }
+  await ledger.settle({
+    requestId: requests[1] ?? '',
+    resolution: { kind: 'released' },
+    facts: {
+      httpStatus: 502,
+      errorCode: 'upstream_error',
+      usage: null,
+      generationId: null,
+      firstByteAtMs: null,
+    },
+  })
+  await ledger.close()
+  await store.close()
+  return { account, requests }
+}
+
+describe('request', () => {
+  test('list is empty before the first', async () => {
+    expect(await line.run('request', 'list')).toEqual({
+      exitCode: 0,
+      out: 'no requests\n',
+      notes: '',
+    })
+  })
+
+  test('list shows the newest first, with what it held and was charged', async () => {
+    const { requests } = await makeRequests()
+    const { out } = await line.run('request', 'list')
+    expect(cells(out)).toEqual([
+      ['REQUEST', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HELD', 'CHARGED'],
+      [
+        requests[1],
+        expect.any(String),
+        'chat',
+        'acme/second',
+        '502',
+        'released',
+        '$0.000000',
+        '$0.000000',
+      ],
+      [
+        requests[0],
+        expect.any(String),
+        'chat',
+        'acme/first',
+        '-',
+        'open',
+        '$0.001234',
+        '$0.000000',
+      ],
+    ])
+  })
+
+  test.each<[string, (account: string) => string[], number[]]>([
+    ['state', () => ['--state', 'open'], [0]],
+    ['model', () => ['--model', 'acme/second'], [1]],
+    ['account', (account) => ['--account', account], [1, 0]],
+    ['another account', () => ['--account', 'acct_0'], []],
+    ['another key', () => ['--key', 'key_0'], []],
+    ['number', () => ['--limit', '1'], [1]],
+  ])('list by %s', async (_, args, expected) => {
+    const { account, requests } = await makeRequests()
+    const { data } = await line.json('request', 'list', ...args(account))
+    const found = Array.isArray(data) ? data.map(({ id }) => requests.indexOf(id)) : null
+    expect(found).toEqual(expected)
+  })
+
+  test('show shows all of it', async () => {
+    const { requests } = await makeRequests()
+    const { out } = await line.run('request', 'show', String(requests[0]))
+    expect(cells(out)).toEqual(
+      expect.arrayContaining([
+        ['FIELD', 'VALUE'],
+        ['id', requests[0]],
+        ['state', 'open'],
+        ['hold', '$0.001234'],
+        ['http_status', '-'],
+      ]),
+    )
+    expect(await line.json('request', 'show', String(requests[1]))).toMatchObject({
+      id: requests[1],
+      object: 'request',
+      state: 'released',
+      http_status: 502,
+      error_code: 'upstream_error',
+      hold: 1_234,
+      held: 0,
+      charge: 0,
+    })
+  })
+
+  test('show of none fails', async () => {
+    expect(await line.run('request', 'show', 'req_0')).toEqual({
+      exitCode: 1,
+      out: '',
+      notes: 'tollgate: no request that opened a hold has the id req_0\n',
+    })
+  })
+})
+
+describe('audit', () => {
+  test('of exact books says so', async () => {
+    await makeRequests()
+    expect(await line.run('audit')).toEqual({
+      exitCode: 0,
+      out: 'exact: 1 accounts, 1 keys, 2 requests, 1 entries\n',
+      notes: '',
+    })
+    expect(await line.json('audit')).toMatchObject({ object: 'audit', ok: true, differences: [] })
+  })
+
+  test('of books that are off by a micro-dollar fails, and names what is off', async () => {
+    const { account } = await makeRequests()
+    const store = new DatabaseSync(line.storeUrl.replace('sqlite:', ''))
+    store.exec('update accounts set backed_balance_micros = backed_balance_micros + 1')
+    store.close()
+    const { exitCode, out, notes } = await line.run('audit')
+    expect([exitCode, notes]).toEqual([1, 'tollgate: 1 figures differ\n'])
+    expect(cells(out)).toEqual([
+      ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
+      [expect.any(String), account, '10000001', '10000000'],
+    ])
+    const asJson = await line.run('audit', '--json')
+    expect(asJson.exitCode).toBe(1)
+    expect(JSON.parse(asJson.out)).toMatchObject({ ok: false, differences: [{ id: account }] })
+  })
+})

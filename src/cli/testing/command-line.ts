@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Command, CommanderError } from 'commander'
+import { tollgateProgram } from '../program.ts'
+import { CommandFailure } from '../terminal.ts'
+
+/** What a person saw of one command. */
+export interface Seen {
+  readonly exitCode: number
+  /** Standard output. */
+  readonly out: string
+  /** Standard error. */
+  readonly notes: string
+}
+
+/** The command line over a store of its own, in this process. */
+export interface CommandLine {
+  /** Of the store, for what no command does. */
+  readonly storeUrl: string
+  run(...args: string[]): Promise<Seen>
+  /** Runs a command with `--json`; throws what it said where it fails. */
+  json(...args: string[]): Promise<Record<string, unknown>>
+  close(): void
+}
+
+export function openCommandLine(): CommandLine {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
+  const storeUrl = `sqlite:${join(folder, 'store.db')}`
+  const run = (...args: string[]): Promise<Seen> => runProgram(storeUrl, args)
+  return {
+    storeUrl,
+    run,
+    async json(...args) {
+      const { exitCode, out, notes } = await run(...args, '--json')
+      if (exitCode !== 0) throw new Error(notes)
+      return JSON.parse(out)
+    },
+    close: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+async function runProgram(storeUrl: string, args: readonly string[]): Promise<Seen> {
+  let out = ''
+  let notes = ''
+  const terminal = {
+    out: (text: string) => {
+      out += `${text}\n`
+    },
+    note: (text: string) => {
+      notes += `${text}\n`
+    },
+  }
+  const program = tollgateProgram({
+    version: '1.2.3',
+    settings: () => ({ storeUrl, keyTag: 'tollgate' }),
+    terminal,
+    serve: async () => terminal.note('serving'),
+  })
+  forAll(program, (command) =>
+    command.exitOverride().configureOutput({
+      writeOut: (text) => {
+        out += text
+      },
+      writeErr: (text) => {
+        notes += text
+      },
+      getOutHelpWidth: () => 100,
+      getErrHelpWidth: () => 100,
+    }),
+  )
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return { exitCode: 0, out, notes }
+  } catch (error) {
+    if (error instanceof CommanderError) return { exitCode: error.exitCode, out, notes }
+    if (error instanceof CommandFailure) {
+      return { exitCode: 1, out, notes: `${notes}tollgate: ${error.message}\n` }
+    }
+    throw error
+  }
+}
+
+function forAll(command: Command, act: (command: Command) => void): void {
+  act(command)
+  for (const below of command.commands) forAll(below, act)
+}
+
+/** The cells of a printed table, headings first. */
+export function cells(out: string): string[][] {
+  return out
+    .trimEnd()
+    .split('\n')
+    .map((row) => row.split(/ {2,}/))
+}
