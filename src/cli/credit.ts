@@ -1,8 +1,11 @@
 import { Command } from 'commander'
 import { entryAnswer } from '../answers/entry.ts'
+import type { AddCreditInput, Entry } from '../ledger/ledger.ts'
+import { StoreRefused } from '../store/store-unavailable.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import { type CommandInput, withBooks } from './books.ts'
+import { creditCodeCommand, redeemCommand } from './credit-code.ts'
 import { dollars, readDollars, readMoment } from './read-values.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -15,7 +18,9 @@ interface GrantOptions {
 
 /** `tollgate credit`: what accounts may spend. */
 export function creditCommand(input: CommandInput): Command {
-  const command = new Command('credit').description('give accounts credit')
+  const command = new Command('credit').description(
+    'give accounts credit, and make codes that are worth it',
+  )
   command
     .command('grant')
     .description('add credit to an account, once a reference')
@@ -29,6 +34,8 @@ export function creditCommand(input: CommandInput): Command {
     .action((accountId: string, amountMicros: Micros, options: GrantOptions) =>
       grant(input, { accountId, amountMicros, options }),
     )
+  command.addCommand(creditCodeCommand(input))
+  command.addCommand(redeemCommand(input))
   return command
 }
 
@@ -36,7 +43,7 @@ const GRANT_EXAMPLES = `
 Examples:
   tollgate credit grant acct_… 25 --reference invoice-1042
   tollgate credit grant acct_… 5 --free --expires 2027-01-31
-  tollgate credit grant acct_… -- -25 --reference chargeback-1042`
+  tollgate credit grant acct_… -25 --reference chargeback-1042`
 
 interface Grant {
   readonly accountId: string
@@ -56,23 +63,21 @@ function grant(input: CommandInput, { accountId, amountMicros, options }: Grant)
   if (free && amountMicros < 0)
     throw new CommandFailure('free credit cannot be taken back: it expires')
   return withBooks(input, async ({ ledger, ids, terminal }) => {
-    const verdict = await ledger.addCredit({
+    const added: AddCreditInput = {
       accountId,
       purse: free ? 'free' : 'backed',
       amountMicros,
       expiresAtMs: options.expires ?? null,
       reference: options.reference ?? ids.next('ent'),
-    })
+    }
+    const verdict = await ledger.addCredit(added).catch(rethrowRefusal)
     switch (verdict.kind) {
       case 'added':
       case 'exists':
         if (options.json === true) terminal.out(JSON.stringify(entryAnswer(verdict.entry)))
         else if (verdict.kind === 'exists')
           terminal.out('this reference was added before: nothing changed')
-        else
-          terminal.out(
-            `added ${dollars(amountMicros)} of ${verdict.entry.purse} credit to ${accountId}`,
-          )
+        else terminal.out(inWords(verdict.entry))
         return
       case 'conflict':
         throw new CommandFailure(
@@ -86,4 +91,15 @@ function grant(input: CommandInput, { accountId, amountMicros, options }: Grant)
         assertNever(verdict)
     }
   })
+}
+
+/** What the ledger refuses, such as an expiry that has passed, is the person's to put right. */
+function rethrowRefusal(error: unknown): never {
+  throw error instanceof StoreRefused ? new CommandFailure(`refused: ${error.message}`) : error
+}
+
+function inWords({ accountId, amountMicros, purse }: Entry): string {
+  return amountMicros < 0
+    ? `took ${dollars(-amountMicros)} of ${purse} credit from ${accountId}`
+    : `added ${dollars(amountMicros)} of ${purse} credit to ${accountId}`
 }

@@ -42,7 +42,7 @@ test('an account is made, shown, changed in what is given alone, and listed', as
 test('credit is added once a reference, 50 times at once', async () => {
   const id = await admin.account()
   const tries = Array.from({ length: 50 }, () =>
-    admin.credit(id, { amount: 7_000_000, reference: 'invoice-1' }),
+    admin.credit(id, { amountMicros: 7_000_000, reference: 'invoice-1' }),
   )
   const answers = await Promise.all(tries)
   const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
@@ -68,7 +68,7 @@ test('credit is added once a reference, 50 times at once', async () => {
 
 test('a reference that was used for other credit is a conflict, and adds nothing', async () => {
   const id = await admin.account(1_000)
-  const other = await admin.credit(id, { amount: 1_001, reference: 'first' })
+  const other = await admin.credit(id, { amountMicros: 1_001, reference: 'first' })
   expect([other.httpStatus, other.json]).toEqual([409, errorOf('reference_conflict', 'reference')])
   const inFuture = new Date(Date.now() + 3_600_000).toISOString()
   const free = { kind: 'free', amount: 1_000, expires_at: inFuture, reference: 'first' }
@@ -80,7 +80,7 @@ test('a reference that was used for other credit is a conflict, and adds nothing
 
 test('a chargeback takes backed credit back, below zero if it must', async () => {
   const id = await admin.account(1_000)
-  const back = await admin.credit(id, { amount: -2_500, reference: 'chargeback-1' })
+  const back = await admin.credit(id, { amountMicros: -2_500, reference: 'chargeback-1' })
   expect(back).toMatchObject({ httpStatus: 201, json: { kind: 'chargeback', amount: -2_500 } })
   expect((await admin.get(`/v1/admin/accounts/${id}`)).json).toMatchObject({
     credit: { backed: { balance: -1_500, available: 0 } },

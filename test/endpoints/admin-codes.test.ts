@@ -11,8 +11,9 @@ afterAll(async () => {
   await admin.close()
 })
 
-async function newCode(amount: number) {
-  const { httpStatus, json } = await admin.post('/v1/admin/codes', { amount })
+async function newCode(amountMicros: number) {
+  const body = { amount: amountMicros }
+  const { httpStatus, json } = await admin.post('/v1/admin/codes', body)
   expect(httpStatus).toBe(201)
   return { id: textOf(json, 'id'), code: textOf(json, 'code'), json }
 }

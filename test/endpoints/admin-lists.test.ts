@@ -41,13 +41,14 @@ const LISTS: readonly ListCase[] = [
     list: 'entries',
     path: () => `/v1/admin/accounts/${accountId}/entries`,
     token: asAdmin,
-    insert: (number) => admin.credit(accountId, { amount: 1, reference: `entry ${number}` }),
+    insert: (number) => admin.credit(accountId, { amountMicros: 1, reference: `entry ${number}` }),
   },
   {
     list: 'purchases',
     path: () => '/v1/credit/purchases',
     token: () => apiKey,
-    insert: (number) => admin.credit(accountId, { amount: 1, reference: `purchase ${number}` }),
+    insert: (number) =>
+      admin.credit(accountId, { amountMicros: 1, reference: `purchase ${number}` }),
   },
   {
     list: 'codes',

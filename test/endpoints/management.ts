@@ -65,16 +65,19 @@ export class Management {
     const made = await this.post('/v1/admin/accounts', { name: 'test' })
     expect(made.httpStatus).toBe(201)
     const id = textOf(made.json, 'id')
-    if (creditMicros !== 0) await this.credit(id, { amount: creditMicros, reference: 'first' })
+    if (creditMicros !== 0) {
+      const added = await this.credit(id, { amountMicros: creditMicros, reference: 'first' })
+      expect(added.httpStatus).toBe(201)
+    }
     return id
   }
 
   /** Adds backed credit. */
   credit(
     accountId: string,
-    { amount, reference }: { readonly amount: number; readonly reference: string },
+    { amountMicros, reference }: { readonly amountMicros: number; readonly reference: string },
   ): Promise<Answer> {
-    const body = { kind: 'backed', amount, reference }
+    const body = { kind: 'backed', amount: amountMicros, reference }
     return this.post(`/v1/admin/accounts/${accountId}/credit`, body)
   }
 

@@ -26,8 +26,8 @@ afterEach(() => admin.close())
 
 const own = async (path: string) => (await admin.get(path, apiKey)).json
 
-async function grantFree(amount: number, expires_at: string): Promise<void> {
-  const body = { kind: 'free', amount, expires_at, reference: 'gift' }
+async function grantFree(amountMicros: number, expires_at: string): Promise<void> {
+  const body = { kind: 'free', amount: amountMicros, expires_at, reference: 'gift' }
   expect((await admin.post(`/v1/admin/accounts/${accountId}/credit`, body)).httpStatus).toBe(201)
 }
 
@@ -108,8 +108,8 @@ test('a balance shows what is unresolved, and when the first of it is released',
 
 test('purchases are what was bought or activated, and nothing that was given or taken back', async () => {
   await grantFree(3_000, new Date(nowMs + 60_000).toISOString())
-  await admin.credit(accountId, { amount: -5, reference: 'back' })
-  await admin.credit(accountId, { amount: 25, reference: 'invoice-2' })
+  await admin.credit(accountId, { amountMicros: -5, reference: 'back' })
+  await admin.credit(accountId, { amountMicros: 25, reference: 'invoice-2' })
   const made = await admin.post('/v1/admin/codes', { amount: 7 })
   const body = { code: textOf(made.json, 'code') }
   await admin.post(`/v1/admin/accounts/${accountId}/redeem`, body)

@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+
+let line: CommandLine
+
+beforeEach(() => {
+  line = openCommandLine()
+})
+afterEach(() => line.close())
+
+async function makeAccount(name: string): Promise<string> {
+  return String((await line.json('account', 'create', name))['id'])
+}
+
+async function makeCode(...args: string[]) {
+  const made = await line.json('credit', 'code', 'create', '5', ...args)
+  return { id: String(made['id']), code: String(made['code']) }
+}
+
+test('a code is shown once, and gives its credit to one account', async () => {
+  const { exitCode, out, notes } = await line.run('credit', 'code', 'create', '5')
+  expect([exitCode, out]).toEqual([0, expect.stringMatching(/^(?:[0-9A-Z]{6}-){3}[0-9A-Z]{6}\n$/)])
+  expect(notes).toMatch(/^This is the only time the code code_\w{26} is shown\.\n$/)
+  const code = out.trim().toLowerCase()
+  const [ada, bob] = [await makeAccount('Ada'), await makeAccount('Bob')]
+  const redeemed = await line.run('credit', 'redeem', ada, code)
+  expect(redeemed).toMatchObject({
+    exitCode: 0,
+    out: `added $5.000000 of backed credit to ${ada}\n`,
+  })
+  expect(await line.run('credit', 'redeem', ada, code)).toMatchObject({
+    exitCode: 0,
+    out: 'this account redeemed the code before: nothing changed\n',
+  })
+  expect(await line.run('credit', 'redeem', bob, code)).toMatchObject({
+    exitCode: 1,
+    notes: 'tollgate: another account has redeemed this code\n',
+  })
+  expect(await line.json('account', 'show', ada)).toMatchObject({
+    credit: { backed: { balance: 5_000_000 } },
+    has_backed_credit: true,
+  })
+  expect(await line.json('audit')).toMatchObject({ ok: true, checked: { codes: 1 } })
+})
+
+test('codes are listed newest first, with who has their credit', async () => {
+  expect((await line.run('credit', 'code', 'list')).out).toMatch(/^no credit codes: make one with/)
+  const ada = await makeAccount('Ada')
+  const first = await makeCode('--expires', '2999-01-31')
+  const second = await makeCode()
+  const third = await makeCode()
+  await line.run('credit', 'redeem', ada, first.code)
+  await line.run('credit', 'code', 'revoke', second.id)
+  const { out } = await line.run('credit', 'code', 'list')
+  expect(cells(out)).toEqual([
+    ['ID', 'CODE', 'WORTH', 'STATE', 'ACCOUNT', 'EXPIRES'],
+    [third.id, `…${third.code.slice(-6)}`, '$5.000000', 'unredeemed', '-', '-'],
+    [second.id, `…${second.code.slice(-6)}`, '$5.000000', 'revoked', '-', '-'],
+    [
+      first.id,
+      `…${first.code.slice(-6)}`,
+      '$5.000000',
+      'redeemed',
+      ada,
+      '2999-01-31T00:00:00.000Z',
+    ],
+  ])
+  const page = await line.run('credit', 'code', 'list', '--limit', '2')
+  expect(page.notes).toBe(`more: --after ${second.id}\n`)
+  expect(await line.json('credit', 'code', 'list', '--after', second.id)).toMatchObject({
+    data: [{ id: first.id, redeemed_by: ada }],
+    has_more: false,
+  })
+})
+
+test('what gives nothing says why', async () => {
+  const ada = await makeAccount('Ada')
+  const revoked = await makeCode()
+  const redeemed = await makeCode()
+  await line.run('credit', 'code', 'revoke', revoked.id)
+  await line.run('credit', 'redeem', ada, redeemed.code)
+  for (const [args, said] of [
+    [['redeem', ada, revoked.code], 'the code was revoked'],
+    [['redeem', ada, 'AAAAAA'], 'no such code: check it for wrong characters'],
+    [['redeem', 'acct_0', revoked.code], 'no account has the id acct_0'],
+    [['code', 'create', '0'], 'a code is worth more than nothing'],
+    [['code', 'create', '5', '--expires', '2020-01-01'], 'the expiry is in the past'],
+    [['code', 'revoke', 'code_0'], 'no code has the id code_0'],
+    [['code', 'revoke', redeemed.id], `the code was redeemed by ${ada}`],
+  ] as const) {
+    const { exitCode, out, notes } = await line.run('credit', ...args)
+    expect([exitCode, out], args.join(' ')).toEqual([1, ''])
+    expect(notes).toContain(said)
+  }
+})
