@@ -73,6 +73,19 @@ describe('requests that are sent ahead of their turn', () => {
     await to.expectNothingLeft()
   })
 
+  test('may go on for ever, as long as not too many wait at a time', async () => {
+    const to = await start({ upstream: answerOk })
+    const socket = dial(to, posted(CHAT_BODY).repeat(2))
+    let sent = 2
+    const text = await received(socket, (sofar) => {
+      const answered = count(sofar, /"gen-1"/g)
+      for (; sent < Math.min(50, answered + 2); sent++) socket.write(posted(CHAT_BODY))
+      return answered === 50
+    })
+    expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(50)
+    await to.expectNothingLeft()
+  })
+
   test('are forgotten with their connection', async () => {
     let requests = 0
     const reached = Promise.withResolvers<void>()

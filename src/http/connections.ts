@@ -3,16 +3,16 @@ import type { Socket } from 'node:net'
 import { Problem } from '../vocabulary/problem.ts'
 import { errorEnvelope } from '../wire/envelope.ts'
 
-/** A request and the response to it. */
-interface Exchange {
+/** The requests of one connection that are still to be answered whole. */
+interface Unanswered {
+  count: number
+  /** Of the one that came last. */
   readonly clientRequest: IncomingMessage
   readonly client: ServerResponse
-  /** How many requests came before it on its connection and were not answered by then. */
-  readonly waited: number
 }
 
-// Nobody waits in a longer row but to fill it.
-const WAITING_MAX = 16
+// Nobody sends so many ahead but to fill memory.
+const UNANSWERED_MAX = 16
 
 // How long what comes after a refused head is dropped, so that its sender sees the answer: a socket
 // closed with unread bytes is reset, and a reset takes the answer with it.
@@ -23,27 +23,26 @@ const DRAIN_TIMEOUT_MS = 2_000
  * wait for it: a response has no socket before, and would never hear that the client left.
  */
 export class Connections {
-  readonly #latest = new WeakMap<Socket, Exchange>()
+  readonly #unanswered = new WeakMap<Socket, Unanswered>()
   readonly #refused = new WeakSet<Socket>()
 
   /** Calls back when it is this request's turn on its connection, which mostly is at once. */
   take(clientRequest: IncomingMessage, client: ServerResponse, serve: () => void): void {
     const { socket } = clientRequest
-    const before = this.#latest.get(socket)
-    if (before === undefined || before.client.closed) {
-      this.#latest.set(socket, { clientRequest, client, waited: 0 })
+    const earlier = this.#unanswered.get(socket)
+    if (earlier === undefined) {
+      this.#add({ count: 1, clientRequest, client })
       serve()
       return
     }
-    const waited = before.waited + 1
-    this.#latest.set(socket, { clientRequest, client, waited })
-    if (waited > WAITING_MAX) {
+    if (earlier.count === UNANSWERED_MAX) {
       socket.destroy()
       return
     }
-    before.client.once('close', () => {
+    earlier.client.once('close', () => {
       if (!socket.destroyed) serve()
     })
+    this.#add({ count: earlier.count + 1, clientRequest, client })
   }
 
   /**
@@ -67,12 +66,24 @@ export class Connections {
     socket.once('close', () => clearTimeout(timer))
   }
 
+  #add(unanswered: Unanswered): void {
+    const { client, clientRequest } = unanswered
+    const { socket } = clientRequest
+    this.#unanswered.set(socket, unanswered)
+    client.once('close', () => {
+      const latest = this.#unanswered.get(socket)
+      // An idle connection keeps nothing of what it was used for.
+      if (latest === undefined || latest.count === 1) this.#unanswered.delete(socket)
+      else latest.count--
+    })
+  }
+
   /** Whether an answer is under way or will be: not where the body that it would be to is what is broken. */
   #isAnswering(socket: Socket): boolean {
-    const latest = this.#latest.get(socket)
-    if (latest === undefined || latest.client.closed) return false
-    const { clientRequest, client, waited } = latest
-    return waited > 0 || clientRequest.complete || client.headersSent
+    const latest = this.#unanswered.get(socket)
+    if (latest === undefined) return false
+    const { count, clientRequest, client } = latest
+    return count > 1 || clientRequest.complete || client.headersSent
   }
 }
 
