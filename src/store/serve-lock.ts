@@ -13,6 +13,9 @@ export interface ServeLock {
   release(): void
 }
 
+// A connection that nobody refers to is closed by the garbage collector, and its lock with it.
+const held = new Set<DatabaseSync>()
+
 /**
  * Takes the operating-system lock beside a SQLite store, `<file>.lock`, that one serving process can
  * have at a time. The lock is an open exclusive transaction on a SQLite file of its own, because Node
@@ -35,5 +38,11 @@ export function acquireServeLock(file: string): ServeLock {
       { cause: error },
     )
   }
-  return { release: () => connection.close() }
+  held.add(connection)
+  return {
+    release() {
+      held.delete(connection)
+      connection.close()
+    },
+  }
 }

@@ -137,7 +137,7 @@ describe('@ai-sdk/openai on responses, in a tool loop of a model that thinks', (
       providerOptions: { openai: { ...thinks, store: false } },
     })
     expect(text).toContain('21 degrees')
-    const last = world.simulator.requests.at(-1)
+    const last = world.simulator.requests.findLast(({ isInference }) => isInference)
     const items: unknown = JSON.parse(String(last?.body)).input
     expect(items).toContainEqual(
       expect.objectContaining({ type: 'reasoning', encrypted_content: 'c2VhbGVkIHRob3VnaHRz' }),
