@@ -160,7 +160,9 @@ test('@ai-sdk/openai-compatible sends no schema unless told that models take one
   const bare = createOpenAICompatible({ name: 'tollgate', baseURL: world.url('/v1'), apiKey })
   const output = Output.object({ schema: z.object({ answer: z.string() }) })
   await generateText({ model: bare('sim/text'), prompt: 'A person.', maxRetries: 0, output })
-  const format: unknown = JSON.parse(String(world.simulator.requests.at(-1)?.body)).response_format
+  const format: unknown = JSON.parse(
+    String(world.simulator.requests.findLast(({ isInference }) => isInference)?.body),
+  ).response_format
   expect(format).toEqual({ type: 'json_object' })
 })
 

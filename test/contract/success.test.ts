@@ -63,7 +63,8 @@ describe.each(ROWS)('$endpoint', (row) => {
   test('a query string is ignored', async () => {
     const answer = await bench.send(row, { apiKey, query: '?beta=true&model=sim/none' })
     expect(answer.httpStatus, answer.text).toBe(200)
-    expect(bench.world.simulator.requests.at(-1)?.query).toBe('')
+    const last = bench.world.simulator.requests.findLast(({ isInference }) => isInference)
+    expect(last?.query).toBe('')
   })
 })
 
