@@ -3,7 +3,7 @@ import type { Upstream } from './upstream.ts'
 const PAGE_LIMITS = { timeoutMs: 30_000, bytesMax: 64 * 1024 * 1024 }
 
 /** The upstream refuses our own account: its key is wrong, or its credit is used up. */
-class UpstreamRefusesAccount extends Error {
+export class UpstreamRefusesAccount extends Error {
   override readonly name = 'UpstreamRefusesAccount'
 }
 
