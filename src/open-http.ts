@@ -114,6 +114,11 @@ function managementOf(
     },
     adminToken: config.ADMIN_API_TOKEN,
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
+    document: {
+      version: VERSION,
+      formats: FORMATS,
+      costHeader: config.TOLLGATE_COST_HEADER,
+    },
     onAdminCall: (call) => log.info(call, 'admin'),
   }
 }

@@ -16,16 +16,18 @@ export const creditShape = z.object({
 })
 
 /** An account with its credit. */
-export const accountShape = z.object({
-  id: idField('acct'),
-  object: z.literal('account'),
-  name: z.string(),
-  email: z.string().nullable(),
-  disabled: z.boolean().describe('Whether all its keys answer `api_key_disabled`.'),
-  credit: creditShape,
-  has_backed_credit: z.boolean().describe('Whether it ever bought or activated credit.'),
-  created_at: timeField,
-})
+export const accountShape = z
+  .object({
+    id: idField('acct'),
+    object: z.literal('account'),
+    name: z.string(),
+    email: z.string().nullable(),
+    disabled: z.boolean().describe('Whether all its keys answer `api_key_disabled`.'),
+    credit: creditShape,
+    has_backed_credit: z.boolean().describe('Whether it ever bought or activated credit.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'Account' })
 
 /** An account as it is answered. */
 export function accountAnswer(

@@ -16,27 +16,33 @@ const common = {
 }
 
 /** An API key as its admin sees it, never with its text. */
-export const apiKeyShape = z.object({
-  ...common,
-  account_id: idField('acct'),
-  created_at: timeField,
-})
+export const apiKeyShape = z
+  .object({
+    ...common,
+    account_id: idField('acct'),
+    created_at: timeField,
+  })
+  .meta({ id: 'Key' })
 
 /** An API key that has just been made: the only answer with its text. */
-export const createdApiKeyShape = apiKeyShape.extend({
-  key: z.string().describe('The key itself: shown here and never again.'),
-})
+export const createdApiKeyShape = apiKeyShape
+  .extend({
+    key: z.string().describe('The key itself: shown here and never again.'),
+  })
+  .meta({ id: 'CreatedKey' })
 
 /** `GET /v1/key`: the calling key as its user sees it. */
-export const ownKeyShape = z.object({
-  ...common,
-  credit_limit_remaining: amountField
-    .nullable()
-    .describe('What its limit leaves, in micro-dollars; null: it has no limit.'),
-  credit_available: amountField.describe("The account's available backed credit."),
-  free_credit_available: amountField.describe("The account's available free credit."),
-  free_credit_expires_at: timeField.nullable(),
-})
+export const ownKeyShape = z
+  .object({
+    ...common,
+    credit_limit_remaining: amountField
+      .nullable()
+      .describe('What its limit leaves, in micro-dollars; null: it has no limit.'),
+    credit_available: amountField.describe("The account's available backed credit."),
+    free_credit_available: amountField.describe("The account's available free credit."),
+    free_credit_expires_at: timeField.nullable(),
+  })
+  .meta({ id: 'OwnKey' })
 
 /** An API key as it is answered. */
 export function apiKeyAnswer(apiKey: ApiKey): z.infer<typeof apiKeyShape> {

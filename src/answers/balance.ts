@@ -4,24 +4,26 @@ import { creditAnswer, creditShape } from './account.ts'
 import { amountField, idField, timeField, timeOrNull } from './fields.ts'
 
 /** `GET /v1/balance`: the money of the calling key's account. */
-export const balanceShape = z.object({
-  object: z.literal('balance'),
-  account_id: idField('acct'),
-  credit: creditShape,
-  total: z
-    .object({ balance: amountField, held: amountField, available: amountField })
-    .describe('Both purses together.'),
-  has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
-  unresolved: z
-    .object({
-      requests: z.int(),
-      held: amountField,
-      next_release_at: timeField
-        .nullable()
-        .describe('When the first of them is released, unless the provider says what it cost.'),
-    })
-    .describe('Requests whose outcome is not known: not charged yet, their holds reserved.'),
-})
+export const balanceShape = z
+  .object({
+    object: z.literal('balance'),
+    account_id: idField('acct'),
+    credit: creditShape,
+    total: z
+      .object({ balance: amountField, held: amountField, available: amountField })
+      .describe('Both purses together.'),
+    has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
+    unresolved: z
+      .object({
+        requests: z.int(),
+        held: amountField,
+        next_release_at: timeField
+          .nullable()
+          .describe('When the first of them is released, unless the provider says what it cost.'),
+      })
+      .describe('Requests whose outcome is not known: not charged yet, their holds reserved.'),
+  })
+  .meta({ id: 'Balance' })
 
 export interface BalanceAnswerInput {
   readonly accountId: string

@@ -4,21 +4,23 @@ import type { Entry } from '../ledger/ledger.ts'
 import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 /** A line of an account's books. */
-export const entryShape = z.object({
-  id: z.string().describe('The account and the number of the entry in its books.'),
-  object: z.literal('entry'),
-  account_id: idField('acct'),
-  kind: z.enum(ENTRY_KINDS),
-  amount: amountField.describe('What it did to the balance: positive adds. Micro-dollars.'),
-  purse: z.enum(PURSES),
-  reference: z
-    .string()
-    .nullable()
-    .describe('Of added credit, the id that it was added under; of an activation, its code.'),
-  request_id: idField('req').nullable(),
-  expires_at: timeField.nullable().describe('Of free credit, the expiry that came with it.'),
-  created_at: timeField,
-})
+export const entryShape = z
+  .object({
+    id: z.string().describe('The account and the number of the entry in its books.'),
+    object: z.literal('entry'),
+    account_id: idField('acct'),
+    kind: z.enum(ENTRY_KINDS),
+    amount: amountField.describe('What it did to the balance: positive adds. Micro-dollars.'),
+    purse: z.enum(PURSES),
+    reference: z
+      .string()
+      .nullable()
+      .describe('Of added credit, the id that it was added under; of an activation, its code.'),
+    request_id: idField('req').nullable(),
+    expires_at: timeField.nullable().describe('Of free credit, the expiry that came with it.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'Entry' })
 
 /** An entry as it is answered. */
 export function entryAnswer(entry: Entry): z.infer<typeof entryShape> {

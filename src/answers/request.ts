@@ -19,32 +19,34 @@ const usageShape = z.object({
 })
 
 /** A request in Activity: what it held, cost and was charged. */
-export const requestShape = z.object({
-  id: idField('req'),
-  object: z.literal('request'),
-  account_id: idField('acct'),
-  key_id: idField('key'),
-  endpoint: z.enum(ENDPOINTS),
-  model: z.string(),
-  stream: z.boolean(),
-  state: z.enum(REQUEST_STATES),
-  http_status: z.int().nullable(),
-  error_code: z.string().nullable(),
-  hold: amountField.describe('What was set aside when it opened, in micro-dollars.'),
-  held: amountField.describe('What of it is still set aside, in micro-dollars.'),
-  charge: amountField.describe('What it was charged, corrections included, in micro-dollars.'),
-  provider_cost: z
-    .string()
-    .nullable()
-    .describe("The provider's cost in dollars, an exact decimal; null: none is known."),
-  overrun: amountField.describe('What the charge exceeds the hold by, in micro-dollars.'),
-  usage: usageShape.nullable(),
-  generation_id: z.string().nullable().describe("The provider's own name of what it ran."),
-  price_snapshot: z.string(),
-  opened_at: timeField,
-  first_byte_at: timeField.nullable(),
-  settled_at: timeField.nullable(),
-})
+export const requestShape = z
+  .object({
+    id: idField('req'),
+    object: z.literal('request'),
+    account_id: idField('acct'),
+    key_id: idField('key'),
+    endpoint: z.enum(ENDPOINTS),
+    model: z.string(),
+    stream: z.boolean(),
+    state: z.enum(REQUEST_STATES),
+    http_status: z.int().nullable(),
+    error_code: z.string().nullable(),
+    hold: amountField.describe('What was set aside when it opened, in micro-dollars.'),
+    held: amountField.describe('What of it is still set aside, in micro-dollars.'),
+    charge: amountField.describe('What it was charged, corrections included, in micro-dollars.'),
+    provider_cost: z
+      .string()
+      .nullable()
+      .describe("The provider's cost in dollars, an exact decimal; null: none is known."),
+    overrun: amountField.describe('What the charge exceeds the hold by, in micro-dollars.'),
+    usage: usageShape.nullable(),
+    generation_id: z.string().nullable().describe("The provider's own name of what it ran."),
+    price_snapshot: z.string(),
+    opened_at: timeField,
+    first_byte_at: timeField.nullable(),
+    settled_at: timeField.nullable(),
+  })
+  .meta({ id: 'Request' })
 
 /** A request as it is answered. */
 export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {

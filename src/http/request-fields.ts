@@ -86,7 +86,8 @@ export const filterField = z.string('must be given once').min(1, 'must not be em
 
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
 
-const limitField = z
+/** How many rows a page has at the most: text in the query, a number from there on. */
+export const limitField = z
   .string('must be given once')
   .refine(
     (value) => /^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= 100,

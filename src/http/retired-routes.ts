@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
 
-// Keys are made in the dashboard and by admins now.
-const RETIRED_PATHS = [
+/** What existed once: keys are made in the dashboard and by admins now. */
+export const RETIRED_PATHS = [
   { method: 'POST', path: '/v1/faucet' },
   { method: 'POST', path: '/v1/auth/nonce' },
   { method: 'GET', path: '/v1/keys' },

@@ -16,7 +16,7 @@ export function registerRootRoute(app: FastifyInstance, root: RootInput): void {
     version: root.version,
     mode: root.mode,
     formats: root.formats,
-    links: { models: '/v1/models' },
+    links: { models: '/v1/models', openapi: '/openapi.json', docs: '/docs' },
   }
   app.get('/v1', (request, reply) => {
     reply.header('x-request-id', request.id).send(answer)

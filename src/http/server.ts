@@ -5,12 +5,13 @@ import { Problem } from '../vocabulary/problem.ts'
 import type { EnvelopeFamily } from '../wire/format.ts'
 import { type AccountParts, accountOperations } from './account-operations.ts'
 import type { AdminParts } from './admin/admin-parts.ts'
-import { type AdminCall, adminOperations, registerAdminRoutes } from './admin/admin-routes.ts'
+import { type AdminCall, adminSections, registerAdminRoutes } from './admin/admin-routes.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { Connections } from './connections.ts'
 import { registerCreditSaleRoutes } from './credit-sale-routes.ts'
 import type { Inference } from './inference.ts'
 import { type ModelRoutesInput, registerModelRoutes } from './model-routes.ts'
+import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './register-operations.ts'
 import { registerRetiredRoutes } from './retired-routes.ts'
 import { type RootInput, registerRootRoute } from './root-route.ts'
@@ -33,6 +34,8 @@ export interface ManagementInput {
   /** What admins send; null: there is nothing under `/v1/admin`. */
   readonly adminToken: string | null
   readonly bodyTimeoutMs: number
+  /** What the documents say beside the operations. */
+  readonly document: Pick<OpenApiInput, 'version' | 'formats' | 'costHeader'>
   /** Told of each call of the admin API when it has been answered. */
   readonly onAdminCall: (call: AdminCall) => void
 }
@@ -86,12 +89,13 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
 
 function registerManagement(app: FastifyInstance, input: ManagementInput): void {
   const { adminToken, bodyTimeoutMs } = input
-  app.register(async (scope) => {
-    registerOperations(scope, { operations: accountOperations(input.account), bodyTimeoutMs })
-  })
+  const account = accountOperations(input.account)
+  const admin = adminSections(input.admin)
+  registerOpenApiRoutes(app, { ...input.document, account, admin })
+  registerOperations(app, { operations: account, bodyTimeoutMs })
   if (adminToken === null) return
   registerAdminRoutes(app, {
-    operations: adminOperations(input.admin),
+    operations: admin.flatMap(({ operations }) => operations),
     bodyTimeoutMs,
     adminToken,
     onAnswered: input.onAdminCall,

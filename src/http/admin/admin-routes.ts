@@ -11,15 +11,21 @@ import { creditCodeAdmin } from './credit-codes.ts'
 import { requestAdmin } from './requests.ts'
 import { upkeepAdmin } from './upkeep.ts'
 
+/** Operations of one kind, under the title that documents give them. */
+export interface OperationSection {
+  readonly title: string
+  readonly operations: readonly Operation[]
+}
+
 /** Every operation of the admin API. */
-export function adminOperations(parts: AdminParts): readonly Operation[] {
+export function adminSections(parts: AdminParts): readonly OperationSection[] {
   return [
-    ...accountAdmin(parts),
-    ...creditAdmin(parts),
-    ...apiKeyAdmin(parts),
-    ...creditCodeAdmin(parts),
-    ...requestAdmin(parts),
-    ...upkeepAdmin(parts),
+    { title: 'Accounts', operations: accountAdmin(parts) },
+    { title: 'Credit', operations: creditAdmin(parts) },
+    { title: 'API keys', operations: apiKeyAdmin(parts) },
+    { title: 'Credit codes', operations: creditCodeAdmin(parts) },
+    { title: 'Requests', operations: requestAdmin(parts) },
+    { title: 'Upkeep', operations: upkeepAdmin(parts) },
   ]
 }
 

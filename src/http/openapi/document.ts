@@ -1,0 +1,257 @@
+import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
+import type { EnvelopeFamily } from '../../wire/format.ts'
+import type { Operation } from '../operation.ts'
+import {
+  answerSchema,
+  componentRef,
+  type JsonSchema,
+  type NamedSchemas,
+  requestSchema,
+} from './json-schema.ts'
+
+/** Which header lets a caller in; `none`: nobody is asked. */
+export type Access = 'key' | 'admin' | 'none'
+
+/** One method on one path, as a document tells it. */
+export interface DocumentedOperation {
+  readonly name: string
+  /** In lower case. */
+  readonly method: string
+  readonly path: string
+  readonly summary: string
+  readonly access: Access
+  readonly family: EnvelopeFamily
+  readonly isRetired: boolean
+  readonly parameters: readonly Parameter[]
+  /** Null: it takes none. */
+  readonly body: JsonSchema | null
+  /** Successes by status; each media type with its schema. */
+  readonly answers: readonly DocumentedAnswer[]
+  readonly problems: readonly ProblemCode[]
+}
+
+/** A parameter of a path, of a query, or in a header. */
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly description: string
+  readonly schema: JsonSchema
+}
+
+/** A success. */
+export interface DocumentedAnswer {
+  readonly httpStatus: number
+  readonly description: string
+  /** Beside `x-request-id`, by name: what each says. */
+  readonly headers: Readonly<Record<string, string>>
+  /** By media type. */
+  readonly content: Readonly<Record<string, JsonSchema>>
+}
+
+/** Operations under one title. */
+export interface DocumentSection {
+  readonly title: string
+  readonly operations: readonly DocumentedOperation[]
+}
+
+export interface DocumentInput {
+  readonly version: string
+  readonly sections: readonly DocumentSection[]
+  readonly named: NamedSchemas
+}
+
+/** An OpenAPI 3.1 document. */
+export type OpenApiDocument = Readonly<Record<string, unknown>>
+
+/** What any operation may answer, whatever it is asked. */
+const ALWAYS: readonly ProblemCode[] = ['internal_error', 'service_unavailable']
+
+/** Tells an operation that the server runs by its own schemas. */
+export function documentedOperation(
+  told: Operation,
+  { access, named }: { readonly access: Access; readonly named: NamedSchemas },
+): DocumentedOperation {
+  const ofBody: readonly ProblemCode[] =
+    told.body === null
+      ? []
+      : ['invalid_json', 'invalid_parameter', 'request_too_large', 'request_timeout', 'bad_request']
+  const ofQuery: readonly ProblemCode[] = told.query === null ? [] : ['invalid_parameter']
+  const ofToken: readonly ProblemCode[] = access === 'admin' ? ['invalid_admin_token'] : []
+  return {
+    name: told.name,
+    method: told.method.toLowerCase(),
+    path: told.path,
+    summary: told.summary,
+    access,
+    family: 'openai',
+    isRetired: false,
+    parameters: [...pathParameters(told.path), ...queryParameters(told)],
+    body: told.body === null ? null : requestSchema(told.body),
+    answers: Object.entries(told.answers).map(([httpStatus, shape]) => ({
+      httpStatus: Number(httpStatus),
+      description: ANSWER_WORDS[httpStatus] ?? 'Done.',
+      headers: {},
+      content: { 'application/json': answerSchema(shape, named) },
+    })),
+    problems: [...new Set([...ofToken, ...told.problems, ...ofBody, ...ofQuery, ...ALWAYS])],
+  }
+}
+
+const ANSWER_WORDS: Readonly<Record<string, string>> = {
+  200: 'What was asked for, or what was there already.',
+  201: 'Made.',
+}
+
+/** The parameters in the braces of a path. */
+export function pathParameters(path: string): readonly Parameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: '',
+    schema: { type: 'string' },
+  }))
+}
+
+function queryParameters({ query }: Operation): readonly Parameter[] {
+  if (query === null) return []
+  const { properties } = requestSchema(query)
+  if (typeof properties !== 'object' || properties === null) return []
+  return Object.entries(properties).map(([name, property]) => {
+    const { description = '', ...schema } = property
+    return { name, in: 'query', required: false, description, schema }
+  })
+}
+
+/** The document of everything that the service answers, for people and for generators of clients. */
+export function openApiDocument({ version, sections, named }: DocumentInput): OpenApiDocument {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const { title, operations } of sections) {
+    for (const each of operations) {
+      paths[each.path] = { ...paths[each.path], [each.method]: operationObject(each, title) }
+    }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'tollgate',
+      version,
+      description:
+        'A gateway to hosted models with prepaid credit. Money is whole micro-dollars, 1,000,000 to the dollar; times are RFC 3339.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: sections.map(({ title }) => ({ name: title })),
+    paths,
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key, sk-<tag>-…' },
+        keyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+        adminToken: { type: 'http', scheme: 'bearer', description: '`ADMIN_API_TOKEN`' },
+      },
+      schemas: { ...Object.fromEntries(named), ...ENVELOPES },
+    },
+  }
+}
+
+function operationObject(told: DocumentedOperation, tag: string): object {
+  return {
+    operationId: told.name,
+    summary: told.summary,
+    tags: [tag],
+    ...(told.isRetired ? { deprecated: true } : {}),
+    security: SECURITY[told.access],
+    ...(told.parameters.length === 0 ? {} : { parameters: told.parameters.map(parameterObject) }),
+    ...(told.body === null
+      ? {}
+      : {
+          requestBody: { required: true, content: { 'application/json': { schema: told.body } } },
+        }),
+    responses: { ...successes(told), ...refusals(told) },
+  }
+}
+
+const SECURITY: Readonly<Record<Access, readonly object[]>> = {
+  key: [{ key: [] }, { keyHeader: [] }],
+  admin: [{ adminToken: [] }],
+  none: [],
+}
+
+function parameterObject({ description, ...told }: Parameter): object {
+  return description === '' ? told : { ...told, description }
+}
+
+const REQUEST_ID = { 'x-request-id': 'The id of the request.' }
+
+function successes({ answers }: DocumentedOperation): Record<string, object> {
+  return Object.fromEntries(
+    answers.map(({ httpStatus, description, headers, content }) => [
+      httpStatus,
+      {
+        description,
+        headers: headersObject({ ...REQUEST_ID, ...headers }),
+        content: Object.fromEntries(
+          Object.entries(content).map(([mediaType, schema]) => [mediaType, { schema }]),
+        ),
+      },
+    ]),
+  )
+}
+
+function headersObject(headers: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' } },
+    ]),
+  )
+}
+
+function refusals({ problems, family }: DocumentedOperation): Record<string, object> {
+  const byStatus = Map.groupBy(problems, (code) => PROBLEMS[code].httpStatus)
+  const schema = componentRef(family === 'messages' ? 'MessagesError' : 'Error')
+  const headers = headersObject(REQUEST_ID)
+  return Object.fromEntries(
+    [...byStatus].map(([httpStatus, codes]) => [
+      httpStatus,
+      {
+        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].message}`).join('\n\n'),
+        headers,
+        content: { 'application/json': { schema } },
+      },
+    ]),
+  )
+}
+
+const ENVELOPES: Readonly<Record<string, JsonSchema>> = {
+  Error: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['message', 'type', 'code', 'param'],
+        properties: {
+          message: { type: 'string' },
+          type: { type: 'string' },
+          code: { type: 'string', description: 'What to match on: see docs/errors.md.' },
+          param: { type: ['string', 'null'], description: 'The field at fault.' },
+        },
+      },
+    },
+  },
+  MessagesError: {
+    type: 'object',
+    required: ['type', 'error', 'request_id'],
+    properties: {
+      type: { const: 'error' },
+      error: {
+        type: 'object',
+        required: ['type', 'message'],
+        properties: { type: { type: 'string' }, message: { type: 'string' } },
+      },
+      request_id: { type: ['string', 'null'] },
+    },
+  },
+}

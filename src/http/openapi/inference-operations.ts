@@ -1,0 +1,65 @@
+import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
+import type { WireFormat } from '../../wire/format.ts'
+import type { DocumentedAnswer, DocumentedOperation } from './document.ts'
+import { INFERENCE_BODIES } from './inference-bodies.ts'
+import type { JsonSchema } from './json-schema.ts'
+
+/** What a document says of a wire format. */
+export type DocumentedFormat = Pick<WireFormat, 'endpoint' | 'path' | 'family'>
+
+// What no inference request is refused with.
+const OF_OTHERS = new Set<ProblemCode>([
+  'not_found',
+  'endpoint_retired',
+  'headers_too_large',
+  'invalid_admin_token',
+  'reference_conflict',
+  'request_not_settleable',
+  'unknown_credit_code',
+  'credit_code_redeemed',
+  'credit_code_expired',
+])
+
+/** Tells an inference endpoint, whose fields are the provider's but for a few. */
+export function inferenceOperation(
+  { endpoint, path, family }: DocumentedFormat,
+  { costHeader }: { readonly costHeader: string },
+): DocumentedOperation {
+  const { summary, required, properties, answer, streams } = INFERENCE_BODIES[endpoint]
+  const whole: JsonSchema = {
+    type: 'object',
+    required: Object.keys(answer),
+    properties: answer,
+    additionalProperties: true,
+  }
+  const success: DocumentedAnswer = {
+    httpStatus: 200,
+    description: "The provider's answer, unchanged.",
+    headers: { [costHeader]: 'What it was charged, in micro-dollars; not on streams.' },
+    content: {
+      'application/json': whole,
+      ...(streams ? { 'text/event-stream': { type: 'string' } } : {}),
+    },
+  }
+  return {
+    name: `create_${endpoint}`,
+    method: 'post',
+    path,
+    summary,
+    access: 'key',
+    family,
+    isRetired: false,
+    parameters: [],
+    body: {
+      type: 'object',
+      required,
+      properties,
+      additionalProperties: true,
+      description: 'Fields that are not named here pass through to the provider.',
+    },
+    answers: [success],
+    problems: ALL_CODES.filter((code) => !OF_OTHERS.has(code)),
+  }
+}
+
+const ALL_CODES = Object.keys(PROBLEMS).filter((code): code is ProblemCode => code in PROBLEMS)

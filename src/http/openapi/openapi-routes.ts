@@ -1,0 +1,59 @@
+import type { FastifyInstance } from 'fastify'
+import type { OperationSection } from '../admin/admin-routes.ts'
+import type { Operation } from '../operation.ts'
+import { RETIRED_PATHS } from '../retired-routes.ts'
+import { type DocumentSection, documentedOperation, openApiDocument } from './document.ts'
+import { type DocumentedFormat, inferenceOperation } from './inference-operations.ts'
+import type { JsonSchema, NamedSchemas } from './json-schema.ts'
+import { PUBLIC_OPERATIONS, retiredOperations } from './public-operations.ts'
+import { referencePage } from './reference-page.ts'
+
+export interface OpenApiInput {
+  readonly version: string
+  readonly formats: readonly DocumentedFormat[]
+  /** Response header with a request's charge. */
+  readonly costHeader: string
+  readonly account: readonly Operation[]
+  readonly admin: readonly OperationSection[]
+}
+
+/** `/openapi.json` and `/docs`: what the service does, told by what it does it with. */
+export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput): void {
+  const named: NamedSchemas = new Map<string, JsonSchema>()
+  const sections = sectionsOf(input, named)
+  const told = { version: input.version, sections, named }
+  const document = Buffer.from(JSON.stringify(openApiDocument(told)))
+  const page = Buffer.from(referencePage(told))
+  app.get('/openapi.json', (request, reply) => {
+    reply.header('x-request-id', request.id).type('application/json').send(document)
+  })
+  app.get('/docs', (request, reply) => {
+    reply
+      .header('x-request-id', request.id)
+      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .type('text/html; charset=utf-8')
+      .send(page)
+  })
+}
+
+function sectionsOf(
+  { formats, costHeader, account, admin }: OpenApiInput,
+  named: NamedSchemas,
+): readonly DocumentSection[] {
+  return [
+    {
+      title: 'Inference',
+      operations: formats.map((format) => inferenceOperation(format, { costHeader })),
+    },
+    { title: 'Service and models', operations: PUBLIC_OPERATIONS },
+    {
+      title: 'Key and account',
+      operations: account.map((each) => documentedOperation(each, { access: 'key', named })),
+    },
+    ...admin.map(({ title, operations }) => ({
+      title: `Admin: ${title}`,
+      operations: operations.map((each) => documentedOperation(each, { access: 'admin', named })),
+    })),
+    { title: 'Retired', operations: retiredOperations(RETIRED_PATHS) },
+  ]
+}

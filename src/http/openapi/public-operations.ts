@@ -1,0 +1,113 @@
+import type { DocumentedOperation } from './document.ts'
+import { pathParameters } from './document.ts'
+import type { JsonSchema } from './json-schema.ts'
+
+const COMMON = {
+  access: 'none',
+  family: 'openai',
+  isRetired: false,
+  parameters: [],
+  body: null,
+} as const
+
+const text: JsonSchema = { type: 'string' }
+
+const MODEL: JsonSchema = {
+  type: 'object',
+  required: ['id', 'object', 'pricing', 'architecture', 'supported_parameters'],
+  properties: {
+    id: { type: 'string', description: '<author>/<name>' },
+    object: { const: 'model' },
+    name: text,
+    owned_by: text,
+    created: { type: 'integer', description: 'Seconds since the Unix epoch.' },
+    context_length: { type: ['integer', 'null'], description: 'Tokens.' },
+    architecture: { type: 'object' },
+    pricing: {
+      type: 'object',
+      description: 'Dollars as decimal strings, before the platform fee.',
+    },
+    top_provider: { type: 'object' },
+    supported_parameters: { type: 'array', items: text },
+  },
+  additionalProperties: true,
+}
+
+const SERVICE: JsonSchema = {
+  type: 'object',
+  required: ['object', 'name', 'version', 'mode', 'formats', 'links'],
+  properties: {
+    object: { const: 'service' },
+    name: text,
+    version: text,
+    mode: { enum: ['simulator', 'live'], description: '`simulator`: all money is play money.' },
+    formats: {
+      type: 'array',
+      items: { type: 'object', required: ['name', 'path'], properties: { name: text, path: text } },
+    },
+    links: { type: 'object', additionalProperties: text },
+  },
+}
+
+/** What anybody may read: the service itself, and its models. */
+export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
+  {
+    ...COMMON,
+    name: 'getService',
+    method: 'get',
+    path: '/v1',
+    summary: 'What this is: its version, its formats, and whether its money is play money.',
+    answers: [json(SERVICE)],
+    problems: [],
+  },
+  {
+    ...COMMON,
+    name: 'listModels',
+    method: 'get',
+    path: '/v1/models',
+    summary: 'Every model with its prices, limits and modalities.',
+    answers: [
+      json({
+        type: 'object',
+        required: ['object', 'data'],
+        properties: { object: { const: 'list' }, data: { type: 'array', items: MODEL } },
+      }),
+    ],
+    problems: [],
+  },
+  {
+    ...COMMON,
+    name: 'getModel',
+    method: 'get',
+    path: '/v1/models/{author}/{name}',
+    parameters: pathParameters('/v1/models/{author}/{name}'),
+    summary: 'One model. The 404 of an unknown one carries no request id.',
+    answers: [json(MODEL)],
+    problems: ['model_not_found'],
+  },
+]
+
+/** What existed once. */
+export function retiredOperations(
+  retired: readonly { readonly method: string; readonly path: string }[],
+): readonly DocumentedOperation[] {
+  return retired.map(({ method, path }) => {
+    const documentedPath = path.replace(/:(\w+)/g, '{$1}')
+    return {
+      ...COMMON,
+      name: `retired_${method.toLowerCase()}${path.replace(/\W+/g, '_')}`,
+      method: method.toLowerCase(),
+      path: documentedPath,
+      parameters: pathParameters(documentedPath),
+      summary: 'Retired: answers 410 whoever asks.',
+      isRetired: true,
+      answers: [],
+      problems: ['endpoint_retired'],
+    }
+  })
+}
+
+function json(schema: JsonSchema) {
+  const content = { 'application/json': schema }
+  return { httpStatus: 200, description: 'What was asked for.', headers: {}, content }
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/vocabulary/json-value.ts'
+
+/** An operation as the document has it. */
+export interface DocumentOperation {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly security: JsonValue
+  readonly told: JsonObject
+}
+
+/** A member that must be an object. */
+export function objectAt(json: JsonValue | undefined, ...steps: readonly string[]): JsonObject {
+  let found = json
+  for (const step of steps) found = isJsonObject(found) ? found[step] : undefined
+  if (!isJsonObject(found)) throw new Error(`nothing at ${steps.join('.')}`)
+  return found
+}
+
+/** Every operation of a document. */
+export function operationsOf(document: JsonObject): DocumentOperation[] {
+  return Object.entries(objectAt(document, 'paths')).flatMap(([path, methods]) =>
+    Object.entries(objectAt(methods)).map(([method, told]) => {
+      const operation = objectAt(told)
+      return {
+        name: String(operation['operationId']),
+        method: method.toUpperCase(),
+        path,
+        security: operation['security'] ?? null,
+        told: operation,
+      }
+    }),
+  )
+}
+
+/** Every `$ref` of a document. */
+export function refsOf(value: JsonValue): string[] {
+  if (Array.isArray(value)) return value.flatMap(refsOf)
+  if (!isJsonObject(value)) return []
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === '$ref' && typeof member === 'string' ? [member] : refsOf(member),
+  )
+}
+
+/**
+ * What a JSON answer is not that the document says it is; empty: it is all of it. A field that the
+ * document does not name is a fault too, where it does not say that there may be others.
+ */
+export function faultsOf(
+  json: JsonValue,
+  { schema, document }: { readonly schema: JsonObject; readonly document: JsonObject },
+): string[] {
+  const whole = { ...schema, $defs: objectAt(document, 'components', 'schemas') }
+  const text = JSON.stringify(closed(whole)).replaceAll('#/components/schemas/', '#/$defs/')
+  const parsed = z.fromJSONSchema(JSON.parse(text)).safeParse(json)
+  return parsed.success ? [] : parsed.error.issues.map((issue) => JSON.stringify(issue))
+}
+
+/** The schema without room for fields that it does not name. */
+function closed(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(closed)
+  if (!isJsonObject(value)) return value
+  const inner = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, closed(member)]),
+  )
+  const isOpen = 'additionalProperties' in value || !isJsonObject(value['properties'])
+  return isOpen || value['type'] !== 'object' ? inner : { ...inner, additionalProperties: false }
+}

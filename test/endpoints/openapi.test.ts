@@ -1,0 +1,170 @@
+import { type Dispatcher, request } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isJsonObject, type JsonObject } from '../../src/vocabulary/json-value.ts'
+import { ROWS } from '../contract/rows.ts'
+import { ENDPOINTS } from './endpoints.ts'
+import { ADMIN_TOKEN, Management, textOf } from './management.ts'
+import {
+  type DocumentOperation,
+  faultsOf,
+  objectAt,
+  operationsOf,
+  refsOf,
+} from './openapi-reading.ts'
+
+let admin: Management
+let document: JsonObject
+let apiKey: string
+/** What stands in the place of a parameter of a path. */
+let params: Record<string, string>
+
+beforeAll(async () => {
+  admin = await Management.start()
+  admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+  document = (await admin.get('/openapi.json', null)).json
+  const accountId = await admin.account(1_000_000_000)
+  const { id: keyId, text } = await admin.apiKey(accountId)
+  apiKey = text
+  const code = await admin.post('/v1/admin/codes', { amount: 5 })
+  const { headers } = await admin.chat(apiKey)
+  await admin.world.gateway.settled()
+  params = {
+    account_id: accountId,
+    key_id: keyId,
+    code_id: textOf(code.json, 'id'),
+    request_id: String(headers['x-request-id']),
+    author: 'sim',
+    name: 'text',
+    id: 'key_1',
+    code: textOf(code.json, 'code'),
+  }
+})
+afterAll(() => admin.close())
+
+/** What is sent to operations that take a body. */
+const BODIES: Readonly<Record<string, () => object>> = {
+  ...Object.fromEntries(ROWS.map(({ endpoint, body }) => [`create_${endpoint}`, () => body])),
+  createAccount: () => ({ name: 'Ada', email: null }),
+  changeAccount: () => ({ name: 'Ada L.' }),
+  addCredit: () => ({ kind: 'backed', amount: 7, reference: 'documented' }),
+  createKey: () => ({ name: 'laptop', credit_limit: 5 }),
+  changeKey: () => ({ name: 'desk' }),
+  createCode: () => ({ amount: 5, expires_at: '2999-01-01T00:00:00Z' }),
+  redeemCode: () => ({ code: params['code'] }),
+  settleRequest: () => ({ cost: '0.000123' }),
+  setMaintenance: () => ({ enabled: false }),
+}
+
+/** Asked last: what they change is asked for by others. */
+const LAST = ['deleteKey']
+
+async function call({ name, method, path }: DocumentOperation, token: string | null) {
+  const place = path.replace(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '')
+  const body = BODIES[name]?.()
+  const answer = await request(admin.world.url(place), {
+    method: method as Dispatcher.HttpMethod,
+    headers: token === null ? {} : { authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { httpStatus: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+}
+
+type Called = Awaited<ReturnType<typeof call>>
+
+/** Holds an answer to what the document says of the operation. */
+function expectDocumented(told: DocumentOperation, { httpStatus, headers, text }: Called): void {
+  const responses = objectAt(told.told, 'responses')
+  const response = objectAt(responses, String(httpStatus))
+  const mediaType = String(headers['content-type']).split(';')[0] ?? ''
+  const schema = objectAt(response, 'content', mediaType, 'schema')
+  expect(faultsOf(JSON.parse(text), { schema, document }), `${told.name}: ${text}`).toEqual([])
+  for (const name of Object.keys(objectAt(response, 'headers'))) {
+    expect(headers[name], `${told.name} ${name}`).toBeDefined()
+  }
+}
+
+test('the document is whole: refs resolve, names are unique, parameters are told', () => {
+  expect(document['openapi']).toBe('3.1.1')
+  const schemas = Object.keys(objectAt(document, 'components', 'schemas'))
+  const refs = refsOf(document)
+  expect(refs.length).toBeGreaterThan(0)
+  for (const ref of refs) expect(schemas).toContain(ref.replace('#/components/schemas/', ''))
+  const operations = operationsOf(document)
+  const names = operations.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  for (const { path, told } of operations) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    const parameters = Array.isArray(told['parameters']) ? told['parameters'] : []
+    const named = parameters.flatMap((each) =>
+      isJsonObject(each) && each['in'] === 'path' ? [each['name']] : [],
+    )
+    expect(named, path).toEqual(inPath)
+  }
+})
+
+test('every path of the contract is in the document, and none that is absent', () => {
+  const documented = operationsOf(document).map(({ method, path }) => {
+    const pattern = path.replace(/\{\w+\}/g, '[^/]+')
+    return { method, matches: new RegExp(`^${pattern}$`) }
+  })
+  for (const { method, path, access } of ENDPOINTS) {
+    // Absent only where admins have no token.
+    if (path.startsWith('/v1/admin/')) continue
+    const found = documented.some((each) => each.method === method && each.matches.test(path))
+    expect(found, `${method} ${path}`).toBe(access !== 'absent')
+  }
+})
+
+test('every operation answers as it is documented, and those that take a body have one here', async () => {
+  const operations = operationsOf(document)
+  const ordered = [
+    ...operations.filter(({ name }) => !LAST.includes(name)),
+    ...operations.filter(({ name }) => LAST.includes(name)),
+  ]
+  expect(operations.length).toBeGreaterThan(35)
+  for (const told of ordered) {
+    expect(BODIES[told.name] !== undefined, told.name).toBe('requestBody' in told.told)
+    // Only a code that was not redeemed can be revoked.
+    if (told.name === 'revokeCode') {
+      params['code_id'] = textOf((await admin.post('/v1/admin/codes', { amount: 5 })).json, 'id')
+    }
+    const called = await call(told, told.path.startsWith('/v1/admin') ? ADMIN_TOKEN : apiKey)
+    const succeeds = told.told['deprecated'] !== true
+    expect(called.httpStatus < 300, `${told.name}: ${called.text}`).toBe(succeeds)
+    expectDocumented(told, called)
+  }
+})
+
+test('every operation that asks for a key or a token refuses without as it is documented', async () => {
+  for (const told of operationsOf(document)) {
+    const called = await call(told, null)
+    const isAsked = Array.isArray(told.security) && told.security.length > 0
+    if (isAsked) expect(called.httpStatus, told.name).toBe(401)
+    else expect(called.httpStatus, told.name).not.toBe(401)
+    expectDocumented(told, called)
+  }
+})
+
+test('a wrong answer would be noticed', () => {
+  const schema = objectAt(document, 'components', 'schemas', 'Account')
+  const account = { id: 'acct_1', object: 'account', name: 'x' }
+  expect(faultsOf(account, { schema, document })).not.toEqual([])
+  const open = { type: 'object', properties: { id: { type: 'string' } } }
+  expect(faultsOf({ id: 'x' }, { schema: open, document })).toEqual([])
+  expect(faultsOf({ id: 'x', other: 1 }, { schema: open, document })).not.toEqual([])
+})
+
+test('the reference page has every operation, runs no script and loads nothing', async () => {
+  const answer = await request(admin.world.url('/docs'))
+  const page = await answer.body.text()
+  expect(answer.statusCode).toBe(200)
+  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(answer.headers['content-security-policy']).toBe(
+    "default-src 'none'; style-src 'unsafe-inline'",
+  )
+  for (const { name } of operationsOf(document)) {
+    expect(page).toContain(`<article id="${name}">`)
+    expect(page).toContain(`href="#${name}"`)
+  }
+  expect(page).not.toMatch(/<script|<link|<img|@import|url\(|https?:/)
+})
