@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
+import type { CatalogSettings } from './catalog/settings.ts'
 import { parseDatabaseUrl } from './store/database-url.ts'
 import { DEFAULT_WORDS, type Words } from './vocabulary/words.ts'
 
@@ -327,6 +328,17 @@ export function wordsOf(config: Config): Words {
     keyTag: config.TOLLGATE_KEY_TAG,
     fileEngine: config.TOLLGATE_FILE_ENGINE,
     upstreamFileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE,
+  }
+}
+
+/** What the operator decides about the catalog. */
+export function catalogSettingsOf(config: Config): CatalogSettings {
+  return {
+    catalogRefreshMs: config.TOLLGATE_CATALOG_REFRESH_MS,
+    pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
+    aliases: new Map(),
+    perSearchIdsAdded: new Set(config.TOLLGATE_PER_SEARCH_MODELS),
+    perSearchIdsRemoved: new Set(config.TOLLGATE_NOT_PER_SEARCH_MODELS),
   }
 }
 

@@ -7,8 +7,7 @@ import {
   type RefreshOutcome,
 } from './catalog/catalog-refresher.ts'
 import { createCatalogStore } from './catalog/catalog-store.ts'
-import type { CatalogSettings } from './catalog/settings.ts'
-import { type Config, storeUrlOf, wordsOf } from './config.ts'
+import { type Config, catalogSettingsOf, storeUrlOf, wordsOf } from './config.ts'
 import { openAccountTagger } from './identity/account-tag.ts'
 import { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
@@ -199,7 +198,7 @@ async function openCatalog(
   { config, address, log, clock, closing }: Wiring,
   { store, upstream }: { readonly store: Store; readonly upstream: Upstream },
 ): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
-  const settings = catalogSettings(config)
+  const settings = catalogSettingsOf(config)
   const catalog = new Catalog({ clock, settings })
   const refresher = createCatalogRefresher({
     catalog,
@@ -289,16 +288,6 @@ async function openCallers(
 /** Whose money and whose models: what a store is marked with. */
 function sourceOf({ mode, baseUrl }: UpstreamAddress): string {
   return mode === 'simulator' ? 'simulator' : baseUrl
-}
-
-function catalogSettings(config: Config): CatalogSettings {
-  return {
-    catalogRefreshMs: config.TOLLGATE_CATALOG_REFRESH_MS,
-    pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
-    aliases: new Map(),
-    perSearchIdsAdded: new Set(config.TOLLGATE_PER_SEARCH_MODELS),
-    perSearchIdsRemoved: new Set(config.TOLLGATE_NOT_PER_SEARCH_MODELS),
-  }
 }
 
 function logRefresh(log: Logger, outcome: RefreshOutcome): void {

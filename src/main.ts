@@ -1,6 +1,6 @@
 import { tollgateProgram } from './cli/program.ts'
 import { CommandFailure, processTerminal } from './cli/terminal.ts'
-import { ConfigError, configFromEnvironment, storeUrlOf } from './config.ts'
+import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './config.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { ServeLockHeld } from './store/serve-lock.ts'
 import { UpstreamMismatch } from './store/settings.ts'
@@ -14,7 +14,21 @@ const program = tollgateProgram({
   version: VERSION,
   settings: () => {
     const config = configFromEnvironment()
-    return { storeUrl: storeUrlOf(config), keyTag: config.TOLLGATE_KEY_TAG }
+    const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
+    return {
+      storeUrl: storeUrlOf(config),
+      keyTag: config.TOLLGATE_KEY_TAG,
+      ...(baseUrl === null
+        ? {}
+        : {
+            upstream: {
+              baseUrl,
+              apiKey: apiKey ?? '',
+              connectTimeoutMs: config.TOLLGATE_CONNECT_TIMEOUT_MS,
+              catalog: catalogSettingsOf(config),
+            },
+          }),
+    }
   },
   terminal,
   // The server's parts are loaded for it alone: other commands start in half the time without them.

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import type { CatalogSettings } from '../catalog/settings.ts'
 import type { LedgerBooks } from '../ledger/ledger.ts'
 import { SqliteLedger } from '../ledger/sqlite-ledger.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -17,10 +18,27 @@ export interface Books {
   readonly terminal: Terminal
 }
 
+/** What commands read of the environment. */
+export interface CommandSettings {
+  readonly storeUrl: string
+  readonly keyTag: string
+  /** The provider; absent: none is configured, and the simulator stands in for it. */
+  readonly upstream?: UpstreamSettings
+}
+
+/** How the provider is reached, and what an operator decides about its catalog. */
+export interface UpstreamSettings {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly connectTimeoutMs: number
+  readonly catalog: CatalogSettings
+}
+
 /** What a command needs to begin: where the store is and where to write. */
 export interface CommandInput {
   /** Reads the environment when a command runs, so that `--help` needs none. Throws `ConfigError`. */
-  readonly settings: () => { readonly storeUrl: string; readonly keyTag: string }
+  readonly settings: () => CommandSettings
   readonly terminal: Terminal
 }
 

@@ -1,7 +1,9 @@
 import { Command } from 'commander'
 import { accountCommand } from './account.ts'
 import { auditCommand } from './audit.ts'
+import { backupCommand } from './backup.ts'
 import type { CommandInput } from './books.ts'
+import { catalogCommand } from './catalog.ts'
 import { creditCommand } from './credit.ts'
 import { keyCommand } from './key.ts'
 import { requestCommand } from './request.ts'
@@ -34,6 +36,8 @@ Commands work on the store, with or without a server running.`,
     keyCommand(input),
     requestCommand(input),
     auditCommand(input),
+    catalogCommand(input),
+    backupCommand(input),
   ]) {
     program.addCommand(command)
     inherit(command, program)

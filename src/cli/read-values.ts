@@ -1,5 +1,11 @@
 import { InvalidArgumentError } from 'commander'
-import { type Micros, micros, microsOfDecimal, parseDecimal } from '../vocabulary/money.ts'
+import {
+  type Decimal,
+  type Micros,
+  micros,
+  microsOfDecimal,
+  parseDecimal,
+} from '../vocabulary/money.ts'
 
 const NAME_CHARS_MAX = 200
 
@@ -37,6 +43,15 @@ export function readDollars(text: string): Micros {
     throw new InvalidArgumentError('The most at a time is 100 million dollars.')
   }
   return match[1] === '-' ? micros(-amountMicros) : amountMicros
+}
+
+/** Reads a provider's cost, an exact decimal of dollars that may be finer than a micro-dollar. */
+export function readCost(text: string): Decimal {
+  const decimal = /^\d{1,9}(?:\.\d{1,18})?$/.test(text) ? parseDecimal(text) : null
+  if (decimal === null) {
+    throw new InvalidArgumentError('Write what the provider charged in dollars, such as 0.0123.')
+  }
+  return decimal
 }
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/

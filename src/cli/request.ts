@@ -3,9 +3,10 @@ import { listAnswer } from '../answers/list.ts'
 import { chargeOf, requestAnswer } from '../answers/request.ts'
 import { getRequest, listRequests } from '../ledger/activity.ts'
 import type { RequestRow } from '../ledger/rows.ts'
+import { chargeForCost, type Decimal } from '../vocabulary/money.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
 import { type CommandInput, withBooks } from './books.ts'
-import { dollars, moment, readRowLimit } from './read-values.ts'
+import { dollars, moment, readCost, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -24,7 +25,7 @@ const STATES: readonly RequestState[] = ['open', 'provisional', 'unresolved', 'f
 /** `tollgate request`: the activity of all accounts. */
 export function requestCommand(input: CommandInput): Command {
   const command = new Command('request').description(
-    'see requests, what they held and were charged',
+    'see requests, what they held and were charged; settle what is unsure',
   )
   command
     .command('list')
@@ -43,7 +44,45 @@ export function requestCommand(input: CommandInput): Command {
     .argument('<request>', 'its id, req_…: a response has it as x-request-id')
     .option('--json', 'print JSON')
     .action((id: string, options: { readonly json?: true }) => show(input, { id, options }))
+  command
+    .command('settle')
+    .description('settle an unresolved or provisional request by what it cost the provider')
+    .argument('<request>', 'its id, req_…')
+    .argument('<dollars>', "the provider's cost; the charge is that and the fee", readCost)
+    .option('--json', 'print JSON')
+    .action((id: string, costUsd: Decimal, options: { readonly json?: true }) =>
+      settle(input, { id, costUsd, options }),
+    )
   return command
+}
+
+interface Settling {
+  readonly id: string
+  readonly costUsd: Decimal
+  readonly options: { readonly json?: true }
+}
+
+function settle(input: CommandInput, { id, costUsd, options }: Settling): Promise<void> {
+  const chargeMicros = chargeForCost(costUsd)
+  if (chargeMicros === null) throw new CommandFailure('the cost is beyond any real amount')
+  return withBooks(input, async ({ store, ledger, terminal }) => {
+    const correction = { kind: 'final', chargeMicros, costUsd } as const
+    const corrected = await ledger.correct({ requestId: id, correction })
+    const row = await getRequest(store.db, id)
+    if (corrected.kind === 'unknownRequest' || row === null) {
+      throw new CommandFailure(`no request that opened a hold has the id ${id}`)
+    }
+    if (corrected.kind === 'unchanged') {
+      throw new CommandFailure(
+        `the request is ${corrected.state}: only one that is unresolved or provisional can be settled`,
+      )
+    }
+    terminal.out(
+      options.json === true
+        ? JSON.stringify(requestAnswer(row))
+        : `settled: charged ${dollars(corrected.chargedMicros)}`,
+    )
+  })
 }
 
 function list(input: CommandInput, options: ListOptions): Promise<void> {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, CommanderError } from 'commander'
+import type { CommandSettings } from '../books.ts'
 import { tollgateProgram } from '../program.ts'
 import { CommandFailure } from '../terminal.ts'
 
@@ -24,10 +25,12 @@ export interface CommandLine {
   close(): void
 }
 
-export function openCommandLine(): CommandLine {
+/** Opens a command line; settings stand over those of a store of its own and no provider. */
+export function openCommandLine(settings: Partial<CommandSettings> = {}): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
-  const storeUrl = `sqlite:${join(folder, 'store.db')}`
-  const run = (...args: string[]): Promise<Seen> => runProgram(storeUrl, args)
+  const storeUrl = settings.storeUrl ?? `sqlite:${join(folder, 'store.db')}`
+  const whole = { keyTag: 'tollgate', ...settings, storeUrl }
+  const run = (...args: string[]): Promise<Seen> => runProgram(whole, args)
   return {
     storeUrl,
     run,
@@ -40,7 +43,7 @@ export function openCommandLine(): CommandLine {
   }
 }
 
-async function runProgram(storeUrl: string, args: readonly string[]): Promise<Seen> {
+async function runProgram(settings: CommandSettings, args: readonly string[]): Promise<Seen> {
   let out = ''
   let notes = ''
   const terminal = {
@@ -53,7 +56,7 @@ async function runProgram(storeUrl: string, args: readonly string[]): Promise<Se
   }
   const program = tollgateProgram({
     version: '1.2.3',
-    settings: () => ({ storeUrl, keyTag: 'tollgate' }),
+    settings: () => settings,
     terminal,
     serve: async () => terminal.note('serving'),
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { auditAnswer, auditShape } from '../../answers/audit.ts'
+import { catalogRefreshAnswer, catalogRefreshShape } from '../../answers/catalog-refresh.ts'
 import { type Audit, auditStore } from '../../ledger/audit.ts'
 import type { Maintenance } from '../../limits/maintenance.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -35,19 +36,7 @@ function refreshCatalog(parts: AdminParts): Operation {
     method: 'POST',
     path: '/v1/admin/catalog/refresh',
     summary: 'Fetch models and prices now. Where that fails, the last ones stay.',
-    answers: {
-      200: z.object({
-        object: z.literal('catalog_refresh'),
-        models: z.int(),
-        stored: z.boolean().describe('Whether a restart would have it too.'),
-        doubted: z
-          .array(z.string())
-          .describe('Models whose prices fell more than tenfold, which is not believed yet.'),
-        skipped: z
-          .array(z.object({ model: z.string().nullable(), why: z.string() }))
-          .describe("Rows of the provider's list that offer nothing, and why."),
-      }),
-    },
+    answers: { 200: catalogRefreshShape },
     problems: ['upstream_error'],
     async run() {
       const outcome = await parts.refreshCatalog()
@@ -57,17 +46,7 @@ function refreshCatalog(parts: AdminParts): Operation {
           cause: outcome.cause,
         })
       }
-      const { models, skipped, doubtedIds, storeFailure } = outcome
-      return {
-        httpStatus: 200,
-        body: {
-          object: 'catalog_refresh',
-          models,
-          stored: storeFailure === null,
-          doubted: doubtedIds,
-          skipped: skipped.map(({ modelId, why }) => ({ model: modelId, why })),
-        },
-      }
+      return { httpStatus: 200, body: catalogRefreshAnswer(outcome) }
     },
   })
 }

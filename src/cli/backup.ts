@@ -1,0 +1,37 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import { BackupExists, backupStore } from '../store/backup.ts'
+import { type CommandInput, withBooks } from './books.ts'
+import { CommandFailure } from './terminal.ts'
+
+/** `tollgate backup`: the store as it is at one moment, in a file of its own. */
+export function backupCommand(input: CommandInput): Command {
+  return new Command('backup')
+    .description('copy the store to a file, while a server goes on working with it')
+    .argument('<file>', 'where to; it must not be there yet')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, for \`tollgate audit\` or to go on from it.
+It has the hashes of keys and the secret of account tags in it: keep it as safe as the store.`,
+    )
+    .action((name: string, options: { readonly json?: true }) =>
+      withBooks(input, async ({ store, terminal }) => {
+        const file = resolve(name)
+        if (options.json !== true) terminal.note(`copying ${store.file} …`)
+        await backupStore(store.db, file).catch(rethrowExisting)
+        const { size: bytes } = statSync(file)
+        terminal.out(
+          options.json === true
+            ? JSON.stringify({ object: 'backup', file, bytes })
+            : `backed up to ${file}: ${bytes} bytes`,
+        )
+      }),
+    )
+}
+
+function rethrowExisting(error: unknown): never {
+  throw error instanceof BackupExists ? new CommandFailure(error.message) : error
+}

@@ -1,0 +1,145 @@
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startWorld, type World } from '../../test/world.ts'
+import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
+import { backupStore } from '../store/backup.ts'
+import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+
+/** Commands on the store of a server that runs. */
+
+let world: World
+let line: CommandLine
+
+beforeEach(async () => {
+  world = await startWorld()
+  world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+  line = openCommandLine({
+    storeUrl: `sqlite:${world.gateway.store.file}`,
+    upstream: {
+      baseUrl: world.simulator.baseUrl,
+      apiKey: 'upstream-key',
+      connectTimeoutMs: 1_000,
+      catalog: DEFAULT_CATALOG_SETTINGS,
+    },
+  })
+})
+afterEach(async () => {
+  line.close()
+  await world.close()
+})
+
+/** The id of a chat's request. */
+async function chat(apiKey: string): Promise<string> {
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({ model: 'sim/text', max_tokens: 16, messages }),
+  })
+  await answer.text()
+  await world.gateway.settled()
+  return answer.headers.get('x-request-id') ?? ''
+}
+
+test('an unresolved request is settled by what it cost, exactly, and once', async () => {
+  const { id, apiKey } = await world.account()
+  world.simulator.script({ cut: { at: { afterBytes: 40 }, how: 'reset' } })
+  const requestId = await chat(apiKey)
+  expect(await line.json('request', 'show', requestId)).toMatchObject({ state: 'unresolved' })
+  expect(await line.run('request', 'settle', requestId, '0.0020009')).toEqual({
+    exitCode: 0,
+    out: 'settled: charged $0.002101\n',
+    notes: '',
+  })
+  expect(await world.backedBalanceMicros(id)).toBe(10_000_000 - 2_101)
+  expect(await line.run('request', 'settle', requestId, '1')).toMatchObject({
+    exitCode: 1,
+    notes: expect.stringContaining('the request is final: only one that is unresolved'),
+  })
+  expect(await world.audit()).toMatchObject({ ok: true })
+})
+
+test.each([
+  [['req_0', '1'], 'no request that opened a hold has the id req_0'],
+  [['req_0', 'free'], 'Write what the provider charged in dollars'],
+  [['req_0', '1e3'], 'Write what the provider charged in dollars'],
+])('request settle %j is refused', async (args, said) => {
+  const { exitCode, out, notes } = await line.run('request', 'settle', ...args)
+  expect([exitCode, out]).toEqual([1, ''])
+  expect(notes).toContain(said)
+})
+
+test('a backup of a store at work is a whole store, with exact books', async () => {
+  const { apiKey } = await world.account()
+  const requestId = await chat(apiKey)
+  const file = join(world.folder, 'backups', 'today.db')
+  const { exitCode, out, notes } = await line.run('backup', file)
+  expect([exitCode, notes]).toEqual([0, `copying ${world.gateway.store.file} …\n`])
+  expect(out).toBe(`backed up to ${file}: ${statSync(file).size} bytes\n`)
+  expect(readdirSync(join(world.folder, 'backups'))).toEqual(['today.db'])
+  expect(await line.run('backup', file)).toMatchObject({
+    exitCode: 1,
+    notes: expect.stringContaining(`tollgate: ${file} is there already`),
+  })
+  await chat(apiKey)
+  const copy = openCommandLine({ storeUrl: `sqlite:${file}` })
+  expect(await copy.json('audit')).toMatchObject({ ok: true, checked: { requests: 1 } })
+  expect(await copy.json('request', 'show', requestId)).toMatchObject({ id: requestId })
+  copy.close()
+})
+
+test('a backup never writes over a file, nor leaves half of one', async () => {
+  const { db } = world.gateway.store
+  const folder = join(world.folder, 'backups')
+  mkdirSync(join(folder, 'there.db'), { recursive: true })
+  await expect(backupStore(db, join(folder, 'there.db'))).rejects.toThrow(/is there already/)
+  await expect(backupStore(db, join(world.gateway.store.file, 'x', 'y.db'))).rejects.toMatchObject({
+    name: 'StoreUnavailable',
+  })
+  expect(readdirSync(folder)).toEqual(['there.db'])
+})
+
+test('the catalog is listed with prices a million tokens, and fetched anew', async () => {
+  const refreshed = await line.run('catalog', 'refresh')
+  expect(refreshed).toMatchObject({
+    exitCode: 0,
+    out: expect.stringMatching(/^\d+ models, \d+ rows skipped, 0 prices doubted\n$/),
+    notes: `fetching models from ${world.simulator.baseUrl} …\n`,
+  })
+  const models = Number(/^\d+/.exec(refreshed.out)?.[0])
+  const { out } = await line.run('catalog', 'list')
+  const [headings, ...rows] = cells(out)
+  expect(headings).toEqual(['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'REFRESHED'])
+  expect(rows).toHaveLength(models)
+  const served: { context_length: number; pricing: { prompt: string } } = JSON.parse(
+    await fetch(world.url('/v1/models/sim/text')).then((answer) => answer.text()),
+  )
+  const text = rows.find(([id]) => id === 'sim/text')
+  expect(text?.slice(1, 3)).toEqual([
+    String(served.context_length),
+    `$${(Number(served.pricing.prompt) * 1e6).toFixed(6)}`,
+  ])
+  const listed = await line.json('catalog', 'list')
+  expect(listed['data']).toContainEqual(served)
+})
+
+test('a refresh that fails says so and leaves what is there; without a provider there is none', async () => {
+  world.simulator.script({ path: '/models', status: 500 })
+  const before = await line.json('catalog', 'list')
+  expect(await line.run('catalog', 'refresh')).toMatchObject({
+    exitCode: 1,
+    notes: expect.stringContaining('the catalog could not be refreshed'),
+  })
+  expect(await line.json('catalog', 'list')).toEqual(before)
+  const alone = openCommandLine()
+  expect(await alone.run('catalog', 'refresh')).toMatchObject({
+    exitCode: 1,
+    notes: expect.stringContaining('no upstream is configured'),
+  })
+  expect(await alone.run('catalog', 'list')).toMatchObject({
+    exitCode: 0,
+    out: 'no models yet: start a server, or refresh\n',
+  })
+  alone.close()
+})

@@ -1,0 +1,77 @@
+import { Command } from 'commander'
+import { createCatalogStore } from '../catalog/catalog-store.ts'
+import type { CatalogRow } from '../catalog/row.ts'
+import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
+import { decodeModel } from '../catalog/stored-catalog.ts'
+import { readSetting } from '../store/settings.ts'
+import type { Picos } from '../vocabulary/money.ts'
+import { type Books, type CommandInput, withBooks } from './books.ts'
+import { dollars, moment } from './read-values.ts'
+import { table } from './table.ts'
+import { CommandFailure } from './terminal.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+/** `tollgate catalog`: the models on sale, as the store has them. */
+export function catalogCommand(input: CommandInput): Command {
+  const command = new Command('catalog').description('see models and prices, and fetch them anew')
+  command
+    .command('list')
+    .description('list the models of the last refresh, with prices before the fee')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption) => withBooks(input, (books) => list(books, options)))
+  command
+    .command('refresh')
+    .description('fetch models and prices now; a running server does so by itself')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption) => {
+      const { upstream } = input.settings()
+      if (upstream === undefined) {
+        throw new CommandFailure(
+          'no upstream is configured: a server with the simulator fetches its models by itself',
+        )
+      }
+      return withBooks(input, async (books) => {
+        // What talks to the provider is loaded for this alone: other commands start sooner without it.
+        const { refreshCatalog } = await import('./refresh-catalog.ts')
+        await refreshCatalog(books, { upstream, json: options.json === true })
+      })
+    })
+  return command
+}
+
+async function list({ store, terminal }: Books, options: JsonOption): Promise<void> {
+  const source = await readSetting(store.db, 'upstream')
+  const stored = source === null ? null : await createCatalogStore(store.db).load(source)
+  const catalogRefreshedAtMs = stored?.refreshedAtMs ?? 0
+  const settings = DEFAULT_CATALOG_SETTINGS
+  const rows = (stored?.models ?? [])
+    .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
+    .filter((row) => row !== null)
+  if (options.json === true) {
+    const models = rows.map(({ listing }) => listing)
+    terminal.out(JSON.stringify({ object: 'list', data: models }))
+    return
+  }
+  terminal.out(rows.length === 0 ? 'no models yet: start a server, or refresh' : modelTable(rows))
+}
+
+function modelTable(rows: readonly CatalogRow[]): string {
+  return table(
+    ['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'REFRESHED'],
+    rows.map(({ offer, listing, refreshedAtMs }) => [
+      offer.modelId,
+      listing.context_length ?? '-',
+      perMillion(offer.prices.input),
+      perMillion(offer.prices.output),
+      moment(refreshedAtMs),
+    ]),
+  )
+}
+
+/** A price a token, for a million of them: as many micro-dollars as it is pico-dollars. */
+function perMillion(price: Picos): string {
+  return dollars(Number(price))
+}

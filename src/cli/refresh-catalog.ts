@@ -1,0 +1,53 @@
+import { catalogRefreshAnswer } from '../answers/catalog-refresh.ts'
+import { Catalog } from '../catalog/catalog.ts'
+import { createCatalogRefresher } from '../catalog/catalog-refresher.ts'
+import { createCatalogStore } from '../catalog/catalog-store.ts'
+import { claimUpstream } from '../store/settings.ts'
+import { fetchImageEndpoints, fetchModels } from '../upstream/catalog-pages.ts'
+import { Upstream } from '../upstream/upstream.ts'
+import type { Books, UpstreamSettings } from './books.ts'
+import { CommandFailure } from './terminal.ts'
+
+export interface RefreshCatalogInput {
+  readonly upstream: UpstreamSettings
+  readonly json: boolean
+}
+
+/** Fetches models and prices and stores them. Throws `CommandFailure` where that fails. */
+export async function refreshCatalog(
+  { store, clock, terminal }: Books,
+  { upstream: { baseUrl, apiKey, connectTimeoutMs, catalog: settings }, json }: RefreshCatalogInput,
+): Promise<void> {
+  await claimUpstream(store.db, baseUrl)
+  const upstream = new Upstream({ baseUrl, apiKey, connectTimeoutMs })
+  try {
+    const refresher = createCatalogRefresher({
+      catalog: new Catalog({ clock, settings }),
+      store: createCatalogStore(store.db),
+      source: baseUrl,
+      clock,
+      settings,
+      fetchModels: () => fetchModels(upstream),
+      fetchImageEndpoints: (modelId) => fetchImageEndpoints(upstream, modelId),
+      onRefreshed: () => {},
+    })
+    // What was believed before says which prices are doubted now.
+    await refresher.load()
+    if (!json) terminal.note(`fetching models from ${baseUrl} …`)
+    const outcome = await refresher.refreshNow()
+    if (outcome.kind === 'failed') {
+      throw new CommandFailure(`the catalog could not be refreshed: ${String(outcome.cause)}`)
+    }
+    if (outcome.storeFailure !== null) {
+      throw new CommandFailure(`the catalog could not be stored: ${String(outcome.storeFailure)}`)
+    }
+    const { models, skipped, doubtedIds } = outcome
+    terminal.out(
+      json
+        ? JSON.stringify(catalogRefreshAnswer(outcome))
+        : `${models} models, ${skipped.length} rows skipped, ${doubtedIds.length} prices doubted`,
+    )
+  } finally {
+    await upstream.destroy()
+  }
+}
