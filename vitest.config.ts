@@ -12,6 +12,7 @@ export default defineConfig({
     ],
     // They need packages that are not ours: npm run test:agents.
     exclude: [...configDefaults.exclude, '**/*.agent.test.ts'],
+    globalSetup: ['src/store/testing/one-server-a-run.ts'],
     reporters: ['default', new TallyReporter()],
     // Two cores: more workers than that measure only each other.
     maxWorkers: 2,

@@ -96,7 +96,7 @@ export const SETTINGS = {
   ),
   DATABASE_URL: {
     ...optional(
-      'Where the store is: `sqlite:/path/to/file.db`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
+      'Where the store is: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
     ),
     schema: z
       .string()

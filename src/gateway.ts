@@ -11,14 +11,11 @@ import { type Config, catalogSettingsOf, storeUrlOf, wordsOf } from './config.ts
 import { openAccountTagger } from './identity/account-tag.ts'
 import { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
-import {
-  heartbeat,
-  registerInstance,
-  stopInstance,
-  sweepEarlierInstances,
-} from './ledger/instances.ts'
+import type { BatchedLedger } from './ledger/batched-ledger.ts'
 import { listUnsettled } from './ledger/list-unsettled.ts'
-import { SqliteLedger } from './ledger/sqlite-ledger.ts'
+import { openInstance } from './ledger/open-instance.ts'
+import { openLedger } from './ledger/open-ledger.ts'
+import { whileAlive } from './ledger/while-alive.ts'
 import { createByteBudget } from './limits/byte-budget.ts'
 import { createGate } from './limits/gate.ts'
 import { openHttp } from './open-http.ts'
@@ -36,8 +33,6 @@ import { type Clock, systemClock } from './vocabulary/clock.ts'
 import { createIdSource, type IdSource } from './vocabulary/ids.ts'
 import type { UpstreamAddress, Wiring } from './wiring.ts'
 
-const HEARTBEAT_INTERVAL_MS = 5_000
-
 export interface StartGatewayInput {
   readonly config: Config
   readonly upstream: UpstreamAddress
@@ -51,7 +46,7 @@ export interface Gateway {
   /** Where clients reach it: `http://127.0.0.1:8787`. */
   readonly address: string
   readonly store: Store
-  readonly ledger: SqliteLedger
+  readonly ledger: BatchedLedger
   readonly ids: IdSource
   readonly refresher: CatalogRefresher
   /** Resolves when no request is in flight and no settle under way. */
@@ -93,7 +88,7 @@ async function open(
   const parts: JourneyParts = {
     ...(await openCallers(wiring, { store: books.store, authenticator })),
     offerFor: (modelName) => catalog.offerFor(modelName),
-    ledger: books.ledger,
+    ledger: whileAlive(books.ledger, books.isAlive),
     settler,
     upstream,
     clock,
@@ -132,21 +127,25 @@ async function open(
 
 interface ServedBooks {
   readonly store: Store
-  readonly ledger: SqliteLedger
+  readonly ledger: BatchedLedger
   readonly instanceId: string
+  readonly isAlive: () => boolean
 }
 
 async function openBooks(wiring: Wiring): Promise<ServedBooks> {
-  const { config, address, clock, closing } = wiring
+  const { config, address, clock, ids, log, closing } = wiring
   const url = storeUrlOf(config)
   // Before anything is migrated or swept: nobody else may be serving from this store.
-  const lock = acquireServeLock(parseDatabaseUrl(url).file)
-  closing.defer(() => lock.release())
+  const location = parseDatabaseUrl(url)
+  if (location.kind === 'sqlite') {
+    const lock = acquireServeLock(location.file)
+    closing.defer(() => lock.release())
+  }
   const store = await openStore({ url, clock, migrateStore: 'always' })
   closing.defer(() => store.close())
   await claimUpstream(store.db, sourceOf(address))
-  const ledger = new SqliteLedger({
-    file: store.file,
+  const ledger = openLedger({
+    location,
     clock,
     limits: {
       openHoldsMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
@@ -155,33 +154,18 @@ async function openBooks(wiring: Wiring): Promise<ServedBooks> {
     },
   })
   closing.defer(() => ledger.close())
-  const instanceId = await openInstance(wiring, { store, ledger })
-  return { store, ledger, instanceId }
-}
-
-/** Registers this process, ends what earlier ones left open, and keeps saying that it lives. */
-async function openInstance(
-  { ids, clock, log, closing }: Wiring,
-  { store, ledger }: Pick<ServedBooks, 'store' | 'ledger'>,
-): Promise<string> {
   const instanceId = ids.next('inst')
-  const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
-  await registerInstance(store.db, now())
-  const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId })
-  if (swept > 0) {
-    log.warn({ swept }, 'requests of an earlier process were in flight: now unresolved')
-  }
-  const timer = setInterval(() => {
-    heartbeat(store.db, now()).catch((cause: unknown) =>
-      log.error({ cause: String(cause) }, 'the heartbeat could not be stored'),
-    )
-  }, HEARTBEAT_INTERVAL_MS)
-  timer.unref()
-  closing.defer(async () => {
-    clearInterval(timer)
-    await stopInstance(store.db, now())
+  const instance = await openInstance({
+    store,
+    ledger,
+    instanceId,
+    clock,
+    onSwept: (swept) =>
+      log.warn({ swept }, 'requests of a dead process were in flight: unresolved'),
+    onFailure: (cause) => log.error({ cause: String(cause) }, 'the heartbeat could not be stored'),
   })
-  return instanceId
+  closing.defer(() => instance.close())
+  return { store, ledger, instanceId, isAlive: () => instance.isAlive() }
 }
 
 function openUpstream({ config, address, closing }: Wiring): Upstream {
@@ -248,7 +232,7 @@ function openReconciler(
 
 function openSettler(
   { config, log, clock, closing }: Wiring,
-  { ledger, reconciler }: { readonly ledger: SqliteLedger; readonly reconciler: Reconciler },
+  { ledger, reconciler }: { readonly ledger: BatchedLedger; readonly reconciler: Reconciler },
 ): Settler {
   const settler = new Settler({
     ledger,

@@ -4,6 +4,7 @@ import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { makeFirstAccount } from './first-account.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
+import { showDatabaseUrl } from './store/database-url.ts'
 import { systemClock } from './vocabulary/clock.ts'
 import type { UpstreamAddress } from './wiring.ts'
 
@@ -26,7 +27,7 @@ export async function serve(terminal: Terminal): Promise<void> {
     await closing.disposeAsync()
     throw error
   }
-  log.info({ address: gateway.address, store: storeUrlOf(config) }, 'serving')
+  log.info({ address: gateway.address, store: showDatabaseUrl(storeUrlOf(config)) }, 'serving')
   await stopSignal(log)
   await closing.disposeAsync()
 }

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { CatalogSettings } from '../catalog/settings.ts'
 import type { LedgerBooks } from '../ledger/ledger.ts'
-import { SqliteLedger } from '../ledger/sqlite-ledger.ts'
+import { openLedger } from '../ledger/open-ledger.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
@@ -52,7 +52,7 @@ export async function withBooks<T>(
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: storeUrl, clock })
   try {
-    const ledger = new SqliteLedger({ file: store.file, clock })
+    const ledger = openLedger({ location: store.location, clock })
     try {
       return await use({ store, ledger, ids, clock, keyTag, terminal: input.terminal })
     } finally {

@@ -223,7 +223,7 @@ test('a sweep takes the holds of every other instance and none of its own', asyn
 test('no read goes through all of Activity, however it is filtered', async () => {
   const asked: string[] = []
   const db = new Kysely<Tables>({
-    dialect: sqliteThreadDialect({ file: bench.store.file, readOnly: true }),
+    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
     log: ({ query }) => {
       asked.push(query.sql)
     },
@@ -246,7 +246,7 @@ test('no read goes through all of Activity, however it is filtered', async () =>
   await sweepEarlierInstances({ db, books: bench.ledger, instanceId: 'I' })
   await db.destroy()
 
-  const connection = new DatabaseSync(bench.store.file)
+  const connection = new DatabaseSync(bench.file)
   const plans = asked.map((sql) => {
     // Without its parameters: a plan that needs their values is not one to count on.
     const steps = connection.prepare(`explain query plan ${sql}`).all()

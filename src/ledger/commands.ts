@@ -15,7 +15,12 @@ import type {
 /** Everything that changes the books. Closed: a store applies them in order and knows no others. */
 export type LedgerCommand =
   | { readonly kind: 'openHold'; readonly input: OpenHoldInput }
-  | { readonly kind: 'settle'; readonly input: SettleInput }
+  | {
+      readonly kind: 'settle'
+      readonly input: SettleInput
+      /** Of a hold that may not be there yet: its opening is under this account's lock. */
+      readonly accountId?: string
+    }
   | { readonly kind: 'noteGeneration'; readonly requestId: string; readonly generationId: string }
   | { readonly kind: 'correct'; readonly input: CorrectInput }
   | { readonly kind: 'addCredit'; readonly input: AddCreditInput }

@@ -3,9 +3,9 @@ import { micros } from '../vocabulary/money.ts'
 import { hashCreditCode, makeCreditCode } from './credit-code-text.ts'
 import { createCreditCode, listCreditCodes, revokeCreditCode } from './credit-codes.ts'
 import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
-import { SqliteLedger } from './sqlite-ledger.ts'
+import { openLedger } from './open-ledger.ts'
 import type { Bench } from './testing/bench.ts'
-import { BENCHES } from './testing/benches.ts'
+import { BENCHES, STORE_BENCHES } from './testing/benches.ts'
 import { runScript } from './testing/script.ts'
 import { createSqliteBench } from './testing/sqlite-bench.ts'
 
@@ -82,24 +82,27 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
   `))
 })
 
-test('of 50 accounts that redeem a code at once, over two connections, one has it', async () => {
-  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
-  const accounts = Array.from({ length: 50 }, (_, place) => `A${place}`)
-  for (const account of accounts) await bench.createAccount(account)
-  await runScript(bench, 'code C 100')
-  // What another process has: a writer of its own on the same file.
-  const other = new SqliteLedger({ file: bench.store.file })
-  const verdicts = await Promise.all(
-    accounts.map((accountId, place) =>
-      (place % 2 === 0 ? bench.ledger : other).redeemCode({ accountId, codeHash: 'C' }),
-    ),
-  )
-  await other.close()
-  const kinds = verdicts.map(({ kind }) => kind).sort()
-  expect(kinds).toEqual(['redeemed', ...accounts.slice(1).map(() => 'used')])
-  await bench.audit()
-  await bench.close()
-})
+test.each(STORE_BENCHES)(
+  'of 50 accounts that redeem a code at once, over two connections to $engine, one has it',
+  async ({ open }) => {
+    const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    const accounts = Array.from({ length: 50 }, (_, place) => `A${place}`)
+    for (const account of accounts) await bench.createAccount(account)
+    await runScript(bench, 'code C 100')
+    // What another process has: a writer of its own on the same store.
+    const other = openLedger({ location: bench.store.location })
+    const verdicts = await Promise.all(
+      accounts.map((accountId, place) =>
+        (place % 2 === 0 ? bench.ledger : other).redeemCode({ accountId, codeHash: 'C' }),
+      ),
+    )
+    await other.close()
+    const kinds = verdicts.map(({ kind }) => kind).sort()
+    expect(kinds).toEqual(['redeemed', ...accounts.slice(1).map(() => 'used')])
+    await bench.audit()
+    await bench.close()
+  },
+)
 
 test('a code is read in any case, with or without hyphens, and with letters for digits', () => {
   const { text, hash, displaySuffix } = makeCreditCode()

@@ -5,6 +5,7 @@ import { applyCommand } from './rules.ts'
 import type { Bench } from './testing/bench.ts'
 import { type Apply, createMemoryBench } from './testing/memory-bench.ts'
 import { Model } from './testing/model.ts'
+import { createPostgresBench } from './testing/postgres-bench.ts'
 import { OWNERS, randomScript, SETUP } from './testing/random-script.ts'
 import { runScript } from './testing/script.ts'
 import { createSqliteBench } from './testing/sqlite-bench.ts'
@@ -40,6 +41,13 @@ describe('random commands', () => {
   test('are answered by the SQLite ledger as by the model, and its books stay exact', async () => {
     await fc.assert(
       answersAsTheModel(() => createSqliteBench({ limits: LIMITS })),
+      { numRuns: 12 },
+    )
+  })
+
+  test('are answered by the PostgreSQL ledger as by the model, and its books stay exact', async () => {
+    await fc.assert(
+      answersAsTheModel(() => createPostgresBench({ limits: LIMITS })),
       { numRuns: 12 },
     )
   })

@@ -1,6 +1,14 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Book, type BookChanges, type CreditPlace } from './book.ts'
+import {
+  accountValues,
+  apiKeyValues,
+  entryValues,
+  fixedRequestValues,
+  movingRequestValues,
+  redeemedValues,
+} from './column-values.ts'
 import {
   accountRowOf,
   apiKeyRowOf,
@@ -10,7 +18,7 @@ import {
   requestRowOf,
 } from './columns.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
-import type { Entry, RedeemCodeInput } from './ledger.ts'
+import type { RedeemCodeInput } from './ledger.ts'
 import type { Terms } from './open-hold.ts'
 import { RowCache } from './row-cache.ts'
 import type { AccountRow, ApiKeyRow, RequestRow } from './rows.ts'
@@ -158,87 +166,7 @@ export class SqliteBooks {
     for (const row of requests) statements.updateRequest.run(...movingRequestValues(row), row.id)
     for (const entry of entries) statements.insertEntry.run(...entryValues(entry))
     for (const row of creditCodes) {
-      statements.redeemCode.run(row.redeemedAtMs, row.redeemedBy, row.id)
+      statements.redeemCode.run(...redeemedValues(row), row.id)
     }
   }
-}
-
-// Each list is in the order of the columns in `sqlite-statements.ts`.
-
-function accountValues(row: AccountRow): SQLInputValue[] {
-  return [
-    row.backedBalanceMicros,
-    row.backedHeldMicros,
-    row.freeBalanceMicros,
-    row.freeHeldMicros,
-    row.freeExpiresAtMs,
-    row.hasBackedCredit ? 1 : 0,
-    row.requestWindow,
-    row.entryCount,
-  ]
-}
-
-function apiKeyValues(row: ApiKeyRow): SQLInputValue[] {
-  return [row.spendMicros, row.heldMicros, row.openHolds, row.requestWindow]
-}
-
-function fixedRequestValues(row: RequestRow): SQLInputValue[] {
-  return [
-    row.id,
-    row.accountId,
-    row.apiKeyId,
-    row.instanceId,
-    row.endpoint,
-    row.modelId,
-    row.stream ? 1 : 0,
-    row.backedGrantedMicros,
-    row.freeGrantedMicros,
-    row.priceSnapshotId,
-    row.openedAtMs,
-  ]
-}
-
-function movingRequestValues(row: RequestRow): SQLInputValue[] {
-  const { usage } = row
-  return [
-    row.state,
-    row.swept ? 1 : 0,
-    row.backedHeldMicros,
-    row.freeHeldMicros,
-    row.backedChargeMicros,
-    row.freeChargeMicros,
-    row.writtenOffMicros,
-    row.costUsd,
-    row.lateCostUsd,
-    row.lateReports,
-    row.httpStatus,
-    row.errorCode,
-    row.generationId,
-    usage?.inputTokens ?? null,
-    usage?.cacheReadTokens ?? null,
-    usage?.cacheWriteTokens ?? null,
-    usage?.cacheWriteLongTokens ?? null,
-    usage?.outputTokens ?? null,
-    usage?.reasoningTokens ?? null,
-    usage?.imageOutputTokens ?? null,
-    usage?.searches ?? null,
-    row.firstByteAtMs,
-    row.endedAtMs,
-    row.settledAtMs,
-  ]
-}
-
-function entryValues(entry: Entry): SQLInputValue[] {
-  return [
-    entry.accountId,
-    entry.number,
-    entry.kind,
-    entry.purse,
-    entry.amountMicros,
-    entry.reference,
-    entry.requestId,
-    entry.apiKeyId,
-    entry.expiresAtMs,
-    entry.createdAtMs,
-  ]
 }

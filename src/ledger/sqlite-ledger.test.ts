@@ -1,8 +1,4 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../vocabulary/money.ts'
@@ -12,6 +8,7 @@ import { StoreUnavailable } from './ledger.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { Bench } from './testing/bench.ts'
 import { createMemoryBench } from './testing/memory-bench.ts'
+import { runLoad, unanswered } from './testing/run-load.ts'
 import { FACTS, holdInput, runScript } from './testing/script.ts'
 import { createSqliteBench, type SqliteBench } from './testing/sqlite-bench.ts'
 
@@ -20,8 +17,6 @@ const LIMITS: LedgerLimits = {
   keyRequestsPerMinuteMax: 1_000,
   unbackedAccountRequestsPerMinuteMax: 1_000,
 }
-
-const LOAD_CHILD = fileURLToPath(new URL('./testing/load-child.ts', import.meta.url))
 
 let bench: SqliteBench
 
@@ -160,7 +155,7 @@ describe('at once', () => {
 describe('a store that fails', () => {
   test('fails the commands of that commit alone, and the next commit succeeds', async () => {
     await setUp({ credit: 100, keys: 1 })
-    const blocker = new DatabaseSync(bench.store.file)
+    const blocker = new DatabaseSync(bench.file)
     blocker.exec('begin immediate')
     await expect(bench.ledger.openHold(holdOf('R1', 'K1'))).rejects.toBeInstanceOf(StoreUnavailable)
     blocker.exec('rollback')
@@ -173,10 +168,10 @@ describe('a store that fails', () => {
   test('leaves no hold of a request that was told it has none', async () => {
     await setUp({ credit: 100, keys: 1 })
     // The commit that this ledger gets no answer to is made by another one.
-    const other = new SqliteLedger({ file: bench.store.file, limits: LIMITS })
+    const other = new SqliteLedger({ file: bench.file, limits: LIMITS })
     await other.openHold(holdOf('R1', 'K1'))
     await other.close()
-    const blocker = new DatabaseSync(bench.store.file)
+    const blocker = new DatabaseSync(bench.file)
     blocker.exec('begin immediate')
     await expect(bench.ledger.openHold(holdOf('R1', 'K1'))).rejects.toBeInstanceOf(StoreUnavailable)
     blocker.exec('rollback')
@@ -187,7 +182,7 @@ describe('a store that fails', () => {
 
   test('that is closed answers what it has taken and takes no more', async () => {
     await setUp({ credit: 100, keys: 1 })
-    const other = new SqliteLedger({ file: bench.store.file, limits: LIMITS })
+    const other = new SqliteLedger({ file: bench.file, limits: LIMITS })
     const taken = other.openHold(holdOf('R1', 'K1'))
     await other.close()
     expect(await taken).toMatchObject({ kind: 'opened' })
@@ -198,7 +193,7 @@ describe('a store that fails', () => {
     const keys = await setUp({ credit: 1_000_000_000, keys: 8 })
     // A limit on the size of files is the disk that ends; without the trap it would be a signal.
     const script = 'trap "" XFSZ; ulimit -f 2000; exec "$0" "$@"'
-    const lines = await runLoad({ shell: script, file: bench.store.file, keys })
+    const lines = await runLoad({ shell: script, url: `sqlite:${bench.file}`, keys })
     expect(lines.at(-1)).toBe('unavailable')
     expect(lines.length).toBeGreaterThan(100)
     await sweepEarlierInstances({
@@ -206,7 +201,7 @@ describe('a store that fails', () => {
       books: bench.ledger,
       instanceId: 'inst_next',
     })
-    await expectAnswered(lines)
+    expect(await unanswered(bench, lines)).toEqual([])
   })
 })
 
@@ -215,7 +210,7 @@ describe('a process that is killed', () => {
     const keys = await setUp({ credit: 1_000_000_000, keys: 16 })
     const lines = await runLoad({
       shell: 'exec "$0" "$@"',
-      file: bench.store.file,
+      url: `sqlite:${bench.file}`,
       keys,
       killAt: 3_000,
     })
@@ -230,41 +225,6 @@ describe('a process that is killed', () => {
       .execute()
     expect(open).toEqual([])
     expect(unresolved).toHaveLength(swept)
-    await expectAnswered(lines)
+    expect(await unanswered(bench, lines)).toEqual([])
   })
 })
-
-interface RunLoadInput {
-  /** What starts the process. */
-  readonly shell: string
-  readonly file: string
-  readonly keys: readonly string[]
-  /** Kills it once it has written so many lines; absent: it ends by itself. */
-  readonly killAt?: number
-}
-
-/** Runs `load-child.ts` to its end and returns the lines that it wrote. */
-async function runLoad({ shell, file, keys, killAt }: RunLoadInput): Promise<readonly string[]> {
-  const child = spawn('bash', ['-c', shell, process.execPath, LOAD_CHILD, file, 'A', ...keys], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const lines: string[] = []
-  const ended = once(child, 'exit')
-  for await (const line of createInterface({ input: child.stdout })) {
-    lines.push(line)
-    if (lines.length === killAt) child.kill('SIGKILL')
-  }
-  await ended
-  return lines
-}
-
-/** Every hold that the process was told of is in the store, and settled where it was told that. */
-async function expectAnswered(lines: readonly string[]): Promise<void> {
-  const rows = await bench.store.db.selectFrom('requests').select(['id', 'state']).execute()
-  const states = new Map(rows.map(({ id, state }) => [id, state]))
-  for (const line of lines) {
-    const [what, id = ''] = line.split(' ')
-    if (what === 'opened') expect(states.has(id), line).toBe(true)
-    if (what === 'settled') expect(states.get(id), line).toBe('final')
-  }
-}

@@ -1,8 +1,14 @@
+/** A hold that may or may not be there. */
+export interface UnsureHold {
+  readonly requestId: string
+  readonly accountId: string
+}
+
 export interface UnsureHoldsInput {
   /** How long until the store is asked again after it did not answer. */
   readonly retryMs: number
   /** Releases the hold if it is there; rejects where the store did not answer. */
-  readonly release: (requestId: string) => Promise<void>
+  readonly release: (hold: UnsureHold) => Promise<void>
 }
 
 /**
@@ -11,7 +17,7 @@ export interface UnsureHoldsInput {
  */
 export class UnsureHolds {
   readonly #input: UnsureHoldsInput
-  readonly #requestIds = new Set<string>()
+  readonly #holds = new Map<string, UnsureHold>()
   #timer: NodeJS.Timeout | null = null
   #asking = false
   #closed = false
@@ -21,15 +27,15 @@ export class UnsureHolds {
     this.#input = input
   }
 
-  add(requestId: string): void {
+  add(hold: UnsureHold): void {
     if (this.#closed) return
-    this.#requestIds.add(requestId)
+    this.#holds.set(hold.requestId, hold)
     this.#askLater()
   }
 
   /** Resolves once none is unsure. */
   settled(): Promise<void> {
-    if (this.#requestIds.size === 0) return Promise.resolve()
+    if (this.#holds.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#waiters.push(resolve))
   }
 
@@ -51,13 +57,13 @@ export class UnsureHolds {
 
   async #ask(): Promise<void> {
     this.#asking = true
-    const asked = [...this.#requestIds]
+    const asked = [...this.#holds.values()]
     const answers = await Promise.allSettled(asked.map(this.#input.release))
-    for (const [place, requestId] of asked.entries()) {
-      if (answers[place]?.status === 'fulfilled') this.#requestIds.delete(requestId)
+    for (const [place, { requestId }] of asked.entries()) {
+      if (answers[place]?.status === 'fulfilled') this.#holds.delete(requestId)
     }
     this.#asking = false
-    if (this.#requestIds.size > 0) this.#askLater()
+    if (this.#holds.size > 0) this.#askLater()
     else for (const resolve of this.#waiters.splice(0)) resolve()
   }
 }

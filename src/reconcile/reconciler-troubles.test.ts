@@ -124,7 +124,7 @@ describe('an upstream that is down', () => {
 describe('processes', () => {
   test('that reconcile one store settle each request once between them', async () => {
     const otherLedger = new SqliteLedger({
-      file: world.bench.store.file,
+      file: world.bench.file,
       clock: { nowMs: () => world.nowMs },
     })
     const one = world.startProcess()

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { parseDatabaseUrl } from './database-url.ts'
+import { parseDatabaseUrl, showDatabaseUrl } from './database-url.ts'
 
 test.each([
   [undefined, resolve('data/tollgate.db')],
@@ -13,8 +13,9 @@ test.each([
 })
 
 test.each([
-  ['postgres://localhost/tollgate', 'not available yet'],
-  ['postgresql://localhost/tollgate', 'not available yet'],
+  ['postgres://localhost', 'postgres://user:password@host:port/database'],
+  ['postgres://localhost/', 'postgres://user:password@host:port/database'],
+  ['postgres:tollgate', 'postgres://user:password@host:port/database'],
   ['mysql://localhost/tollgate', 'sqlite:/path/to/file.db'],
   ['/var/lib/tollgate.db', 'sqlite:/path/to/file.db'],
   ['sqlite:', 'sqlite:/path/to/file.db'],
@@ -23,4 +24,24 @@ test.each([
   ['sqlite:./file.db?mode=ro', 'sqlite:/path/to/file.db'],
 ])('%s is refused with what is accepted', (url, message) => {
   expect(() => parseDatabaseUrl(url)).toThrow(message)
+})
+
+test.each([
+  'postgres://user:word@host:5433/tollgate?sslmode=require',
+  'PostgreSQL://host/tollgate',
+])('%s is a PostgreSQL database', (url) => {
+  expect(parseDatabaseUrl(url)).toEqual({ kind: 'postgres', url })
+})
+
+test.each([
+  ['postgres://user:word@host:5433/tollgate?password=word', 'postgres://user@host:5433/tollgate'],
+  ['postgres://host/tollgate', 'postgres://host/tollgate'],
+  ['sqlite:/var/lib/tollgate.db', 'sqlite:/var/lib/tollgate.db'],
+])('%s is shown without its password', (url, shown) => {
+  expect(showDatabaseUrl(url)).toBe(shown)
+})
+
+test('a PostgreSQL URL that can not be read is refused without its password in the message', () => {
+  const url = 'postgres://user:word@host:port/tollgate'
+  expect(() => parseDatabaseUrl(url)).toThrow(/^(?!.*:word@).*$/)
 })

@@ -1,23 +1,43 @@
 import { resolve } from 'node:path'
 
 /** Where the store is. */
-export type DatabaseLocation = { readonly kind: 'sqlite'; readonly file: string }
+export type DatabaseLocation =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  /** The whole address, password included. */
+  | { readonly kind: 'postgres'; readonly url: string }
 
 const FILE_DEFAULT = './data/tollgate.db'
 
 /**
- * Reads a database URL: `sqlite:/absolute/path`, `sqlite:./relative/path`; unset or empty:
- * `./data/tollgate.db`. Relative paths start at the working directory. Throws an Error that says what
- * is accepted.
+ * Reads a database URL: `sqlite:/absolute/path`, `sqlite:./relative/path`, whose relative paths start
+ * at the working directory, or `postgres://user:password@host:port/database`; unset or empty:
+ * `./data/tollgate.db`. Throws an Error that says what is accepted.
  */
 export function parseDatabaseUrl(url: string | undefined): DatabaseLocation {
   if (url === undefined || url === '') return { kind: 'sqlite', file: resolve(FILE_DEFAULT) }
-  if (/^postgres(ql)?:/i.test(url)) {
-    throw new Error('PostgreSQL is not available yet: use sqlite:/path/to/tollgate.db')
-  }
+  if (/^postgres(ql)?:/i.test(url)) return { kind: 'postgres', url: checkPostgresUrl(url) }
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
   if (path === undefined || path.startsWith('//') || path.startsWith(':') || path.includes('?')) {
-    throw new Error('a database URL is sqlite:/path/to/file.db or sqlite:./path/to/file.db')
+    throw new Error(
+      'a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
+    )
   }
   return { kind: 'sqlite', file: resolve(path) }
+}
+
+/** A database URL as it may stand in a log: without its password and parameters. */
+export function showDatabaseUrl(url: string | undefined): string {
+  const location = parseDatabaseUrl(url)
+  if (location.kind === 'sqlite') return `sqlite:${location.file}`
+  const { username, host, pathname } = new URL(location.url)
+  return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}`
+}
+
+function checkPostgresUrl(url: string): string {
+  // Never with the text itself in the message: it has a password in it.
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || parsed.host === '' || parsed.pathname.length < 2) {
+    throw new Error('a PostgreSQL URL is postgres://user:password@host:port/database')
+  }
+  return url
 }

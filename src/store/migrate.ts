@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, PostgresAdapter, sql } from 'kysely'
 import type { Migration } from './migrations/migrations.ts'
 import type { Tables } from './tables.ts'
 
@@ -6,6 +6,9 @@ import type { Tables } from './tables.ts'
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch'
 }
+
+// Any number that no other program on the same database takes: "tollgate" in ASCII, its first six letters.
+const MIGRATION_LOCK = 0x746f6c6c6761
 
 export interface MigrateInput {
   readonly db: Kysely<Tables>
@@ -15,8 +18,7 @@ export interface MigrateInput {
 
 /** The number of the newest migration that the store has; 0 for an empty store. */
 export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
-  const tables = await db.introspection.getTables()
-  if (!tables.some(({ name }) => name === 'migrations')) return 0
+  if (!(await hasMigrations(db))) return 0
   const newest = await db
     .selectFrom('migrations')
     .select(({ fn }) => fn.max('number').as('number'))
@@ -25,12 +27,14 @@ export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
 }
 
 /**
- * Brings the schema up to date, all steps or none, in one transaction that holds the write lock: of
- * several programs that start at once, one migrates and the others find it done. Throws
+ * Brings the schema up to date, all steps or none, in one transaction that has SQLite's write lock
+ * or PostgreSQL's advisory lock: of several programs that start at once, one migrates and the others
+ * find it done. Throws
  * `SchemaMismatch` where the store is newer than the program.
  */
 export async function migrate({ db, migrations, nowMs }: MigrateInput): Promise<void> {
   await db.transaction().execute(async (trx) => {
+    if (isPostgres(trx)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(trx)
     await trx.schema
       .createTable('migrations')
       .ifNotExists()
@@ -56,4 +60,19 @@ export function refuseNewer(version: number, migrations: readonly Migration[]): 
     `the store has schema ${version} and this program knows none above ${newest}: ` +
       'run the newer program, or restore the copy that was made before the store was migrated',
   )
+}
+
+async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
+  if (isPostgres(db)) {
+    // Where unqualified names lead, and not in the schema of another program on the same database.
+    const { rows } = await sql<{ readonly found: boolean }>`
+      select to_regclass('migrations') is not null as found`.execute(db)
+    return rows[0]?.found === true
+  }
+  const tables = await db.introspection.getTables()
+  return tables.some(({ name }) => name === 'migrations')
+}
+
+function isPostgres(db: Kysely<Tables>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
 }

@@ -1,7 +1,9 @@
 import type { LedgerLimits } from '../ledger.ts'
 import type { Bench } from './bench.ts'
 import { createMemoryBench } from './memory-bench.ts'
+import { createPostgresBench } from './postgres-bench.ts'
 import { createSqliteBench } from './sqlite-bench.ts'
+import type { StoreBench } from './store-bench.ts'
 
 // Low, so that a script of a few lines reaches them.
 const LIMITS: LedgerLimits = {
@@ -10,9 +12,18 @@ const LIMITS: LedgerLimits = {
   unbackedAccountRequestsPerMinuteMax: 3,
 }
 
+/** Every store that the ledger runs on. */
+export const STORE_BENCHES: readonly {
+  readonly engine: string
+  readonly open: (input: { readonly limits: LedgerLimits }) => Promise<StoreBench>
+}[] = [
+  { engine: 'SQLite', open: createSqliteBench },
+  { engine: 'PostgreSQL', open: createPostgresBench },
+]
+
 /** Every engine that the rules run on. */
 export const BENCHES: readonly { readonly engine: string; readonly open: () => Promise<Bench> }[] =
   [
     { engine: 'rules alone', open: async () => createMemoryBench({ limits: LIMITS }) },
-    { engine: 'SQLite', open: () => createSqliteBench({ limits: LIMITS }) },
+    ...STORE_BENCHES.map(({ engine, open }) => ({ engine, open: () => open({ limits: LIMITS }) })),
   ]

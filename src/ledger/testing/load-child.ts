@@ -1,15 +1,16 @@
+import { parseDatabaseUrl } from '../../store/database-url.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT, StoreUnavailable } from '../ledger.ts'
-import { SqliteLedger } from '../sqlite-ledger.ts'
+import { openLedger } from '../open-ledger.ts'
 import { costOfCharge, FACTS, holdInput } from './script.ts'
 
 /**
  * A process that opens and settles holds until it is killed or its store fails, and writes a line for
- * each answer: `opened R`, `settled R`, `unavailable`. Arguments: the store's file, accounts' id, keys.
+ * each answer: `opened R`, `settled R`, `unavailable`. Arguments: the database's URL, the account's id, keys.
  */
-const [file = '', accountId = '', ...apiKeyIds] = process.argv.slice(2)
+const [url = '', accountId = '', ...apiKeyIds] = process.argv.slice(2)
 const limits = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000_000 }
-const ledger = new SqliteLedger({ file, limits })
+const ledger = openLedger({ location: parseDatabaseUrl(url), limits })
 
 let opened = 0
 

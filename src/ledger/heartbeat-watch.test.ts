@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { HeartbeatWatch } from './heartbeat-watch.ts'
+
+const SECOND = 1_000
+
+interface Look {
+  /** In seconds, of the database. */
+  readonly at: number
+  /** In seconds, of this process; default the same. */
+  readonly elapsed?: number
+  readonly beats: Readonly<Record<string, number | null>>
+}
+
+/** What a watch takes for dead at the last of these looks. */
+function deadAfter(looks: readonly Look[], watch = new HeartbeatWatch()): readonly string[] {
+  let dead: readonly string[] = []
+  for (const { at, elapsed = at, beats } of looks) {
+    dead = watch.see({
+      databaseMs: at * SECOND,
+      elapsedMs: elapsed * SECOND,
+      heartbeats: new Map(Object.entries(beats)),
+    })
+  }
+  return dead
+}
+
+/** Looks every five seconds, from one moment to another. */
+function looks(from: number, to: number, beats: (at: number) => Look['beats']): Look[] {
+  const seen: Look[] = []
+  for (let at = from; at <= to; at += 5) seen.push({ at, beats: beats(at) })
+  return seen
+}
+
+const still = () => ({ I: 7 })
+
+test('an instance is dead once its heartbeat has stood still for 30 seconds, and not before', () => {
+  expect(deadAfter(looks(0, 25, still))).toEqual([])
+  expect(deadAfter(looks(0, 30, still))).toEqual(['I'])
+})
+
+test('how old a heartbeat is at the first look says nothing', () => {
+  expect(deadAfter([{ at: 1_000_000, beats: { I: 7 } }])).toEqual([])
+})
+
+test('an instance that beats is never dead, not even after hours', () => {
+  expect(deadAfter(looks(0, 20_000, (at) => ({ I: at })))).toEqual([])
+})
+
+test('an instance that never had a heartbeat is dead after the same time', () => {
+  expect(deadAfter(looks(0, 30, () => ({ I: null })))).toEqual(['I'])
+})
+
+test('each is watched for itself', () => {
+  expect(deadAfter(looks(0, 30, (at) => ({ I: 7, J: at, K: Math.min(at, 20) })))).toEqual(['I'])
+})
+
+test('one heartbeat in between begins the watch anew', () => {
+  const beats = (at: number) => ({ I: at < 25 ? 7 : 8 })
+  expect(deadAfter(looks(0, 50, beats))).toEqual([])
+  expect(deadAfter(looks(0, 55, beats))).toEqual(['I'])
+})
+
+test('while the database was away nobody could beat: the watch begins anew', () => {
+  const watch = new HeartbeatWatch()
+  expect(deadAfter(looks(0, 25, still), watch)).toEqual([])
+  watch.lose()
+  expect(deadAfter(looks(30, 55, still), watch)).toEqual([])
+  expect(deadAfter(looks(60, 60, still), watch)).toEqual(['I'])
+})
+
+test('a gap between two looks begins the watch anew, whichever clock shows it', () => {
+  expect(deadAfter([...looks(0, 15, still), ...looks(3_600, 3_625, still)])).toEqual([])
+  const frozen = { at: 20, elapsed: 3_600, beats: still() }
+  const later = { at: 45, elapsed: 3_610, beats: still() }
+  expect(deadAfter([...looks(0, 15, still), frozen, later])).toEqual([])
+})
+
+test('a clock of the database that steps makes nobody dead', () => {
+  const back = { at: 5, elapsed: 20, beats: still() }
+  expect(deadAfter([...looks(10, 15, still), back])).toEqual([])
+  const forward = { at: 100, elapsed: 20, beats: still() }
+  expect(deadAfter([...looks(0, 15, still), forward])).toEqual([])
+})

@@ -1,0 +1,67 @@
+import type { Store } from '../store/open-store.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { BatchedLedger } from './batched-ledger.ts'
+import { heartbeat, registerInstance, stopInstance, sweepEarlierInstances } from './instances.ts'
+import { Presence } from './presence.ts'
+
+export interface OpenInstanceInput {
+  readonly store: Store
+  readonly ledger: BatchedLedger
+  /** An id of the prefix `inst`, new at each start. */
+  readonly instanceId: string
+  readonly clock: Clock
+  /** Told of holds that dead processes had left open, and that are unresolved now. */
+  readonly onSwept: (swept: number) => void
+  /** Told where the heartbeat could not be stored. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+/** This process among those that open holds. */
+export interface Instance {
+  /** Whether it may forward: false while others may have taken it for dead. */
+  isAlive(): boolean
+  /** Says that it stopped by itself. */
+  close(): Promise<void>
+}
+
+const HEARTBEAT_INTERVAL_MS = 5_000
+
+/**
+ * Registers this process and keeps saying that it lives. SQLite: it has the serve lock, so that whatever
+ * earlier processes left open is ended here. PostgreSQL: others may live; those that die are found.
+ */
+export function openInstance(input: OpenInstanceInput): Promise<Instance> {
+  return input.store.location.kind === 'postgres' ? openAmongOthers(input) : openAlone(input)
+}
+
+async function openAlone(input: OpenInstanceInput): Promise<Instance> {
+  const { store, ledger, instanceId, clock, onSwept, onFailure } = input
+  const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
+  await registerInstance(store.db, now())
+  const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId })
+  if (swept > 0) onSwept(swept)
+  const timer = setInterval(() => {
+    heartbeat(store.db, now()).catch(onFailure)
+  }, HEARTBEAT_INTERVAL_MS)
+  timer.unref()
+  return {
+    isAlive: () => true,
+    async close() {
+      clearInterval(timer)
+      await stopInstance(store.db, now())
+    },
+  }
+}
+
+async function openAmongOthers(input: OpenInstanceInput): Promise<Instance> {
+  const { store, ledger, instanceId, onSwept, onFailure } = input
+  const presence = new Presence({
+    db: store.db,
+    books: ledger,
+    instanceId,
+    onSwept: (_instanceId, swept) => onSwept(swept),
+    onFailure,
+  })
+  await presence.start()
+  return presence
+}

@@ -1,0 +1,33 @@
+import { openStore } from '../../store/open-store.ts'
+import { createPostgresDatabase } from '../../store/testing/postgres.ts'
+import type { LedgerLimits } from '../ledger.ts'
+import { PostgresLedger } from '../postgres-ledger.ts'
+import { benchOnStore, type StoreBench } from './store-bench.ts'
+
+/** The ledger on a PostgreSQL database of its own. */
+export interface PostgresBench extends StoreBench {
+  readonly url: string
+}
+
+export async function createPostgresBench(input: {
+  readonly limits: LedgerLimits
+}): Promise<PostgresBench> {
+  const { url, remove } = await createPostgresDatabase()
+  const store = await openStore({ url })
+  let nowMs = 0
+  const ledger = new PostgresLedger({
+    url,
+    clock: { nowMs: () => nowMs },
+    limits: input.limits,
+    unsureRetryMs: 1,
+  })
+  const bench = benchOnStore({
+    store,
+    ledger,
+    setNowMs: (moment) => {
+      nowMs = moment
+    },
+    remove,
+  })
+  return { ...bench, url }
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { StoreBench } from './store-bench.ts'
+
+const LOAD_CHILD = fileURLToPath(new URL('./load-child.ts', import.meta.url))
+
+export interface RunLoadInput {
+  /** What starts the process. */
+  readonly shell: string
+  /** Of the database. */
+  readonly url: string
+  readonly keys: readonly string[]
+  /** Kills it once it has written so many lines; absent: it ends by itself. */
+  readonly killAt?: number
+}
+
+/** Runs `load-child.ts` to its end and returns the lines that it wrote. */
+export async function runLoad({
+  shell,
+  url,
+  keys,
+  killAt,
+}: RunLoadInput): Promise<readonly string[]> {
+  const child = spawn('bash', ['-c', shell, process.execPath, LOAD_CHILD, url, 'A', ...keys], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  const ended = once(child, 'exit')
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    if (lines.length === killAt) child.kill('SIGKILL')
+  }
+  await ended
+  return lines
+}
+
+/** The lines that the store does not bear out: holds that are not there, or not settled. */
+export async function unanswered(bench: StoreBench, lines: readonly string[]): Promise<string[]> {
+  const rows = await bench.store.reports.selectFrom('requests').select(['id', 'state']).execute()
+  const states = new Map(rows.map(({ id, state }) => [id, state]))
+  return lines.filter((line) => {
+    const [what, requestId = ''] = line.split(' ')
+    if (what === 'opened') return !states.has(requestId)
+    return what === 'settled' && states.get(requestId) !== 'final'
+  })
+}

@@ -1,0 +1,111 @@
+import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg'
+
+/** How long to wait for a connection: to be made, or to come free. */
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** Above every timeout of the server, so that it is heard of only where the server can't be. */
+const ANSWER_TIMEOUT_MS = 15_000
+
+const STATEMENT_TIMEOUT_MS = 10_000
+const LOCK_TIMEOUT_MS_DEFAULT = 2_000
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
+
+// So that whoever freezes within a transaction keeps its rows from the others for seconds at most.
+const TIMEOUTS = `
+  set statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  set lock_timeout = ${LOCK_TIMEOUT_MS_DEFAULT};
+  set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`
+
+const BIGINT = 20
+
+/** Numbers of 64 bits as JavaScript's; all that the store keeps in them are safe integers. */
+const TYPES: ClientConfig['types'] = {
+  getTypeParser(oid, format) {
+    if (oid === BIGINT && format !== 'binary') return safeInteger
+    return types.getTypeParser(oid, format)
+  },
+}
+
+function safeInteger(text: string): number {
+  const integer = Number(text)
+  if (!Number.isSafeInteger(integer)) throw new RangeError(`the store has ${text} in an integer`)
+  return integer
+}
+
+function connectionTo(url: string): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'tollgate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    types: TYPES,
+  }
+}
+
+export interface PostgresPoolInput {
+  readonly url: string
+  readonly connectionsMax: number
+  /** Long reads and migrations take as long as they do; short statements are given up at some point. */
+  readonly use: 'shortStatements' | 'longReads' | 'migrations'
+}
+
+/** A pool of connections, made when they are needed. Nothing that happens to an idle one is thrown. */
+export function openPostgresPool({ url, connectionsMax, use }: PostgresPoolInput): Pool {
+  const short = use === 'shortStatements'
+  const pool = new Pool({
+    ...connectionTo(url),
+    max: connectionsMax,
+    idleTimeoutMillis: 30_000,
+    ...(short ? { query_timeout: ANSWER_TIMEOUT_MS } : {}),
+    onConnect: (client) => prepareSession(client, use),
+  })
+  // The pool has dropped the connection already; the next statement makes another.
+  pool.on('error', () => {})
+  return pool
+}
+
+async function prepareSession(client: ClientBase, use: PostgresPoolInput['use']): Promise<void> {
+  if (use === 'longReads') await client.query('set default_transaction_read_only = on')
+  if (use === 'shortStatements') await client.query(TIMEOUTS)
+}
+
+export interface PostgresWriterInput {
+  readonly url: string
+  /** How long a statement waits for a row that another transaction has. Default 2,000. */
+  readonly lockTimeoutMs?: number
+}
+
+/**
+ * A connection of its own, for statements that look rows up by their keys and change them: statements
+ * are sent without waiting for the ones before, and every commit is on the server's disk. Rejects with
+ * what the driver rejects with.
+ */
+export async function openPostgresWriter({
+  url,
+  lockTimeoutMs = LOCK_TIMEOUT_MS_DEFAULT,
+}: PostgresWriterInput): Promise<Client> {
+  const client = new Client({
+    ...connectionTo(url),
+    pipeline: true,
+    query_timeout: ANSWER_TIMEOUT_MS,
+  })
+  // Statements under way are rejected by themselves; between statements there is nobody to tell.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    // Plans are made once, and for any values: on tables that were never analysed the planner would
+    // otherwise believe them to be small, and read them whole for each batch.
+    await client.query(
+      `${TIMEOUTS}; set lock_timeout = ${lockTimeoutMs};
+       set plan_cache_mode = force_generic_plan;
+       set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
+       set jit = off;
+       select set_config('synchronous_commit', 'on', false)
+         where current_setting('synchronous_commit') in ('off', 'local')`,
+    )
+  } catch (error) {
+    client.end().catch(() => {})
+    throw error
+  }
+  return client
+}

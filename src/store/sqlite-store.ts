@@ -1,0 +1,63 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Kysely } from 'kysely'
+import { bringUpToDate, type UpToDateInput } from './bring-up-to-date.ts'
+import { copyAside } from './copy-aside.ts'
+import type { DatabaseLocation } from './database-url.ts'
+import type { Store } from './open-store.ts'
+import { sqliteThreadDialect } from './sqlite-dialect.ts'
+import { StoreUnavailable } from './store-unavailable.ts'
+import type { Tables } from './tables.ts'
+
+/** Which file, and how to wait for others that write to it. */
+export type SqliteStoreInput = Extract<DatabaseLocation, { kind: 'sqlite' }> & {
+  /** Default 5,000. */
+  readonly busyTimeoutMs?: number
+}
+
+/** As `openStore`: a SQLite file, made with its folder where there is none. */
+export async function openSqliteStore(
+  input: SqliteStoreInput,
+  upToDate: UpToDateInput,
+): Promise<Store> {
+  const { file } = input
+  makeFolder(dirname(file))
+  const busy = input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }
+  const connect = (readOnly: boolean) =>
+    new Kysely<Tables>({ dialect: sqliteThreadDialect({ file, readOnly, ...busy }) })
+  const db = connect(false)
+  try {
+    await bringUpToDate(db, {
+      ...upToDate,
+      beforeMigration: (version) => copyAside({ db, file, version }),
+    })
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+  const reports = connect(true)
+  return {
+    location: { kind: 'sqlite', file },
+    db,
+    reports,
+    async snapshot(read) {
+      const view = connect(true)
+      try {
+        return await view.transaction().execute(read)
+      } finally {
+        await view.destroy()
+      }
+    },
+    async close() {
+      await Promise.all([db.destroy(), reports.destroy()])
+    },
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw new StoreUnavailable(`the store's folder ${folder} can't be made`, { cause: error })
+  }
+}
