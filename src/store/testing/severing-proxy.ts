@@ -8,6 +8,8 @@ export interface SeveringProxy {
   severAfter(text: string): void
   /** Hangs up on both when the next bytes with this text in them come, and lets none of them through. */
   severBefore(text: string): void
+  /** Lets the next bytes with this text in them through, and nothing back on that connection: silence. */
+  stallAfter(text: string): void
   /** Hangs up on everybody, and on whoever calls until it is open again. */
   shut(): void
   open(): void
@@ -17,7 +19,7 @@ export interface SeveringProxy {
 export async function startSeveringProxy(databaseUrl: string): Promise<SeveringProxy> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
-  let severing: { readonly text: string; readonly when: 'before' | 'after' } | null = null
+  let severing: { readonly text: string; readonly when: 'before' | 'after' | 'stall' } | null = null
   let isOpen = true
   const proxy = createServer((client) => {
     if (!isOpen) {
@@ -42,6 +44,11 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
       }
       const { when } = severing
       severing = null
+      if (when === 'stall') {
+        server.unpipe(client)
+        server.write(bytes)
+        return
+      }
       if (when === 'after') server.end(bytes)
       client.destroy()
     })
@@ -58,6 +65,9 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
     },
     severBefore: (text) => {
       severing = { text, when: 'before' }
+    },
+    stallAfter: (text) => {
+      severing = { text, when: 'stall' }
     },
     shut() {
       isOpen = false
