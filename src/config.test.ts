@@ -43,7 +43,7 @@ test('every fault is told at once, each with what to write instead', () => {
   expect(faults).toEqual([
     'the environment cannot be used:',
     'PORT must be a whole number, 0 to 65535',
-    'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db or sqlite:./path/to/file.db',
+    'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
     'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
     'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
     'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`',

@@ -17,6 +17,7 @@ import { createSqliteBench } from './testing/sqlite-bench.ts'
 
 test('no read goes through all of Activity, however it is filtered', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await bench.createAccount('A1')
   const asked: string[] = []
   const db = new Kysely<Tables>({
     dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),

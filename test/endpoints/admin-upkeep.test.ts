@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { errorOf, Management, textOf } from './management.ts'
 
@@ -61,9 +61,9 @@ test('the audit says what was checked, and finds what is not exact', async () =>
     checked: { accounts: 1, keys: 1, requests: 1, entries: 2, codes: 0 },
     differences: [],
   })
-  const connection = new DatabaseSync(admin.world.gateway.store.file)
-  connection.exec('update accounts set backed_balance_micros = backed_balance_micros + 1')
-  connection.close()
+  await sql`update accounts set backed_balance_micros = backed_balance_micros + 1`.execute(
+    admin.world.gateway.store.db,
+  )
   const { json } = await admin.get('/v1/admin/audit')
   const { json: account } = await admin.get(`/v1/admin/accounts/${accountId}`)
   const stored = Object(Object(account['credit']).backed).balance
