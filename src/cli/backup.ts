@@ -8,7 +8,7 @@ import { CommandFailure } from './terminal.ts'
 /** `tollgate backup`: the store as it is at one moment, in a file of its own. */
 export function backupCommand(input: CommandInput): Command {
   return new Command('backup')
-    .description('copy the store to a file, while a server goes on working with it')
+    .description('copy a SQLite store to a file, while a server goes on working with it')
     .argument('<file>', 'where to; it must not be there yet')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -20,7 +20,11 @@ It has the hashes of keys and the secret of account tags in it: keep it as safe 
     .action((name: string, options: { readonly json?: true }) =>
       withBooks(input, async ({ store, terminal }) => {
         const file = resolve(name)
-        if (options.json !== true) terminal.note(`copying ${store.file} …`)
+        const { location } = store
+        if (location.kind === 'postgres') {
+          throw new CommandFailure('back PostgreSQL up with its own tools, such as pg_dump')
+        }
+        if (options.json !== true) terminal.note(`copying ${location.file} …`)
         await backupStore(store.db, file).catch(rethrowExisting)
         const { size: bytes } = statSync(file)
         terminal.out(

@@ -9,13 +9,15 @@ import { type CommandLine, cells, openCommandLine } from './testing/command-line
 /** Commands on the store of a server that runs. */
 
 let world: World
+let storeFile: string
 let line: CommandLine
 
 beforeEach(async () => {
   world = await startWorld()
+  storeFile = join(world.folder, 'store.db')
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   line = openCommandLine({
-    storeUrl: `sqlite:${world.gateway.store.file}`,
+    storeUrl: `sqlite:${storeFile}`,
     upstream: {
       baseUrl: world.simulator.baseUrl,
       apiKey: 'upstream-key',
@@ -75,7 +77,7 @@ test('a backup of a store at work is a whole store, with exact books', async () 
   const requestId = await chat(apiKey)
   const file = join(world.folder, 'backups', 'today.db')
   const { exitCode, out, notes } = await line.run('backup', file)
-  expect([exitCode, notes]).toEqual([0, `copying ${world.gateway.store.file} …\n`])
+  expect([exitCode, notes]).toEqual([0, `copying ${storeFile} …\n`])
   expect(out).toBe(`backed up to ${file}: ${statSync(file).size} bytes\n`)
   expect(readdirSync(join(world.folder, 'backups'))).toEqual(['today.db'])
   expect(await line.run('backup', file)).toMatchObject({
@@ -94,7 +96,7 @@ test('a backup never writes over a file, nor leaves half of one', async () => {
   const folder = join(world.folder, 'backups')
   mkdirSync(join(folder, 'there.db'), { recursive: true })
   await expect(backupStore(db, join(folder, 'there.db'))).rejects.toThrow(/is there already/)
-  await expect(backupStore(db, join(world.gateway.store.file, 'x', 'y.db'))).rejects.toMatchObject({
+  await expect(backupStore(db, join(storeFile, 'x', 'y.db'))).rejects.toMatchObject({
     name: 'StoreUnavailable',
   })
   expect(readdirSync(folder)).toEqual(['there.db'])
