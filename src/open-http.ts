@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { Catalog } from './catalog/catalog.ts'
 import type { CatalogRefresher } from './catalog/catalog-refresher.ts'
 import { createInference, type Inference } from './http/inference.ts'
-import { requestLogger } from './http/request-log.ts'
+import { faultOf, requestLogger } from './http/request-log.ts'
 import { createHttpServer, type ManagementInput } from './http/server.ts'
 import type { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
@@ -57,7 +57,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
     },
     management: managementOf(wiring, { ...http, maintenance }),
     onFailure: (requestId, problem) =>
-      log.error({ requestId, cause: String(problem.cause) }, 'request failed'),
+      log.error({ requestId, cause: faultOf(problem.cause) }, 'request failed'),
   })
   await server.listen({ host: config.HOST, port: config.PORT })
   closing.defer(() => server.close())

@@ -52,6 +52,19 @@ test('prompts, answers, keys and what the provider says of itself are in no log 
   await world.close()
 })
 
+test('what the provider answers instead of its catalog is in no log line', async () => {
+  const world = await startWorld()
+  for (const status of [200, 401, 500]) {
+    world.simulator.script({ path: '/models', status, rawBody: `${UPSTREAM_MARK} <html>` })
+    expect(await world.gateway.refresher.refreshNow()).toMatchObject({ kind: 'failed' })
+  }
+  expect(world.simulator.isScriptDone).toBe(true)
+  const log = world.log.join('')
+  expect(log.match(/the catalog could not be refreshed/g)).toHaveLength(3)
+  expect(log).not.toContain(UPSTREAM_MARK.slice(0, 4))
+  await world.close()
+})
+
 /** The text of an answer, streamed or not. */
 function contentOf(answer: string): string {
   return [...answer.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join('')

@@ -35,8 +35,11 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
   }
 }
 
-// A cause is logged by name and place alone: its message may quote what a client or a provider sent.
-function faultOf(cause: unknown): object | null {
+/**
+ * A cause as the log may have it: by name and place alone. Its message may quote what a client or a
+ * provider sent. Null where it is no error.
+ */
+export function faultOf(cause: unknown): object | null {
   if (!(cause instanceof Error)) return null
   const frames = (cause.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
   return { name: cause.name, frames: frames.slice(0, 8).map((line) => line.trim()) }

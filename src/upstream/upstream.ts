@@ -107,7 +107,12 @@ export class Upstream {
     bounds: AnswerBounds,
   ): Promise<{ readonly httpStatus: number; readonly json: unknown }> {
     const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
-    return { httpStatus, json: JSON.parse(bytes.toString()) }
+    try {
+      return { httpStatus, json: JSON.parse(bytes.toString()) }
+    } catch {
+      // biome-ignore lint/style/useErrorCause: the engine's own error quotes what it could not read, and this one is logged.
+      throw new Error(`the upstream answers ${httpStatus} with what is no JSON`)
+    }
   }
 
   /** Asks for a document, as it was written. Rejects where there is no whole answer in time. */
