@@ -89,6 +89,7 @@ const call: fc.Arbitrary<Call> = fc
       clientTools: few,
       serverTools: fc.boolean(),
       steps: fc.integer({ min: 0, max: 30 }),
+      searchResultTokens: fc.integer({ min: 0, max: 20_000 }),
     }),
     cacheWrites: fc.boolean(),
     outputKinds: fc.record({ image: fc.boolean(), audio: fc.boolean() }),
@@ -143,6 +144,23 @@ function outputMax(call: Call, offer: Offer, sentCapTokens: number | null): numb
   return Math.min(cap, known ?? (obeys ? cap : 1_000_000))
 }
 
+/**
+ * What the steps of a search read of its results: all so far, as far as the window has room for them;
+ * of more than seven searches, those of one.
+ */
+function resultTokensRead(
+  prompt: number,
+  { call, offer, searches }: { call: Call; offer: Offer; searches: number },
+): number {
+  const room = Math.max(0, (offer.contextTokens ?? 1_000_000) - prompt)
+  let tokens = 0
+  for (let step = 1; step <= searches; step++) {
+    const results = (searches <= 7 ? step : 1) * call.tools.searchResultTokens
+    tokens += Math.min(results, room)
+  }
+  return tokens
+}
+
 function usageWithin(
   shares: Shares,
   call: Call,
@@ -151,7 +169,7 @@ function usageWithin(
   const part = (whole: number, share: number) => Math.floor(whole * share)
   const searches = call.tools.serverTools ? part(call.tools.steps, shares.searches) : 0
   const prompt = part(promptMax(call, offer), shares.prompt)
-  const promptTokens = prompt * (1 + searches) + searches * part(8_000, shares.prompt)
+  const promptTokens = prompt * (1 + searches) + resultTokensRead(prompt, { call, offer, searches })
   const cached = part(promptTokens, shares.cached)
   const written = call.cacheWrites ? part(cached, shares.written) : 0
   const writtenLong = call.cacheWrites ? part(written, shares.writtenLong) : 0

@@ -26,7 +26,10 @@ const PROMPTS: readonly HoldRow[] = [
   // (600 + 400 + 600) × 1.05
   {
     name: 'tools add what the provider says of them',
-    call: { ...capped, tools: { clientTools: 1, serverTools: false, steps: 30 } },
+    call: {
+      ...capped,
+      tools: { clientTools: 1, serverTools: false, steps: 30, searchResultTokens: 8_000 },
+    },
     offer: PLAIN,
     neededMicros: 1_680,
   },
@@ -93,10 +96,10 @@ describe('the prompt', () => {
   testHolds(PROMPTS)
 })
 
-const SEARCHING = { clientTools: 0, serverTools: true, steps: 30 }
+const SEARCHING = { clientTools: 0, serverTools: true, steps: 30, searchResultTokens: 8_000 }
 
 // A prompt: 600 + 400 + 600 = 1,600 tokens. A step: a search at the upstream's dearest, 30,000
-// micro-dollars, and 1,600 + 8,000 tokens.
+// micro-dollars, 1,600 tokens, and the results so far, 8,000 tokens a search.
 const searching = (fields: Partial<Call>): Partial<Call> => ({
   tools: SEARCHING,
   outputCapTokens: 500,
@@ -105,12 +108,57 @@ const searching = (fields: Partial<Call>): Partial<Call> => ({
 const SEARCHES: readonly HoldRow[] = [
   // 1,600 + 30 × (30,000 + 9,600) + 500 × 2 = 1,190,600 × 1.05
   { name: '30 steps', call: searching({}), offer: PLAIN, neededMicros: 1_250_130 },
-  // 1,600 + 2 × 39,600 + 1,000 = 81,800 × 1.05
+  // 1,600 + 2 × 31,600 + (1 + 2) × 8,000 + 1,000 = 89,800 × 1.05
   {
-    name: 'as many steps as the request allows',
+    name: 'as many steps as the request allows, each with the results of all before it',
     call: searching({ tools: { ...SEARCHING, steps: 2 } }),
     offer: PLAIN,
-    neededMicros: 85_890,
+    neededMicros: 94_290,
+  },
+  // 1,600 + 7 × 31,600 + 28 × 8,000 + 1,000 = 447,800 × 1.05
+  {
+    name: 'seven steps at all that they can read',
+    call: searching({ tools: { ...SEARCHING, steps: 7 } }),
+    offer: PLAIN,
+    neededMicros: 470_190,
+  },
+  // 1,600 + 8 × 31,600 + 28 × 8,000 + 1,000 = 479,400 × 1.05
+  {
+    name: 'an eighth without more results',
+    call: searching({ tools: { ...SEARCHING, steps: 8 } }),
+    offer: PLAIN,
+    neededMicros: 503_370,
+  },
+  // A window of 10,000 has room for 8,400: 1,600 + 30 × 31,600 + 30 × 8,000 + 1,000
+  {
+    name: 'results as far as the window has room for them',
+    call: searching({}),
+    offer: plainWith({ contextTokens: 10_000 }),
+    neededMicros: 1_250_130,
+  },
+  // A window of 2,000 has room for 400: 1,600 + 30 × 32,000 + 1,000
+  {
+    name: 'no more than the window at any step',
+    call: searching({}),
+    offer: plainWith({ contextTokens: 2_000 }),
+    neededMicros: 1_010_730,
+  },
+  // 1,600 + 30 × 31,600 + 30 × 25,000 + 1,000 = 1,700,600 × 1.05: the window has room for three searches
+  {
+    name: 'larger results where the request asks for them',
+    call: searching({ tools: { ...SEARCHING, searchResultTokens: 25_000 } }),
+    offer: PLAIN,
+    neededMicros: 1_785_630,
+  },
+  // 7 searches bring 56,000 tokens: 1,600 × 2 + 30 × (30,000 + 1,600 × 2) + 30 × 8,000 × 2 + 1,000
+  {
+    name: 'the prices of the longest prompt',
+    call: searching({}),
+    offer: offerWith({
+      ...PLAIN.prices,
+      tiers: [{ ...PLAIN.prices, inputTokensAbove: 57_599, input: usd('0.000002') }],
+    }),
+    neededMicros: 1_554_210,
   },
   // 1,600 + 30 × (50,000 + 9,600) + 1,000
   {

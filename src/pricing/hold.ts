@@ -11,6 +11,7 @@ import type { Offer } from '../vocabulary/offer.ts'
 import { type OutputSize, sizeOutput } from './output-size.ts'
 import { IMAGE_TOKENS_MIN, type PromptSize, sizePrompt } from './prompt-size.ts'
 import { dearest, type TokenPrices, tokenPricesAt } from './token-prices.ts'
+import { sizeStepGrowth } from './tool-steps.ts'
 
 /** What a call is held at, and what is needed to turn a smaller grant into a lower output cap. */
 export interface HoldSize {
@@ -33,10 +34,8 @@ export interface HoldSize {
  *   or written to one where the body marks anything for it.
  * - The output cap for each completion, at the dearest price that a token of the answer can have.
  * - The prices of that prompt size; of a priority tier, twice over.
- * - Where the provider runs tools: for each step a search, the whole prompt again, and what one search
- *   puts into it. What many searches put there together is not bounded by anything short of the
- *   context window at every step, which no account would be asked to hold: beyond that allowance an
- *   overrun is charged as such.
+ * - Where the provider runs tools: for each step a search, the whole prompt again, and what searches
+ *   put into it ({@link sizeStepGrowth}).
  * - Five per cent on it all. Generated images are held at their own figure, which has no fee on it.
  *
  * Throws Problem `output_cap_required` where nothing bounds the answer.
@@ -72,9 +71,6 @@ export function capForGrant(size: HoldSize, grantedMicros: Micros): number | nul
   return Number((picosWithinFee(grantedMicros) - fixedPicos) / capTokenPicos)
 }
 
-/** What an allowance of one search puts into the prompt of the step after it. */
-const SEARCH_RESULT_TOKENS = 8_000
-
 /** The dearest search of the upstream's own engines, which a call may choose over the model's. */
 const SEARCH_PICOS_MIN: Picos = 30_000_000_000n
 
@@ -94,11 +90,12 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const steps = tools.serverTools ? BigInt(tools.steps) : 0n
   const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
   const once = promptTokenPicos(call, { prompt, tokenPicos, imagePicos: prices.imageInput })
-  const again = once + BigInt(SEARCH_RESULT_TOKENS) * tokenPicos
+  const { resultTokens } = sizeStepGrowth(call, { offer, prompt })
   return (
     once +
     prices.request +
-    steps * (dearest(prices.search, SEARCH_PICOS_MIN) + again + prices.request)
+    steps * (dearest(prices.search, SEARCH_PICOS_MIN) + once + prices.request) +
+    BigInt(resultTokens) * tokenPicos
   )
 }
 
@@ -121,8 +118,8 @@ function promptTokenPicos(call: Call, { prompt, tokenPicos, imagePicos }: Prompt
 }
 
 function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
-  const added = call.tools.serverTools ? SEARCH_RESULT_TOKENS : 0
-  return tokenPricesAt(offer.prices, prompt.promptTokens + added)
+  const { promptTokens } = sizeStepGrowth(call, { offer, prompt })
+  return tokenPricesAt(offer.prices, promptTokens)
 }
 
 /** The dearest that a token of the prompt can be. */

@@ -45,10 +45,15 @@ export interface ToolUse {
   readonly serverTools: boolean
   /** Steps that provider-run tools may take: 30, or what `max_tool_calls` lowers it to. */
   readonly steps: number
+  /** The most tokens that one search puts into the prompt of the step after it. */
+  readonly searchResultTokens: number
 }
 
 /** Steps that provider-run tools may take where the request does not lower them. */
 export const TOOL_STEPS_DEFAULT = 30
+
+/** What an ordinary search puts into the prompt, where the request asks for no larger results. */
+export const SEARCH_RESULT_TOKENS_DEFAULT = 8_000
 
 /** A body of text alone. */
 export const NO_MEDIA: MediaCount = {

@@ -14,15 +14,16 @@ import {
 import { surveyBody } from './media.ts'
 import {
   asksForPriority,
-  asksForSearch,
   isOpenAiSearchType,
   readOutputKinds,
   readPlugins,
+  readSearchOptions,
+  readSteps,
   readTools,
   refuseRouting,
   type ToolRules,
-  toolUse,
 } from './refusals.ts'
+import { searchResultTokens } from './search-size.ts'
 
 /** What is read alike from the bodies of all formats. */
 export type ChatStyleFields = Omit<Call, 'endpoint' | 'stream' | 'outputCapTokens' | 'completions'>
@@ -45,12 +46,19 @@ export function readChatStyleFields(
     param: 'tools',
   })
   const functions = readObjects(root, 'functions').length
-  const searches = asksForSearch(root) || tools.searchTools.length > 0
+  const searchOptions = readSearchOptions(root)
+  const searches =
+    searchOptions === undefined ? tools.searchTools : [...tools.searchTools, searchOptions]
   const { media, cacheWrites } = surveyBody(root)
   return {
     modelName,
     media,
-    tools: toolUse(root, { clientTools: tools.clientTools + functions, serverTools: searches }),
+    tools: {
+      clientTools: tools.clientTools + functions,
+      serverTools: searches.length > 0,
+      steps: readSteps(root),
+      searchResultTokens: searchResultTokens(searches),
+    },
     cacheWrites,
     outputKinds: readOutputKinds(root),
     priorityTier: asksForPriority(root),

@@ -60,6 +60,7 @@ export function wrongType(param: string, expected: string): Problem {
   return new Problem('invalid_parameter', { param, message: `\`${param}\` must be ${expected}.` })
 }
 
-function isObject(value: JsonValue): value is JsonObject {
+/** Whether a value is an object, and no array. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

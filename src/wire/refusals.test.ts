@@ -125,7 +125,15 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
       clientTools: 1,
       serverTools: true,
       steps,
+      searchResultTokens: 8_000,
     })
+  })
+
+  test('a search that is to bring more is held at more', () => {
+    const tools = [{ type: 'openrouter:web_search', parameters: { max_results: 12 } }]
+    expect(callWith(format, { tools }).tools.searchResultTokens).toBe(16_000)
+    const options = { web_search_options: { search_context_size: 'medium' } }
+    expect(callWith(format, options).tools.searchResultTokens).toBe(25_000)
   })
 
   test.each([

@@ -98,8 +98,7 @@ export function isMessagesSearchType(type: string): boolean {
 /** What an array of tools has in it. */
 export interface ToolList {
   readonly clientTools: number
-  /** Indexes of the web-search tools. */
-  readonly searchTools: readonly number[]
+  readonly searchTools: readonly JsonObject[]
 }
 
 /** Reads tools. Throws `unsupported_parameter` naming the first one of a type that is not supported. */
@@ -108,7 +107,7 @@ export function readTools(
   { rules, param }: { readonly rules: ToolRules; readonly param: string },
 ): ToolList {
   let clientTools = 0
-  const searchTools: number[] = []
+  const searchTools: JsonObject[] = []
   for (const [index, tool] of tools.entries()) {
     const type = tool['type'] ?? undefined
     const place = `${param}[${index}]`
@@ -121,7 +120,7 @@ export function readTools(
       clientTools += 1
     } else if (typeof type === 'string' && rules.isSearchType(type)) {
       refuseSocialSearch(tool, place)
-      searchTools.push(index)
+      searchTools.push(tool)
     } else {
       throw unsupported(
         `${place}.type`,
@@ -132,18 +131,13 @@ export function readTools(
   return { clientTools, searchTools }
 }
 
-/** How tools bear on the hold. `serverTools`: whether the provider runs any of them. */
-export function toolUse(
-  body: JsonObject,
-  { clientTools, serverTools }: { readonly clientTools: number; readonly serverTools: boolean },
-): ToolUse {
+/** Steps that provider-run tools may take: 30, or as many as the body lowers them to. */
+export function readSteps(body: JsonObject): ToolUse['steps'] {
   const callsMax = readCount(body, 'max_tool_calls')
   const stopsOtherwise = field(body, 'stop_server_tools_when') !== undefined
-  const steps =
-    callsMax === null || stopsOtherwise
-      ? TOOL_STEPS_DEFAULT
-      : Math.min(callsMax, TOOL_STEPS_DEFAULT)
-  return { clientTools, serverTools, steps }
+  return callsMax === null || stopsOtherwise
+    ? TOOL_STEPS_DEFAULT
+    : Math.min(callsMax, TOOL_STEPS_DEFAULT)
 }
 
 /** Throws `unsupported_parameter` for a search through a social platform, in this object or anywhere below. */
@@ -246,10 +240,9 @@ export function readOutputKinds(body: JsonObject): Call['outputKinds'] {
   return { image: modalities.includes('image'), audio: modalities.includes('audio') }
 }
 
-/** Whether `web_search_options` is set, which lets the provider search by itself. */
-export function asksForSearch(body: JsonObject): boolean {
+/** `web_search_options`, which let the provider search by itself; undefined where they are not set. */
+export function readSearchOptions(body: JsonObject): JsonObject | undefined {
   const searchOptions = readObject(body, 'web_search_options')
-  if (searchOptions === undefined) return false
-  refuseSocialSearch(searchOptions, 'web_search_options')
-  return true
+  if (searchOptions !== undefined) refuseSocialSearch(searchOptions, 'web_search_options')
+  return searchOptions
 }

@@ -55,7 +55,7 @@ export function callWith(fields: Partial<Call> = {}): Call {
     outputCapTokens: null,
     completions: 1,
     media: NO_MEDIA,
-    tools: { clientTools: 0, serverTools: false, steps: 30 },
+    tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
     cacheWrites: false,
     outputKinds: { image: false, audio: false },
     priorityTier: false,

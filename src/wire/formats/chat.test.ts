@@ -34,7 +34,7 @@ describe('what a call asks for', () => {
       outputCapTokens: null,
       completions: 1,
       media: NO_MEDIA,
-      tools: { clientTools: 0, serverTools: false, steps: 30 },
+      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
       cacheWrites: false,
       outputKinds: { image: false, audio: false },
       priorityTier: false,
@@ -67,9 +67,18 @@ describe('what a call asks for', () => {
     [{ service_tier: 'fast' }, { priorityTier: true }],
     [{ speed: 'fast' }, { priorityTier: true }],
     [{ service_tier: 'flex' }, { priorityTier: false }],
-    [{ functions: [{ name: 'f' }] }, { tools: { clientTools: 1, serverTools: false, steps: 30 } }],
-    [{ web_search_options: {} }, { tools: { clientTools: 0, serverTools: true, steps: 30 } }],
-    [{ web_search_options: null }, { tools: { clientTools: 0, serverTools: false, steps: 30 } }],
+    [
+      { functions: [{ name: 'f' }] },
+      { tools: { clientTools: 1, serverTools: false, steps: 30, searchResultTokens: 8_000 } },
+    ],
+    [
+      { web_search_options: {} },
+      { tools: { clientTools: 0, serverTools: true, steps: 30, searchResultTokens: 8_000 } },
+    ],
+    [
+      { web_search_options: null },
+      { tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 } },
+    ],
   ])('%j is read as %j', (members, expected) => {
     expect(callWith(members)).toMatchObject(expected)
   })

@@ -30,7 +30,7 @@ describe('what a call asks for', () => {
       outputCapTokens: 256,
       completions: 1,
       media: NO_MEDIA,
-      tools: { clientTools: 0, serverTools: false, steps: 30 },
+      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
       cacheWrites: false,
       outputKinds: { image: false, audio: false },
       priorityTier: false,
@@ -74,7 +74,12 @@ describe('what a call asks for', () => {
     // A property of the client's own schema is none of ours, whatever it is called.
     [[{ name: 'f', input_schema: { properties: { x_search: { type: 'input_audio' } } } }], 1],
   ])('the client runs the tools %j', (tools, clientTools) => {
-    expect(callWith({ tools }).tools).toEqual({ clientTools, serverTools: false, steps: 30 })
+    expect(callWith({ tools }).tools).toEqual({
+      clientTools,
+      serverTools: false,
+      steps: 30,
+      searchResultTokens: 8_000,
+    })
   })
 
   test.each([

@@ -27,10 +27,10 @@ import { BODY_BYTES_MAX } from '../openai-style.ts'
 import { readProviderError } from '../provider-error.ts'
 import {
   isMessagesSearchType,
+  readSteps,
   refuseUnfitModel,
   refuseUnreadableFile,
   type ToolRules,
-  toolUse,
 } from '../refusals.ts'
 import { fileEngineEdits, modelEdit } from '../rewrites.ts'
 import { StreamTally } from '../stream-tally.ts'
@@ -113,7 +113,7 @@ function searchTools(root: JsonObject): readonly SearchTool[] {
 
 function rewrites({ call, body, offer, words }: RewriteInput): readonly JsonEdit[] {
   const { root } = body
-  const { steps } = toolUse(root, { clientTools: 0, serverTools: true })
+  const steps = readSteps(root)
   return [
     ...modelEdit(call, offer),
     ...fileEngineEdits(root, words),

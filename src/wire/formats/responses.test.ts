@@ -19,7 +19,7 @@ describe('what a call asks for', () => {
       outputCapTokens: null,
       completions: 1,
       media: NO_MEDIA,
-      tools: { clientTools: 0, serverTools: false, steps: 30 },
+      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
       cacheWrites: false,
       outputKinds: { image: false, audio: false },
       priorityTier: false,
@@ -55,15 +55,21 @@ describe('what a call asks for', () => {
   ]
 
   test.each([
-    [{ tools: CODEX_TOOLS.slice(0, 2) }, { clientTools: 2, serverTools: false, steps: 30 }],
-    [{ tools: CODEX_TOOLS }, { clientTools: 2, serverTools: true, steps: 30 }],
+    [
+      { tools: CODEX_TOOLS.slice(0, 2) },
+      { clientTools: 2, serverTools: false, steps: 30, searchResultTokens: 8_000 },
+    ],
+    [
+      { tools: CODEX_TOOLS },
+      { clientTools: 2, serverTools: true, steps: 30, searchResultTokens: 8_000 },
+    ],
     [
       { tools: CODEX_TOOLS, max_tool_calls: 4 },
-      { clientTools: 2, serverTools: true, steps: 4 },
+      { clientTools: 2, serverTools: true, steps: 4, searchResultTokens: 8_000 },
     ],
     [
       { tools: CODEX_TOOLS, max_tool_calls: 4, stop_server_tools_when: [{}] },
-      { clientTools: 2, serverTools: true, steps: 30 },
+      { clientTools: 2, serverTools: true, steps: 30, searchResultTokens: 8_000 },
     ],
   ])('the tools of %j are %j', (members, expected) => {
     expect(callWith(members).tools).toEqual(expected)
