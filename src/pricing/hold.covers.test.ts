@@ -24,6 +24,7 @@ const tierAbove = (prices: Omit<PriceTable, 'tiers'>, inputTokensAbove: number, 
 
 const prices: fc.Arbitrary<PriceTable> = fc
   .record({
+    writesByLifetime: fc.boolean(),
     table: fc.record({
       input: picos,
       output: picos,
@@ -41,6 +42,11 @@ const prices: fc.Arbitrary<PriceTable> = fc
     thresholds: fc.uniqueArray(fc.integer({ min: 0, max: 60_000 }), { maxLength: 3 }),
     dearer: picos,
   })
+  .map(({ table: { cacheWriteLong, ...rest }, writesByLifetime, thresholds, dearer }) => ({
+    table: { ...rest, cacheWriteLong: writesByLifetime ? cacheWriteLong : rest.cacheWrite },
+    thresholds,
+    dearer,
+  }))
   .map(({ table, thresholds, dearer }) => ({
     ...table,
     tiers: thresholds
@@ -171,7 +177,8 @@ function usageWithin(
   const prompt = part(promptMax(call, offer), shares.prompt)
   const promptTokens = prompt * (1 + searches) + resultTokensRead(prompt, { call, offer, searches })
   const cached = part(promptTokens, shares.cached)
-  const written = call.cacheWrites ? part(cached, shares.written) : 0
+  const writesUnasked = offer.prices.cacheWriteLong === offer.prices.cacheWrite
+  const written = call.cacheWrites || writesUnasked ? part(cached, shares.written) : 0
   const writtenLong = call.cacheWrites ? part(written, shares.writtenLong) : 0
   const outputTokens = part(outputMax(call, offer, cap) * call.completions, shares.output)
   const reasoningTokens = part(outputTokens, shares.reasoning)

@@ -52,6 +52,23 @@ const PROMPTS: readonly HoldRow[] = [
     offer: SAGE,
     neededMicros: 6_300,
   },
+  // 1,000 × 3 × 1.05: its writes are priced by lifetime, which only a mark can choose
+  {
+    name: 'without them a model that prices writes by lifetime writes nothing',
+    call: capped,
+    offer: SAGE,
+    neededMicros: 3_150,
+  },
+  {
+    name: 'without them another model may write by itself',
+    call: capped,
+    offer: offerWith({
+      input: usd('0.000001'),
+      cacheWrite: usd('0.00000125'),
+      cacheWriteLong: usd('0.00000125'),
+    }),
+    neededMicros: 1_313,
+  },
   {
     name: 'cache reads count where they are dearer than input',
     call: capped,

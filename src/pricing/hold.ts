@@ -31,7 +31,7 @@ export interface HoldSize {
  * How much to hold for a call: an upper bound of its charge.
  *
  * - The prompt at its estimate, at the dearest price that a token of it can have: read from a cache,
- *   or written to one where the body marks anything for it.
+ *   or written to one where the body marks anything for it or the model may do so by itself.
  * - The output cap for each completion, at the dearest price that a token of the answer can have.
  * - The prices of that prompt size; of a priority tier, twice over.
  * - Where the provider runs tools: for each step a search, the whole prompt again, and what searches
@@ -127,8 +127,14 @@ function inputTokenPicos(call: Call, prices: TokenPrices): Picos {
   const unmarked = dearest(prices.input, prices.cacheRead)
   const picos = call.cacheWrites
     ? dearest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
-    : unmarked
+    : dearest(unmarked, unmarkedWritePicos(prices))
   return picos * tierFactor(call)
+}
+
+// A model whose writes are priced by lifetime writes what the body marks, since the mark has the
+// lifetime. Others may write caches by themselves, and bill it.
+function unmarkedWritePicos({ cacheWrite, cacheWriteLong }: TokenPrices): Picos {
+  return cacheWrite === cacheWriteLong ? cacheWrite : 0n
 }
 
 /** The dearest that a token of the answer can be. A model that makes images may make them unasked. */
