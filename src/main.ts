@@ -5,8 +5,7 @@ import { SchemaMismatch } from './store/migrate.ts'
 import { ServeLockHeld } from './store/serve-lock.ts'
 import { UpstreamMismatch } from './store/settings.ts'
 import { StoreUnavailable } from './store/store-unavailable.ts'
-
-const VERSION = '0.1.0'
+import { VERSION } from './version.ts'
 
 const terminal = processTerminal
 

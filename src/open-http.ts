@@ -10,10 +10,9 @@ import type { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import { Maintenance } from './limits/maintenance.ts'
 import type { Store } from './store/open-store.ts'
 import type { Upstream } from './upstream/upstream.ts'
+import { VERSION } from './version.ts'
 import { FORMATS, formatByPath } from './wire/formats.ts'
 import type { Wiring } from './wiring.ts'
-
-const VERSION = '0.1.0'
 
 /** The parts that the HTTP face is made of. */
 export interface HttpParts {

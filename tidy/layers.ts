@@ -12,6 +12,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['journey', 'reconcile'],
   ['http', 'cli'],
   [
+    'version.ts',
     'config.ts',
     'wiring.ts',
     'open-http.ts',
