@@ -1,0 +1,29 @@
+# The Node that the tests run on, by the version in package-lock.json; a test compares the two. It is
+# not taken from npm here, as a checkout does, because the package `node` is a development dependency
+# that brings only the program, and the base image has the same program with a system around it.
+FROM node:24.21.0-bookworm-slim AS packages
+WORKDIR /opt/tollgate
+COPY package.json package-lock.json .npmrc ./
+# Not `npm ci`: see ARCHITECTURE.md. What the packages run when they are installed is not needed.
+RUN npm install --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24.21.0-bookworm-slim
+COPY --from=packages /opt/tollgate/node_modules /opt/tollgate/node_modules
+COPY package.json LICENSE /opt/tollgate/
+COPY bin/tollgate.js /opt/tollgate/bin/tollgate.js
+COPY simulator /opt/tollgate/simulator
+COPY src /opt/tollgate/src
+# The store is in ./data of the working directory, which is all that is ever written.
+RUN ln -s /opt/tollgate/bin/tollgate.js /usr/local/bin/tollgate \
+ && mkdir -p /var/lib/tollgate/data \
+ && chown -R 1000:1000 /var/lib/tollgate
+WORKDIR /var/lib/tollgate
+VOLUME /var/lib/tollgate
+# By number, so that a platform which insists on no root can see that it is none.
+USER 1000:1000
+ENV HOST=0.0.0.0 PORT=8787
+EXPOSE 8787
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/v1`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# One process, so that the signal to stop reaches the server itself.
+CMD ["node", "/opt/tollgate/bin/tollgate.js", "serve"]

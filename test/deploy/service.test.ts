@@ -1,0 +1,46 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { ROOT } from './image-recipe.ts'
+
+/** deploy/tollgate.service, as far as it can be read; `npm run test:deploy` has systemd itself read it. */
+
+const unit = readFileSync(join(ROOT, 'deploy', 'tollgate.service'), 'utf8')
+
+/** The value of a name that the unit gives once; undefined where it does not. */
+function value(name: string): string | undefined {
+  const values = [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, text]) => text)
+  if (values.length > 1) throw new Error(`${name} stands twice`)
+  return values[0]
+}
+
+test('it starts what a checkout in /opt/tollgate has, without a process between', () => {
+  const [program = '', launcher = '', ...rest] = value('ExecStart')?.split(' ') ?? []
+  expect(rest).toEqual(['serve'])
+  for (const path of [program, launcher]) {
+    expect(path).toMatch(/^\/opt\/tollgate\//)
+    expect(existsSync(path.replace('/opt/tollgate', ROOT)), path).toBe(true)
+  }
+})
+
+test('it is killed only after the answers under way had their time to end, and then started again', () => {
+  expect(value('KillSignal')).toBe('SIGTERM')
+  expect(value('Restart')).toBe('always')
+  const [, minutes] = /^(\d+)min$/.exec(value('TimeoutStopSec') ?? '') ?? []
+  expect(Number(minutes) * 60_000).toBeGreaterThan(readConfig({}).TOLLGATE_DRAIN_TIMEOUT_MS)
+})
+
+test('its user is one that is made for it, and writes in its own folder alone', () => {
+  const users = readFileSync(join(ROOT, 'deploy', 'tollgate.sysusers.conf'), 'utf8')
+  expect(users).toMatch(new RegExp(`^u ${value('User')} - `, 'm'))
+  expect(value('WorkingDirectory')).toBe(`/var/lib/${value('StateDirectory')}`)
+  expect(value('ProtectSystem')).toBe('strict')
+  expect(value('NoNewPrivileges')).toBe('yes')
+  expect(value('CapabilityBoundingSet')).toBe('')
+  expect(value('ReadWritePaths')).toBeUndefined()
+})
+
+test('Node may write the code that it runs', () => {
+  expect(value('MemoryDenyWriteExecute')).toBeUndefined()
+})
