@@ -8,10 +8,12 @@ import {
 } from './catalog/catalog-refresher.ts'
 import { createCatalogStore } from './catalog/catalog-store.ts'
 import { type Config, catalogSettingsOf, storeUrlOf, wordsOf } from './config.ts'
+import type { Inference } from './http/inference.ts'
 import { openAccountTagger } from './identity/account-tag.ts'
 import { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
 import type { BatchedLedger } from './ledger/batched-ledger.ts'
+import { ForgottenHolds } from './ledger/forgotten-holds.ts'
 import { listUnsettled } from './ledger/list-unsettled.ts'
 import { openInstance } from './ledger/open-instance.ts'
 import { openLedger } from './ledger/open-ledger.ts'
@@ -49,6 +51,7 @@ export interface Gateway {
   readonly ledger: BatchedLedger
   readonly ids: IdSource
   readonly refresher: CatalogRefresher
+  readonly forgottenHolds: ForgottenHolds
   /** Resolves when no request is in flight and no settle under way. */
   settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */
@@ -111,12 +114,14 @@ async function open(
     refresher,
     upstream,
   })
+  const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference })
   return {
     address: servedAt,
     store: books.store,
     ledger: books.ledger,
     ids,
     refresher,
+    forgottenHolds,
     async settled() {
       await inference.idle()
       await settler.drained()
@@ -246,6 +251,31 @@ function openSettler(
   })
   closing.defer(() => settler.drained())
   return settler
+}
+
+function openForgottenHolds(
+  { log, closing }: Wiring,
+  {
+    store,
+    ledger,
+    instanceId,
+    settler,
+    inference,
+  }: ServedBooks & { readonly settler: Settler; readonly inference: Inference },
+): ForgottenHolds {
+  const holds = new ForgottenHolds({
+    db: store.db,
+    books: ledger,
+    instanceId,
+    // Whoever has a hold forgets it only once another has it, or its end is durable.
+    isKnown: (requestId) =>
+      inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
+    onSwept: (swept) => log.error({ swept }, 'holds of this process were forgotten: unresolved'),
+    onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be looked at'),
+  })
+  closing.defer(() => holds.close())
+  holds.start()
+  return holds
 }
 
 /** Who calls, and how much of this process each may take. */

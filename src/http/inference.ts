@@ -34,6 +34,8 @@ export interface EndedRequest {
 export interface Inference {
   /** Serves a request, or answers false: it is for another path. */
   serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
+  /** Whether the journey of a request is under way: from before its hold can be opened. */
+  isUnderWay(requestId: string): boolean
   /** Resolves when no request is in flight. */
   idle(): Promise<void>
   /**
@@ -52,17 +54,19 @@ export interface DrainInput {
 /** Makes the inference endpoints, which share nothing with any other. */
 export function createInference(input: InferenceInput): Inference {
   const inFlight = new Map<ServerResponse, Promise<void>>()
+  const underWay = new Set<string>()
   let draining = false
   const idle = async (): Promise<void> => {
     while (inFlight.size > 0) await Promise.all(inFlight.values())
   }
   return {
+    isUnderWay: (requestId) => underWay.has(requestId),
     idle,
     serve(clientRequest, client) {
       if (clientRequest.method !== 'POST') return false
       const format = input.formatByPath(pathOf(clientRequest.url ?? ''))
       if (format === null) return false
-      const answered = serve(input, { clientRequest, client, format, draining })
+      const answered = serve(input, { clientRequest, client, format, draining, underWay })
       // Those who are refused for it do not keep the server from stopping, however many come.
       if (draining) return true
       const ended = answered.then(() => clientClosed(client))
@@ -93,12 +97,15 @@ interface Exchange {
   readonly client: ServerResponse
   readonly format: WireFormat
   readonly draining: boolean
+  /** The requests whose journeys are under way. */
+  readonly underWay: Set<string>
 }
 
 /** Never rejects. */
 async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
   const { clientRequest, client, format } = exchange
   const requestId = input.ids.next('req')
+  exchange.underWay.add(requestId)
   const startedAtMs = input.parts.clock.nowMs()
   const record = emptyRecord()
   let problem: Problem | null = null
@@ -137,6 +144,8 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
   } catch (thrown) {
     problem = problemOf(thrown)
     answerProblem({ clientRequest, client, problem, family: format.family, requestId })
+  } finally {
+    exchange.underWay.delete(requestId)
   }
   input.onEnded({
     requestId,

@@ -119,9 +119,20 @@ export class BatchedLedger implements Ledger, LedgerBooks {
     return verdict.swept
   }
 
+  async sweepHolds(requestIds: readonly string[]): Promise<number> {
+    const verdict = await this.#commits.submit({ kind: 'sweepHolds', requestIds })
+    if (verdict.of !== 'sweepHolds') throw unexpected(verdict)
+    return verdict.swept
+  }
+
   /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */
   releaseUnsure({ requestId, accountId }: UnsureHold): void {
     this.#unsure.add({ requestId, accountId })
+  }
+
+  /** Whether a hold is still to be released, if it is there. */
+  isUnsure(requestId: string): boolean {
+    return this.#unsure.has(requestId)
   }
 
   /** Resolves once no hold is unsure: each was released or was never there. */

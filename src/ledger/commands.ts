@@ -26,6 +26,7 @@ export type LedgerCommand =
   | { readonly kind: 'addCredit'; readonly input: AddCreditInput }
   | { readonly kind: 'redeemCode'; readonly input: RedeemCodeInput }
   | { readonly kind: 'sweepInstance'; readonly instanceId: string }
+  | { readonly kind: 'sweepHolds'; readonly requestIds: readonly string[] }
 
 /** What a command answers; `of` is the command's kind. */
 export type LedgerVerdict =
@@ -37,6 +38,7 @@ export type LedgerVerdict =
   | { readonly of: 'addCredit'; readonly verdict: CreditVerdict }
   | { readonly of: 'redeemCode'; readonly verdict: RedeemVerdict }
   | { readonly of: 'sweepInstance'; readonly swept: number }
+  | { readonly of: 'sweepHolds'; readonly swept: number }
 
 /** The answer to a repeated `openHold` whose hold has ended: nothing may run on it. */
 export interface HoldEnded {

@@ -99,6 +99,8 @@ export interface LedgerBooks {
   redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict>
   /** Makes every open hold of a dead instance unresolved; answers how many. */
   sweepInstance(instanceId: string): Promise<number>
+  /** The same for single holds, those of them that are open. */
+  sweepHolds(requestIds: readonly string[]): Promise<number>
 }
 
 export interface CorrectInput {

@@ -240,6 +240,9 @@ class NamedRows {
         return
       case 'sweepInstance':
         return
+      case 'sweepHolds':
+        for (const requestId of command.requestIds) this.requestIds.add(requestId)
+        return
       default:
         assertNever(command)
     }

@@ -326,6 +326,25 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     settle R1 final 7             → unresolved 0 before
     `))
 
+  test('a hold that was forgotten becomes unresolved as if its instance were dead, and others stay', () =>
+    holds(`
+    account A
+    key K A
+    credit A backed 100 r1        → added top_up 100
+    open R1 K 10 by I1            → opened 10 = backed 10 + free 0
+    open R2 K 10 by I1            → opened 10 = backed 10 + free 0
+    open R3 K 10 by I1            → opened 10 = backed 10 + free 0
+    settle R3 final 5             → final 5
+    forget R1 R3 R9               → 1 unresolved
+    forget R1 R3 R9               → 0 unresolved
+    show R1                       → unresolved, charge backed 0 free 0, held backed 10 free 0
+    show R2                       → open, charge backed 0 free 0, held backed 10 free 0
+    show R3                       → final, charge backed 5 free 0, held backed 0 free 0
+    show K                        → spend 5 held 20 open 1
+    settle R1 final 7             → final 7
+    settle R2 final 7             → final 7
+    `))
+
   test('credit is added once a reference, and a repeat for other credit says so', () =>
     holds(`
     account A1

@@ -4,7 +4,13 @@ import type { Book } from './book.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { openHold, type Terms } from './open-hold.ts'
 import { redeemCode } from './redeem-code.ts'
-import { correctRequest, noteGeneration, settleHold, sweepInstance } from './settle-hold.ts'
+import {
+  correctRequest,
+  noteGeneration,
+  settleHold,
+  sweepHolds,
+  sweepInstance,
+} from './settle-hold.ts'
 
 /**
  * The rule book: what a command does to the books, whichever store they are in. The store has loaded
@@ -29,6 +35,8 @@ export function applyCommand(book: Book, command: LedgerCommand, terms: Terms): 
       return { of: 'redeemCode', verdict: redeemCode(book, command.input, nowMs) }
     case 'sweepInstance':
       return { of: 'sweepInstance', swept: sweepInstance(book, command.instanceId, nowMs) }
+    case 'sweepHolds':
+      return { of: 'sweepHolds', swept: sweepHolds(book, command.requestIds, nowMs) }
     default:
       return assertNever(command)
   }

@@ -50,14 +50,20 @@ export function correctRequest(
 
 /** Makes the loaded open holds of a dead instance unresolved, their places in flight free. */
 export function sweepInstance(book: Book, instanceId: string, nowMs: number): number {
-  const ids = book.openRequestIds(instanceId)
-  for (const requestId of ids) {
+  return sweepHolds(book, book.openRequestIds(instanceId), nowMs)
+}
+
+/** Makes those of the loaded holds that are open unresolved, their places in flight free. */
+export function sweepHolds(book: Book, requestIds: readonly string[], nowMs: number): number {
+  let swept = 0
+  for (const requestId of requestIds) {
     const row = book.request(requestId)
-    if (row === undefined) continue
+    if (row === undefined || row.state !== 'open') continue
     const moved = moveRequest(book, row, unresolvedMove(nowMs))
     book.putRequest({ ...moved, swept: true })
+    swept++
   }
-  return ids.length
+  return swept
 }
 
 /** Notes a generation id on a hold that is open and has none. */

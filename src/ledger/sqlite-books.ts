@@ -99,6 +99,9 @@ export class SqliteBooks {
           this.#loadRequest(book, String(id))
         }
         return
+      case 'sweepHolds':
+        for (const requestId of command.requestIds) this.#loadRequest(book, requestId)
+        return
       default:
         assertNever(command)
     }

@@ -33,6 +33,10 @@ export class UnsureHolds {
     this.#askLater()
   }
 
+  has(requestId: string): boolean {
+    return this.#holds.has(requestId)
+  }
+
   /** Resolves once none is unsure. */
   settled(): Promise<void> {
     if (this.#holds.size === 0) return Promise.resolve()

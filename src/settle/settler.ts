@@ -6,7 +6,7 @@ export interface SettlerInput {
   readonly waitMs: number
   /**
    * Told of each failed try. Where the store was away it is tried again until the store answers; where
-   * the store refused, which is a bug, the hold is left as it stands for the audit and the next start.
+   * the store refused, which is a bug, the hold is forgotten, and ended as one of a dead process.
    */
   readonly onFailure: (requestId: string, cause: unknown) => void
   /** Told of each settle once it is durable, before who waits for it is. Must not throw. */
@@ -25,7 +25,7 @@ export class Settler {
   readonly #waitMs: number
   readonly #onFailure: SettlerInput['onFailure']
   readonly #onSettled: SettlerInput['onSettled']
-  readonly #pending = new Set<Promise<Settled | null>>()
+  readonly #pending = new Map<string, Promise<Settled | null>>()
 
   constructor({ ledger, waitMs, onFailure, onSettled }: SettlerInput) {
     this.#ledger = ledger
@@ -40,9 +40,9 @@ export class Settler {
    */
   settle(input: SettleInput): Promise<Settled | null> {
     const settled = this.#ledger.settle(input).catch((cause: unknown) => this.#again(input, cause))
-    this.#pending.add(settled)
+    this.#pending.set(input.requestId, settled)
     void settled.then((verdict) => {
-      this.#pending.delete(settled)
+      this.#pending.delete(input.requestId)
       if (verdict !== null) this.#onSettled(verdict, input)
     })
     return settled
@@ -61,9 +61,14 @@ export class Settler {
     }
   }
 
+  /** Whether the settle of a request is under way, however long the store takes. */
+  isPending(requestId: string): boolean {
+    return this.#pending.has(requestId)
+  }
+
   /** Resolves when no settle is under way. */
   async drained(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
+    while (this.#pending.size > 0) await Promise.allSettled([...this.#pending.values()])
   }
 
   async #again(input: SettleInput, firstCause: unknown): Promise<Settled | null> {

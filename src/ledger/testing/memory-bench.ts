@@ -72,6 +72,11 @@ class MemoryBench implements Bench {
       if (verdict.of !== 'sweepInstance') throw new TypeError(verdict.of)
       return verdict.swept
     },
+    sweepHolds: async (requestIds) => {
+      const verdict = this.#commit({ kind: 'sweepHolds', requestIds })
+      if (verdict.of !== 'sweepHolds') throw new TypeError(verdict.of)
+      return verdict.swept
+    },
   }
 
   setNowMs(nowMs: number): void {

@@ -82,6 +82,8 @@ export class Model {
         return this.#correct(words)
       case 'sweep':
         return this.#sweep(words[0] ?? '')
+      case 'forget':
+        return this.#lose(this.#holds.filter(({ id }) => words.includes(id)))
       case 'show':
         return this.#show(words[0] ?? '')
       default:
@@ -247,7 +249,11 @@ export class Model {
   }
 
   #sweep(instance: string): string {
-    const lost = this.#holds.filter((hold) => hold.instance === instance && hold.state === 'open')
+    return this.#lose(this.#holds.filter((hold) => hold.instance === instance))
+  }
+
+  #lose(holds: readonly Hold[]): string {
+    const lost = holds.filter(({ state }) => state === 'open')
     for (const hold of lost) {
       this.#move(hold, { state: 'unresolved', chargeMicros: 0, estimate: false })
       hold.swept = true
