@@ -20,7 +20,7 @@ export interface InferenceInput {
   readonly onEnded: (ended: EndedRequest) => void
 }
 
-/** What the log says of one request. */
+/** What the log, the metrics and the traces say of one request. */
 export interface EndedRequest {
   readonly requestId: string
   readonly endpoint: WireFormat['endpoint']
@@ -28,6 +28,9 @@ export interface EndedRequest {
   readonly problem: Problem | null
   readonly httpStatus: number
   readonly startedAtMs: number
+  readonly endedAtMs: number
+  /** The client's `traceparent`, as it came; absent where it sent none. */
+  readonly traceparent: string | string[] | undefined
 }
 
 /** The inference endpoints, served on Node's own server: each microsecond here is paid by all requests. */
@@ -36,6 +39,10 @@ export interface Inference {
   serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
   /** Whether the journey of a request is under way: from before its hold can be opened. */
   isUnderWay(requestId: string): boolean
+  /** Requests whose answers have not ended. */
+  readonly inFlight: number
+  /** Whether new requests are refused, because the server is stopping. */
+  readonly isDraining: boolean
   /** Resolves when no request is in flight. */
   idle(): Promise<void>
   /**
@@ -61,6 +68,12 @@ export function createInference(input: InferenceInput): Inference {
   }
   return {
     isUnderWay: (requestId) => underWay.has(requestId),
+    get inFlight() {
+      return inFlight.size
+    },
+    get isDraining() {
+      return draining
+    },
     idle,
     serve(clientRequest, client) {
       if (clientRequest.method !== 'POST') return false
@@ -154,6 +167,8 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
     problem,
     httpStatus: problem?.httpStatus ?? client.statusCode,
     startedAtMs,
+    endedAtMs: input.parts.clock.nowMs(),
+    traceparent: clientRequest.headers['traceparent'],
   })
 }
 
@@ -166,7 +181,14 @@ function emptyRecord(): JourneyRecord {
     holdMicros: null,
     state: null,
     chargeMicros: null,
+    holdAskedAtMs: null,
+    holdOpenedAtMs: null,
     firstByteAtMs: null,
+    outcomeAtMs: null,
+    settledAtMs: null,
+    usage: null,
+    generationId: null,
+    errorCode: null,
     fault: null,
   }
 }

@@ -4,7 +4,7 @@ import type { EndedRequest } from './inference.ts'
 
 /** Makes the writer of one log line a request: who, which model, what state, what charge; never content. */
 export function requestLogger(log: Logger): (ended: EndedRequest) => void {
-  return ({ requestId, endpoint, record, problem, httpStatus, startedAtMs }) => {
+  return ({ requestId, endpoint, record, problem, httpStatus, startedAtMs, endedAtMs }) => {
     const line = {
       requestId,
       endpoint,
@@ -16,22 +16,20 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
       state: record.state,
       holdMicros: record.holdMicros,
       chargeMicros: record.chargeMicros,
+      generationId: record.generationId,
+      // Of a stream that failed after its 200, why; of all else, what the client was told.
+      errorCode: problem?.code ?? record.errorCode,
       firstByteMs: record.firstByteAtMs === null ? null : record.firstByteAtMs - startedAtMs,
+      durationMs: endedAtMs - startedAtMs,
     }
     if (record.fault !== null)
       log.error({ ...line, cause: faultOf(record.fault) }, 'request failed')
     else if (problem === null) log.info(line, 'request')
     else if (problem.code === 'internal_error') {
-      log.error(
-        { ...line, errorCode: problem.code, cause: faultOf(problem.cause) },
-        'request failed',
-      )
+      log.error({ ...line, cause: faultOf(problem.cause) }, 'request failed')
     } else if (PROBLEMS[problem.code].owner === 'platform') {
-      log.warn(
-        { ...line, errorCode: problem.code, cause: faultOf(problem.cause) },
-        'request failed',
-      )
-    } else log.info({ ...line, errorCode: problem.code }, 'request')
+      log.warn({ ...line, cause: faultOf(problem.cause) }, 'request failed')
+    } else log.info(line, 'request')
   }
 }
 

@@ -9,6 +9,7 @@ import { type AdminCall, adminSections, registerAdminRoutes } from './admin/admi
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { Connections } from './connections.ts'
 import { registerCreditSaleRoutes } from './credit-sale-routes.ts'
+import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
 import { type ModelRoutesInput, registerModelRoutes } from './model-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
@@ -21,6 +22,8 @@ export interface HttpServerInput {
   readonly inference: Inference
   readonly catalog: ModelRoutesInput
   readonly root: RootInput
+  /** What `GET /readyz` goes by. Default: nothing, so that it is ready as soon as it listens. */
+  readonly readiness?: HealthInput['readiness']
   /** Default: keys have no pages of their own, and admins none at all. */
   readonly management?: ManagementInput
   /** Told of failures that are no client's fault. */
@@ -42,11 +45,12 @@ export interface ManagementInput {
 
 /** The whole HTTP face: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
-  const { inference } = input
+  const { inference, ids, readiness = () => [] } = input
   const connections = new Connections()
+  const health = createHealth({ ids, readiness })
   const app = Fastify({
     logger: false,
-    genReqId: () => input.ids.next('req'),
+    genReqId: () => ids.next('req'),
     // The answer takes as long as the provider; a body has its own deadline.
     requestTimeout: 0,
     // Only when every inference answer has been given: Node itself waits for connections on which no
@@ -54,7 +58,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
-    serverFactory: (serveRest) => nodeServer({ inference, connections, serveRest }),
+    serverFactory: (serveRest) => nodeServer({ inference, health, connections, serveRest }),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
       answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
@@ -104,15 +108,17 @@ function registerManagement(app: FastifyInstance, input: ManagementInput): void 
 
 interface NodeServerInput {
   readonly inference: Inference
+  readonly health: Health
   readonly connections: Connections
   readonly serveRest: (clientRequest: IncomingMessage, client: ServerResponse) => void
 }
 
-function nodeServer({ inference, connections, serveRest }: NodeServerInput): Server {
+function nodeServer({ inference, health, connections, serveRest }: NodeServerInput): Server {
   const onRequest = (clientRequest: IncomingMessage, client: ServerResponse): void =>
     connections.take(clientRequest, client, () => {
       if (inference.serve(clientRequest, client)) return
       client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
+      if (health.serve(clientRequest, client)) return
       serveRest(clientRequest, client)
     })
   const server = createServer(

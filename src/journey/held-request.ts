@@ -82,12 +82,14 @@ export class HeldRequest {
       case 'answered': {
         const input = this.#settleInput(ending.outcome, null)
         const settled = await this.#parts.settler.settleInTime(input)
+        this.#request.record.settledAtMs = this.#parts.clock.nowMs()
         this.#slot.leave()
         await this.#deliver(ending.answer, settled?.chargedMicros ?? chargeOf(input.resolution))
         return
       }
       case 'failed': {
         await this.#parts.settler.settleInTime(this.#settleInput(ending.outcome, ending.problem))
+        this.#request.record.settledAtMs = this.#parts.clock.nowMs()
         this.#returnHeaders(ending.upstreamHeaders)
         throw ending.problem
       }
@@ -139,14 +141,18 @@ export class HeldRequest {
     record.state = resolution.kind
     record.chargeMicros = chargeOf(resolution)
     const reported = 'reported' in outcome ? outcome.reported : null
+    record.outcomeAtMs = this.#parts.clock.nowMs()
+    record.usage = reported?.usage ?? null
+    record.generationId = reported?.generationId ?? null
+    record.errorCode = errorCodeOf(outcome, problem)
     return {
       requestId: this.#request.requestId,
       resolution,
       facts: {
         httpStatus: problem?.httpStatus ?? 200,
-        errorCode: errorCodeOf(outcome, problem),
-        usage: reported?.usage ?? null,
-        generationId: reported?.generationId ?? null,
+        errorCode: record.errorCode,
+        usage: record.usage,
+        generationId: record.generationId,
         firstByteAtMs: this.#firstByteAtMs,
       },
     }

@@ -10,6 +10,8 @@ import type { Upstream } from '../upstream/upstream.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { editJson, parseJsonBody } from '../vocabulary/json-body.ts'
 import type { Offer } from '../vocabulary/offer.ts'
+import type { Resolution } from '../vocabulary/resolution.ts'
+import type { TokenUsage } from '../vocabulary/usage.ts'
 import type { Words } from '../vocabulary/words.ts'
 import type { WireFormat } from '../wire/format.ts'
 import { answerHeaders, upstreamHeaders } from './answer-headers.ts'
@@ -55,9 +57,21 @@ export interface JourneyRecord {
   modelId: string | null
   stream: boolean
   holdMicros: number | null
-  state: string | null
+  /** Null: no hold was opened. */
+  state: Resolution['kind'] | null
   chargeMicros: number | null
+  /** When its hold was asked for, and when it was durable. */
+  holdAskedAtMs: number | null
+  holdOpenedAtMs: number | null
   firstByteAtMs: number | null
+  /** When its outcome was known, and when the charge of a whole answer was durable. */
+  outcomeAtMs: number | null
+  settledAtMs: number | null
+  /** What the provider counted; null: it did not say. */
+  usage: TokenUsage | null
+  generationId: string | null
+  /** Why a request whose hold was opened is marked failed; null: it is not. */
+  errorCode: string | null
   /** A fault of ours that the client was not told of as such; null: none. */
   fault: unknown
 }
@@ -86,8 +100,10 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
     format.checkOffer(call, { offer, words: parts.words }) // 400
 
     const size = sizeHold(call, offer) // 400
+    record.holdAskedAtMs = parts.clock.nowMs()
     const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
     slot.admitted()
+    record.holdOpenedAtMs = parts.clock.nowMs()
     record.holdMicros = grant.grantedMicros
 
     const held = new HeldRequest(parts, { request, call, offer, slot })

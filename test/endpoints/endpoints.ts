@@ -25,6 +25,8 @@ const PUBLIC: readonly Endpoint[] = [
   { ...openai, path: '/v1', access: 'none' },
   { ...openai, path: '/v1/models', access: 'none' },
   { ...openai, path: '/v1/models/sim/text', access: 'none' },
+  { ...openai, path: '/healthz', access: 'none' },
+  { ...openai, path: '/readyz', access: 'none' },
 ]
 
 const OF_THE_KEY: readonly Endpoint[] = [

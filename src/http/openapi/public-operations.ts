@@ -49,8 +49,59 @@ const SERVICE: JsonSchema = {
   },
 }
 
-/** What anybody may read: the service itself, and its models. */
+const READINESS: JsonSchema = {
+  type: 'object',
+  required: ['object', 'ready', 'checks'],
+  properties: {
+    object: { const: 'readiness' },
+    ready: { type: 'boolean' },
+    checks: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'ok', 'message'],
+        properties: {
+          name: { enum: ['serving', 'store', 'prices', 'upstream_account'] },
+          ok: { type: 'boolean' },
+          message: {
+            type: ['string', 'null'],
+            description: 'What is wrong and what to do about it; null: nothing is.',
+          },
+        },
+      },
+    },
+  },
+}
+
+/** What anybody may read: the service itself, how it fares, and its models. */
 export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
+  {
+    ...COMMON,
+    name: 'getHealth',
+    method: 'get',
+    path: '/healthz',
+    summary: 'Whether the process is alive: 200 for as long as it answers.',
+    answers: [
+      json({
+        type: 'object',
+        required: ['object', 'alive'],
+        properties: { object: { const: 'health' }, alive: { const: true } },
+      }),
+    ],
+    problems: [],
+  },
+  {
+    ...COMMON,
+    name: 'getReadiness',
+    method: 'get',
+    path: '/readyz',
+    summary: 'Whether it is worth sending requests here.',
+    answers: [
+      { ...json(READINESS), description: 'It is.' },
+      { ...json(READINESS), httpStatus: 503, description: 'It is not: see `checks`.' },
+    ],
+    problems: [],
+  },
   {
     ...COMMON,
     name: 'getService',
