@@ -44,6 +44,20 @@ test('a provisional charge becomes what the provider has on record, and the book
   expect((await world.audit()).differences).toEqual([])
 })
 
+test('a request shows the tokens that the provider has on record where its answer had none', async () => {
+  const { apiKey } = await world.account({ creditMicros: CREDIT_MICROS })
+  await chat(apiKey, { cut: { at: { afterBytes: 10 }, how: 'reset' } })
+  expect((await onlyRequest())?.usage).toBeNull()
+  await becomes('final')
+  const ran = world.simulator.generations.find((await onlyRequest())?.generationId ?? '')
+  const counts = { ...ran?.counts }
+  expect((await onlyRequest())?.usage).toMatchObject({
+    inputTokens: counts.inputTokens,
+    outputTokens: counts.outputTokens,
+  })
+  expect(counts.inputTokens).toBeGreaterThan(0)
+})
+
 test('an answer that was lost is charged once the provider says what it cost', async () => {
   const { id, apiKey } = await world.account({ creditMicros: CREDIT_MICROS })
   const cut: Fault = { cut: { at: { afterBytes: 10 }, how: 'reset' }, lookupCostUsd: 0.002 }

@@ -1,6 +1,7 @@
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { formatDecimal, subtractMicros, ZERO_MICROS } from '../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../vocabulary/resolution.ts'
+import type { TokenUsage } from '../vocabulary/usage.ts'
 import type { Book } from './book.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
 import type { Corrected, CorrectInput, Settled, SettleInput } from './ledger.ts'
@@ -38,6 +39,8 @@ export function correctRequest(
   const moved = moveRequest(book, row, move)
   if (correction.kind === 'provisional') {
     book.putRequest({ ...moved, generationId: correction.generationId })
+  } else if (correction.kind === 'final' && correction.usage !== undefined) {
+    book.putRequest({ ...moved, usage: usageOnRecord(moved, correction.usage) })
   }
   return {
     kind: 'corrected',
@@ -46,6 +49,11 @@ export function correctRequest(
     differenceMicros: subtractMicros(chargedMicros(moved), chargedMicros(row)),
     overrunMicros: overrunMicros(moved),
   }
+}
+
+// A whole answer counts finer than the record does; one that broke off has counted a part at most.
+function usageOnRecord({ usage, errorCode }: RequestRow, recorded: TokenUsage): TokenUsage {
+  return errorCode === null ? (usage ?? recorded) : recorded
 }
 
 /** Makes the loaded open holds of a dead instance unresolved, their places in flight free. */

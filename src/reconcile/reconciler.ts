@@ -341,9 +341,11 @@ class SecondChance implements Reconciler {
     switch (answer.kind) {
       case 'found': {
         this.#sawEndpoint()
-        const { costUsd } = answer
+        const { costUsd, usage } = answer
         const chargeMicros = chargeForCost(costUsd)
-        return chargeMicros === null ? 'unknown' : { kind: 'final', chargeMicros, costUsd }
+        if (chargeMicros === null) return 'unknown'
+        const final: Correction = { kind: 'final', chargeMicros, costUsd }
+        return usage === null ? final : { ...final, usage }
       }
       case 'unknown':
         this.#sawEndpoint()

@@ -64,6 +64,48 @@ describe('a record', () => {
     expect(await costIn(rawBody)).toBe(cost)
   })
 
+  test('of what ran has its tokens, each in one field', async () => {
+    const record = {
+      total_cost: 0.1,
+      native_tokens_prompt: 120,
+      native_tokens_cached: 20,
+      native_tokens_completion: 50,
+      native_tokens_reasoning: 30,
+      native_tokens_completion_images: 7,
+      tokens_prompt: 999,
+      tokens_completion: 999,
+    }
+    expect(await answerTo({ rawBody: JSON.stringify({ data: record }) })).toMatchObject({
+      usage: {
+        inputTokens: 100,
+        cacheReadTokens: 20,
+        cacheWriteTokens: 0,
+        cacheWriteLongTokens: 0,
+        outputTokens: 50,
+        reasoningTokens: 30,
+        imageOutputTokens: 7,
+        searches: 0,
+      },
+    })
+  })
+
+  test('with half of its counts has those', async () => {
+    const rawBody = '{"data":{"total_cost":0.1,"native_tokens_prompt":5,"native_tokens_cached":9}}'
+    expect(await answerTo({ rawBody })).toMatchObject({
+      usage: { inputTokens: 0, cacheReadTokens: 9, outputTokens: 0 },
+    })
+  })
+
+  test.each([
+    ['none', {}],
+    ['null for each', { native_tokens_prompt: null, native_tokens_completion: null }],
+    ['what are no counts', { native_tokens_prompt: -1, native_tokens_completion: '5' }],
+    ['counts of another tokenizer', { tokens_prompt: 5, tokens_completion: 5 }],
+  ])('with %s has no tokens, and a cost all the same', async (_, counts) => {
+    const rawBody = JSON.stringify({ data: { total_cost: 0.1, ...counts } })
+    expect(await answerTo({ rawBody })).toMatchObject({ kind: 'found', usage: null })
+  })
+
   test.each([
     ['has none', '{"data":{"id":"gen-1"}}'],
     ['is null', '{"data":{"id":"gen-1","total_cost":null}}'],

@@ -2,16 +2,23 @@ import {
   isJsonObject,
   type JsonBody,
   type JsonObject,
+  type JsonValue,
   numberSource,
   parseAnswer,
 } from '../vocabulary/json-body.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../vocabulary/money.ts'
+import type { TokenUsage } from '../vocabulary/usage.ts'
 import type { Upstream } from './upstream.ts'
 
 /** What the upstream says of something that it ran. */
 export type GenerationAnswer =
-  /** Its cost in dollars, exactly as written. */
-  | { readonly kind: 'found'; readonly costUsd: Decimal }
+  | {
+      readonly kind: 'found'
+      /** In dollars, exactly as written. */
+      readonly costUsd: Decimal
+      /** As they are billed; null where the record has none. Cache writes and searches it does not tell. */
+      readonly usage: TokenUsage | null
+    }
   /** Not there, or not there yet, or without a cost. */
   | { readonly kind: 'unknown' }
   /** Nothing can be looked up at this upstream. */
@@ -98,7 +105,29 @@ function readRecord(body: JsonBody, generationId: string): GenerationAnswer {
   // A record of something else must never become this request's charge.
   if (!isJsonObject(record) || (record['id'] ?? generationId) !== generationId) return UNKNOWN
   const costUsd = readCost(body, record)
-  return costUsd === null ? UNKNOWN : { kind: 'found', costUsd }
+  return costUsd === null ? UNKNOWN : { kind: 'found', costUsd, usage: readUsage(record) }
+}
+
+/** The counts of the model's own tokenizer, which are the ones billed; cached input is within the prompt. */
+function readUsage(record: JsonObject): TokenUsage | null {
+  const prompt = tokenCount(record['native_tokens_prompt'])
+  const completion = tokenCount(record['native_tokens_completion'])
+  if (prompt === null && completion === null) return null
+  const cacheReadTokens = tokenCount(record['native_tokens_cached']) ?? 0
+  return {
+    inputTokens: Math.max(0, (prompt ?? 0) - cacheReadTokens),
+    cacheReadTokens,
+    cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
+    outputTokens: completion ?? 0,
+    reasoningTokens: tokenCount(record['native_tokens_reasoning']) ?? 0,
+    imageOutputTokens: tokenCount(record['native_tokens_completion_images']) ?? 0,
+    searches: 0,
+  }
+}
+
+function tokenCount(value: JsonValue | undefined): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }
 
 /** As in an answer's usage: on the account's own provider keys, the provider's share stands apart. */

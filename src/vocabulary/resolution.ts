@@ -21,7 +21,13 @@ export type Resolution =
 /** What is learned of a provisional or unresolved request after its attempt has ended. */
 export type Correction =
   /** The provider's own cost, from its record or from an admin. */
-  | { readonly kind: 'final'; readonly chargeMicros: Micros; readonly costUsd: Decimal }
+  | {
+      readonly kind: 'final'
+      readonly chargeMicros: Micros
+      readonly costUsd: Decimal
+      /** What the provider's record counts; left out where nobody counted. */
+      readonly usage?: TokenUsage
+    }
   /** Moves an unresolved request to a charge that may still be corrected. */
   | {
       readonly kind: 'provisional'
