@@ -1,63 +1,108 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { getRequest } from '../src/ledger/activity.ts'
-import { startWorld } from './world.ts'
+import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { startWorld, type World } from './world.ts'
 
-const KEYS = 25
-const REQUESTS = 200
-const FITTING = 50
+const REQUESTS = 1_000
+/** Each sends as many requests as it may have in flight. */
+const KEYS = 125
+const FITTING = 333
+const CREDIT_REFUSALS = REQUESTS - FITTING
 const BODY = JSON.stringify({
   model: 'sim/text',
   max_tokens: 64,
   messages: [{ role: 'user', content: 'Say hello.' }],
 })
 
-test('of 200 concurrent requests on credit for exactly 50, 50 run, 150 get 402, and the balance is exact', async () => {
-  const world = await startWorld()
-  const send = (apiKey: string) =>
-    fetch(world.url('/v1/chat/completions'), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}` },
-      body: BODY,
-    })
+/** A SQLite store has one gateway; a PostgreSQL database any number. */
+const GATEWAYS: Readonly<Record<string, number>> = { SQLite: 1, PostgreSQL: 2 }
 
+function send(world: World, apiKey: string): Promise<Response> {
+  return fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: BODY,
+  })
+}
+
+/** What each of these requests holds. */
+async function holdMicrosOf(world: World): Promise<number> {
   const probe = await world.account()
-  const probed = await send(probe.apiKey)
-  const requestId = probed.headers.get('x-request-id') ?? ''
+  const probed = await send(world, probe.apiKey)
   await probed.text()
-  const probeRow = await getRequest(world.gateway.store.db, requestId)
-  const holdMicros = probeRow?.backedGrantedMicros ?? 0
+  const requestId = probed.headers.get('x-request-id') ?? ''
+  const row = await getRequest(world.gateway.store.db, requestId)
+  const holdMicros = row?.backedGrantedMicros ?? 0
   expect(holdMicros).toBeGreaterThan(0)
+  return holdMicros
+}
 
-  const creditMicros = holdMicros * FITTING
-  const account = await world.account({ creditMicros, apiKeys: KEYS })
-  world.simulator.script({ hold: 'beforeHeaders', times: 'always' })
-
-  const answers = Array.from({ length: REQUESTS }, (_, i) => send(account.apiKeys[i % KEYS] ?? ''))
-  let refused = 0
-  const allRefused = Promise.withResolvers<void>()
+/** Resolves once so many were answered, which those that are held at the provider can't be. */
+async function answered(answers: readonly Promise<Response>[], count: number): Promise<void> {
+  const enough = Promise.withResolvers<void>()
+  let seen = 0
   for (const answer of answers) {
-    void answer.then(({ status }) => {
-      if (status === 402 && ++refused === REQUESTS - FITTING) allRefused.resolve()
+    void answer.then(() => {
+      if (++seen === count) enough.resolve()
     })
   }
-  await Promise.all([world.simulator.gate().arrived(FITTING), allRefused.promise])
-  world.simulator.gate().release()
+  await enough.promise
+}
 
-  let charged = 0
-  const statuses = new Map<number, number>()
-  for (const answer of await Promise.all(answers)) {
-    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
-    const body: unknown = await answer.json()
-    if (answer.status === 200) charged += Number(answer.headers.get('x-service-cost'))
-    else
-      expect(body).toMatchObject({
-        error: { code: 'insufficient_credit', type: 'insufficient_credit' },
+for (const { engine, create } of TEST_DATABASES) {
+  const gateways = GATEWAYS[engine] ?? 0
+
+  describe(`on ${engine}`, () => {
+    let database: TestDatabase
+    let worlds: World[]
+
+    beforeEach(async () => {
+      database = await create()
+      worlds = []
+      for (let started = 0; started < gateways; started++) {
+        worlds.push(await startWorld({ settings: { DATABASE_URL: database.url } }))
+      }
+    })
+
+    afterEach(async () => {
+      for (const world of worlds) await world.close()
+      await database.remove()
+    })
+
+    test(`of ${REQUESTS} requests at once on credit for exactly ${FITTING}, so many run, all others get 402, and the balance is exact`, async () => {
+      const [first] = worlds
+      if (first === undefined) throw new Error(`no gateways for ${engine}`)
+      const creditMicros = (await holdMicrosOf(first)) * FITTING
+      const account = await first.account({ creditMicros, apiKeys: KEYS })
+      for (const { simulator } of worlds) {
+        simulator.script({ hold: 'beforeHeaders', times: 'always' })
+      }
+
+      const answers = worlds.flatMap((world) =>
+        Array.from({ length: REQUESTS / gateways }, (_, place) =>
+          send(world, account.apiKeys[place % KEYS] ?? ''),
+        ),
+      )
+      await answered(answers, CREDIT_REFUSALS)
+      for (const { simulator } of worlds) simulator.gate().release()
+
+      let chargedMicros = 0
+      const verdicts = new Map<string, number>()
+      for (const answer of await Promise.all(answers)) {
+        const { error }: { error?: { code?: string } } = JSON.parse(await answer.text())
+        const verdict = `${answer.status} ${error?.code ?? 'answered'}`
+        verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1)
+        if (answer.status === 200) chargedMicros += Number(answer.headers.get('x-service-cost'))
+      }
+      expect(Object.fromEntries(verdicts)).toEqual({
+        '200 answered': FITTING,
+        '402 insufficient_credit': CREDIT_REFUSALS,
       })
-  }
-  expect(Object.fromEntries(statuses)).toEqual({ 200: FITTING, 402: REQUESTS - FITTING })
-  expect(world.simulator.gate().arrivals).toBe(FITTING)
-  expect(charged).toBeGreaterThan(0)
-  expect(await world.backedBalanceMicros(account.id)).toBe(creditMicros - charged)
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-  await world.close()
-})
+      const forwarded = worlds.map(({ simulator }) => simulator.gate().arrivals)
+      expect(forwarded.reduce((sum, count) => sum + count, 0)).toBe(FITTING)
+      expect(chargedMicros).toBeGreaterThan(0)
+      expect(await first.backedBalanceMicros(account.id)).toBe(creditMicros - chargedMicros)
+      expect(await first.audit()).toMatchObject({ ok: true, differences: [] })
+    }, 60_000)
+  })
+}
