@@ -16,6 +16,7 @@ import type { Deadlines, Upstream } from './upstream.ts'
 const MIB = 1024 * 1024
 // More than the socket buffers of both sides take together.
 const LARGE = Buffer.alloc(32 * MIB, 'x')
+const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
 afterEach(closeOpened)
 
@@ -66,6 +67,15 @@ describe('nothing, or not all of the request, was written: never opened', () => 
     expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
   })
 
+  test('a 100 that nobody asked for comes in the middle of a large body', async () => {
+    const { baseUrl } = await serverThat((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\n')),
+    )
+    const upstream = upstreamAt(baseUrl)
+    const sent = send(upstream, { body: LARGE })
+    expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
+  })
+
   test('a deadline passes in the middle of a large body', async () => {
     // Nothing is read but what the buffers take.
     const { baseUrl } = await serverThat((socket) => socket.pause())
@@ -107,6 +117,17 @@ describe('written in full, then no whole answer: lost', () => {
     ['a reset', (socket) => socket.resetAndDestroy(), ['lost beforeHeaders']],
     ['a close', (socket) => socket.end(), ['lost beforeHeaders']],
     ['half a head', (socket) => socket.end('HTTP/1.1 200 OK\r\ncont'), ['lost beforeHeaders']],
+    // undici takes a 100 that nobody asked for as the end of the connection, whatever comes behind it.
+    [
+      'a 100 that nobody asked for',
+      (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${WHOLE}`),
+      ['lost beforeHeaders'],
+    ],
+    [
+      'a switch of protocols that nobody asked for',
+      (socket) => socket.write('HTTP/1.1 101 Switching\r\nupgrade: h2c\r\n\r\n'),
+      ['lost beforeHeaders'],
+    ],
     ['what is no HTTP', (socket) => socket.end('hello\r\n\r\n'), ['lost beforeHeaders']],
     [
       'a head of 100 KB',
@@ -250,8 +271,7 @@ describe('a whole answer', () => {
     const { baseUrl } = await serverThat(async (socket) => {
       await wholeRequest(socket)
       socket.end(
-        'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n' +
-          'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}',
+        `HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${WHOLE}`,
       )
     })
     const upstream = upstreamAt(baseUrl)
