@@ -4,6 +4,7 @@ import { TallyReporter } from './tidy/tally-reporter.ts'
 export default defineConfig({
   test: {
     include: [
+      'bench/**/*.test.ts',
       'bin/**/*.test.ts',
       'src/**/*.test.ts',
       'simulator/**/*.test.ts',

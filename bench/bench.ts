@@ -1,0 +1,116 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Flags } from './flags.ts'
+import type { Measure } from './measure.ts'
+import {
+  type RunningTarget,
+  type StartGatewayInput,
+  startBareProxy,
+  startGateway,
+  startSimulator,
+} from './systems.ts'
+import type { Target } from './target.ts'
+
+/** One thing that can be measured. */
+export interface Scenario {
+  readonly name: string
+  /** What it measures, for `--help`. */
+  readonly summary: string
+  /** Whether it runs without being named. */
+  readonly isCanonical: boolean
+  run(bench: Bench): Promise<Measure[]>
+}
+
+/** One run: the programs that its scenarios share, and what went wrong. */
+export class Bench {
+  readonly flags: Flags
+  /** For stores and logs; deleted at the end. */
+  readonly folder: string
+  readonly failures: string[] = []
+  readonly #running: RunningTarget[] = []
+  #simulator: Promise<RunningTarget> | null = null
+  #bareProxy: Promise<RunningTarget> | null = null
+  #gateway: Promise<RunningTarget> | null = null
+
+  constructor(flags: Flags) {
+    this.flags = flags
+    mkdirSync(flags.storeFolder, { recursive: true })
+    this.folder = mkdtempSync(join(flags.storeFolder, 'bench-'))
+  }
+
+  /** How many rounds of each target. */
+  get rounds(): number {
+    return this.flags.rounds
+  }
+
+  /** A count of requests, streams or rows, scaled to the run: fewer in a quick one. */
+  scaled({ full, quick }: { readonly full: number; readonly quick: number }): number {
+    return this.flags.quick ? quick : full
+  }
+
+  /** The provider itself, called without anything between. */
+  simulator(): Promise<Target> {
+    this.#simulator ??= this.#keep(startSimulator(this.folder))
+    return this.#simulator
+  }
+
+  /** What everything is compared with. */
+  bareProxy(): Promise<Target> {
+    this.#bareProxy ??= this.#keep(
+      this.simulator().then(({ address }) =>
+        startBareProxy({ folder: this.folder, upstreamAddress: address }),
+      ),
+    )
+    return this.#bareProxy
+  }
+
+  /** The gateway on SQLite that scenarios without a need of their own share. */
+  gateway(): Promise<Target> {
+    this.#gateway ??= this.startGateway({ name: 'tollgate' })
+    return this.#gateway
+  }
+
+  /** Starts a gateway of a scenario's own, for it to {@link end}, or the run at its end. */
+  async startGateway(
+    input: Omit<StartGatewayInput, 'folder' | 'upstreamAddress' | 'checkout'>,
+  ): Promise<RunningTarget> {
+    const { address: upstreamAddress } = await this.simulator()
+    const { checkout, profileFolder, settings } = this.flags
+    const profiling =
+      profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+    return this.#keep(
+      startGateway({
+        ...input,
+        folder: this.folder,
+        upstreamAddress,
+        checkout,
+        nodeArgs: [...(input.nodeArgs ?? []), ...profiling],
+        settings: { ...settings, ...input.settings },
+      }),
+    )
+  }
+
+  /** Has a target end with the others, and be looked through then. */
+  keep(target: RunningTarget): void {
+    this.#running.push(target)
+  }
+
+  /** Ends a target before the run does, and notes what was wrong with it. */
+  async end(target: RunningTarget): Promise<void> {
+    const at = this.#running.indexOf(target)
+    if (at !== -1) this.#running.splice(at, 1)
+    this.failures.push(...(await target.close()))
+  }
+
+  /** Ends everything, last started first, and notes what was wrong with any. */
+  async close(): Promise<void> {
+    for (const target of this.#running.toReversed()) await this.end(target)
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  async #keep(starting: Promise<RunningTarget>): Promise<RunningTarget> {
+    const target = await starting
+    this.keep(target)
+    return target
+  }
+}

@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import { auditStore } from '../src/ledger/audit.ts'
+import { openStore } from '../src/store/open-store.ts'
+import type { Witness } from './witness.ts'
+
+export interface CheckBooksInput {
+  /** Of a gateway that has ended. */
+  readonly url: string
+  /** Who looked at every answer of that gateway. */
+  readonly witness: Witness
+  /** Requests that were in the store before. Default 0. */
+  readonly requestsSeeded?: number
+  /** What those were charged that were not streams. Default 0. */
+  readonly chargedMicrosSeeded?: number
+}
+
+/**
+ * What is wrong with the books that a gateway left behind: figures that don't add up, holds that are
+ * still there, requests that nobody was answered, answers that are in no book.
+ */
+export async function checkBooks(input: CheckBooksInput): Promise<string[]> {
+  const { witness, requestsSeeded = 0, chargedMicrosSeeded = 0 } = input
+  await using closing = new AsyncDisposableStack()
+  const store = await openStore({ url: input.url })
+  closing.defer(() => store.close())
+  const faults: string[] = []
+  const audit = await auditStore(store)
+  for (const difference of audit.differences.slice(0, 5)) {
+    faults.push(`the audit differs: ${JSON.stringify(difference)}`)
+  }
+  if (!audit.ok) faults.push(`the audit has ${audit.differences.length} differences`)
+  const { reports } = store
+  const unended = await reports
+    .selectFrom('requests')
+    .select(['id', 'state'])
+    .where('state', 'not in', ['final', 'released'])
+    .limit(5)
+    .execute()
+  faults.push(...unended.map(({ id, state }) => `${id} is still ${state}`))
+  const held = await reports
+    .selectFrom('accounts')
+    .select('id')
+    .where(({ eb, or }) => or([eb('backed_held_micros', '>', 0), eb('free_held_micros', '>', 0)]))
+    .limit(5)
+    .execute()
+  faults.push(...held.map(({ id }) => `${id} still has credit held`))
+  const charged = await reports
+    .selectFrom('requests')
+    .select(({ fn }) => fn.sum<number>('backed_charge_micros').as('micros'))
+    .where('stream', '=', 0)
+    .executeTakeFirstOrThrow()
+  const chargedMicros = Number(charged.micros ?? 0) - chargedMicrosSeeded
+  if (chargedMicros !== witness.chargedMicros) {
+    faults.push(`charged ${chargedMicros} of the ${witness.chargedMicros} that answers told of`)
+  }
+  const requests = audit.checked.requests - requestsSeeded
+  if (requests !== witness.answers) {
+    faults.push(`${requests} requests are in the books of ${witness.answers} that were answered`)
+  }
+  return faults.map((fault) => `${witness.name}: ${fault}`)
+}
+
+/** The books of a gateway, read while it serves. */
+export interface OpenBooks {
+  /** Requests that are answered and not final yet. */
+  countUnsettled(): Promise<number>
+  close(): Promise<void>
+}
+
+/** Opens a store to read along beside the gateway. */
+export async function openBooks(url: string): Promise<OpenBooks> {
+  const store = await openStore({ url })
+  return {
+    async countUnsettled() {
+      const { count } = await store.reports
+        .selectFrom('requests')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        // As literals: the index of unsettled requests is chosen by the text of the query.
+        .where(sql<boolean>`(state = 'open' or state = 'provisional' or state = 'unresolved')`)
+        .executeTakeFirstOrThrow()
+      return Number(count)
+    },
+    close: () => store.close(),
+  }
+}

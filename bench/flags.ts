@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+/** What a run is told on its command line. */
+export interface Flags {
+  readonly help: boolean
+  /** Fewer rounds and requests: for errors, not for speed. */
+  readonly quick: boolean
+  /** Names of scenarios; empty: the canonical ones. */
+  readonly scenarios: readonly string[]
+  readonly rounds: number
+  /** Where stores are made: on the disk that is to be measured. */
+  readonly storeFolder: string
+  /** Where the JSON goes; null: `bench/results/`, by time. */
+  readonly resultFile: string | null
+  /** Where the gateway's profiles go; null: none are taken. */
+  readonly profileFolder: string | null
+  /** Another checkout of tollgate to measure; undefined: this one. */
+  readonly checkout: string | undefined
+  /** Settings of the gateway, by name. */
+  readonly settings: Readonly<Record<string, string>>
+}
+
+const ROOT = join(import.meta.dirname, '..')
+const ROUNDS = { full: 7, quick: 2 }
+
+/** Reads the arguments. Throws TypeError for one that it does not know or can't use. */
+export function readFlags(args: readonly string[]): Flags {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      'store-folder': { type: 'string', default: join(ROOT, 'data') },
+      result: { type: 'string' },
+      profile: { type: 'boolean', default: false },
+      'profile-folder': { type: 'string', default: join(ROOT, 'bench', 'results', 'profiles') },
+      checkout: { type: 'string' },
+      setting: { type: 'string', multiple: true, default: [] },
+    },
+  })
+  return {
+    help: values.help,
+    quick: values.quick,
+    scenarios: positionals,
+    rounds: wholeNumber('rounds', values.rounds) ?? (values.quick ? ROUNDS.quick : ROUNDS.full),
+    storeFolder: values['store-folder'],
+    resultFile: values.result ?? null,
+    profileFolder: values.profile ? values['profile-folder'] : null,
+    checkout: values.checkout,
+    settings: Object.fromEntries(values.setting.map(settingOf)),
+  }
+}
+
+/** By position: the flag's name, then what was given for it. */
+function wholeNumber(name: string, text: string | undefined): number | null {
+  if (text === undefined) return null
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError(`--${name} takes a whole number above 0`)
+  return Number(text)
+}
+
+function settingOf(text: string): [string, string] {
+  const equals = text.indexOf('=')
+  if (equals < 1) throw new TypeError('--setting takes NAME=value')
+  return [text.slice(0, equals), text.slice(equals + 1)]
+}

@@ -1,0 +1,26 @@
+import type { Scenario } from './bench.ts'
+
+/** What `npm run bench -- --help` prints. */
+export function helpText(scenarios: readonly Scenario[]): string {
+  const width = Math.max(...scenarios.map(({ name }) => name.length))
+  const listed = scenarios.map(
+    ({ name, summary, isCanonical }) =>
+      `  ${name.padEnd(width)}  ${summary}${isCanonical ? '' : ' (only when named)'}`,
+  )
+  return `npm run bench -- [scenario …] [flags]
+
+Measures tollgate against a bare proxy on this machine, prints a table and writes a JSON result.
+Without a scenario, all but those marked run. Ends with 1 where anything failed: a request, a stream
+that is not whole, books that are not exact, a hold that is left.
+
+${listed.join('\n')}
+
+  --quick                 few rounds of few requests, for errors and not for speed
+  --rounds <n>            rounds of each target, 7 where not given
+  --store-folder <path>   where stores are made: on the disk to measure; data/ where not given
+  --result <file>         where the JSON goes; bench/results/<time>.json where not given
+  --profile               the gateway writes CPU profiles into bench/results/profiles/
+  --profile-folder <path> or into this folder
+  --checkout <path>       starts the gateway from another checkout
+  --setting <NAME=value>  a setting of the gateway; may be given again`
+}

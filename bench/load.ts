@@ -1,0 +1,159 @@
+import { LoadConnection } from './load-connection.ts'
+import type { Target } from './target.ts'
+import type { Expected } from './witness.ts'
+
+/** A request that is sent over and over, and the answer that it must have each time. */
+export interface Workload {
+  readonly path: string
+  readonly body: Buffer
+  readonly expected: Expected
+}
+
+/** How long each answer took. */
+export interface LoadResult {
+  readonly requests: number
+  readonly wallMs: number
+  readonly latenciesMs: readonly number[]
+  /** From sending to the first byte of the body. */
+  readonly firstByteMs: readonly number[]
+}
+
+export interface LoadInput {
+  readonly target: Target
+  readonly workload: Workload
+  readonly requests: number
+}
+
+/** As many clients as that, each with its next request as soon as it has its answer. */
+export async function closedLoop(
+  input: LoadInput & { readonly clients: number },
+): Promise<LoadResult> {
+  const { target, requests, clients } = input
+  const timings = new Timings()
+  const connections = await openAll(target.address, Math.min(clients, requests))
+  const sender = new Sender(input, timings)
+  const startedAtMs = performance.now()
+  const client = async (connection: LoadConnection): Promise<void> => {
+    while (sender.sent < requests) await sender.send(connection)
+  }
+  await Promise.all(connections.map(client))
+  const wallMs = performance.now() - startedAtMs
+  for (const connection of connections) connection.close()
+  return timings.result(wallMs)
+}
+
+/**
+ * Requests that come at random moments, so many a second on average, whether or not earlier ones have
+ * been answered: as from many clients who know nothing of each other.
+ */
+export async function randomArrivals(
+  input: LoadInput & { readonly perSecond: number },
+): Promise<LoadResult> {
+  const { target, requests, perSecond } = input
+  const timings = new Timings()
+  const free: LoadConnection[] = await openAll(target.address, 16)
+  const sender = new Sender(input, timings)
+  const underWay: Promise<void>[] = []
+  const startedAtMs = performance.now()
+  let dueAtMs = startedAtMs
+  for (let count = 0; count < requests; count++) {
+    dueAtMs += (-Math.log(1 - Math.random()) * 1_000) / perSecond
+    const waitMs = dueAtMs - performance.now()
+    if (waitMs > 0.5) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    const exchange = async (): Promise<void> => {
+      const connection = free.pop() ?? (await LoadConnection.open(target.address))
+      await sender.send(connection)
+      free.push(connection)
+    }
+    underWay.push(exchange())
+  }
+  await Promise.all(underWay)
+  const wallMs = performance.now() - startedAtMs
+  for (const connection of free) connection.close()
+  return timings.result(wallMs)
+}
+
+/** Opens so many connections, a few at a time, so that no listener's queue overflows. */
+export async function openAll(address: string, count: number): Promise<LoadConnection[]> {
+  const connections: LoadConnection[] = []
+  while (connections.length < count) {
+    const batch = Math.min(64, count - connections.length)
+    connections.push(
+      ...(await Promise.all(Array.from({ length: batch }, () => LoadConnection.open(address)))),
+    )
+  }
+  return connections
+}
+
+/** Sends a workload's requests, each from the next caller, and has every answer looked at. */
+export class Sender {
+  readonly #target: Target
+  readonly #workload: Workload
+  readonly #heads: readonly Buffer[]
+  readonly #timings: Timings
+  sent = 0
+
+  constructor(
+    { target, workload }: Pick<LoadInput, 'target' | 'workload'>,
+    timings: Timings = new Timings(),
+  ) {
+    this.#target = target
+    this.#workload = workload
+    this.#heads = headsOf(target, workload)
+    this.#timings = timings
+  }
+
+  /** Resolves when the answer has come or failed; a failure is the witness's. */
+  async send(connection: LoadConnection, onPiece?: (piece: Buffer) => void): Promise<void> {
+    const head = this.#heads[this.sent % this.#heads.length]
+    if (head === undefined) throw new Error(`${this.#target.name} has no callers`)
+    this.sent += 1
+    const { body, expected } = this.#workload
+    const { witness } = this.#target
+    try {
+      const answer = await connection.send({ head, body, ...(onPiece && { onPiece }) })
+      this.#timings.add(answer)
+      witness.check(answer, expected)
+    } catch (error) {
+      witness.failed(String(error))
+    }
+  }
+}
+
+class Timings {
+  readonly #latenciesMs: number[] = []
+  readonly #firstByteMs: number[] = []
+
+  add(answer: {
+    readonly sentAtMs: number
+    readonly firstByteAtMs: number | null
+    readonly endedAtMs: number
+  }): void {
+    const { sentAtMs, firstByteAtMs, endedAtMs } = answer
+    this.#latenciesMs.push(endedAtMs - sentAtMs)
+    if (firstByteAtMs !== null) this.#firstByteMs.push(firstByteAtMs - sentAtMs)
+  }
+
+  result(wallMs: number): LoadResult {
+    return {
+      requests: this.#latenciesMs.length,
+      wallMs,
+      latenciesMs: this.#latenciesMs,
+      firstByteMs: this.#firstByteMs,
+    }
+  }
+}
+
+function headsOf({ address, callers }: Target, { path, body }: Workload): Buffer[] {
+  const { host } = new URL(address)
+  return callers.map((headers) => {
+    const fields = {
+      host,
+      'content-type': 'application/json',
+      'content-length': String(body.length),
+      ...headers,
+    }
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+    return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
+  })
+}

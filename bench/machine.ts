@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { cpus, loadavg, release, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { median } from './statistics.ts'
+
+/** What a result was measured on. */
+export interface Machine {
+  /** Of the checkout; with `+` where files have changed since. */
+  readonly commit: string
+  readonly node: string
+  readonly processor: string
+  readonly cores: number
+  readonly memoryBytes: number
+  readonly kernel: string
+  /** Processes that wanted to run when the run began, over the last minute. */
+  readonly loadAverage: number
+  readonly disk: Disk
+}
+
+/** What the disk below the stores takes for a write to be durable. */
+export interface Disk {
+  /** Median of `fsync` after a write of 4 KiB. */
+  readonly fsyncMs: number
+  /** Median of a commit of one row by SQLite, as the gateway has it commit. */
+  readonly commitMs: number
+}
+
+const TMPFS = 0x01021994
+const SAMPLES = 200
+
+/** Looks at the machine. Throws Error where the folder is in memory: nothing is durable there. */
+export function describeMachine(folder: string): Machine {
+  if (statfsSync(folder).type === TMPFS) {
+    throw new Error(`${folder} is in memory: name a folder on a disk with --store-folder`)
+  }
+  const [core] = cpus()
+  return {
+    commit: commitOf(),
+    node: process.version,
+    processor: core?.model ?? 'unknown',
+    cores: cpus().length,
+    memoryBytes: totalmem(),
+    kernel: release(),
+    loadAverage: loadavg()[0] ?? 0,
+    disk: measureDisk(folder),
+  }
+}
+
+/** Times commits on the disk of a folder. */
+function measureDisk(folder: string): Disk {
+  return { fsyncMs: fsyncMedianMs(folder), commitMs: commitMedianMs(folder) }
+}
+
+function fsyncMedianMs(folder: string): number {
+  const path = join(folder, 'fsync.bin')
+  const file = openSync(path, 'w')
+  const block = Buffer.alloc(4096, 1)
+  const timesMs = sample(() => {
+    writeSync(file, block)
+    fsyncSync(file)
+  })
+  closeSync(file)
+  rmSync(path)
+  return median(timesMs)
+}
+
+function commitMedianMs(folder: string): number {
+  const path = join(folder, 'commit.db')
+  const database = new DatabaseSync(path)
+  database.exec('pragma journal_mode = wal; pragma synchronous = full; create table t (v text)')
+  const insert = database.prepare('insert into t values (?)')
+  const timesMs = sample(() => insert.run('a row of a request, of about its size'.repeat(10)))
+  database.close()
+  rmSync(path)
+  return median(timesMs)
+}
+
+function sample(write: () => void): number[] {
+  return Array.from({ length: SAMPLES }, () => {
+    const startedAtMs = performance.now()
+    write()
+    return performance.now() - startedAtMs
+  })
+}
+
+function commitOf(): string {
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim()
+  try {
+    return git('rev-parse', 'HEAD') + (git('status', '--porcelain') === '' ? '' : '+')
+  } catch {
+    return 'unknown'
+  }
+}

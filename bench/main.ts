@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Bench, type Scenario } from './bench.ts'
+import { type Flags, readFlags } from './flags.ts'
+import { helpText } from './help.ts'
+import { describeMachine } from './machine.ts'
+import { SCENARIOS } from './scenarios/scenarios.ts'
+import { type Section, tablesOf } from './table.ts'
+
+const flags = readFlagsOrEnd()
+if (flags.help) console.log(helpText(SCENARIOS))
+else process.exitCode = await run(flags)
+
+async function run(flags: Flags): Promise<number> {
+  const scenarios = chosen(flags.scenarios)
+  const startedAt = new Date()
+  const bench = new Bench(flags)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+  const machine = describeMachine(bench.folder)
+  const sections: Section[] = []
+  for (const scenario of scenarios) {
+    const section = await runOne(scenario, bench)
+    if (section === null) continue
+    sections.push(section)
+    console.log(tablesOf([section]))
+  }
+  await bench.close()
+  const file = flags.resultFile ?? resultFileOf(startedAt)
+  mkdirSync(dirname(file), { recursive: true })
+  const { failures } = bench
+  const result = { startedAt, machine, flags, sections, failures }
+  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+  console.log(`result: ${file}`)
+  if (flags.profileFolder !== null) console.log(`profiles: ${flags.profileFolder}`)
+  for (const failure of failures) console.error(`FAILED  ${failure}`)
+  return failures.length === 0 ? 0 : 1
+}
+
+async function runOne(scenario: Scenario, bench: Bench): Promise<Section | null> {
+  console.error(`${scenario.name}: ${scenario.summary}`)
+  try {
+    return { title: scenario.summary, measures: await scenario.run(bench) }
+  } catch (error) {
+    bench.failures.push(`${scenario.name}: ${error instanceof Error ? error.stack : String(error)}`)
+    return null
+  }
+}
+
+function chosen(names: readonly string[]): readonly Scenario[] {
+  if (names.length === 0) return SCENARIOS.filter(({ isCanonical }) => isCanonical)
+  return names.map((name) => {
+    const scenario = SCENARIOS.find((candidate) => candidate.name === name)
+    if (scenario === undefined) throw new TypeError(`there is no scenario "${name}"; see --help`)
+    return scenario
+  })
+}
+
+function resultFileOf(startedAt: Date): string {
+  const time = startedAt.toISOString().replaceAll(':', '-').slice(0, 19)
+  return join(import.meta.dirname, 'results', `${time}.json`)
+}
+
+function readFlagsOrEnd(): Flags {
+  try {
+    const read = readFlags(process.argv.slice(2))
+    chosen(read.scenarios)
+    return read
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error))
+    process.exit(2)
+  }
+}

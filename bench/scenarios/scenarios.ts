@@ -1,0 +1,6 @@
+import type { Scenario } from '../bench.ts'
+import { ARRIVALS, REQUESTS } from './requests.ts'
+import { STREAMS } from './streams.ts'
+
+/** Everything that can be measured, in the order in which it runs. */
+export const SCENARIOS: readonly Scenario[] = [REQUESTS, STREAMS, ARRIVALS]

@@ -1,0 +1,29 @@
+import type { Scenario } from '../bench.ts'
+import { cpuMeasures } from '../cpu-measures.ts'
+import { closedLoop } from '../load.ts'
+import { interleave, warm } from '../rounds.ts'
+import { chatWorkload, streamBody } from '../workloads.ts'
+
+const CLIENTS = 16
+const EVENTS = 100
+const CPU_RATIO_MAX = 1.5
+
+/** Streams of 100 events at full speed, from 16 clients at once. */
+export const STREAMS: Scenario = {
+  name: 'streams',
+  summary: 'CPU a stream of 100 events at full speed, 16 at once',
+  isCanonical: true,
+  async run(bench) {
+    const targets = [await bench.gateway(), await bench.bareProxy()]
+    const body = streamBody({ events: EVENTS, intervalMs: 0 })
+    const workload = await chatWorkload(await bench.simulator(), body)
+    await warm({ targets, workload, requests: bench.scaled({ full: 1_500, quick: 400 }) })
+    const requests = bench.scaled({ full: 1_200, quick: 400 })
+    const [gateway = [], bare = []] = await interleave({
+      targets,
+      rounds: bench.rounds,
+      run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
+    })
+    return [...cpuMeasures({ noun: 'stream', gateway, bare, ratioMax: CPU_RATIO_MAX })]
+  },
+}

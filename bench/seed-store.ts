@@ -1,0 +1,102 @@
+import { randomFillSync } from 'node:crypto'
+import { makeApiKey } from '../src/identity/api-key-text.ts'
+import { openStore } from '../src/store/open-store.ts'
+import { systemClock } from '../src/vocabulary/clock.ts'
+import { createIdSource } from '../src/vocabulary/ids.ts'
+import { DEFAULT_WORDS } from '../src/vocabulary/words.ts'
+
+export interface SeedStoreInput {
+  /** As in `DATABASE_URL`; nobody may be serving from it. */
+  readonly url: string
+  readonly accounts: number
+  readonly apiKeysPerAccount: number
+}
+
+/** What each account has bought: more than any run can spend. */
+const CREDIT_MICROS = 1_000_000_000_000
+// SQLite takes 32,766 values in a statement.
+const ROWS_AT_ONCE = 1_000
+
+/** Makes the tables, and accounts with credit and keys, in an empty store. Resolves with the keys' texts. */
+export async function seedStore(input: SeedStoreInput): Promise<string[]> {
+  const ids = createIdSource({
+    clock: systemClock,
+    fillRandom: (bytes) => randomFillSync(bytes),
+  })
+  const nowMs = Date.now()
+  const accountIds = Array.from({ length: input.accounts }, () => ids.next('acct')).sort()
+  const apiKeys = accountIds.flatMap((accountId) =>
+    Array.from({ length: input.apiKeysPerAccount }, () => ({
+      accountId,
+      ...makeApiKey(DEFAULT_WORDS.keyTag),
+    })),
+  )
+  await using closing = new AsyncDisposableStack()
+  const store = await openStore({ url: input.url })
+  closing.defer(() => store.close())
+  await store.db.transaction().execute(async (trx) => {
+    for (const page of pagesOf(accountIds)) {
+      await trx
+        .insertInto('accounts')
+        .values(page.map((id) => ({ ...ACCOUNT, id, created_at_ms: nowMs })))
+        .execute()
+      await trx
+        .insertInto('entries')
+        .values(page.map((id) => ({ ...TOP_UP, account_id: id, created_at_ms: nowMs })))
+        .execute()
+    }
+    for (const page of pagesOf(apiKeys)) {
+      const rows = page.map(({ accountId, hash, displayPrefix }) => ({
+        ...API_KEY,
+        id: ids.next('key'),
+        account_id: accountId,
+        key_hash: hash,
+        display_prefix: displayPrefix,
+        created_at_ms: nowMs,
+      }))
+      await trx.insertInto('api_keys').values(rows).execute()
+    }
+  })
+  return apiKeys.map(({ text }) => text)
+}
+
+const ACCOUNT = {
+  name: 'bench',
+  email: null,
+  disabled: 0,
+  backed_balance_micros: CREDIT_MICROS,
+  backed_held_micros: 0,
+  free_balance_micros: 0,
+  free_held_micros: 0,
+  free_expires_at_ms: null,
+  has_backed_credit: 1,
+  request_window: '',
+  entry_count: 1,
+}
+
+const TOP_UP = {
+  number: 1,
+  kind: 'top_up',
+  purse: 'backed',
+  amount_micros: CREDIT_MICROS,
+  reference: 'bench',
+  request_id: null,
+  api_key_id: null,
+  expires_at_ms: null,
+}
+
+const API_KEY = {
+  name: 'bench',
+  disabled: 0,
+  deleted_at_ms: null,
+  expires_at_ms: null,
+  credit_limit_micros: null,
+  spend_micros: 0,
+  held_micros: 0,
+  open_holds: 0,
+  request_window: '',
+}
+
+function* pagesOf<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) yield rows.slice(at, at + ROWS_AT_ONCE)
+}

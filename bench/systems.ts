@@ -1,0 +1,133 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkBooks, openBooks } from './books.ts'
+import { type ChildProgram, startProgram } from './child-program.ts'
+import { seedStore } from './seed-store.ts'
+import type { Target } from './target.ts'
+import { Witness } from './witness.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const FIRST_ADDRESS = /^(http:\/\/\S+)$/m
+const BEARER = { authorization: 'Bearer bench' }
+
+/** A target with the means to end it. */
+export interface RunningTarget extends Target {
+  /** Ends it, and resolves with what was wrong with it: failed answers, books that are not exact. */
+  close(): Promise<string[]>
+}
+
+/** The simulator, which the gateway and the bare proxy forward to. */
+export async function startSimulator(folder: string): Promise<RunningTarget> {
+  const program = await startProgram({
+    command: process.execPath,
+    args: [join(ROOT, 'simulator', 'main.ts')],
+    folder,
+    env: { SIMULATOR_RECORD: '0' },
+    logFile: join(folder, 'simulator.log'),
+    findAddress: (written) => FIRST_ADDRESS.exec(written)?.[1]?.replace(/\/v1$/, '') ?? null,
+  })
+  return targetOf({ name: 'direct', program, callers: [BEARER] })
+}
+
+export interface StartProxyInput {
+  readonly folder: string
+  /** Of the simulator, without `/v1`. */
+  readonly upstreamAddress: string
+}
+
+/** The bare proxy. */
+export async function startBareProxy(input: StartProxyInput): Promise<RunningTarget> {
+  const program = await startProgram({
+    command: process.execPath,
+    args: [join(ROOT, 'bench', 'bare-proxy.ts'), `${input.upstreamAddress}/v1`],
+    folder: input.folder,
+    logFile: join(input.folder, 'bare-proxy.log'),
+    findAddress: (written) => FIRST_ADDRESS.exec(written)?.[1] ?? null,
+  })
+  return targetOf({ name: 'bare proxy', program, callers: [BEARER] })
+}
+
+export interface StartGatewayInput extends StartProxyInput {
+  /** Tells it from other gateways of the same run. */
+  readonly name: string
+  /** As `DATABASE_URL`; absent: a SQLite store in the folder. */
+  readonly databaseUrl?: string
+  /** The checkout that it is started from; absent: this one. */
+  readonly checkout?: string | undefined
+  /** Of Node. Absent: none. */
+  readonly nodeArgs?: readonly string[]
+  /** Settings beside what a bench needs. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly accounts?: number
+  readonly apiKeysPerAccount?: number
+  /** Fills the store before it is served; absent: accounts and keys alone. */
+  readonly seed?: (url: string) => Promise<{ apiKeys: readonly string[]; requests: number }>
+}
+
+/** `tollgate serve` on a store of its own, every commit synced to the disk, with many keys. */
+export async function startGateway(input: StartGatewayInput): Promise<RunningTarget> {
+  const { name, accounts = 100, apiKeysPerAccount = 10 } = input
+  const folder = join(input.folder, name.replaceAll(/\W+/g, '-'))
+  mkdirSync(folder)
+  const url = input.databaseUrl ?? `sqlite:${join(folder, 'tollgate.db')}`
+  const seeded = (await input.seed?.(url)) ?? {
+    apiKeys: await seedStore({ url, accounts, apiKeysPerAccount }),
+    requests: 0,
+  }
+  const program = await startProgram({
+    command: process.execPath,
+    args: [...(input.nodeArgs ?? []), join(input.checkout ?? ROOT, 'bin', 'tollgate.js'), 'serve'],
+    folder,
+    env: {
+      PORT: '0',
+      DATABASE_URL: url,
+      UPSTREAM_BASE_URL: `${input.upstreamAddress}/v1`,
+      UPSTREAM_API_KEY: 'bench',
+      ...input.settings,
+    },
+    logFile: join(folder, 'gateway.log'),
+    findAddress: (written) => /"address":"([^"]+)"/.exec(written)?.[1] ?? null,
+  })
+  const callers = seeded.apiKeys.map((text) => ({ authorization: `Bearer ${text}` }))
+  const books = await openBooks(url)
+  const target = targetOf({ name, program, callers, givesRequestIds: true })
+  return {
+    ...target,
+    countUnsettled: books.countUnsettled,
+    async close() {
+      await books.close()
+      const failures = await target.close()
+      const { witness } = target
+      return [...failures, ...(await checkBooks({ url, witness, requestsSeeded: seeded.requests }))]
+    },
+  }
+}
+
+interface TargetOfInput {
+  readonly name: string
+  readonly program: ChildProgram
+  readonly callers: Target['callers']
+  readonly givesRequestIds?: boolean
+}
+
+/** A program as a target that sees what it answers. */
+function targetOf(input: TargetOfInput): RunningTarget {
+  const { name, program, callers, givesRequestIds = false } = input
+  const witness = new Witness({ name, givesRequestIds })
+  return {
+    name,
+    address: program.address,
+    tree: program.tree,
+    callers,
+    witness,
+    countUnsettled: null,
+    async close() {
+      try {
+        await program.stop()
+      } catch (error) {
+        witness.failed(String(error))
+      }
+      return [...witness.failures]
+    },
+  }
+}

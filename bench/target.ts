@@ -1,0 +1,19 @@
+import type { ProcessTree } from './process-tree.ts'
+import type { Witness } from './witness.ts'
+
+/** Something that answers requests: the gateway, the bare proxy, a peer, or the simulator itself. */
+export interface Target {
+  readonly name: string
+  /** `http://127.0.0.1:8787`, without a path. */
+  readonly address: string
+  readonly tree: ProcessTree
+  /** Header fields of each caller; requests take them in turn. */
+  readonly callers: readonly Readonly<Record<string, string>>[]
+  /** Checks every answer. */
+  readonly witness: Witness
+  /**
+   * Counts answered requests that it has still to look up at the provider; null where it looks none up.
+   * It does so a second after each, so that the work of a round is not over with its last answer.
+   */
+  readonly countUnsettled: (() => Promise<number>) | null
+}

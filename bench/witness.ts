@@ -1,0 +1,89 @@
+import type { Answer } from './load-connection.ts'
+
+/** What an answer has to be. */
+export interface Expected {
+  /** Its body, as {@link normalize} leaves it. */
+  readonly body: string
+}
+
+const EXAMPLES_MAX = 10
+
+/** Looks at every answer of one target, and remembers what was wrong with any. */
+export class Witness {
+  readonly name: string
+  /** Whether answers carry a request id, which is then never given twice. */
+  readonly #givesRequestIds: boolean
+  readonly #requestIds = new Set<string>()
+  readonly #examples: string[] = []
+  #failures = 0
+  #answers = 0
+  #chargedMicros = 0
+
+  constructor({
+    name,
+    givesRequestIds,
+  }: {
+    readonly name: string
+    readonly givesRequestIds: boolean
+  }) {
+    this.name = name
+    this.#givesRequestIds = givesRequestIds
+  }
+
+  /** How many answers were as they should be. */
+  get answers(): number {
+    return this.#answers
+  }
+
+  /** What the answers themselves said that they were charged. Streams say nothing. */
+  get chargedMicros(): number {
+    return this.#chargedMicros
+  }
+
+  /** What was wrong; only the first of many are told in full. Empty: nothing. */
+  get failures(): readonly string[] {
+    const rest = this.#failures - this.#examples.length
+    const lines = rest > 0 ? [...this.#examples, `and ${rest} more`] : this.#examples
+    return lines.map((line) => `${this.name}: ${line}`)
+  }
+
+  /** Notes something that went wrong. */
+  failed(message: string): void {
+    this.#failures += 1
+    if (this.#examples.length < EXAMPLES_MAX) this.#examples.push(message)
+  }
+
+  /** Checks an answer whose body is known. */
+  check(answer: Answer, expected: Expected): void {
+    const body = answer.body.toString()
+    if (answer.httpStatus !== 200) {
+      this.failed(`answered ${answer.httpStatus}: ${body.slice(0, 200)}`)
+      return
+    }
+    if (normalize(body) !== expected.body) {
+      this.failed(`answered ${body.length} characters that are not the provider's`)
+      return
+    }
+    const fault = this.#idFault(answer)
+    if (fault !== null) {
+      this.failed(fault)
+      return
+    }
+    this.#answers += 1
+    this.#chargedMicros += Number(answer.headers.get('x-service-cost') ?? 0)
+  }
+
+  #idFault({ headers }: Answer): string | null {
+    if (!this.#givesRequestIds) return null
+    const requestId = headers.get('x-request-id') ?? ''
+    if (!requestId.startsWith('req_')) return `no request id, but "${requestId}"`
+    if (this.#requestIds.has(requestId)) return `${requestId} was given twice`
+    this.#requestIds.add(requestId)
+    return null
+  }
+}
+
+/** An answer without what is new in each: the generation's id and the second it was made in. */
+export function normalize(body: string): string {
+  return body.replace(/gen-\d+-\w+/g, 'gen').replace(/"created":\d+/g, '"created":0')
+}
