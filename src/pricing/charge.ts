@@ -4,7 +4,15 @@ import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
 import { sizeOutput } from './output-size.ts'
 import { IMAGE_TOKENS_MIN, sizePrompt } from './prompt-size.ts'
-import { tokenPricesAt } from './token-prices.ts'
+import { tierFactor, tokenPricesAt } from './token-prices.ts'
+
+/** Token counts, and the prices that they are billed at. */
+export interface UsageAtPrices {
+  readonly usage: TokenUsage
+  readonly prices: PriceTable
+  /** Whether token prices count twice, as they are held for such a call. */
+  readonly priorityTier: boolean
+}
 
 /**
  * What token counts come to at the catalog's prices, with the fee, rounded half up once: a provisional
@@ -12,7 +20,7 @@ import { tokenPricesAt } from './token-prices.ts'
  *
  * Reasoning and image tokens are part of the output, at their own prices where the model lists them.
  */
-export function chargeForUsage(usage: TokenUsage, prices: PriceTable): Micros | null {
+export function chargeForUsage({ usage, prices, priorityTier }: UsageAtPrices): Micros | null {
   const promptTokens =
     usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.cacheWriteLongTokens
   // A provider that searches reads the prompt again after each search, and counts all of them together.
@@ -20,17 +28,16 @@ export function chargeForUsage(usage: TokenUsage, prices: PriceTable): Micros | 
   const reasoningTokens = Math.min(usage.reasoningTokens, usage.outputTokens)
   const imageTokens = Math.min(usage.imageOutputTokens, usage.outputTokens - reasoningTokens)
   const textTokens = usage.outputTokens - reasoningTokens - imageTokens
-  const picos =
+  const tokenPicos =
     BigInt(usage.inputTokens) * at.input +
     BigInt(usage.cacheReadTokens) * at.cacheRead +
     BigInt(usage.cacheWriteTokens) * at.cacheWrite +
     BigInt(usage.cacheWriteLongTokens) * at.cacheWriteLong +
     BigInt(textTokens) * at.output +
     BigInt(reasoningTokens) * (prices.reasoning || at.output) +
-    BigInt(imageTokens) * (prices.imageOutput || at.output) +
-    BigInt(usage.searches) * prices.search +
-    prices.request
-  return chargeForCost(decimalOfPicos(picos))
+    BigInt(imageTokens) * (prices.imageOutput || at.output)
+  const otherPicos = BigInt(usage.searches) * prices.search + prices.request
+  return chargeForCost(decimalOfPicos(tokenPicos * tierFactor(priorityTier) + otherPicos))
 }
 
 /** A call whose stream was left before anything was counted, and what had passed of its answer. */

@@ -212,7 +212,9 @@ test('a hold covers the charge of every answer within its bounds, at every grant
       const size = sizeHold(call, offer)
       const grant = grantBetween(size.leastMicros, size.neededMicros, granted)
       const usage = usageWithin(shares, call, { offer, cap: capForGrant(size, grant) })
-      expect(chargeForUsage(usage, offer.prices)).toBeLessThanOrEqual(grant)
+      const { priorityTier } = call
+      const charge = chargeForUsage({ usage, prices: offer.prices, priorityTier })
+      expect(charge).toBeLessThanOrEqual(grant)
     }),
     { numRuns: 5_000 },
   )
@@ -222,7 +224,9 @@ test('a hold covers what a call left uncounted is estimated at', () => {
   fc.assert(
     fc.property(call, offer, fc.integer({ min: 0, max: 100_000 }), (call, offer, relayedTokens) => {
       fc.pre(isSizable(call, offer))
-      const charge = chargeForUsage(estimateUsage({ call, offer, relayedTokens }), offer.prices)
+      const { priorityTier } = call
+      const usage = estimateUsage({ call, offer, relayedTokens })
+      const charge = chargeForUsage({ usage, prices: offer.prices, priorityTier })
       expect(charge).toBeLessThanOrEqual(sizeHold(call, offer).neededMicros)
     }),
     { numRuns: 5_000 },

@@ -10,7 +10,7 @@ import {
 import type { Offer } from '../vocabulary/offer.ts'
 import { type OutputSize, sizeOutput } from './output-size.ts'
 import { IMAGE_TOKENS_MIN, type PromptSize, sizePrompt } from './prompt-size.ts'
-import { dearest, type TokenPrices, tokenPricesAt } from './token-prices.ts'
+import { dearest, type TokenPrices, tierFactor, tokenPricesAt } from './token-prices.ts'
 import { sizeStepGrowth } from './tool-steps.ts'
 
 /** What a call is held at, and what is needed to turn a smaller grant into a lower output cap. */
@@ -128,7 +128,7 @@ function inputTokenPicos(call: Call, prices: TokenPrices): Picos {
   const picos = call.cacheWrites
     ? dearest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
     : dearest(unmarked, unmarkedWritePicos(prices))
-  return picos * tierFactor(call)
+  return picos * tierFactor(call.priorityTier)
 }
 
 // A model whose writes are priced by lifetime writes what the body marks, since the mark has the
@@ -148,11 +148,7 @@ function outputTokenPicos(call: Call, { offer, prompt }: Sizing): Picos {
     hasImages ? prices.imageOutput : 0n,
     hasAudio ? prices.audioOutput : 0n,
   )
-  return picos * tierFactor(call)
-}
-
-function tierFactor(call: Call): bigint {
-  return call.priorityTier ? 2n : 1n
+  return picos * tierFactor(call.priorityTier)
 }
 
 /** For each image the dearest figure that it may cost; for files and media by URL, their tokens. */
@@ -162,7 +158,7 @@ function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
     IMAGE_PICOS_MIN,
     prices.imageInput,
     prices.imageFlat,
-    IMAGE_OUTPUT_TOKENS * prices.imageOutput * tierFactor(call),
+    IMAGE_OUTPUT_TOKENS * prices.imageOutput * tierFactor(call.priorityTier),
   )
   const media = call.media.files + call.media.imagesByUrl + call.media.videosByUrl
   const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))

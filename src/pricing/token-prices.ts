@@ -23,3 +23,8 @@ export function dearest(...prices: readonly Picos[]): Picos {
   for (const price of prices) if (price > most) most = price
   return most
 }
+
+/** What token prices count at a priority tier, against the catalog's: twice. */
+export function tierFactor(priorityTier: boolean): bigint {
+  return priorityTier ? 2n : 1n
+}

@@ -221,6 +221,18 @@ describe('a client that left a stream', () => {
   })
 })
 
+test.each<[string, boolean, Reported['servedTier'], string]>([
+  ['as asked for', true, undefined, 'provisional estimate 42'],
+  ['as the answer says', true, 'priority', 'provisional estimate 42'],
+  ['not, as the answer says', true, 'standard', ESTIMATE],
+  ['not, where nobody asked for it', false, 'priority', ESTIMATE],
+])('tokens are charged at the priority tier %s', (_, priorityTier, servedTier, expected) => {
+  const reported = servedTier === undefined ? COUNTS_AND_ID : { ...COUNTS_AND_ID, servedTier }
+  const call = callWith({ priorityTier })
+  const resolution = resolveOutcome({ outcome: ended.completed(reported), call, offer: OFFER })
+  expect(inWords(resolution)).toBe(expected)
+})
+
 test('a cost or counts that no real amount comes to are as good as none', () => {
   const absurd: Reported = { ...ALL, costUsd: cost('1e40') }
   expect(resolved(ended.completed(absurd), WHOLE)).toBe(ESTIMATE)

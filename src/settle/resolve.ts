@@ -7,10 +7,14 @@ import type { Outcome } from '../vocabulary/outcome.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
 
-export interface ResolveInput {
-  readonly outcome: Outcome
+/** What ran, at which model's prices. */
+interface Ran {
   readonly call: Call
   readonly offer: Offer
+}
+
+export interface ResolveInput extends Ran {
+  readonly outcome: Outcome
 }
 
 /**
@@ -20,7 +24,7 @@ export interface ResolveInput {
 export function resolveOutcome({ outcome, call, offer }: ResolveInput): Resolution {
   switch (outcome.kind) {
     case 'completed':
-      return resolveSuccess(outcome.reported, offer)
+      return resolveSuccess(outcome.reported, { call, offer })
     case 'failed':
       return resolveFailure(outcome.reported)
     case 'neverOpened':
@@ -30,12 +34,14 @@ export function resolveOutcome({ outcome, call, offer }: ResolveInput): Resoluti
       const { stage, reported } = outcome
       if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
       // A stream before its headers has cost nothing that anybody was given.
-      return stage === 'beforeHeaders' ? { kind: 'released' } : resolveBrokenStream(reported, offer)
+      return stage === 'beforeHeaders'
+        ? { kind: 'released' }
+        : resolveBrokenStream(reported, { call, offer })
     }
     case 'clientGone': {
       const { reported, relayedTokens } = outcome
       const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, call, offer })
-      return resolveBrokenStream({ ...reported, usage }, offer)
+      return resolveBrokenStream({ ...reported, usage }, { call, offer })
     }
     default:
       return assertNever(outcome)
@@ -61,12 +67,12 @@ function usageWhenClientLeft({
   return { ...counted, outputTokens: Math.max(counted.outputTokens, outputTokens) }
 }
 
-function resolveSuccess(reported: Reported, offer: Offer): Resolution {
+function resolveSuccess(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
   const charged = chargeReported(reported)
   if (charged !== null) return charged
   if (generationId === null || usage === null) return { kind: 'unresolved', generationId }
-  return estimated({ usage, generationId, offer })
+  return estimated(reported, { usage, generationId, ...ran })
 }
 
 // Nothing but what the provider says it cost, which is usually nothing.
@@ -77,12 +83,12 @@ function resolveFailure(reported: Reported): Resolution {
 }
 
 // Reported cost, else counts that can be looked up later, else nothing.
-function resolveBrokenStream(reported: Reported, offer: Offer): Resolution {
+function resolveBrokenStream(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
   const charged = chargeReported(reported)
   if (charged !== null) return charged
   if (generationId === null || usage === null) return { kind: 'released' }
-  return estimated({ usage, generationId, offer })
+  return estimated(reported, { usage, generationId, ...ran })
 }
 
 // Null where no cost was reported, or one that no real amount comes to.
@@ -94,16 +100,18 @@ function chargeReported({ costUsd, generationId }: Reported): Resolution | null 
   return { kind: 'provisional', chargeMicros, costUsd, generationId }
 }
 
-function estimated({
-  usage,
-  generationId,
-  offer,
-}: {
-  readonly usage: TokenUsage
-  readonly generationId: string
-  readonly offer: Offer
-}): Resolution {
-  const chargeMicros = chargeForUsage(usage, offer.prices)
+// At the tier that was asked for, unless the answer says that it was served at another.
+function estimated(
+  { servedTier }: Reported,
+  {
+    usage,
+    generationId,
+    call,
+    offer,
+  }: Ran & { readonly usage: TokenUsage; readonly generationId: string },
+): Resolution {
+  const priorityTier = call.priorityTier && servedTier !== 'standard'
+  const chargeMicros = chargeForUsage({ usage, prices: offer.prices, priorityTier })
   if (chargeMicros === null) return { kind: 'unresolved', generationId }
   return { kind: 'provisional', chargeMicros, costUsd: null, generationId }
 }

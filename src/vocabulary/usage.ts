@@ -28,6 +28,8 @@ export interface Reported {
   /** The provider's cost in dollars, exactly as written. */
   readonly costUsd: Decimal | null
   readonly generationId: string | null
+  /** The tier that it was served at; left out where it did not say. */
+  readonly servedTier?: 'standard' | 'priority'
 }
 
 /** What an answer that never came, or said nothing, reports. */

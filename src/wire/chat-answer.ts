@@ -4,7 +4,7 @@ import { field } from './fields.ts'
 import type { AnswerReading, ProviderError } from './format.ts'
 import { readGenerationId } from './generation-id.ts'
 import { readProviderError } from './provider-error.ts'
-import { readChatUsage, readCost } from './usage.ts'
+import { readChatUsage, readCost, readServedTier } from './usage.ts'
 
 /** What a whole answer of chat, legacy completions or embeddings says of itself. */
 export function readChatAnswer(answer: JsonBody): AnswerReading {
@@ -19,6 +19,7 @@ export function readChatReport(answer: JsonBody): Reported {
     usage: readChatUsage(answer.root['usage']),
     costUsd: readCost(answer, ['usage']),
     generationId: readGenerationId(answer.root['id']),
+    ...readServedTier(answer.root),
   }
 }
 

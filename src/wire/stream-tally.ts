@@ -10,9 +10,11 @@ export class StreamTally {
    * Takes what one event reports, whose text has been added. Counts are cumulative: the latest hold, and
    * what is left out stands as it was.
    */
-  learn({ usage, costUsd, generationId }: Reported): void {
+  learn({ usage, costUsd, generationId, ...tier }: Reported): void {
     if (usage !== null) this.#relayedTokens = 0
     this.#reported = {
+      ...this.#reported,
+      ...tier,
       usage: usage ?? this.#reported.usage,
       costUsd: costUsd ?? this.#reported.costUsd,
       generationId: this.#reported.generationId ?? generationId,

@@ -6,7 +6,7 @@ import {
   numberSource,
 } from '../vocabulary/json-body.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../vocabulary/money.ts'
-import type { TokenUsage } from '../vocabulary/usage.ts'
+import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
 
 /** A token count as reported; null for what is no whole number of tokens. */
 export function tokenCount(value: JsonValue | undefined): number | null {
@@ -67,6 +67,17 @@ export function readChatUsage(usage: JsonValue | undefined): TokenUsage | null {
     imageOutputTokens: tokenCount(completionDetails['image_tokens']) ?? 0,
     searches: readSearches(usage),
   }
+}
+
+/**
+ * The tier that an answer was served at, from the object that has `service_tier` or `speed`. Left out
+ * where neither says, or where all that is said is that the provider chose.
+ */
+export function readServedTier(owner: JsonObject): Pick<Reported, 'servedTier'> {
+  const { speed, service_tier: tier } = owner
+  if (speed === 'fast' || tier === 'priority' || tier === 'fast') return { servedTier: 'priority' }
+  const isSaid = typeof speed === 'string' || (typeof tier === 'string' && tier !== 'auto')
+  return isSaid ? { servedTier: 'standard' } : {}
 }
 
 /** Searches that the provider ran, under either name that the aggregator gives them. */

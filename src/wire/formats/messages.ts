@@ -35,7 +35,7 @@ import {
 import { fileEngineEdits, modelEdit } from '../rewrites.ts'
 import { StreamTally } from '../stream-tally.ts'
 import { streamTextFinder } from '../stream-text.ts'
-import { objectAt, readCost, readSearches, tokenCount } from '../usage.ts'
+import { objectAt, readCost, readSearches, readServedTier, tokenCount } from '../usage.ts'
 
 /** Messages: `POST /v1/messages`. */
 export const messages: WireFormat = {
@@ -143,6 +143,7 @@ function readAnswer(answer: JsonBody): AnswerReading {
     usage: readMessagesUsage(objectAt(root, 'usage')),
     costUsd: readCost(answer, ['usage']),
     generationId: readAggregatorId(root['id']),
+    ...readServedTier(objectAt(root, 'usage')),
   }
   const error = readError(root)
   return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
@@ -238,6 +239,7 @@ class MessagesObserver implements StreamObserver {
       usage: isJsonObject(usage) ? readMessagesUsage(this.#usage) : null,
       costUsd: readCost(event, path),
       generationId: readAggregatorId(owner['id']),
+      ...readServedTier(objectAt(owner, 'usage')),
     })
   }
 }

@@ -29,7 +29,7 @@ import { refuseUnfitModel, refuseUnreadableFile, unsupported } from '../refusals
 import { fileEngineEdits, modelEdit } from '../rewrites.ts'
 import { StreamTally } from '../stream-tally.ts'
 import { streamTextFinder } from '../stream-text.ts'
-import { objectAt, readCost, readSearches, tokenCount } from '../usage.ts'
+import { objectAt, readCost, readSearches, readServedTier, tokenCount } from '../usage.ts'
 
 /** Responses: `POST /v1/responses`, stateless. */
 export const responses: WireFormat = {
@@ -129,6 +129,7 @@ function readReport(body: JsonBody, path: readonly string[]): Reported {
     usage: readResponsesUsage(response['usage']),
     costUsd: readCost(body, [...path, 'usage']),
     generationId: readAggregatorId(response['id']),
+    ...readServedTier(response),
   }
 }
 
