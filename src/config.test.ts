@@ -66,9 +66,22 @@ test.each([
 })
 
 test('a value that is a secret is in no message', () => {
-  expect(faultsOf({ ADMIN_API_TOKEN: 'hush hush', UPSTREAM_API_KEY: 'hushed' }).join()).not.toMatch(
-    /hush/,
-  )
+  const faults = faultsOf({
+    ADMIN_API_TOKEN: 'hush hush',
+    METRICS_TOKEN: 'hush hush',
+    UPSTREAM_API_KEY: 'hushed',
+    OTEL_EXPORTER_OTLP_HEADERS: 'hush',
+  })
+  expect(faults).toHaveLength(5)
+  expect(faults.join()).not.toMatch(/hush/)
+})
+
+test('metrics never take the port of the clients', () => {
+  expect(faultsOf({ METRICS_PORT: '8787' })).toHaveLength(2)
+  expect(faultsOf({ PORT: '80', METRICS_PORT: '80' })).toHaveLength(2)
+  expect(faultsOf({ PORT: '0', METRICS_PORT: '0' })).toEqual([])
+  expect(faultsOf({ PORT: '80', METRICS_PORT: '8787' })).toEqual([])
+  expect(faultsOf({ METRICS_PORT: '70000' })).toHaveLength(2)
 })
 
 test('play money and real money are in stores of their own unless a store is named', () => {

@@ -1,76 +1,18 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import type { CatalogSettings } from './catalog/settings.ts'
+import {
+  list,
+  type Matching,
+  matching,
+  optional,
+  type Setting,
+  secretToken,
+  wholeNumber,
+} from './setting.ts'
 import { parseDatabaseUrl } from './store/database-url.ts'
+import { TRACE_SETTINGS } from './trace-settings.ts'
 import { DEFAULT_WORDS, type Words } from './vocabulary/words.ts'
-
-/** One setting of the environment: how it is read, and what an operator is told about it. */
-export interface Setting<T> {
-  readonly schema: z.ZodType<T, string | undefined>
-  /** As text; null: unset means something of its own, told in the description. */
-  readonly fallback: string | null
-  readonly description: string
-  /** Whether its value must never be shown. */
-  readonly secret: boolean
-}
-
-interface WholeNumber {
-  readonly fallback: number
-  readonly min?: number
-  readonly max?: number
-}
-
-function wholeNumber(
-  { fallback, min = 1, max = Number.MAX_SAFE_INTEGER }: WholeNumber,
-  description: string,
-): Setting<number> {
-  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`
-  const message = `must be a whole number, ${range}`
-  const schema = z
-    .string()
-    .default(String(fallback))
-    .refine(
-      (text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max,
-      message,
-    )
-    .transform(Number)
-  return { schema, fallback: String(fallback), description, secret: false }
-}
-
-interface Matching {
-  readonly fallback: string
-  readonly pattern: RegExp
-  readonly message: string
-}
-
-function matching({ fallback, pattern, message }: Matching, description: string): Setting<string> {
-  const schema = z
-    .string()
-    .default(fallback)
-    .refine((text) => pattern.test(text), message)
-  return { schema, fallback, description, secret: false }
-}
-
-function optional(description: string): Setting<string | null> {
-  const schema = z
-    .string()
-    .optional()
-    .transform((text) => (text === undefined || text === '' ? null : text))
-  return { schema, fallback: null, description, secret: false }
-}
-
-function list(description: string): Setting<readonly string[]> {
-  const schema = z
-    .string()
-    .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
-    )
-  return { schema, fallback: '', description, secret: false }
-}
 
 const HEADER_NAME: Omit<Matching, 'fallback'> = {
   pattern: /^[a-z][a-z0-9-]{0,62}$/,
@@ -116,20 +58,27 @@ export const SETTINGS = {
     "The provider's base address, ending in `/v1`. Unset: the built-in simulator answers, and all money is play money.",
   ),
   UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
-  ADMIN_API_TOKEN: {
+  ADMIN_API_TOKEN: secretToken(
+    'What admins send to `/v1/admin` as `Authorization: Bearer`. Unset: there is nothing at `/v1/admin`.',
+  ),
+  METRICS_PORT: {
     schema: z
       .string()
       .optional()
       .refine(
-        (text) => text === undefined || /^[\x21-\x7e]+$/.test(text),
-        'must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+        (text) => text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535),
+        'must be a whole number, 0 to 65535',
       )
-      .transform((text) => text ?? null),
+      .transform((text) => (text === undefined ? null : Number(text))),
     fallback: null,
     description:
-      'What admins send to `/v1/admin` as `Authorization: Bearer`. Unset: there is nothing at `/v1/admin`.',
-    secret: true,
+      'Port of its own for `/metrics`; 0 takes a free one. Unset, and `METRICS_TOKEN` too: there are no metrics.',
+    secret: false,
   },
+  METRICS_HOST: optional('Address to listen on for metrics. Unset: as `HOST`.'),
+  METRICS_TOKEN: secretToken(
+    'What whoever reads `/metrics` must send as `Authorization: Bearer`. Without `METRICS_PORT` it is served on `PORT`.',
+  ),
   LOG_LEVEL: {
     schema: z
       .string()
@@ -253,6 +202,7 @@ export const SETTINGS = {
   TOLLGATE_NOT_PER_SEARCH_MODELS: list(
     'Model ids, comma-separated, that do not bill per search although their catalog row looks like it.',
   ),
+  ...TRACE_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>
 
 /** The name of a setting, as it stands in the environment. */
@@ -280,7 +230,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       faults.push(`${name} is not a setting${suggestion(name)}`)
     }
   }
-  faults.push(...upstreamFaults(env))
+  faults.push(...upstreamFaults(env), ...metricsFaults(env))
   if (faults.length > 0) {
     throw new ConfigError(
       `the environment cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
@@ -304,6 +254,12 @@ function upstreamFaults(env: Readonly<Record<string, string | undefined>>): stri
   if (apiKey === '')
     faults.push("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
   return faults
+}
+
+function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const { PORT: port = SETTINGS.PORT.fallback, METRICS_PORT: metricsPort = '' } = env
+  const isTaken = metricsPort !== '' && metricsPort === port && metricsPort !== '0'
+  return isTaken ? ['METRICS_PORT is the same as PORT: take another, or METRICS_TOKEN alone'] : []
 }
 
 /** The setting whose name has most words in common with one that is none. */

@@ -11,9 +11,13 @@ export const ROWS: readonly (readonly string[])[] = [
   ['settle'],
   ['journey', 'reconcile'],
   ['http', 'cli'],
+  ['telemetry'],
   [
     'version.ts',
+    'setting.ts',
+    'trace-settings.ts',
     'config.ts',
+    'open-telemetry.ts',
     'wiring.ts',
     'open-http.ts',
     'gateway.ts',

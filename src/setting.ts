@@ -1,0 +1,91 @@
+import { z } from 'zod'
+
+/** One setting of the environment: how it is read, and what an operator is told about it. */
+export interface Setting<T> {
+  readonly schema: z.ZodType<T, string | undefined>
+  /** As text; null: unset means something of its own, told in the description. */
+  readonly fallback: string | null
+  readonly description: string
+  /** Whether its value must never be shown. */
+  readonly secret: boolean
+}
+
+/** The range of a whole number. */
+export interface WholeNumber {
+  readonly fallback: number
+  readonly min?: number
+  readonly max?: number
+}
+
+/** A whole number. */
+export function wholeNumber(
+  { fallback, min = 1, max = Number.MAX_SAFE_INTEGER }: WholeNumber,
+  description: string,
+): Setting<number> {
+  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`
+  const message = `must be a whole number, ${range}`
+  const schema = z
+    .string()
+    .default(String(fallback))
+    .refine(
+      (text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max,
+      message,
+    )
+    .transform(Number)
+  return { schema, fallback: String(fallback), description, secret: false }
+}
+
+/** A text of a certain form. */
+export interface Matching {
+  readonly fallback: string
+  readonly pattern: RegExp
+  readonly message: string
+}
+
+/** Text of a certain form. */
+export function matching(
+  { fallback, pattern, message }: Matching,
+  description: string,
+): Setting<string> {
+  const schema = z
+    .string()
+    .default(fallback)
+    .refine((text) => pattern.test(text), message)
+  return { schema, fallback, description, secret: false }
+}
+
+/** Text, or null where it is unset. */
+export function optional(description: string): Setting<string | null> {
+  const schema = z
+    .string()
+    .optional()
+    .transform((text) => (text === undefined || text === '' ? null : text))
+  return { schema, fallback: null, description, secret: false }
+}
+
+/** What somebody sends as a bearer token, or null where it is unset. Never shown. */
+export function secretToken(description: string): Setting<string | null> {
+  const schema = z
+    .string()
+    .optional()
+    .refine(
+      (text) => text === undefined || /^[\x21-\x7e]+$/.test(text),
+      'must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
+    )
+    .transform((text) => text ?? null)
+  return { schema, fallback: null, description, secret: true }
+}
+
+/** Texts, comma-separated in the environment. */
+export function list(description: string): Setting<readonly string[]> {
+  const schema = z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+  return { schema, fallback: '', description, secret: false }
+}

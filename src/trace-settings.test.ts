@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { readConfig } from './config.ts'
+import { traceSettingsOf } from './trace-settings.ts'
+
+const COLLECTOR = 'http://collector.example:4318'
+
+function read(env: Readonly<Record<string, string>>) {
+  return traceSettingsOf(readConfig(env))
+}
+
+test('nothing is traced without the address of a collector, nor where the SDK is disabled', () => {
+  expect(read({})).toBeNull()
+  expect(read({ OTEL_SERVICE_NAME: 'gate', OTEL_TRACES_SAMPLER: 'always_on' })).toBeNull()
+  expect(read({ OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR, OTEL_SDK_DISABLED: 'TRUE' })).toBeNull()
+})
+
+test.each([
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR }, `${COLLECTOR}/v1/traces`],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: `${COLLECTOR}/otlp/` }, `${COLLECTOR}/otlp/v1/traces`],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${COLLECTOR}/spans` }, `${COLLECTOR}/spans`],
+  [
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://elsewhere.example',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${COLLECTOR}/spans`,
+    },
+    `${COLLECTOR}/spans`,
+  ],
+])('traces of %j go to %s', (env, url) => {
+  expect(read(env)?.url).toBe(url)
+})
+
+test('headers and attributes are read from pairs; those of traces alone go first', () => {
+  expect(
+    read({
+      OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc%3D%3D, x-team = one',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-team=two',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,host.name=a%2Cb',
+    }),
+  ).toMatchObject({
+    headers: { authorization: 'Basic abc==', 'x-team': 'two' },
+    resourceAttributes: { 'deployment.environment.name': 'test', 'host.name': 'a,b' },
+  })
+})
+
+test.each([
+  { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' },
+  { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+  { OTEL_EXPORTER_OTLP_HEADERS: 'no pair' },
+  { OTEL_RESOURCE_ATTRIBUTES: 'name=%E0%A4%A' },
+  { OTEL_TRACES_SAMPLER: 'sometimes' },
+  { OTEL_TRACES_SAMPLER_ARG: '1.5' },
+])('%j is refused at the start', (env) => {
+  expect(() => readConfig(env)).toThrow(Object.keys(env)[0] ?? '')
+})
