@@ -7,6 +7,7 @@ import type { Answer, RelayEnding } from '../relay/relay.ts'
 import { resolveOutcome } from '../settle/resolve.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
+import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -20,6 +21,7 @@ export interface HeldRequestInput {
   readonly call: Call
   readonly offer: Offer
   readonly slot: GateSlot
+  readonly grant: { readonly grantedMicros: Micros }
 }
 
 /** A request whose hold is open, until the hold is settled: which happens once, whatever comes. */
@@ -29,14 +31,16 @@ export class HeldRequest {
   readonly #call: Call
   readonly #offer: Offer
   readonly #slot: GateSlot
+  readonly #grantedMicros: Micros
   #firstByteAtMs: number | null = null
 
-  constructor(parts: JourneyParts, { request, call, offer, slot }: HeldRequestInput) {
+  constructor(parts: JourneyParts, { request, call, offer, slot, grant }: HeldRequestInput) {
     this.#parts = parts
     this.#request = request
     this.#call = call
     this.#offer = offer
     this.#slot = slot
+    this.#grantedMicros = grant.grantedMicros
   }
 
   firstByte(): void {
@@ -127,7 +131,12 @@ export class HeldRequest {
   // A fault in the rule for money leaves no hold open: its credit stays reserved until it is known.
   #resolutionOf(outcome: Outcome): Resolution {
     try {
-      return resolveOutcome({ outcome, call: this.#call, offer: this.#offer })
+      return resolveOutcome({
+        outcome,
+        call: this.#call,
+        offer: this.#offer,
+        grantedMicros: this.#grantedMicros,
+      })
     } catch (cause) {
       this.fault(cause)
       const generationId = 'reported' in outcome ? outcome.reported.generationId : null

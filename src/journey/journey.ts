@@ -106,7 +106,7 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
     record.holdOpenedAtMs = parts.clock.nowMs()
     record.holdMicros = grant.grantedMicros
 
-    const held = new HeldRequest(parts, { request, call, offer, slot })
+    const held = new HeldRequest(parts, { request, call, offer, slot, grant })
     const upstreamBody = held.orRelease(() =>
       editJson(
         body,

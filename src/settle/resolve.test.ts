@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { callWith, offerWith, usd } from '../pricing/testing/offers.ts'
-import type { Endpoint } from '../vocabulary/call.ts'
-import { type Decimal, parseDecimal } from '../vocabulary/money.ts'
+import type { Call, Endpoint } from '../vocabulary/call.ts'
+import { type Decimal, micros, parseDecimal } from '../vocabulary/money.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import { NOTHING_REPORTED, type Reported, type TokenUsage } from '../vocabulary/usage.ts'
@@ -66,6 +66,11 @@ function inWords(resolution: Resolution): string {
   }
 }
 
+/** On a hold that is more than anything here comes to. */
+function resolve(outcome: Outcome, call: Call, grantedMicros = micros(1_000_000)): Resolution {
+  return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros })
+}
+
 interface Way {
   readonly stream: boolean
   readonly endpoint?: Endpoint
@@ -77,7 +82,7 @@ const IMAGE: Way = { stream: false, endpoint: 'images' }
 
 function resolved(outcome: Outcome, { stream, endpoint = 'chat' }: Way): string {
   const call = callWith({ stream, endpoint })
-  return inWords(resolveOutcome({ outcome, call, offer: OFFER }))
+  return inWords(resolve(outcome, call))
 }
 
 const ended = {
@@ -213,11 +218,36 @@ describe('a client that left a stream', () => {
 
   test('is charged for no more output than its cap, unless the provider counted more', () => {
     const call = callWith({ stream: true, outputCapTokens: 100 })
-    const chargeOf = (reported: Reported) =>
-      inWords(resolveOutcome({ outcome: left(reported, 5_000), call, offer: OFFER }))
+    const chargeOf = (reported: Reported) => inWords(resolve(left(reported, 5_000), call))
     expect(chargeOf(ID_ALONE)).toBe(`provisional estimate ${withFee(promptTokens + 2 * 100)}`)
     const counted = { ...ID_ALONE, usage: tokens(10, 120) }
     expect(chargeOf(counted)).toBe(`provisional estimate ${withFee(10 + 2 * 120)}`)
+  })
+})
+
+describe('a guess of what a client left behind', () => {
+  const left = (reported: Reported): Outcome => ({
+    kind: 'clientGone',
+    stage: 'afterHeaders',
+    reported,
+    relayedTokens: 5_000,
+  })
+  const call = callWith({ stream: true })
+
+  test('is no more than the hold, which bounds the charge where the cap was lowered to it', () => {
+    expect(inWords(resolve(left(ID_ALONE), call, micros(2_000)))).toBe('provisional estimate 2000')
+    expect(inWords(resolve(left(COUNTS_AND_ID), call, micros(2_000)))).toBe(
+      'provisional estimate 2000',
+    )
+  })
+
+  test('is never less than what the provider has counted itself, whatever the hold', () => {
+    expect(inWords(resolve(left(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
+  })
+
+  test('of the provider itself is not bounded by the hold: an overrun is recorded as one', () => {
+    expect(inWords(resolve(ended.completed(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
+    expect(inWords(resolve(ended.lost(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
   })
 })
 
@@ -229,7 +259,7 @@ test.each<[string, boolean, Reported['servedTier'], string]>([
 ])('tokens are charged at the priority tier %s', (_, priorityTier, servedTier, expected) => {
   const reported = servedTier === undefined ? COUNTS_AND_ID : { ...COUNTS_AND_ID, servedTier }
   const call = callWith({ priorityTier })
-  const resolution = resolveOutcome({ outcome: ended.completed(reported), call, offer: OFFER })
+  const resolution = resolve(ended.completed(reported), call)
   expect(inWords(resolution)).toBe(expected)
 })
 
@@ -276,11 +306,7 @@ describe('whatever an answer reports', () => {
   test('there is a resolution, and only what the provider or its answer came to is charged', () => {
     fc.assert(
       fc.property(outcome, fc.boolean(), (each, stream) => {
-        const resolution = resolveOutcome({
-          outcome: each,
-          call: callWith({ stream }),
-          offer: OFFER,
-        })
+        const resolution = resolve(each, callWith({ stream }))
         if (resolution.kind !== 'final' && resolution.kind !== 'provisional') return
         expect(Number.isSafeInteger(resolution.chargeMicros)).toBe(true)
         expect(resolution.chargeMicros).toBeGreaterThanOrEqual(0)

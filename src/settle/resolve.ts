@@ -1,7 +1,7 @@
 import { chargeForUsage, estimateUsage } from '../pricing/charge.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
-import { chargeForCost } from '../vocabulary/money.ts'
+import { chargeForCost, type Micros, maxMicros, ZERO_MICROS } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
@@ -15,13 +15,15 @@ interface Ran {
 
 export interface ResolveInput extends Ran {
   readonly outcome: Outcome
+  /** The hold. */
+  readonly grantedMicros: Micros
 }
 
 /**
  * What an ended attempt means for its hold: the one rule for money, a pure function of how the attempt
  * ended, what the answer reported and whether it was a stream.
  */
-export function resolveOutcome({ outcome, call, offer }: ResolveInput): Resolution {
+export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveInput): Resolution {
   switch (outcome.kind) {
     case 'completed':
       return resolveSuccess(outcome.reported, { call, offer })
@@ -38,14 +40,26 @@ export function resolveOutcome({ outcome, call, offer }: ResolveInput): Resoluti
         ? { kind: 'released' }
         : resolveBrokenStream(reported, { call, offer })
     }
-    case 'clientGone': {
-      const { reported, relayedTokens } = outcome
-      const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, call, offer })
-      return resolveBrokenStream({ ...reported, usage }, { call, offer })
-    }
+    case 'clientGone':
+      return resolveLeftStream(outcome, { call, offer, grantedMicros })
     default:
       return assertNever(outcome)
   }
+}
+
+// A guess is never above the hold, which bounds the charge: it may have been granted less than the call
+// could come to, with the cap lowered to it, and text is guessed longer than it is.
+function resolveLeftStream(
+  { reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
+  { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
+): Resolution {
+  const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, ...ran })
+  const guessed = resolveBrokenStream({ ...reported, usage }, ran)
+  if (guessed.kind !== 'provisional' || guessed.costUsd !== null) return guessed
+  if (guessed.chargeMicros <= grantedMicros) return guessed
+  const counted = resolveBrokenStream(reported, ran)
+  const countedMicros = counted.kind === 'provisional' ? counted.chargeMicros : ZERO_MICROS
+  return { ...guessed, chargeMicros: maxMicros(grantedMicros, countedMicros) }
 }
 
 // What the provider counted, and what passed after it did: messages counts its input first, so that a
