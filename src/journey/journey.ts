@@ -60,7 +60,7 @@ export interface JourneyRecord {
   /** Null: no hold was opened. */
   state: Resolution['kind'] | null
   chargeMicros: number | null
-  /** When its hold was asked for, and when it was durable. */
+  /** When its hold was asked for, and when the ledger had answered. */
   holdAskedAtMs: number | null
   holdOpenedAtMs: number | null
   firstByteAtMs: number | null
@@ -100,10 +100,8 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
     format.checkOffer(call, { offer, words: parts.words }) // 400
 
     const size = sizeHold(call, offer) // 400
-    record.holdAskedAtMs = parts.clock.nowMs()
     const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
     slot.admitted()
-    record.holdOpenedAtMs = parts.clock.nowMs()
     record.holdMicros = grant.grantedMicros
 
     const held = new HeldRequest(parts, { request, call, offer, slot, grant })

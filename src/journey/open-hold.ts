@@ -25,6 +25,7 @@ export async function openHold(
   parts: JourneyParts,
   { request, caller, call, offer, size }: OpenHoldStep,
 ): Promise<Extract<OpenHoldVerdict, { kind: 'opened' }>> {
+  request.record.holdAskedAtMs = parts.clock.nowMs()
   const verdict = await parts.ledger.openHold({
     requestId: request.requestId,
     accountId: caller.accountId,
@@ -39,6 +40,7 @@ export async function openHold(
     freeCreditAloneRunsOnLess: call.endpoint === 'messages',
     priceSnapshotId: offer.priceSnapshotId,
   })
+  request.record.holdOpenedAtMs = parts.clock.nowMs()
   switch (verdict.kind) {
     case 'opened':
       return verdict
