@@ -9,18 +9,34 @@ afterEach(closeOpened)
 let upstream: Upstream
 let asked: string[]
 let answer: string
+/** Answers to the requests after the first, in turn. */
+let further: string[]
 
 beforeEach(async () => {
   asked = []
+  further = []
   const { baseUrl } = await serverThat(async (socket) => {
     asked.push(await wholeRequest(socket))
-    socket.end(answer)
+    socket.end(asked.length === 1 ? answer : (further.shift() ?? answer))
   })
   upstream = upstreamAt(baseUrl)
 })
 
+function http(httpStatus: string, body: string): string {
+  return `HTTP/1.1 ${httpStatus}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`
+}
+
 function answering(httpStatus: string, body: string): void {
-  answer = `HTTP/1.1 ${httpStatus}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`
+  answer = http(httpStatus, body)
+}
+
+/** The targets that were asked for. */
+function targets(): string[] {
+  return asked.map((head) => head.split(' ')[1] ?? '')
+}
+
+function page(ids: readonly string[], next: unknown): string {
+  return JSON.stringify({ data: ids.map((id) => ({ id })), links: { next } })
 }
 
 describe('the list of models', () => {
@@ -52,6 +68,55 @@ describe('the list of models', () => {
     answering(httpStatus, body)
     await expect(fetchModels(upstream)).rejects.toThrow()
   })
+
+  test('that comes in pages is read to its last one, at our own address', async () => {
+    answering('200 OK', page(['a/1'], '/api/v1/models?output_modalities=all&offset=1&limit=1'))
+    further = [
+      http('200 OK', page(['a/2'], 'https://elsewhere.example/v1/models?offset=2&limit=1')),
+      http('200 OK', page(['a/3'], null)),
+    ]
+    expect(await fetchModels(upstream)).toEqual({
+      data: [{ id: 'a/1' }, { id: 'a/2' }, { id: 'a/3' }],
+    })
+    expect(targets()).toEqual([
+      '/v1/models?output_modalities=all',
+      '/v1/models?output_modalities=all&offset=1&limit=1',
+      '/v1/models?offset=2&limit=1&output_modalities=all',
+    ])
+  })
+
+  test.each<[string, string]>([
+    ['fails', http('500 Bad', '{}')],
+    ['is no list', http('200 OK', '{"data":null}')],
+  ])('of which a page %s is none', async (_, second) => {
+    answering('200 OK', page(['a/1'], '?offset=1'))
+    further = [second]
+    await expect(fetchModels(upstream)).rejects.toThrow()
+  })
+
+  test.each([[7], [''], ['/v1/models'], ['http://[']])(
+    'whose next page is at %j, which is nowhere, is none',
+    async (next) => {
+      answering('200 OK', page(['a/1'], next))
+      await expect(fetchModels(upstream)).rejects.toThrow()
+      expect(asked).toHaveLength(1)
+    },
+  )
+
+  test('whose pages never end is none', async () => {
+    answering('200 OK', page(['a/1'], '?offset=1'))
+    await expect(fetchModels(upstream)).rejects.toThrow()
+    expect(asked).toHaveLength(20)
+  })
+
+  test.each([[undefined], [null], [{}], [{ next: null }]])(
+    'with links of %j is whole',
+    async (links) => {
+      answering('200 OK', JSON.stringify({ data: [], links }))
+      expect(await fetchModels(upstream)).toMatchObject({ data: [] })
+      expect(asked).toHaveLength(1)
+    },
+  )
 
   test('that breaks off is none', async () => {
     answer = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"data":[]}'
