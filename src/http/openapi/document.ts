@@ -1,6 +1,8 @@
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import type { EnvelopeFamily } from '../../wire/format.ts'
 import type { Operation } from '../operation.ts'
+import { EXAMPLES } from './examples.ts'
+import { PATH_PARAMETER_WORDS } from './field-words.ts'
 import {
   answerSchema,
   componentRef,
@@ -109,7 +111,7 @@ export function pathParameters(path: string): readonly Parameter[] {
     name,
     in: 'path',
     required: true,
-    description: '',
+    description: PATH_PARAMETER_WORDS.get(name) ?? '',
     schema: { type: 'string' },
   }))
 }
@@ -166,7 +168,12 @@ function operationObject(told: DocumentedOperation, tag: string): object {
     ...(told.body === null
       ? {}
       : {
-          requestBody: { required: true, content: { 'application/json': { schema: told.body } } },
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': { schema: told.body, example: EXAMPLES.get(told.name) },
+            },
+          },
         }),
     responses: { ...successes(told), ...refusals(told) },
   }

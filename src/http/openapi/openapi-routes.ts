@@ -6,7 +6,7 @@ import { type DocumentSection, documentedOperation, openApiDocument } from './do
 import { type DocumentedFormat, inferenceOperation } from './inference-operations.ts'
 import type { JsonSchema, NamedSchemas } from './json-schema.ts'
 import { PUBLIC_OPERATIONS, retiredOperations } from './public-operations.ts'
-import { referencePage } from './reference-page.ts'
+import { REFERENCE_POLICY, referencePage } from './reference-page.ts'
 
 export interface OpenApiInput {
   readonly version: string
@@ -30,7 +30,9 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
   app.get('/docs', (request, reply) => {
     reply
       .header('x-request-id', request.id)
-      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .header('content-security-policy', REFERENCE_POLICY)
+      .header('x-content-type-options', 'nosniff')
+      .header('referrer-policy', 'no-referrer')
       .type('text/html; charset=utf-8')
       .send(page)
   })

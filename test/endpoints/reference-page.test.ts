@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FIELD_WORDS } from '../../src/http/openapi/field-words.ts'
+import { PROBLEMS } from '../../src/vocabulary/problem.ts'
+import { ADMIN_TOKEN, Management, textOf } from './management.ts'
+import { operationsOf } from './openapi-reading.ts'
+
+/** The page at `/docs`: whole, safe, and each of its commands as it is pasted. */
+
+const run = promisify(execFile)
+let admin: Management
+let page: string
+let policy: unknown
+
+beforeAll(async () => {
+  admin = await Management.start()
+  admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+  const answer = await request(admin.world.url('/docs'))
+  expect(answer.statusCode).toBe(200)
+  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+  policy = answer.headers['content-security-policy']
+  page = await answer.body.text()
+})
+afterAll(() => admin.close())
+
+function unescaped(html: string): string {
+  return html
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
+}
+
+/** The command of each operation, by its name. */
+function commands(): Map<string, string> {
+  const articles = page.matchAll(/<article id="(\w+)">(.*?)<\/article>/gs)
+  return new Map(
+    [...articles].flatMap(([, name = '', article = '']) => {
+      const [, command] = /<pre[^>]*><code>(.*?)<\/code>/s.exec(article) ?? []
+      return command === undefined ? [] : [[name, unescaped(command)]]
+    }),
+  )
+}
+
+test('it runs no script, loads nothing, and is allowed nothing but its own style', () => {
+  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? []
+  const hash = createHash('sha256').update(style).digest('base64')
+  expect(policy).toBe(
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  )
+  expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\(|\son\w+=|\sstyle=/)
+  for (const [, address = ''] of page.matchAll(/\s(?:href|src|action)="([^"]*)"/g)) {
+    expect(address).toMatch(/^(?:#[\w-]+|\/openapi\.json)$/)
+  }
+})
+
+test('each id stands once, and every link within the page has its end', () => {
+  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const [, id] of page.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(id)
+})
+
+test('it has every operation, every error and every word that is there to explain a field', async () => {
+  const document = (await admin.get('/openapi.json', null)).json
+  for (const { name } of operationsOf(document)) {
+    expect(page).toContain(`<article id="${name}">`)
+    expect(page).toContain(`<li><a href="#${name}">`)
+  }
+  for (const code of Object.keys(PROBLEMS)) expect(page).toContain(`<tr id="error-${code}">`)
+  const text = unescaped(page.replace(/<\/?code>/g, '`'))
+  const unshown = [...FIELD_WORDS].filter(([, words]) => !text.includes(words))
+  expect(unshown).toEqual([])
+})
+
+test('every operation but the retired has a command, which succeeds as it is pasted', async () => {
+  const document = (await admin.get('/openapi.json', null)).json
+  const current = operationsOf(document).filter(({ told }) => told['deprecated'] !== true)
+  const shown = commands()
+  expect([...shown.keys()].sort()).toEqual(current.map(({ name }) => name).sort())
+
+  const accountId = await admin.account(1_000_000_000)
+  const { id: keyId, text: apiKey } = await admin.apiKey(accountId)
+  const { headers } = await admin.chat(apiKey)
+  await admin.world.gateway.settled()
+  const made = await admin.post('/v1/admin/codes', { amount: 5 })
+  const revocable = await admin.post('/v1/admin/codes', { amount: 5 })
+  const env = {
+    PATH: process.env['PATH'],
+    GATEWAY: admin.world.url(''),
+    API_KEY: apiKey,
+    ADMIN_API_TOKEN: ADMIN_TOKEN,
+    ACCOUNT_ID: accountId,
+    KEY_ID: keyId,
+    REQUEST_ID: String(headers['x-request-id']),
+  }
+  const ordered = [...shown].sort(([one]) => (one === 'deleteKey' ? 1 : 0))
+  for (const [name, command] of ordered) {
+    const codeId = textOf((name === 'revokeCode' ? revocable : made).json, 'id')
+    const typed = command.replace(/(?:X{6}-?){4}/, textOf(made.json, 'code'))
+    const { stdout } = await run('sh', ['-c', `${typed} -s -w '\\n%{http_code}'`], {
+      env: { ...env, CODE_ID: codeId },
+      maxBuffer: 64 * 1024 * 1024,
+    })
+    expect(stdout.split('\n').at(-1), `${name}: ${typed}\n${stdout}`).toMatch(/^20[01]$/)
+  }
+})
