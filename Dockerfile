@@ -24,6 +24,6 @@ USER 1000:1000
 ENV HOST=0.0.0.0 PORT=8787
 EXPOSE 8787
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/v1`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # One process, so that the signal to stop reaches the server itself.
 CMD ["node", "/opt/tollgate/bin/tollgate.js", "serve"]
