@@ -68,6 +68,11 @@ export class Catalog {
   rows(): readonly CatalogRow[] {
     return this.#index?.rows ?? []
   }
+
+  /** When the youngest prices were asked for; null while no list was ever loaded. */
+  get refreshedAtMs(): number | null {
+    return this.#index?.refreshedAtMs ?? null
+  }
 }
 
 export interface CatalogInput {
@@ -81,6 +86,8 @@ interface CatalogIndex {
   /** By lower-cased id or alias; null: two models share the name. */
   readonly byOtherName: ReadonlyMap<string, CatalogRow | null>
   readonly listBytes: Buffer
+  /** Of the youngest row; null where there are none. */
+  readonly refreshedAtMs: number | null
 }
 
 const EMPTY_LIST_BYTES = Buffer.from(
@@ -102,7 +109,11 @@ function buildIndex(
   // What stands later wins, even where it says that a name is ambiguous.
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
   const list: ModelList = { object: 'list', data: rows.map((row) => row.listing) }
-  return { rows, byId, byOtherName, listBytes: Buffer.from(JSON.stringify(list)) }
+  const refreshedAtMs = rows.reduce<number | null>(
+    (youngest, row) => Math.max(youngest ?? row.refreshedAtMs, row.refreshedAtMs),
+    null,
+  )
+  return { rows, byId, byOtherName, listBytes: Buffer.from(JSON.stringify(list)), refreshedAtMs }
 }
 
 interface NamedRow {

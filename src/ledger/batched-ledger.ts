@@ -16,6 +16,7 @@ import type {
   Settled,
   SettleInput,
 } from './ledger.ts'
+import { type CommitReport, timedCommit } from './timed-commit.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 
 /** What a ledger is tuned with, on any engine. */
@@ -24,6 +25,8 @@ export interface BatchSettings {
   readonly batchCommandsMax?: number
   /** How long until an unsure hold is asked about again. Default 250. */
   readonly unsureRetryMs?: number
+  /** Told how each commit went. Must not throw. */
+  readonly onCommit?: (report: CommitReport) => void
 }
 
 export interface BatchedLedgerInput extends BatchSettings {
@@ -60,7 +63,8 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   constructor(input: BatchedLedgerInput) {
     this.#closeStore = input.closeStore
     this.#commits = new GroupCommit({
-      commit: input.commit,
+      commit:
+        input.onCommit === undefined ? input.commit : timedCommit(input.commit, input.onCommit),
       rank: rankOfCommand,
       batchCommandsMax: input.batchCommandsMax ?? BATCH_COMMANDS_MAX_DEFAULT,
     })

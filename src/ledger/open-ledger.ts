@@ -4,6 +4,7 @@ import type { BatchedLedger } from './batched-ledger.ts'
 import type { LedgerLimits } from './ledger.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
+import type { CommitReport } from './timed-commit.ts'
 
 export interface OpenLedgerInput {
   /** Of a store whose tables are there: `openStore` has opened it. */
@@ -12,11 +13,17 @@ export interface OpenLedgerInput {
   readonly clock?: Clock
   /** Default SPEC's. */
   readonly limits?: LedgerLimits
+  /** Told how each commit went. Must not throw. */
+  readonly onCommit?: (report: CommitReport) => void
 }
 
 /** The ledger of a store, whichever engine it is on. */
-export function openLedger({ location, clock, limits }: OpenLedgerInput): BatchedLedger {
-  const limited = limits === undefined ? {} : { limits }
+export function openLedger(input: OpenLedgerInput): BatchedLedger {
+  const { location, clock, limits, onCommit } = input
+  const limited = {
+    ...(limits === undefined ? {} : { limits }),
+    ...(onCommit === undefined ? {} : { onCommit }),
+  }
   if (location.kind === 'postgres') {
     return new PostgresLedger({ url: location.url, ...limited })
   }

@@ -24,6 +24,10 @@ export class WaitingList {
     return this.#heap[0]?.dueAtMs ?? null
   }
 
+  get size(): number {
+    return this.#heap.length
+  }
+
   has(requestId: string): boolean {
     return this.#requestIds.has(requestId)
   }

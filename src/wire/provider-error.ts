@@ -133,6 +133,17 @@ export function problemForProviderError(
   return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
 }
 
+/** Whether a problem is the provider's refusal of the service's own account, which clients are not told. */
+export function refusesAccount({ code, cause }: Problem): boolean {
+  return (
+    code === 'service_unavailable' &&
+    typeof cause === 'object' &&
+    cause !== null &&
+    'httpStatus' in cause &&
+    (cause.httpStatus === 401 || cause.httpStatus === 402)
+  )
+}
+
 /** Statuses that describe the request and are kept, each with the code of its fixed message. */
 const KEPT_STATUSES: Readonly<Record<number, ProblemCode>> = {
   400: 'provider_rejected_request',
