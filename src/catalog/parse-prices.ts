@@ -183,10 +183,16 @@ function flatPrices(prices: Prices): FlatPrices {
     imageOutput: prices.image_output ?? 0n,
     audioOutput: prices.audio_output ?? 0n,
     imageInput: prices.image ?? 0n,
+    imageInputToken: prices.image_token ?? 0n,
+    audioInput: dearer(prices.audio, prices.input_audio_cache),
     search: prices.web_search ?? 0n,
     request: prices.request ?? 0n,
     imageFlat: 0n,
   }
+}
+
+function dearer(a: Picos = 0n, b: Picos = 0n): Picos {
+  return a > b ? a : b
 }
 
 /**

@@ -31,6 +31,8 @@ export function buildPriceTable(thresholds: Iterable<number>, read: PriceReading
     imageOutput: read('imageOutput', null),
     audioOutput: read('audioOutput', null),
     imageInput: read('imageInput', null),
+    imageInputToken: read('imageInputToken', null),
+    audioInput: read('audioInput', null),
     search: read('search', null),
     request: read('request', null),
     imageFlat: read('imageFlat', null),

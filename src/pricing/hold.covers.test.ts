@@ -35,6 +35,8 @@ const prices: fc.Arbitrary<PriceTable> = fc
       imageOutput: picos,
       audioOutput: picos,
       imageInput: picos,
+      imageInputToken: picos,
+      audioInput: picos,
       search: fc.bigInt({ min: 0n, max: 60_000_000_000n }),
       request: picos,
       imageFlat: picos,

@@ -89,7 +89,7 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const { tools } = call
   const steps = tools.serverTools ? BigInt(tools.steps) : 0n
   const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
-  const once = promptTokenPicos(call, { prompt, tokenPicos, imagePicos: prices.imageInput })
+  const once = promptTokenPicos(call, { offer, prompt, tokenPicos })
   const { resultTokens } = sizeStepGrowth(call, { offer, prompt })
   return (
     once +
@@ -99,21 +99,43 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   )
 }
 
-interface PromptPrices {
-  readonly prompt: PromptSize
-  readonly tokenPicos: Picos
-  readonly imagePicos: Picos
+/** One prompt. Of images the dearer reading counts: by their tokens or by the image. */
+function promptTokenPicos(
+  call: Call,
+  { offer, prompt, tokenPicos }: Sizing & { readonly tokenPicos: Picos },
+): Picos {
+  const { media } = call
+  const { imageInput } = offer.prices
+  const imageTokenPicos = imageInputTokenPicos(call, { offer, tokenPicos })
+  const videoTokenPicos = videoInputTokenPicos(call, { offer, tokenPicos })
+  const mediumTokens = BigInt(prompt.mediumTokens)
+  // An inline video is within the text, which it fills the window with.
+  const textTokenPicos = media.videosInline > 0 ? videoTokenPicos : tokenPicos
+  return (
+    BigInt(prompt.textTokens) * textTokenPicos +
+    BigInt(media.imagesInline) * dearest(BigInt(IMAGE_TOKENS_MIN) * imageTokenPicos, imageInput) +
+    BigInt(media.imagesByUrl) * dearest(mediumTokens * imageTokenPicos, imageInput) +
+    BigInt(media.files) * mediumTokens * imageTokenPicos +
+    BigInt(media.videosByUrl) * mediumTokens * videoTokenPicos
+  )
 }
 
-/** One prompt. Of images the dearer reading counts: by their tokens or by the image. */
-function promptTokenPicos(call: Call, { prompt, tokenPicos, imagePicos }: PromptPrices): Picos {
-  const { media } = call
-  const medium = BigInt(prompt.mediumTokens) * tokenPicos
-  return (
-    BigInt(prompt.textTokens) * tokenPicos +
-    BigInt(media.imagesInline) * dearest(BigInt(IMAGE_TOKENS_MIN) * tokenPicos, imagePicos) +
-    BigInt(media.imagesByUrl) * dearest(medium, imagePicos) +
-    BigInt(media.files + media.videosByUrl) * medium
+interface TokenPricing {
+  readonly offer: Offer
+  /** Of an input token of text. */
+  readonly tokenPicos: Picos
+}
+
+/** Of images, and of files, whose pages a model may look at. */
+function imageInputTokenPicos(call: Call, { offer, tokenPicos }: TokenPricing): Picos {
+  return dearest(tokenPicos, offer.prices.imageInputToken * tierFactor(call.priorityTier))
+}
+
+/** Of videos, which are pictures and sound. */
+function videoInputTokenPicos(call: Call, { offer, tokenPicos }: TokenPricing): Picos {
+  return dearest(
+    imageInputTokenPicos(call, { offer, tokenPicos }),
+    offer.prices.audioInput * tierFactor(call.priorityTier),
   )
 }
 
@@ -160,9 +182,12 @@ function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
     prices.imageFlat,
     IMAGE_OUTPUT_TOKENS * prices.imageOutput * tierFactor(call.priorityTier),
   )
-  const media = call.media.files + call.media.imagesByUrl + call.media.videosByUrl
+  const { files, imagesByUrl, videosByUrl } = call.media
   const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
-  const mediaPicos = BigInt(media) * BigInt(prompt.mediumTokens) * tokenPicos
+  const mediaTokenPicos =
+    BigInt(files + imagesByUrl) * imageInputTokenPicos(call, { offer, tokenPicos }) +
+    BigInt(videosByUrl) * videoInputTokenPicos(call, { offer, tokenPicos })
+  const mediaPicos = BigInt(prompt.mediumTokens) * mediaTokenPicos
   const neededMicros = addMicros(
     microsCeil(BigInt(call.completions) * (imagePicos + prices.request)),
     microsCeilWithFee(mediaPicos),

@@ -37,6 +37,10 @@ export interface PriceTable {
   readonly audioOutput: Picos
   /** Per input image. */
   readonly imageInput: Picos
+  /** Per token of an input image; zero where it is any input token. */
+  readonly imageInputToken: Picos
+  /** Per token of audio that is put in, as a video has it; zero where it is any input token. */
+  readonly audioInput: Picos
   readonly search: Picos
   readonly request: Picos
   /** The dearest flat price of one generated image; zero where the model lists none. */

@@ -19,6 +19,8 @@ const FREE: PriceTable = {
   imageOutput: 0n,
   audioOutput: 0n,
   imageInput: 0n,
+  imageInputToken: 0n,
+  audioInput: 0n,
   search: 0n,
   request: 0n,
   imageFlat: 0n,

@@ -54,6 +54,8 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
       imageOutput: 0n,
       audioOutput: 0n,
       imageInput: 0n,
+      imageInputToken: 0n,
+      audioInput: 0n,
       search: 0n,
       request: 0n,
       imageFlat: 0n,
