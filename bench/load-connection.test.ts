@@ -65,7 +65,26 @@ test('a chunked answer is read, however it is cut, and the next one after it', a
 
 test('an answer without a body ends with its head', async () => {
   const answer = await answered(await pair(), 'HTTP/1.1 204 No Content\r\n\r\n')
-  expect(answer).toMatchObject({ httpStatus: 204, firstByteAtMs: null })
+  expect(answer).toMatchObject({ httpStatus: 204, firstEventAtMs: null })
+})
+
+test('the first event of a stream is timed, and not the comments before it', async () => {
+  const { connection, server } = await pair()
+  const pieces = new Set<string>()
+  const received = Promise.withResolvers<number>()
+  const answer = connection.send({
+    ...REQUEST,
+    onPiece(piece) {
+      pieces.add(piece.toString())
+      received.resolve(performance.now())
+    },
+  })
+  server.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\n:\n\n\r\n')
+  const commentAtMs = await received.promise
+  server.write('9\r\ndata: 1\n\n\r\n0\r\n\r\n')
+  const { firstEventAtMs } = await answer
+  expect(firstEventAtMs).toBeGreaterThan(commentAtMs)
+  expect([...pieces]).toEqual([':\n\n', 'data: 1\n\n'])
 })
 
 test('an answer that is cut short is a fault, not a short answer', async () => {

@@ -7,8 +7,8 @@ export interface Answer {
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
   readonly sentAtMs: number
-  /** When the first byte of the body came; null: there is none. */
-  readonly firstByteAtMs: number | null
+  /** When the first event of a stream came, comments aside; null: there is none. */
+  readonly firstEventAtMs: number | null
   readonly endedAtMs: number
 }
 
@@ -27,11 +27,12 @@ interface Exchange extends Outgoing {
   readonly pieces: Buffer[]
   httpStatus: number
   headers: ReadonlyMap<string, string>
-  firstByteAtMs: number | null
+  firstEventAtMs: number | null
 }
 
 const HEAD_END = '\r\n\r\n'
 const NEWLINE = 0x0a
+const EVENT_MARK = 'data: '
 
 /**
  * A keep-alive connection that has one request under way at a time. Reads just as much of HTTP/1.1 as
@@ -81,7 +82,7 @@ export class LoadConnection {
         pieces: [],
         httpStatus: 0,
         headers: new Map(),
-        firstByteAtMs: null,
+        firstEventAtMs: null,
       }
       this.#state = 'head'
       this.#socket.cork()
@@ -164,7 +165,9 @@ export class LoadConnection {
   #readPiece(bytes: Buffer, from: number): number {
     const exchange = this.#current()
     const piece = bytes.subarray(from, from + this.#missing)
-    exchange.firstByteAtMs ??= performance.now()
+    if (exchange.firstEventAtMs === null && piece.includes(EVENT_MARK)) {
+      exchange.firstEventAtMs = performance.now()
+    }
     exchange.pieces.push(piece)
     exchange.onPiece?.(piece)
     this.#missing -= piece.length
@@ -194,12 +197,12 @@ export class LoadConnection {
   }
 
   #finish(): void {
-    const { httpStatus, headers, pieces, sentAtMs, firstByteAtMs, resolve } = this.#current()
+    const { httpStatus, headers, pieces, sentAtMs, firstEventAtMs, resolve } = this.#current()
     this.#exchange = null
     this.#state = 'idle'
     const [only] = pieces
     const body = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
-    resolve({ httpStatus, headers, body, sentAtMs, firstByteAtMs, endedAtMs: performance.now() })
+    resolve({ httpStatus, headers, body, sentAtMs, firstEventAtMs, endedAtMs: performance.now() })
   }
 
   #fail(error: Error): void {

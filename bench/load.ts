@@ -12,10 +12,9 @@ export interface Workload {
 /** How long each answer took. */
 export interface LoadResult {
   readonly requests: number
-  readonly wallMs: number
   readonly latenciesMs: readonly number[]
-  /** From sending to the first byte of the body. */
-  readonly firstByteMs: readonly number[]
+  /** Of streams: from sending to the first event. */
+  readonly firstEventMs: readonly number[]
 }
 
 export interface LoadInput {
@@ -29,17 +28,14 @@ export async function closedLoop(
   input: LoadInput & { readonly clients: number },
 ): Promise<LoadResult> {
   const { target, requests, clients } = input
-  const timings = new Timings()
   const connections = await openAll(target.address, Math.min(clients, requests))
-  const sender = new Sender(input, timings)
-  const startedAtMs = performance.now()
+  const sender = new Sender(input)
   const client = async (connection: LoadConnection): Promise<void> => {
     while (sender.sent < requests) await sender.send(connection)
   }
   await Promise.all(connections.map(client))
-  const wallMs = performance.now() - startedAtMs
   for (const connection of connections) connection.close()
-  return timings.result(wallMs)
+  return sender.result()
 }
 
 /**
@@ -50,12 +46,10 @@ export async function randomArrivals(
   input: LoadInput & { readonly perSecond: number },
 ): Promise<LoadResult> {
   const { target, requests, perSecond } = input
-  const timings = new Timings()
   const free: LoadConnection[] = await openAll(target.address, 16)
-  const sender = new Sender(input, timings)
+  const sender = new Sender(input)
   const underWay: Promise<void>[] = []
-  const startedAtMs = performance.now()
-  let dueAtMs = startedAtMs
+  let dueAtMs = performance.now()
   for (let count = 0; count < requests; count++) {
     dueAtMs += (-Math.log(1 - Math.random()) * 1_000) / perSecond
     const waitMs = dueAtMs - performance.now()
@@ -68,9 +62,8 @@ export async function randomArrivals(
     underWay.push(exchange())
   }
   await Promise.all(underWay)
-  const wallMs = performance.now() - startedAtMs
   for (const connection of free) connection.close()
-  return timings.result(wallMs)
+  return sender.result()
 }
 
 /** Opens so many connections, a few at a time, so that no listener's queue overflows. */
@@ -90,56 +83,45 @@ export class Sender {
   readonly #target: Target
   readonly #workload: Workload
   readonly #heads: readonly Buffer[]
-  readonly #timings: Timings
-  sent = 0
+  readonly #latenciesMs: number[] = []
+  readonly #firstEventMs: number[] = []
+  #sent = 0
 
-  constructor(
-    { target, workload }: Pick<LoadInput, 'target' | 'workload'>,
-    timings: Timings = new Timings(),
-  ) {
+  constructor({ target, workload }: Pick<LoadInput, 'target' | 'workload'>) {
     this.#target = target
     this.#workload = workload
     this.#heads = headsOf(target, workload)
-    this.#timings = timings
+  }
+
+  /** How many requests it has sent, answered or not. */
+  get sent(): number {
+    return this.#sent
   }
 
   /** Resolves when the answer has come or failed; a failure is the witness's. */
   async send(connection: LoadConnection, onPiece?: (piece: Buffer) => void): Promise<void> {
-    const head = this.#heads[this.sent % this.#heads.length]
+    const head = this.#heads[this.#sent % this.#heads.length]
     if (head === undefined) throw new Error(`${this.#target.name} has no callers`)
-    this.sent += 1
+    this.#sent += 1
     const { body, expected } = this.#workload
     const { witness } = this.#target
     try {
       const answer = await connection.send({ head, body, ...(onPiece && { onPiece }) })
-      this.#timings.add(answer)
+      const { sentAtMs, firstEventAtMs, endedAtMs } = answer
+      this.#latenciesMs.push(endedAtMs - sentAtMs)
+      if (firstEventAtMs !== null) this.#firstEventMs.push(firstEventAtMs - sentAtMs)
       witness.check(answer, expected)
     } catch (error) {
       witness.failed(String(error))
     }
   }
-}
 
-class Timings {
-  readonly #latenciesMs: number[] = []
-  readonly #firstByteMs: number[] = []
-
-  add(answer: {
-    readonly sentAtMs: number
-    readonly firstByteAtMs: number | null
-    readonly endedAtMs: number
-  }): void {
-    const { sentAtMs, firstByteAtMs, endedAtMs } = answer
-    this.#latenciesMs.push(endedAtMs - sentAtMs)
-    if (firstByteAtMs !== null) this.#firstByteMs.push(firstByteAtMs - sentAtMs)
-  }
-
-  result(wallMs: number): LoadResult {
+  /** Of everything that was answered so far. */
+  result(): LoadResult {
     return {
       requests: this.#latenciesMs.length,
-      wallMs,
       latenciesMs: this.#latenciesMs,
-      firstByteMs: this.#firstByteMs,
+      firstEventMs: this.#firstEventMs,
     }
   }
 }

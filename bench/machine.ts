@@ -49,7 +49,7 @@ export function describeMachine(folder: string): Machine {
 }
 
 /** Times commits on the disk of a folder. */
-function measureDisk(folder: string): Disk {
+export function measureDisk(folder: string): Disk {
   return { fsyncMs: fsyncMedianMs(folder), commitMs: commitMedianMs(folder) }
 }
 

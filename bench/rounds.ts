@@ -3,8 +3,12 @@ import type { Target } from './target.ts'
 
 /** What one round cost one target. */
 export interface Round extends LoadResult {
+  /** From the first request to the last answer. */
+  readonly wallMs: number
   /** Processor time from the first request until nothing of the round is left to do. */
   readonly cpuMs: number
+  /** The same of its database server; 0 where it has none. */
+  readonly serverCpuMs: number
   /** What came after the last answer: look-ups at the provider. */
   readonly afterwards: { readonly cpuMs: number; readonly lookups: number }
 }
@@ -26,14 +30,19 @@ export async function interleave({ targets, rounds, run }: InterleaveInput): Pro
     const places = [...targets.entries()]
     if (round % 2 === 1) places.reverse()
     for (const [place, target] of places) {
+      const serverStartCpuMs = target.server?.cpuMs() ?? 0
       const startCpuMs = target.tree.cpuMs()
+      const startedAtMs = performance.now()
       const result = await run(target)
+      const wallMs = performance.now() - startedAtMs
       const answeredCpuMs = target.tree.cpuMs()
       const lookups = await settled(target)
       const endCpuMs = target.tree.cpuMs()
       results[place]?.push({
         ...result,
+        wallMs,
         cpuMs: endCpuMs - startCpuMs,
+        serverCpuMs: (target.server?.cpuMs() ?? 0) - serverStartCpuMs,
         afterwards: { cpuMs: endCpuMs - answeredCpuMs, lookups },
       })
     }
@@ -62,6 +71,11 @@ export async function settled({ countUnsettled, witness }: Target): Promise<numb
 /** Processor time of each round's requests with all that follows them, in microseconds. */
 export function cpuMicrosPerRequest(rounds: readonly Round[]): number[] {
   return rounds.map(({ cpuMs, requests }) => (cpuMs * 1_000) / requests)
+}
+
+/** The same of the database server. */
+export function serverMicrosPerRequest(rounds: readonly Round[]): number[] {
+  return rounds.map(({ serverCpuMs, requests }) => (serverCpuMs * 1_000) / requests)
 }
 
 /** Processor time of a look-up in each round, by those that came after its last answer; microseconds. */

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkBooks, openBooks } from './books.ts'
 import { type ChildProgram, startProgram } from './child-program.ts'
+import type { ProcessTree } from './process-tree.ts'
 import { seedStore } from './seed-store.ts'
 import type { Target } from './target.ts'
 import { Witness } from './witness.ts'
@@ -52,6 +53,8 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly name: string
   /** As `DATABASE_URL`; absent: a SQLite store in the folder. */
   readonly databaseUrl?: string
+  /** Of that database. */
+  readonly server?: ProcessTree
   /** The checkout that it is started from; absent: this one. */
   readonly checkout?: string | undefined
   /** Of Node. Absent: none. */
@@ -93,6 +96,7 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
   const target = targetOf({ name, program, callers, givesRequestIds: true })
   return {
     ...target,
+    server: input.server ?? null,
     countUnsettled: books.countUnsettled,
     async close() {
       await books.close()
@@ -120,6 +124,7 @@ function targetOf(input: TargetOfInput): RunningTarget {
     tree: program.tree,
     callers,
     witness,
+    server: null,
     countUnsettled: null,
     async close() {
       try {

@@ -7,6 +7,8 @@ export interface Target {
   /** `http://127.0.0.1:8787`, without a path. */
   readonly address: string
   readonly tree: ProcessTree
+  /** The database server that works for it alone; null: it has none. */
+  readonly server: ProcessTree | null
   /** Header fields of each caller; requests take them in turn. */
   readonly callers: readonly Readonly<Record<string, string>>[]
   /** Checks every answer. */

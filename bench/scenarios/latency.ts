@@ -1,0 +1,140 @@
+import type { Bench, Scenario } from '../bench.ts'
+import { type LoadResult, Sender, type Workload } from '../load.ts'
+import { LoadConnection } from '../load-connection.ts'
+import { type Disk, measureDisk } from '../machine.ts'
+import { type Measure, measure } from '../measure.ts'
+import { settled } from '../rounds.ts'
+import { median } from '../statistics.ts'
+import type { Target } from '../target.ts'
+import { chatWorkload, streamBody, textBody } from '../workloads.ts'
+
+const ADDED_MS_MAX = 1.5
+const FIRST_EVENT_ADDED_MS_MAX = 1
+
+/** What one client waits longer than if it called the provider itself. */
+export const LATENCY: Scenario = {
+  name: 'latency',
+  summary: 'latency that is added to one client’s requests and to the first event of its streams',
+  isCanonical: true,
+  async run(bench) {
+    const simulator = await bench.simulator()
+    const whole = await chatWorkload(simulator, textBody())
+    const stream = await chatWorkload(simulator, streamBody({ events: 10, intervalMs: 0 }))
+    const targets = [await bench.gateway(), await bench.bareProxy(), simulator]
+    const answers = await medians(bench, {
+      targets,
+      workload: whole,
+      timesOf: ({ latenciesMs }) => latenciesMs,
+    })
+    const events = await medians(bench, {
+      targets,
+      workload: stream,
+      timesOf: ({ firstEventMs }) => firstEventMs,
+    })
+    return [
+      ...measuresOf({ of: 'a request', medians: answers, addedMsMax: ADDED_MS_MAX }),
+      measure({
+        name: 'one commit on this disk, of which a request waits for two',
+        unit: 'ms',
+        values: answers.map(({ disk }) => disk.commitMs),
+      }),
+      measure({
+        name: 'tollgate, added to a request beside its two commits',
+        unit: 'ms',
+        values: answers.map(
+          ({ gatewayMs, directMs, disk }) => gatewayMs - directMs - 2 * disk.commitMs,
+        ),
+      }),
+      measure({
+        name: 'one fsync on this disk',
+        unit: 'ms',
+        values: answers.map(({ disk }) => disk.fsyncMs),
+      }),
+      ...measuresOf({
+        of: 'the first event of a stream',
+        medians: events,
+        addedMsMax: FIRST_EVENT_ADDED_MS_MAX,
+      }),
+    ]
+  },
+}
+
+/** The median time of each target in one round. */
+interface RoundMedians {
+  readonly gatewayMs: number
+  readonly bareMs: number
+  readonly directMs: number
+  /** Measured right after. */
+  readonly disk: Disk
+}
+
+interface MediansInput {
+  /** The gateway, the bare proxy, the simulator. */
+  readonly targets: readonly Target[]
+  readonly workload: Workload
+  readonly timesOf: (result: LoadResult) => readonly number[]
+}
+
+async function medians(bench: Bench, input: MediansInput): Promise<RoundMedians[]> {
+  const warmUp = bench.scaled({ full: 500, quick: 100 })
+  const requests = bench.scaled({ full: 300, quick: 100 })
+  await oneByOne(input, warmUp)
+  const rounds: RoundMedians[] = []
+  for (let round = 0; round < bench.rounds; round++) {
+    const results = await oneByOne(input, requests)
+    const [gatewayMs = 0, bareMs = 0, directMs = 0] = results.map((result) =>
+      median(input.timesOf(result)),
+    )
+    rounds.push({ gatewayMs, bareMs, directMs, disk: measureDisk(bench.folder) })
+    // Look-ups of this round are not to slow the next.
+    for (const target of input.targets) await settled(target)
+  }
+  return rounds
+}
+
+/** One request of each target after the other, so that what slows the machine slows them all. */
+async function oneByOne(
+  { targets, workload }: MediansInput,
+  requests: number,
+): Promise<LoadResult[]> {
+  const clients = await Promise.all(
+    targets.map(async (target) => ({
+      connection: await LoadConnection.open(target.address),
+      sender: new Sender({ target, workload }),
+    })),
+  )
+  for (let count = 0; count < requests; count++) {
+    for (const { connection, sender } of clients) await sender.send(connection)
+  }
+  return clients.map(({ connection, sender }) => {
+    connection.close()
+    return sender.result()
+  })
+}
+
+interface MeasuresOfInput {
+  readonly of: string
+  readonly medians: readonly RoundMedians[]
+  readonly addedMsMax: number
+}
+
+function measuresOf({ of, medians: rounds, addedMsMax }: MeasuresOfInput): Measure[] {
+  return [
+    measure({
+      name: `tollgate, added to ${of}`,
+      unit: 'ms',
+      values: rounds.map(({ gatewayMs, directMs }) => gatewayMs - directMs),
+      budget: addedMsMax,
+    }),
+    measure({
+      name: `bare proxy, added to ${of}`,
+      unit: 'ms',
+      values: rounds.map(({ bareMs, directMs }) => bareMs - directMs),
+    }),
+    measure({
+      name: `the provider itself, ${of}`,
+      unit: 'ms',
+      values: rounds.map(({ directMs }) => directMs),
+    }),
+  ]
+}

@@ -1,0 +1,124 @@
+import type { Scenario } from '../bench.ts'
+import { type HeldStreams, heldStreams } from '../held-streams.ts'
+import { type Measure, measure } from '../measure.ts'
+import { settled } from '../rounds.ts'
+import { pairedRatios, quantile } from '../statistics.ts'
+import type { Target } from '../target.ts'
+import { chatWorkload, streamBody } from '../workloads.ts'
+
+const STREAM_MS = 5_000
+const WINDOW_MS = 6_000
+const MB = 1024 * 1024
+
+interface PacedInput {
+  readonly name: string
+  readonly streams: number
+  readonly intervalMs: number
+  /** Null: told, and not judged. */
+  readonly budgets: Budgets | null
+  readonly isCanonical: boolean
+  /** The most rounds of it; a run may have fewer. */
+  readonly roundsMax: number
+}
+
+interface Budgets {
+  readonly cpuRatioMax: number
+  readonly residentMbMax: number
+  readonly firstEventMsMax: number
+}
+
+function paced(input: PacedInput): Scenario {
+  const { name, streams, intervalMs } = input
+  return {
+    name,
+    summary: `${streams.toLocaleString('en')} streams at once, an event every ${intervalMs} ms in each`,
+    isCanonical: input.isCanonical,
+    async run(bench) {
+      const [gateway, bare] = [await bench.gateway(), await bench.bareProxy()]
+      const events = bench.scaled({ full: STREAM_MS, quick: STREAM_MS / 5 }) / intervalMs
+      const workload = await chatWorkload(
+        await bench.simulator(),
+        streamBody({ events, intervalMs }),
+      )
+      const round = async (target: Target): Promise<HeldStreams> => {
+        const held = await heldStreams({
+          target,
+          workload,
+          streams,
+          rampMs: events * intervalMs,
+          windowMs: bench.scaled({ full: WINDOW_MS, quick: WINDOW_MS / 6 }),
+        })
+        await settled(target)
+        return held
+      }
+      const [over, under]: [HeldStreams[], HeldStreams[]] = [[], []]
+      for (let count = 0; count < Math.min(bench.rounds, input.roundsMax); count++) {
+        if (count % 2 === 0) over.push(await round(gateway))
+        under.push(await round(bare))
+        if (count % 2 === 1) over.push(await round(gateway))
+      }
+      return measuresOf({ over, under, budgets: input.budgets })
+    },
+  }
+}
+
+interface MeasuresOfInput {
+  readonly over: readonly HeldStreams[]
+  readonly under: readonly HeldStreams[]
+  readonly budgets: Budgets | null
+}
+
+function measuresOf({ over, under, budgets }: MeasuresOfInput): Measure[] {
+  const microsPerEvent = (rounds: readonly HeldStreams[]): number[] =>
+    rounds.map(({ cpuMs, events }) => (cpuMs * 1_000) / events)
+  const ofACore = (rounds: readonly HeldStreams[]): number[] =>
+    rounds.map(({ cpuMs, windowMs }) => cpuMs / windowMs)
+  const p99 = (rounds: readonly HeldStreams[]): number[] =>
+    rounds.map(({ firstEventMs }) => quantile(firstEventMs, 0.99))
+  const perEvent = { over: microsPerEvent(over), under: microsPerEvent(under) }
+  return [
+    measure({ name: 'tollgate, CPU', unit: 'of a core', values: ofACore(over) }),
+    measure({ name: 'bare proxy, CPU', unit: 'of a core', values: ofACore(under) }),
+    measure({
+      name: 'CPU an event over the bare proxy’s',
+      unit: 'x',
+      values: pairedRatios(perEvent),
+      budget: budgets?.cpuRatioMax ?? null,
+    }),
+    measure({
+      name: 'tollgate, memory at its most',
+      unit: 'MB',
+      values: over.map(({ residentPeakBytes }) => residentPeakBytes / MB),
+      budget: budgets?.residentMbMax ?? null,
+    }),
+    measure({
+      name: 'tollgate, first event after the ramp, 99th percentile',
+      unit: 'ms',
+      values: p99(over),
+      budget: budgets?.firstEventMsMax ?? null,
+    }),
+    measure({
+      name: 'bare proxy, first event after the ramp, 99th percentile',
+      unit: 'ms',
+      values: p99(under),
+    }),
+  ]
+}
+
+const BUDGETS: Budgets = { cpuRatioMax: 1.2, residentMbMax: 300, firstEventMsMax: 100 }
+const TOLD = { budgets: null, isCanonical: false, roundsMax: 3 }
+
+/** Many streams at the pace of a model, with what they may cost. */
+export const PACED: readonly Scenario[] = [
+  paced({
+    name: 'paced-1000-50',
+    streams: 1_000,
+    intervalMs: 50,
+    budgets: BUDGETS,
+    isCanonical: true,
+    roundsMax: 5,
+  }),
+  paced({ ...TOLD, name: 'paced-1000-20', streams: 1_000, intervalMs: 20, isCanonical: true }),
+  paced({ ...TOLD, name: 'paced-100-50', streams: 100, intervalMs: 50 }),
+  paced({ ...TOLD, name: 'paced-100-20', streams: 100, intervalMs: 20 }),
+]
