@@ -13,8 +13,22 @@ const README_COMMANDS = [
   'npx tollgate key create acct_... --name laptop --limit 10',
 ]
 
-/** Commands of README.md and CONTRIBUTING.md that a test runs because the build does not. */
+const MOVING_COMMANDS = [
+  'npx tollgate export store.jsonl',
+  'export DATABASE_URL=postgres://tollgate:password@127.0.0.1:5432/tollgate',
+  'npx tollgate import store.jsonl',
+  'npx tollgate audit',
+  'npx tollgate serve',
+  'npx tollgate backup backups/monday.db',
+]
+
+/** Commands of the pages that a test runs because the build does not. */
 export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = [
+  ...MOVING_COMMANDS.map((command) => ({
+    command,
+    testPath: 'test/moving-stores.test.ts',
+    testName: 'the commands of docs/moving-stores.md back a store up, move it, and serve',
+  })),
   {
     command: 'npx tollgate --help',
     testPath: 'bin/tollgate.test.ts',

@@ -1,7 +1,10 @@
 import { Command } from 'commander'
 import { auditAnswer } from '../answers/audit.ts'
-import { auditStore } from '../ledger/audit.ts'
+import { type Audit, auditStore } from '../ledger/audit.ts'
+import type { Difference } from '../ledger/difference.ts'
 import { type CommandInput, withBooks } from './books.ts'
+import { counted, listed } from './counted.ts'
+import { showProgress } from './progress.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -16,28 +19,38 @@ export function auditCommand(input: CommandInput): Command {
     )
     .action((options: { readonly json?: true }) =>
       withBooks(input, async ({ store, terminal }) => {
-        const audit = await auditStore(store)
-        const { ok, checked, differences } = audit
-        if (options.json === true) {
-          terminal.out(JSON.stringify(auditAnswer(audit)))
-        } else if (ok) {
-          terminal.out(
-            `exact: ${checked.accounts} accounts, ${checked.apiKeys} keys, ${checked.requests} requests, ${checked.entries} entries`,
-          )
-        } else {
-          terminal.out(
-            table(
-              ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
-              differences.map(({ what, id, stored, recomputed }) => [
-                what,
-                id,
-                String(stored),
-                String(recomputed),
-              ]),
-            ),
-          )
-        }
-        if (!ok) throw new CommandFailure(`${differences.length} figures differ`)
+        const audit = await auditStore(
+          store,
+          showProgress({ terminal, say: (rows) => `audited ${counted(rows, 'row')}` }),
+        )
+        const { ok, differences } = audit
+        if (options.json === true) terminal.out(JSON.stringify(auditAnswer(audit)))
+        else terminal.out(ok ? exact(audit) : differenceTable(differences))
+        if (!ok) throw new CommandFailure(counted(differences.length, 'difference'))
       }),
     )
+}
+
+function exact({ checked }: Audit): string {
+  const counts = listed([
+    [checked.accounts, 'account'],
+    [checked.apiKeys, 'apiKey'],
+    [checked.requests, 'request'],
+    [checked.entries, 'entry'],
+    [checked.creditCodes, 'code'],
+  ])
+  return `exact: ${counts}`
+}
+
+/** Figures that differ, as a person reads them. */
+export function differenceTable(differences: readonly Difference[]): string {
+  return table(
+    ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
+    differences.map(({ what, id, stored, recomputed }) => [
+      what,
+      id,
+      String(stored),
+      String(recomputed),
+    ]),
+  )
 }

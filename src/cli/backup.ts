@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
-import { BackupExists, backupStore } from '../store/backup.ts'
+import { backupStore } from '../store/backup.ts'
+import { FileExists } from '../store/new-file.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -22,10 +23,12 @@ It has the hashes of keys and the secret of account tags in it: keep it as safe 
         const file = resolve(name)
         const { location } = store
         if (location.kind === 'postgres') {
-          throw new CommandFailure('back PostgreSQL up with its own tools, such as pg_dump')
+          throw new CommandFailure(
+            'back PostgreSQL up with its own tools, such as pg_dump; `tollgate export` moves a store',
+          )
         }
         if (options.json !== true) terminal.note(`copying ${location.file} …`)
-        await backupStore(store.db, file).catch(rethrowExisting)
+        await backupStore(store.db, { file }).catch(rethrowExisting)
         const { size: bytes } = statSync(file)
         terminal.out(
           options.json === true
@@ -37,5 +40,5 @@ It has the hashes of keys and the secret of account tags in it: keep it as safe 
 }
 
 function rethrowExisting(error: unknown): never {
-  throw error instanceof BackupExists ? new CommandFailure(error.message) : error
+  throw error instanceof FileExists ? new CommandFailure(error.message) : error
 }

@@ -95,8 +95,10 @@ test('a backup never writes over a file, nor leaves half of one', async () => {
   const { db } = world.gateway.store
   const folder = join(world.folder, 'backups')
   mkdirSync(join(folder, 'there.db'), { recursive: true })
-  await expect(backupStore(db, join(folder, 'there.db'))).rejects.toThrow(/is there already/)
-  await expect(backupStore(db, join(storeFile, 'x', 'y.db'))).rejects.toMatchObject({
+  await expect(backupStore(db, { file: join(folder, 'there.db') })).rejects.toThrow(
+    /is there already/,
+  )
+  await expect(backupStore(db, { file: join(storeFile, 'x', 'y.db') })).rejects.toMatchObject({
     name: 'StoreUnavailable',
   })
   expect(readdirSync(folder)).toEqual(['there.db'])

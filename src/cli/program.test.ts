@@ -45,7 +45,7 @@ describe('--help', () => {
 
   test('has words for every command, argument and option', () => {
     const settings = () => ({ storeUrl: '', keyTag: '' })
-    const terminal = { out: () => {}, note: () => {} }
+    const terminal = { out: () => {}, note: () => {}, progress: () => {} }
     const program = tollgateProgram({ version: '1', settings, terminal, serve: async () => {} })
     let terms = 0
     const check = (command: Command): void => {

@@ -5,6 +5,8 @@ import { backupCommand } from './backup.ts'
 import type { CommandInput } from './books.ts'
 import { catalogCommand } from './catalog.ts'
 import { creditCommand } from './credit.ts'
+import { exportCommand } from './export.ts'
+import { importCommand } from './import.ts'
 import { keyCommand } from './key.ts'
 import { requestCommand } from './request.ts'
 
@@ -38,6 +40,8 @@ Commands work on the store, with or without a server running.`,
     auditCommand(input),
     catalogCommand(input),
     backupCommand(input),
+    exportCommand(input),
+    importCommand(input),
   ]) {
     program.addCommand(command)
     inherit(command, program)

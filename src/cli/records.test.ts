@@ -146,7 +146,7 @@ describe('audit', () => {
     await makeRequests()
     expect(await line.run('audit')).toEqual({
       exitCode: 0,
-      out: 'exact: 1 accounts, 1 keys, 2 requests, 1 entries\n',
+      out: 'exact: 1 account, 1 key, 2 requests, 1 entry, 0 credit codes\n',
       notes: '',
     })
     expect(await line.json('audit')).toMatchObject({ object: 'audit', ok: true, differences: [] })
@@ -158,7 +158,7 @@ describe('audit', () => {
     store.exec('update accounts set backed_balance_micros = backed_balance_micros + 1')
     store.close()
     const { exitCode, out, notes } = await line.run('audit')
-    expect([exitCode, notes]).toEqual([1, 'tollgate: 1 figures differ\n'])
+    expect([exitCode, notes]).toEqual([1, 'tollgate: 1 figure differs\n'])
     expect(cells(out)).toEqual([
       ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
       [expect.any(String), account, '10000001', '10000000'],

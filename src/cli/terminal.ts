@@ -2,15 +2,48 @@
 export interface Terminal {
   /** Results: what a pipe is given. */
   out(text: string): void
-  /** Progress and remarks. */
+  /** Remarks. */
   note(text: string): void
+  /**
+   * Shows how far a long command is, in place of what it showed before, until the next result or remark
+   * or an empty text. Shown to people alone: where nobody watches, nothing is written.
+   */
+  progress(text: string): void
+}
+
+/** A stream that a terminal writes to. */
+export interface TerminalStream {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** The terminal of two streams: results to one, remarks and progress to the other. */
+export function createTerminal({
+  results,
+  remarks,
+}: {
+  readonly results: TerminalStream
+  readonly remarks: TerminalStream
+}): Terminal {
+  let shown = ''
+  const show = (text: string): void => {
+    if (remarks.isTTY !== true || text === shown) return
+    // Back to the start of the line, which is erased.
+    remarks.write(`\r\x1b[K${text}`)
+    shown = text
+  }
+  const writeTo = (stream: TerminalStream) => (text: string) => {
+    show('')
+    stream.write(`${text}\n`)
+  }
+  return { out: writeTo(results), note: writeTo(remarks), progress: show }
 }
 
 /** The process's own terminal. */
-export const processTerminal: Terminal = {
-  out: (text) => void process.stdout.write(`${text}\n`),
-  note: (text) => void process.stderr.write(`${text}\n`),
-}
+export const processTerminal: Terminal = createTerminal({
+  results: process.stdout,
+  remarks: process.stderr,
+})
 
 /** What a command ends with when it could not do what it was asked: the message is for the person. */
 export class CommandFailure extends Error {

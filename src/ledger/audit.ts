@@ -25,26 +25,36 @@ export interface Audit {
 const PAGE_ROWS = 2_000
 const DIFFERENCES_MAX = 1_000
 
+/** Told every now and then how many rows an audit has read. */
+export type OnAuditedRows = (rows: number) => void
+
 /**
  * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store
  * while it goes on working. Charges of requests that were pruned from Activity are in the balances and
  * the spend of keys still. Throws where a row can't be read, `StoreUnavailable` where the store can't.
  */
-export function auditStore(store: Store): Promise<Audit> {
-  return store.snapshot(auditView)
+export function auditStore(store: Store, onRows?: OnAuditedRows): Promise<Audit> {
+  return store.snapshot((view) => auditView(view, onRows))
 }
 
-async function auditView(view: Kysely<Tables>): Promise<Audit> {
+/** As {@link auditStore}, on a view that the caller has open. */
+export async function auditView(view: Kysely<Tables>, onRows?: OnAuditedRows): Promise<Audit> {
   const tally = new AuditTally()
   const differences: Difference[] = []
   const found = (more: readonly Difference[]): void => {
     differences.push(...more.slice(0, DIFFERENCES_MAX - differences.length))
   }
-  const entries = await addEntries(view, tally)
-  const requests = await auditRequests(view, { tally, found })
-  const accounts = await auditAccounts(view, { tally, found })
-  const apiKeys = await auditApiKeys(view, { tally, found })
-  const creditCodes = await auditCreditCodes(view, { tally, found })
+  let rowsRead = 0
+  const read = (rows: number): void => {
+    rowsRead += rows
+    onRows?.(rowsRead)
+  }
+  const findings = { tally, found, read }
+  const entries = await addEntries(view, findings)
+  const requests = await auditRequests(view, findings)
+  const accounts = await auditAccounts(view, findings)
+  const apiKeys = await auditApiKeys(view, findings)
+  const creditCodes = await auditCreditCodes(view, findings)
   found(tally.orphans())
   return {
     ok: differences.length === 0,
@@ -56,9 +66,11 @@ async function auditView(view: Kysely<Tables>): Promise<Audit> {
 interface Findings {
   readonly tally: AuditTally
   readonly found: (differences: readonly Difference[]) => void
+  /** Told of each page. */
+  readonly read: (rows: number) => void
 }
 
-async function addEntries(view: Kysely<Tables>, tally: AuditTally): Promise<number> {
+async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Promise<number> {
   let count = 0
   let after = { accountId: '', number: 0 }
   for (;;) {
@@ -77,13 +89,17 @@ async function addEntries(view: Kysely<Tables>, tally: AuditTally): Promise<numb
       .execute()
     for (const row of rows) tally.addEntry(entryOf({ ...row }))
     count += rows.length
+    read(rows.length)
     const last = rows.at(-1)
     if (last === undefined) return count
     after = { accountId: last.account_id, number: last.number }
   }
 }
 
-async function auditRequests(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+async function auditRequests(
+  view: Kysely<Tables>,
+  { tally, found, read }: Findings,
+): Promise<number> {
   let count = 0
   let after = ''
   for (;;) {
@@ -112,11 +128,15 @@ async function auditRequests(view: Kysely<Tables>, { tally, found }: Findings): 
       found(auditRequest(request, byRequest.get(request.id) ?? []))
     }
     count += rows.length
+    read(rows.length)
     after = last.id
   }
 }
 
-async function auditAccounts(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+async function auditAccounts(
+  view: Kysely<Tables>,
+  { tally, found, read }: Findings,
+): Promise<number> {
   let count = 0
   let after = ''
   for (;;) {
@@ -129,13 +149,17 @@ async function auditAccounts(view: Kysely<Tables>, { tally, found }: Findings): 
       .execute()
     for (const row of rows) found(tally.auditAccount(accountRowOf({ ...row })))
     count += rows.length
+    read(rows.length)
     const last = rows.at(-1)
     if (last === undefined) return count
     after = last.id
   }
 }
 
-async function auditApiKeys(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+async function auditApiKeys(
+  view: Kysely<Tables>,
+  { tally, found, read }: Findings,
+): Promise<number> {
   let count = 0
   let after = ''
   for (;;) {
@@ -148,13 +172,17 @@ async function auditApiKeys(view: Kysely<Tables>, { tally, found }: Findings): P
       .execute()
     for (const row of rows) found(tally.auditApiKey(apiKeyRowOf({ ...row })))
     count += rows.length
+    read(rows.length)
     const last = rows.at(-1)
     if (last === undefined) return count
     after = last.id
   }
 }
 
-async function auditCreditCodes(view: Kysely<Tables>, { tally, found }: Findings): Promise<number> {
+async function auditCreditCodes(
+  view: Kysely<Tables>,
+  { tally, found, read }: Findings,
+): Promise<number> {
   let count = 0
   let after = ''
   for (;;) {
@@ -167,6 +195,7 @@ async function auditCreditCodes(view: Kysely<Tables>, { tally, found }: Findings
       .execute()
     for (const row of rows) found(tally.auditCreditCode(creditCodeRowOf({ ...row })))
     count += rows.length
+    read(rows.length)
     const last = rows.at(-1)
     if (last === undefined) return count
     after = last.id

@@ -53,6 +53,7 @@ async function runProgram(settings: CommandSettings, args: readonly string[]): P
     note: (text: string) => {
       notes += `${text}\n`
     },
+    progress: () => {},
   }
   const program = tollgateProgram({
     version: '1.2.3',

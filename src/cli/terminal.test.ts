@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { counted, listed } from './counted.ts'
+import { showProgress } from './progress.ts'
+import { createTerminal, type Terminal } from './terminal.ts'
+
+let written: string
+
+beforeEach(() => {
+  written = ''
+})
+
+function terminalOf(isTTY: boolean): Terminal {
+  const stream = {
+    isTTY,
+    write: (text: string) => {
+      written += text
+    },
+  }
+  return createTerminal({ results: stream, remarks: stream })
+}
+
+describe('progress', () => {
+  test('stands in one line, which the next result or remark replaces', () => {
+    const terminal = terminalOf(true)
+    terminal.progress('1 row')
+    terminal.progress('2 rows')
+    terminal.progress('2 rows')
+    terminal.note('a remark')
+    terminal.out('a result')
+    expect(written).toBe('\r\x1b[K1 row\r\x1b[K2 rows\r\x1b[Ka remark\na result\n')
+  })
+
+  test('is not written where nobody watches', () => {
+    const terminal = terminalOf(false)
+    terminal.progress('1 row')
+    terminal.note('a remark')
+    expect(written).toBe('a remark\n')
+  })
+
+  test('is shown at once, and then ten times a second at most', () => {
+    let elapsedMs = 0
+    const show = showProgress({
+      terminal: terminalOf(true),
+      say: (rows) => counted(rows, 'row'),
+      elapsedMs: () => elapsedMs,
+    })
+    for (let rows = 1_000; rows <= 4_000; rows += 1_000) {
+      show(rows)
+      elapsedMs += 50
+    }
+    expect(written).toBe('\r\x1b[K1,000 rows\r\x1b[K3,000 rows')
+  })
+})
+
+test.each([
+  [0, '0 entries'],
+  [1, '1 entry'],
+  [2, '2 entries'],
+  [999, '999 entries'],
+  [1_204, '1,204 entries'],
+  [5_000_001, '5,000,001 entries'],
+])('%d is counted as %s', (count, text) => {
+  expect(counted(count, 'entry')).toBe(text)
+  expect(
+    listed([
+      [1, 'apiKey'],
+      [count, 'entry'],
+    ]),
+  ).toBe(`1 key, ${text}`)
+})
