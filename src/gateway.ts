@@ -82,7 +82,7 @@ async function open(
   const upstream = openUpstream(wiring)
   const { catalog, refresher } = await openCatalog(wiring, { store: books.store, upstream })
   const reconciler = openReconciler(wiring, { ...books, upstream })
-  const settler = openSettler(wiring, { ledger: books.ledger, reconciler })
+  const settler = openSettler(wiring, { ...books, reconciler })
   const authenticator = new Authenticator({
     db: books.store.db,
     clock,
@@ -135,6 +135,8 @@ interface ServedBooks {
   readonly ledger: BatchedLedger
   readonly instanceId: string
   readonly isAlive: () => boolean
+  /** The time that is in the store's rows. */
+  readonly storeClock: Clock
 }
 
 async function openBooks(wiring: Wiring): Promise<ServedBooks> {
@@ -170,7 +172,7 @@ async function openBooks(wiring: Wiring): Promise<ServedBooks> {
     onFailure: (cause) => log.error({ cause: String(cause) }, 'the heartbeat could not be stored'),
   })
   closing.defer(() => instance.close())
-  return { store, ledger, instanceId, isAlive: () => instance.isAlive() }
+  return { store, ledger, instanceId, isAlive: () => instance.isAlive(), storeClock: instance }
 }
 
 function openUpstream({ config, address, closing }: Wiring): Upstream {
@@ -208,18 +210,15 @@ async function openCatalog(
 
 /** Opened before the settler that tells it of each settle, and so closed after its last. */
 function openReconciler(
-  { config, log, clock, closing }: Wiring,
-  {
-    store,
-    ledger,
-    upstream,
-  }: Pick<ServedBooks, 'store' | 'ledger'> & { readonly upstream: Upstream },
+  { config, log, closing }: Wiring,
+  { store, ledger, storeClock, upstream }: ServedBooks & { readonly upstream: Upstream },
 ): Reconciler {
   const reconciler = createReconciler({
     listUnsettled: (page) => listUnsettled(store.reports, page),
     books: ledger,
     fetchGeneration: (input) => fetchGeneration(upstream, input),
-    clock,
+    // When an attempt ended is in the store: how long ago that is, is told by the same clock.
+    clock: storeClock,
     settings: {
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       settleAfterNoLookupMs: config.TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS,
@@ -236,8 +235,8 @@ function openReconciler(
 }
 
 function openSettler(
-  { config, log, clock, closing }: Wiring,
-  { ledger, reconciler }: { readonly ledger: BatchedLedger; readonly reconciler: Reconciler },
+  { config, log, closing }: Wiring,
+  { ledger, storeClock, reconciler }: ServedBooks & { readonly reconciler: Reconciler },
 ): Settler {
   const settler = new Settler({
     ledger,
@@ -245,7 +244,7 @@ function openSettler(
     onFailure: (requestId, cause) =>
       log.error({ requestId, cause: String(cause) }, 'a charge could not be stored yet'),
     onSettled: (settled, input) => {
-      const unsettled = unsettledAfter(settled, { input, nowMs: clock.nowMs() })
+      const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
       if (unsettled !== null) reconciler.noticed(unsettled)
     },
   })

@@ -12,6 +12,8 @@ export interface OpenInstanceInput {
   readonly clock: Clock
   /** Told of holds that dead processes had left open, and that are unresolved now. */
   readonly onSwept: (swept: number) => void
+  /** Told of each heartbeat that was stored. */
+  readonly onBeat?: () => void
   /** Told where the heartbeat could not be stored. */
   readonly onFailure: (cause: unknown) => void
 }
@@ -20,6 +22,8 @@ export interface OpenInstanceInput {
 export interface Instance {
   /** Whether it may forward: false while others may have taken it for dead. */
   isAlive(): boolean
+  /** The time that is in the store's rows: on PostgreSQL the database's, and no clock of this machine. */
+  nowMs(): number
   /** Says that it stopped by itself. */
   close(): Promise<void>
 }
@@ -35,17 +39,18 @@ export function openInstance(input: OpenInstanceInput): Promise<Instance> {
 }
 
 async function openAlone(input: OpenInstanceInput): Promise<Instance> {
-  const { store, ledger, instanceId, clock, onSwept, onFailure } = input
+  const { store, ledger, instanceId, clock, onSwept, onFailure, onBeat = () => {} } = input
   const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
   await registerInstance(store.db, now())
   const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId })
   if (swept > 0) onSwept(swept)
   const timer = setInterval(() => {
-    heartbeat(store.db, now()).catch(onFailure)
+    heartbeat(store.db, now()).then(onBeat, onFailure)
   }, HEARTBEAT_INTERVAL_MS)
   timer.unref()
   return {
     isAlive: () => true,
+    nowMs: () => clock.nowMs(),
     async close() {
       clearInterval(timer)
       await stopInstance(store.db, now())
@@ -54,12 +59,13 @@ async function openAlone(input: OpenInstanceInput): Promise<Instance> {
 }
 
 async function openAmongOthers(input: OpenInstanceInput): Promise<Instance> {
-  const { store, ledger, instanceId, onSwept, onFailure } = input
+  const { store, ledger, instanceId, onSwept, onFailure, onBeat = () => {} } = input
   const presence = new Presence({
     db: store.db,
     books: ledger,
     instanceId,
     onSwept: (_instanceId, swept) => onSwept(swept),
+    onBeat,
     onFailure,
   })
   await presence.start()

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { micros } from '../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
@@ -80,6 +81,23 @@ test('an instance that was taken for dead and was not is on record again with it
   expect(await read()).not.toEqual({ stopped_at_ms: null })
   await late?.beat()
   expect(await read()).toEqual({ stopped_at_ms: null })
+})
+
+test("its time is the database's, whatever its own clock says", async () => {
+  const databaseMs = async () => {
+    const { rows } = await sql<{ now: string }>`select
+      floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(bench.store.db)
+    return Number(rows[0]?.now)
+  }
+  elapsedMs = 7_000_000.5
+  const presence = createPresence('I1')
+  const beforeMs = await databaseMs()
+  await presence.beat()
+  const beatMs = presence.nowMs()
+  expect(beatMs).toBeGreaterThanOrEqual(beforeMs)
+  expect(beatMs).toBeLessThanOrEqual(await databaseMs())
+  elapsedMs += 1_234
+  expect(presence.nowMs()).toBe(beatMs + 1_234)
 })
 
 test('two that sweep the same instance at once end each hold once', async () => {

@@ -11,6 +11,8 @@ export interface PresenceInput {
   readonly instanceId: string
   /** Told of each dead instance that had open holds, and how many. */
   readonly onSwept: (instanceId: string, swept: number) => void
+  /** Told of each heartbeat that the database took. */
+  readonly onBeat?: () => void
   /** Told where the database did not answer. */
   readonly onFailure: (cause: unknown) => void
   /** For how long another's heartbeat must be watched to stand still. Default 30,000. */
@@ -35,6 +37,8 @@ export class Presence {
   readonly #elapsedMs: () => number
   readonly #watch: HeartbeatWatch
   #aliveUntilMs = Number.NEGATIVE_INFINITY
+  /** The database's time less this process's, as of the latest heartbeat. */
+  #databaseAheadMs = Number.NaN
   #timer: NodeJS.Timeout | null = null
   #beating: Promise<void> = Promise.resolve()
   #closed = false
@@ -57,6 +61,11 @@ export class Presence {
    */
   isAlive(): boolean {
     return this.#elapsedMs() < this.#aliveUntilMs
+  }
+
+  /** The database's time, whatever the clock of this machine says. Asked once it has started. */
+  nowMs(): number {
+    return Math.floor(this.#elapsedMs() + this.#databaseAheadMs)
   }
 
   /** One heartbeat, one look at the others, and a sweep of those that are dead. Never rejects. */
@@ -96,7 +105,7 @@ export class Presence {
 
   async #heartbeat(): Promise<void> {
     const askedAtMs = this.#elapsedMs()
-    await this.#input.db
+    const { database_ms } = await this.#input.db
       .insertInto('instances')
       .values({
         id: this.#input.instanceId,
@@ -112,9 +121,13 @@ export class Presence {
           stopped_at_ms: null,
         }),
       )
-      .execute()
+      .returning(DATABASE_MS.as('database_ms'))
+      .executeTakeFirstOrThrow()
+    // From when it was answered: late by the way back, and never ahead.
+    this.#databaseAheadMs = database_ms - this.#elapsedMs()
     // From when it was asked: the others saw it at that moment or later.
     this.#aliveUntilMs = askedAtMs + ALIVE_MS
+    this.#input.onBeat?.()
   }
 
   async #look() {
