@@ -17,12 +17,17 @@ export class Outage {
 
   /** Whether a question may be asked now. */
   mayAsk(nowMs: number): boolean {
-    return this.#failures === 0 || (!this.#probing && nowMs >= this.#pausedUntilMs)
+    return this.#failures === 0 || (!this.#probing && nowMs >= this.#pauseEndMs(nowMs))
   }
 
   /** When to see whether a question may be asked again; only where none may be asked now. */
   retryAtMs(nowMs: number): number {
-    return Math.max(this.#pausedUntilMs, nowMs + PAUSE_FIRST_MS)
+    return Math.max(this.#pauseEndMs(nowMs), nowMs + PAUSE_FIRST_MS)
+  }
+
+  // A pause that is longer than any was begun before the clock stepped back: it is over.
+  #pauseEndMs(nowMs: number): number {
+    return this.#pausedUntilMs - nowMs > PAUSE_MS_MAX ? nowMs : this.#pausedUntilMs
   }
 
   /** Notes that a question is asked; returns its round, for `failed`. */

@@ -312,3 +312,22 @@ test('a clock that steps back by a day delays nothing for long', async () => {
   await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
   expect(process.settled.length).toBe(5)
 })
+
+test.each(['is down', 'has no look-up'])(
+  'a clock that steps back while the upstream %s does not prolong the wait',
+  async (trouble) => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    if (trouble === 'is down') await world.simulator.refuseConnections()
+    else world.simulator.script({ path: '/generation', status: 404, errorBody: 'html', times: 2 })
+    for (const request of await leaveMany(2)) process.reconciler.noticed(request)
+    await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
+    expect(process.settled).toEqual([])
+    if (trouble === 'is down') await world.simulator.acceptConnections()
+    world.nowMs -= 2 * HOUR_MS
+    await process.reconciler.runDue()
+    await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
+    expect(process.settled.length).toBe(2)
+  },
+)

@@ -22,6 +22,10 @@ export interface Reconciler {
   start(): void
   /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
   noticed(request: UnsettledRequest): void
+  /** Requests that are kept in mind until their next look-up, for metrics. */
+  readonly waiting: number
+  /** When the first of them is due; null where none waits. */
+  readonly nextDueAtMs: number | null
   /** Does all that is due at this moment, and resolves when it is done. */
   runDue(): Promise<void>
   /** Begins nothing more and gives look-ups up; resolves when nothing is under way. */
@@ -150,6 +154,14 @@ class SecondChance implements Reconciler {
     this.#setTimer()
   }
 
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  get nextDueAtMs(): number | null {
+    return this.#waiting.nextDueAtMs
+  }
+
   async runDue(): Promise<void> {
     this.#wake()
     await this.#idle()
@@ -176,6 +188,7 @@ class SecondChance implements Reconciler {
     if (nowMs < this.#wokeAtMs - CLOCK_STEP_MS_MAX) {
       this.#waiting.clear()
       this.#nextSweepAtMs = nowMs
+      this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
     }
     this.#wokeAtMs = nowMs
     if (this.#sweeping === null && nowMs >= this.#nextSweepAtMs) this.#startSweep(nowMs)
