@@ -1,0 +1,205 @@
+import { randomFillSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { createAccount } from '../../src/identity/accounts.ts'
+import { createApiKey } from '../../src/identity/api-keys.ts'
+import { listEntries, listRequests } from '../../src/ledger/activity.ts'
+import { auditStore } from '../../src/ledger/audit.ts'
+import type { BatchedLedger } from '../../src/ledger/batched-ledger.ts'
+import type { Entry } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { Presence } from '../../src/ledger/presence.ts'
+import type { RequestRow } from '../../src/ledger/rows.ts'
+import { openStore, type Store } from '../../src/store/open-store.ts'
+import type { TestDatabase } from '../../src/store/testing/test-databases.ts'
+import { systemClock } from '../../src/vocabulary/clock.ts'
+import { createIdSource } from '../../src/vocabulary/ids.ts'
+import { micros } from '../../src/vocabulary/money.ts'
+import { type ServeProcess, serve } from '../tollgate-process.ts'
+
+/** What the account of a bench begins with. */
+export const CREDIT_MICROS = 1_000_000_000
+
+/**
+ * An account on a store of any engine, a simulator as its upstream, and between them `tollgate serve`
+ * in processes that a test kills. The bench itself has the store open only while it looks, so that who
+ * starts after a kill recovers alone.
+ */
+export interface CrashBench {
+  readonly url: string
+  readonly simulator: Simulator
+  readonly accountId: string
+  readonly apiKeys: readonly [CrashKey, ...CrashKey[]]
+  /** Closed with the bench, in reverse. */
+  readonly closing: AsyncDisposableStack
+  /** Starts a gateway before the simulator; `settings` go over its environment. */
+  serve(settings?: Readonly<Record<string, string>>): Promise<ServeProcess>
+  /**
+   * Ends what dead gateways left open. On SQLite nothing: the next `serve` does. On PostgreSQL what
+   * another gateway does once it has watched for long enough; nobody may be alive meanwhile.
+   */
+  bury(): Promise<void>
+  look<T>(read: (store: Store) => Promise<T>): Promise<T>
+  /** Every request that opened a hold, newest first. */
+  requests(): Promise<readonly RequestRow[]>
+  /** Every entry, oldest first. */
+  entries(): Promise<readonly Entry[]>
+  /** Resolves with the requests once they are as wanted. */
+  until(reached: (rows: readonly RequestRow[]) => boolean): Promise<readonly RequestRow[]>
+  /** Fails unless every figure of the store is exact. */
+  audit(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A key of the account of a bench. */
+export interface CrashKey {
+  readonly id: string
+  /** What clients send. */
+  readonly text: string
+}
+
+export interface CrashBenchInput {
+  readonly createDatabase: () => Promise<TestDatabase>
+  /** How many keys; default 1. */
+  readonly apiKeys?: number
+}
+
+/** Opens a bench whose account has {@link CREDIT_MICROS} of backed credit. */
+export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench> {
+  const closing = new AsyncDisposableStack()
+  const database = await input.createDatabase()
+  closing.defer(() => database.remove())
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-crash-'))
+  closing.defer(() => rmSync(folder, { recursive: true }))
+  const simulator = await startSimulator()
+  closing.defer(() => simulator.close())
+  const { url } = database
+  const look: CrashBench['look'] = (read) => withStore(url, read)
+  const account = await look((store) => makeAccount(store, input.apiKeys ?? 1))
+  return {
+    url,
+    simulator,
+    ...account,
+    closing,
+    look,
+    async serve(settings = {}) {
+      const env = { ...environmentOf({ url, baseUrl: simulator.baseUrl }), ...settings }
+      const gateway = await serve({ folder, env })
+      // Whatever fails in between, no process outlives its test.
+      closing.defer(async () => {
+        await gateway.stop('SIGKILL')
+      })
+      return gateway
+    },
+    bury: () => look(buryTheDead),
+    requests: () => look(allRequests),
+    entries: () =>
+      look(async (store) => {
+        const page = { accountId: account.accountId, limit: 100_000 }
+        return (await listEntries(store.db, page)).entries.toReversed()
+      }),
+    until: (reached) =>
+      look(async (store) => {
+        for (;;) {
+          const rows = await allRequests(store)
+          if (reached(rows)) return rows
+        }
+      }),
+    audit: () =>
+      look(async (store) => {
+        expect(await auditStore(store)).toMatchObject({ ok: true, differences: [] })
+      }),
+    close: () => closing.disposeAsync(),
+  }
+}
+
+function environmentOf({ url, baseUrl }: { readonly url: string; readonly baseUrl: string }) {
+  return {
+    DATABASE_URL: url,
+    UPSTREAM_BASE_URL: baseUrl,
+    UPSTREAM_API_KEY: 'upstream-key',
+    TOLLGATE_REQUESTS_PER_MINUTE: '1000000',
+  }
+}
+
+async function withStore<T>(url: string, read: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore({ url })
+  try {
+    return await read(store)
+  } finally {
+    await store.close()
+  }
+}
+
+const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
+
+async function makeAccount(
+  store: Store,
+  apiKeys: number,
+): Promise<Pick<CrashBench, 'accountId' | 'apiKeys'>> {
+  const nowMs = Date.now()
+  const { id: accountId } = await createAccount(store.db, {
+    id: ids.next('acct'),
+    name: 'crowd',
+    nowMs,
+  })
+  await withLedger(store, (ledger) =>
+    ledger.addCredit({
+      accountId,
+      purse: 'backed',
+      amountMicros: micros(CREDIT_MICROS),
+      expiresAtMs: null,
+      reference: 'first',
+    }),
+  )
+  const create = async (place: number): Promise<CrashKey> => {
+    const created = await createApiKey(store.db, {
+      id: ids.next('key'),
+      accountId,
+      name: `key ${place}`,
+      keyTag: 'tollgate',
+      nowMs,
+    })
+    if (created === null) throw new Error('there is no such account')
+    return { id: created.apiKey.id, text: created.text }
+  }
+  const made: [CrashKey, ...CrashKey[]] = [await create(0)]
+  while (made.length < apiKeys) made.push(await create(made.length))
+  return { accountId, apiKeys: made }
+}
+
+async function withLedger<T>(store: Store, use: (ledger: BatchedLedger) => Promise<T>): Promise<T> {
+  const ledger = openLedger({ location: store.location })
+  try {
+    return await use(ledger)
+  } finally {
+    await ledger.close()
+  }
+}
+
+async function allRequests(store: Store): Promise<readonly RequestRow[]> {
+  return (await listRequests(store.db, { limit: 100_000 })).requests
+}
+
+async function buryTheDead(store: Store): Promise<void> {
+  if (store.location.kind === 'sqlite') return
+  await withLedger(store, async (ledger) => {
+    const failures: unknown[] = []
+    const presence = new Presence({
+      db: store.db,
+      books: ledger,
+      instanceId: ids.next('inst'),
+      // One look is enough to watch, and the next to know.
+      deadAfterMs: 0,
+      onSwept: () => {},
+      onFailure: (cause) => failures.push(cause),
+    })
+    await presence.beat()
+    await presence.beat()
+    await presence.close()
+    expect(failures).toEqual([])
+  })
+}

@@ -1,0 +1,102 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Client } from 'pg'
+import { parseDatabaseUrl } from '../../src/store/database-url.ts'
+
+/** A store in which nobody else's command can be committed. */
+export interface HeldStore {
+  /** PostgreSQL: resolves once somebody waits for it. SQLite, where nobody sees who waits: at once. */
+  somebodyWaits(): Promise<void>
+  letGo(): Promise<void>
+}
+
+/** Keeps every command of the account at `url` from being committed, until it is let go. */
+export async function holdStore(url: string): Promise<HeldStore> {
+  const location = parseDatabaseUrl(url)
+  if (location.kind === 'sqlite') {
+    const holder = new DatabaseSync(location.file, { timeout: 5_000 })
+    holder.exec('begin immediate')
+    return {
+      async somebodyWaits() {},
+      async letGo() {
+        holder.exec('rollback')
+        holder.close()
+      },
+    }
+  }
+  const holder = new Client(location.url)
+  await holder.connect()
+  await holder.query('begin; select from accounts for update')
+  return {
+    somebodyWaits: async () => {
+      await waitingBackend(holder)
+    },
+    async letGo() {
+      await holder.query('rollback')
+      await holder.end()
+    },
+  }
+}
+
+/** Which commit a {@link HeldCommit} keeps under way. */
+export type CommitOf = 'hold' | 'settle' | 'correction'
+
+/** A commit in a PostgreSQL store that has been asked for, and is not done. */
+export interface HeldCommit {
+  /** Resolves once it is under way. */
+  isUnderWay(): Promise<void>
+  /** Lets it be done, or undone. Resolves once the server has ended it. */
+  end(how: 'done' | 'undone'): Promise<void>
+}
+
+const TRIGGERS: Readonly<Record<CommitOf, string>> = {
+  hold: 'insert on requests deferrable initially deferred for each row',
+  settle: `update on requests deferrable initially deferred for each row
+    when (old.state = 'open' and new.state <> 'open')`,
+  correction: `update on requests deferrable initially deferred for each row
+    when (old.state = 'provisional')`,
+}
+
+const LOCK = 4_711
+
+/** Has the next commits of this kind wait, once all of their rows are saved. */
+export async function holdCommit(url: string, commit: CommitOf): Promise<HeldCommit> {
+  const holder = new Client(url)
+  await holder.connect()
+  await holder.query(`
+    select pg_advisory_lock(${LOCK});
+    create function wait_in_commit() returns trigger language plpgsql
+      as 'begin perform pg_advisory_xact_lock(${LOCK}); return null; end';
+    create constraint trigger wait_in_commit after ${TRIGGERS[commit]}
+      execute function wait_in_commit()`)
+  let backend = 0
+  return {
+    async isUnderWay() {
+      backend = await waitingBackend(holder)
+    },
+    async end(how) {
+      if (how === 'done') await holder.query(`select pg_advisory_unlock(${LOCK})`)
+      else await holder.query('select pg_terminate_backend($1)', [backend])
+      // Its client is dead, so it ends as soon as it comes to answer.
+      while (await hasBackend(holder, backend));
+      await holder.query(`select pg_advisory_unlock_all(); drop function wait_in_commit cascade`)
+      await holder.end()
+    },
+  }
+}
+
+async function waitingBackend(holder: Client): Promise<number> {
+  for (;;) {
+    // Within a transaction the server would answer what it answered first.
+    await holder.query('select pg_stat_clear_snapshot()')
+    const { rows } = await holder.query<{ pid: number }>(
+      `select pid from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rows[0] !== undefined) return rows[0].pid
+  }
+}
+
+async function hasBackend(holder: Client, pid: number): Promise<boolean> {
+  const { rowCount } = await holder.query('select from pg_stat_activity where pid = $1', [pid])
+  return rowCount !== 0
+}

@@ -1,0 +1,117 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { createPostgresDatabase } from '../../src/store/testing/postgres.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import type { ServeProcess } from '../tollgate-process.ts'
+import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
+import { COMMIT_STEPS, type Left, postingsOf, STEPS, type Step } from './steps.ts'
+
+const HOLDS_A_KEY = 8
+const NEXT_CHARGE_MICROS = 525
+
+let bench: CrashBench
+
+afterEach(() => bench.close())
+
+describe.each(TEST_DATABASES)('kill -9 on $engine', ({ create }) => {
+  test.each(STEPS)(
+    '$name: no money is lost or invented, no place stays taken',
+    async (step) => {
+      bench = await openCrashBench({ createDatabase: create })
+      await killAndRecover(step)
+    },
+    60_000,
+  )
+})
+
+describe('kill -9 on PostgreSQL', () => {
+  test.each(COMMIT_STEPS)(
+    '$name: no money is lost or invented, no place stays taken',
+    async (step) => {
+      bench = await openCrashBench({ createDatabase: createPostgresDatabase })
+      await killAndRecover(step)
+    },
+  )
+})
+
+async function killAndRecover(step: Step): Promise<void> {
+  const first = await bench.serve(await step.settings?.(bench))
+  const letGo = await step.bring(bench, first)
+  expect(await first.stop('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
+  await letGo()
+  await bench.bury()
+
+  const { simulator } = bench
+  simulator.gate('next look-ups').close()
+  simulator.script({
+    path: '/generation',
+    hold: 'beforeHeaders',
+    gate: 'next look-ups',
+    times: 'always',
+  })
+  const second = await bench.serve()
+  expect(await whatIsLeft()).toEqual(step.left)
+  await bench.audit()
+
+  simulator.gate('next look-ups').release()
+  if (step.inTheEnd.canBeLookedUp) await bench.until((rows) => rows[0]?.state === 'final')
+  expect(await whatIsLeft()).toEqual(step.inTheEnd)
+
+  const chargedMicros = await allPlacesAreFree(second)
+  expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await bench.audit()
+  await booksSay(step, chargedMicros)
+}
+
+async function whatIsLeft(): Promise<Left> {
+  const rows = await bench.requests()
+  expect(rows.length).toBeLessThanOrEqual(1)
+  const [row] = rows
+  return {
+    state: row?.state ?? null,
+    chargeMicros: row?.backedChargeMicros ?? 0,
+    canBeLookedUp: typeof row?.generationId === 'string',
+  }
+}
+
+/** As many requests as the key may have at once are at the provider at once. Answers what they cost. */
+async function allPlacesAreFree(gateway: ServeProcess): Promise<number> {
+  const { simulator } = bench
+  const gate = simulator.gate('next')
+  simulator.script({
+    hold: 'beforeHeaders',
+    gate: 'next',
+    times: HOLDS_A_KEY,
+    costUsd: 0.0005,
+    lookupCostUsd: 0.0005,
+  })
+  const answers = Array.from({ length: HOLDS_A_KEY }, () =>
+    fetch(`${gateway.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-api-key': bench.apiKeys[0].text },
+      body: '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}',
+    }),
+  )
+  await Promise.race([gate.arrived(HOLDS_A_KEY), Promise.all(answers)])
+  expect(gate.arrivals).toBe(HOLDS_A_KEY)
+  gate.release()
+  let chargedMicros = 0
+  for (const answer of await Promise.all(answers)) {
+    expect(answer.status, await answer.text()).toBe(200)
+    chargedMicros += Number(answer.headers.get('x-service-cost'))
+  }
+  expect(chargedMicros).toBe(HOLDS_A_KEY * NEXT_CHARGE_MICROS)
+  return chargedMicros
+}
+
+/** The entries themselves, counted apart from the store's own audit. */
+async function booksSay(step: Step, chargedMicros: number): Promise<void> {
+  const entries = await bench.entries()
+  let balanceMicros = 0
+  for (const { amountMicros } of entries) balanceMicros += amountMicros
+  expect(balanceMicros).toBe(CREDIT_MICROS - step.inTheEnd.chargeMicros - chargedMicros)
+  const rows = await bench.requests()
+  const killed = rows.at(HOLDS_A_KEY)
+  const posted = entries.filter(({ requestId }) => requestId === killed?.id && killed !== undefined)
+  const amounts = posted.map(({ kind, amountMicros }) => `${kind} ${amountMicros}`)
+  expect(amounts).toEqual(postingsOf(step))
+}

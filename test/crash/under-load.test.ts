@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RecordedRequest } from '../../simulator/recorder.ts'
+import type { RequestRow } from '../../src/ledger/rows.ts'
+import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
+import type { ServeProcess } from '../tollgate-process.ts'
+import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
+
+const KILLS = 5
+const KEYS = 6
+const LANES_A_KEY = 4
+const CHARGE_MICROS = 1_050
+
+describe.each(TEST_DATABASES)('kill -9 under load on $engine', ({ create }) => {
+  test(`${KILLS} times at any moment: what clients were told is in the books, and nothing else is charged`, async () => {
+    // How many answers clients have had when the process is killed.
+    const moments = fc.array(fc.integer({ min: 1, max: 150 }), {
+      minLength: KILLS,
+      maxLength: KILLS,
+    })
+    const survives = fc.asyncProperty(moments, (killedAfter) =>
+      surviveKills({ createDatabase: create, killedAfter }),
+    )
+    await fc.assert(survives, { numRuns: 1, endOnFailure: true })
+  }, 120_000)
+})
+
+interface Kills {
+  readonly createDatabase: () => Promise<TestDatabase>
+  readonly killedAfter: readonly number[]
+}
+
+async function surviveKills({ createDatabase, killedAfter }: Kills): Promise<void> {
+  const bench = await openCrashBench({ createDatabase, apiKeys: KEYS })
+  try {
+    bench.simulator.script({ costUsd: 0.001, lookupCostUsd: 0.001, times: 'always' })
+    const told: Told[] = []
+    for (const answers of killedAfter) {
+      await bench.bury()
+      const gateway = await bench.serve()
+      told.push(...(await loadUntilKilled(bench, { gateway, answers })))
+    }
+    await bench.bury()
+    const last = await bench.serve()
+    const rows = await bench.until((found) => found.every(isKnown))
+    expect(await last.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+    await bench.audit()
+    await booksAgree(bench, { rows, told })
+  } finally {
+    await bench.close()
+  }
+}
+
+/** Whether nothing more can be learned of it. */
+function isKnown({ state, generationId }: RequestRow): boolean {
+  return state === 'final' || (state === 'unresolved' && generationId === null)
+}
+
+/** A whole answer, as its client had it. */
+interface Told {
+  readonly requestId: string
+  /** Null: a stream, which names no cost. */
+  readonly costMicros: number | null
+}
+
+interface Load {
+  readonly gateway: ServeProcess
+  /** Kills the gateway once so many answers were heard. */
+  readonly answers: number
+}
+
+/** Every lane sends one request after another, until its connection is lost. */
+async function loadUntilKilled(bench: CrashBench, { gateway, answers }: Load): Promise<Told[]> {
+  const told: Told[] = []
+  const enough = Promise.withResolvers<void>()
+  const runLane = async (lane: number): Promise<void> => {
+    const apiKey = bench.apiKeys[lane % KEYS]?.text ?? ''
+    for (let place = lane; ; place++) {
+      const heard = await ask(gateway, { apiKey, lane, stream: place % 2 === 0 })
+      if (heard === null) return
+      told.push(heard)
+      if (told.length >= answers) enough.resolve()
+    }
+  }
+  const lanes = Promise.all(Array.from({ length: KEYS * LANES_A_KEY }, (_, lane) => runLane(lane)))
+  await Promise.race([enough.promise, lanes])
+  expect(await gateway.stop('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
+  await lanes
+  return told
+}
+
+interface Asked {
+  readonly apiKey: string
+  readonly lane: number
+  readonly stream: boolean
+}
+
+/** Null where the gateway was killed before the answer was whole. */
+async function ask(gateway: ServeProcess, { apiKey, lane, stream }: Asked): Promise<Told | null> {
+  let answer: Response
+  let text: string
+  try {
+    answer = await fetch(`${gateway.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey },
+      body: JSON.stringify({
+        model: 'sim/text',
+        max_tokens: 16,
+        stream,
+        messages: [{ role: 'user', content: `lane ${lane}` }],
+      }),
+    })
+    text = await answer.text()
+  } catch {
+    return null
+  }
+  expect(answer.status, text).toBe(200)
+  if (stream && !text.endsWith('data: [DONE]\n\n')) return null
+  const cost = answer.headers.get('x-service-cost')
+  return {
+    requestId: answer.headers.get('x-request-id') ?? '',
+    costMicros: cost === null ? null : Number(cost),
+  }
+}
+
+interface Books {
+  readonly rows: readonly RequestRow[]
+  readonly told: readonly Told[]
+}
+
+async function booksAgree(bench: CrashBench, { rows, told }: Books): Promise<void> {
+  const charged = rows.filter(({ state }) => state === 'final')
+  for (const { backedChargeMicros } of charged) expect(backedChargeMicros).toBe(CHARGE_MICROS)
+  const chargedIds = new Set(charged.map(({ id }) => id))
+  const openedIds = new Set(rows.map(({ id }) => id))
+  const costs = told.filter(({ costMicros }) => costMicros !== null)
+  expect(costs.length).toBeGreaterThan(0)
+  for (const { requestId, costMicros } of costs) {
+    expect(costMicros).toBe(CHARGE_MICROS)
+    expect(chargedIds).toContain(requestId)
+  }
+  for (const { requestId } of told) expect(openedIds).toContain(requestId)
+
+  let balanceMicros = 0
+  for (const { amountMicros } of await bench.entries()) balanceMicros += amountMicros
+  expect(balanceMicros).toBe(CREDIT_MICROS - CHARGE_MICROS * charged.length)
+
+  // What the provider was asked had a hold first, and what was charged was asked.
+  const forwarded = countBy(bench.simulator.requests.filter(isInference), keyPlaceOf)
+  const held = countBy(rows, ({ apiKeyId }) => apiKeyId)
+  const paid = countBy(charged, ({ apiKeyId }) => apiKeyId)
+  for (const [place, { id }] of bench.apiKeys.entries()) {
+    const asked = forwarded.get(place) ?? 0
+    expect(asked).toBeGreaterThan(0)
+    expect(asked).toBeLessThanOrEqual(held.get(id) ?? 0)
+    expect(asked).toBeGreaterThanOrEqual(paid.get(id) ?? 0)
+  }
+}
+
+function isInference({ isInference: inference }: RecordedRequest): boolean {
+  return inference
+}
+
+/** Which of the bench's keys a call came with: the provider is not told, but for what its text says. */
+function keyPlaceOf({ body }: RecordedRequest): number {
+  return Number(/lane (\d+)/.exec(body.toString())?.[1]) % KEYS
+}
+
+function countBy<Row, Name>(rows: readonly Row[], nameOf: (row: Row) => Name) {
+  const groups = Map.groupBy(rows, nameOf)
+  return new Map([...groups].map(([name, group]) => [name, group.length]))
+}
