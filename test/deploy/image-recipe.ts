@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, matchesGlob } from 'node:path'
 
 /** The root of the checkout. */
@@ -53,13 +53,19 @@ export function readWords({ rest }: Instruction): readonly string[] {
   return words.map(String)
 }
 
-/** The files of the checkout that git has and that .dockerignore sends to a build. */
+/** The files of the checkout that git does not ignore and that .dockerignore sends to a build. */
 export function filesSent(): readonly string[] {
   const patterns = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
-  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
-  return tracked.split('\0').filter((path) => path !== '' && isSent(path, patterns))
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+    { cwd: ROOT, encoding: 'utf8' },
+  )
+  return listed
+    .split('\0')
+    .filter((path) => path !== '' && isSent(path, patterns) && existsSync(join(ROOT, path)))
 }
 
 /** The last pattern that a path, or a folder that it is in, matches has the say. */

@@ -50,7 +50,7 @@ test('the image has the very Node that the tests run on', () => {
   }
 })
 
-test('whatever is copied is in git and is sent to the build; no tests, no secrets and no stores are', () => {
+test('whatever is copied is sent to the build, and nothing else; no tests, no secrets and no stores are', () => {
   const sent = filesSent()
   const sources = recipe
     .filter(({ name }) => name === 'COPY')
