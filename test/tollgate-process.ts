@@ -27,6 +27,8 @@ export interface ServeProcess {
   readonly address: string
   /** Everything it wrote to standard error until it served. */
   readonly greeting: string
+  /** Sends a signal that does not end it. */
+  signal(signal: NodeJS.Signals): void
   /** Sends a signal and resolves with how the process ended. */
   stop(
     signal: NodeJS.Signals,
@@ -63,6 +65,7 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
     get greeting() {
       return greeting
     },
+    signal: (signal) => void child.kill(signal),
     async stop(signal) {
       child.kill(signal)
       await ended
