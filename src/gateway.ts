@@ -21,9 +21,11 @@ import { whileAlive } from './ledger/while-alive.ts'
 import { createByteBudget } from './limits/byte-budget.ts'
 import { createGate } from './limits/gate.ts'
 import { openHttp } from './open-http.ts'
+import { openTelemetry } from './open-telemetry.ts'
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts'
 import { unsettledAfter } from './reconcile/unsettled-after.ts'
 import { Settler } from './settle/settler.ts'
+import { readinessChecks, showGauges } from './show-gauges.ts'
 import { parseDatabaseUrl } from './store/database-url.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { acquireServeLock } from './store/serve-lock.ts'
@@ -47,6 +49,8 @@ export interface StartGatewayInput {
 export interface Gateway {
   /** Where clients reach it: `http://127.0.0.1:8787`. */
   readonly address: string
+  /** Where metrics are on a port of their own; null: they are not. */
+  readonly metricsAddress: string | null
   readonly store: Store
   readonly ledger: BatchedLedger
   readonly ids: IdSource
@@ -77,7 +81,9 @@ async function open(
   closing: AsyncDisposableStack,
 ): Promise<Gateway> {
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const wiring: Wiring = { config, address, log, clock, ids, closing }
+  const looksOn = await openTelemetry({ config, address, log, clock, ids, closing })
+  const { telemetry, metricsAddress } = looksOn
+  const wiring: Wiring = { config, address, log, clock, ids, telemetry, closing }
   const books = await openBooks(wiring)
   const upstream = openUpstream(wiring)
   const { catalog, refresher } = await openCatalog(wiring, { store: books.store, upstream })
@@ -113,10 +119,14 @@ async function open(
     catalog,
     refresher,
     upstream,
+    metricsRoute: looksOn.metricsRoute,
+    readiness: (isDraining) => readinessChecks(looksOn, { books, catalog, isDraining }),
   })
+  showGauges(wiring, { looksOn, books, parts, catalog, reconciler, inference })
   const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference })
   return {
     address: servedAt,
+    metricsAddress,
     store: books.store,
     ledger: books.ledger,
     ids,
@@ -140,7 +150,7 @@ interface ServedBooks {
 }
 
 async function openBooks(wiring: Wiring): Promise<ServedBooks> {
-  const { config, address, clock, ids, log, closing } = wiring
+  const { config, address, clock, ids, log, telemetry, closing } = wiring
   const url = storeUrlOf(config)
   // Before anything is migrated or swept: nobody else may be serving from this store.
   const location = parseDatabaseUrl(url)
@@ -159,6 +169,7 @@ async function openBooks(wiring: Wiring): Promise<ServedBooks> {
       keyRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
       unbackedAccountRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
     },
+    onCommit: (report) => telemetry.committed(report),
   })
   closing.defer(() => ledger.close())
   const instanceId = ids.next('inst')
@@ -169,7 +180,11 @@ async function openBooks(wiring: Wiring): Promise<ServedBooks> {
     clock,
     onSwept: (swept) =>
       log.warn({ swept }, 'requests of a dead process were in flight: unresolved'),
-    onFailure: (cause) => log.error({ cause: String(cause) }, 'the heartbeat could not be stored'),
+    onBeat: () => telemetry.heartbeatStored(),
+    onFailure: (cause) => {
+      log.error({ cause: String(cause) }, 'the heartbeat could not be stored')
+      telemetry.heartbeatFailed()
+    },
   })
   closing.defer(() => instance.close())
   return { store, ledger, instanceId, isAlive: () => instance.isAlive(), storeClock: instance }
@@ -186,7 +201,7 @@ function openUpstream({ config, address, closing }: Wiring): Upstream {
 }
 
 async function openCatalog(
-  { config, address, log, clock, closing }: Wiring,
+  { config, address, log, clock, telemetry, closing }: Wiring,
   { store, upstream }: { readonly store: Store; readonly upstream: Upstream },
 ): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
   const settings = catalogSettingsOf(config)
@@ -199,7 +214,10 @@ async function openCatalog(
     settings,
     fetchModels: () => fetchModels(upstream),
     fetchImageEndpoints: (modelId) => fetchImageEndpoints(upstream, modelId),
-    onRefreshed: (outcome) => logRefresh(log, outcome),
+    onRefreshed: (outcome) => {
+      logRefresh(log, outcome)
+      telemetry.catalogRefreshed(outcome)
+    },
   })
   await refresher.load()
   closing.defer(() => refresher.stop())
@@ -210,7 +228,7 @@ async function openCatalog(
 
 /** Opened before the settler that tells it of each settle, and so closed after its last. */
 function openReconciler(
-  { config, log, closing }: Wiring,
+  { config, log, telemetry, closing }: Wiring,
   { store, ledger, storeClock, upstream }: ServedBooks & { readonly upstream: Upstream },
 ): Reconciler {
   const reconciler = createReconciler({
@@ -224,10 +242,16 @@ function openReconciler(
       settleAfterNoLookupMs: config.TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS,
       lookupsInFlightMax: config.TOLLGATE_LOOKUPS_IN_FLIGHT,
     },
-    onSettled: ({ requestId, correction, corrected }) =>
-      log.debug({ requestId, by: correction.kind, ...corrected }, 'request reconciled'),
-    onFailure: ({ of, requestId, cause }) =>
-      log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled yet'),
+    onSettled: (settlement) => {
+      const { requestId, correction, corrected } = settlement
+      log.debug({ requestId, by: correction.kind, ...corrected }, 'request reconciled')
+      telemetry.reconciled(settlement)
+    },
+    onFailure: (failure) => {
+      const { of, requestId, cause } = failure
+      log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled yet')
+      telemetry.reconcileFailed(failure)
+    },
   })
   closing.defer(() => reconciler.stop())
   reconciler.start()

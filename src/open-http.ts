@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from './catalog/catalog.ts'
 import type { CatalogRefresher } from './catalog/catalog-refresher.ts'
+import type { ReadinessCheck } from './http/health.ts'
 import { createInference, type Inference } from './http/inference.ts'
 import { faultOf, requestLogger } from './http/request-log.ts'
 import { createHttpServer, type ManagementInput } from './http/server.ts'
@@ -8,6 +9,7 @@ import type { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
 import type { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import { Maintenance } from './limits/maintenance.ts'
+import type { OpenTelemetry } from './open-telemetry.ts'
 import type { Store } from './store/open-store.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import { VERSION } from './version.ts'
@@ -23,6 +25,9 @@ export interface HttpParts {
   readonly catalog: Catalog
   readonly refresher: CatalogRefresher
   readonly upstream: Upstream
+  readonly metricsRoute: OpenTelemetry['metricsRoute']
+  /** What `/readyz` goes by, beside what the server itself knows. */
+  readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }
 
 /** An HTTP face that listens. */
@@ -34,16 +39,20 @@ export interface ServedHttp {
 
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
 export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedHttp> {
-  const { config, address, log, ids, closing } = wiring
-  const { parts, catalog, upstream } = http
+  const { config, address, log, ids, telemetry, closing } = wiring
+  const { parts, catalog, upstream, metricsRoute, readiness } = http
   const maintenance = await openMaintenance(wiring, http.store)
+  const logRequest = requestLogger(log)
   const inference = createInference({
     parts,
     ids,
     formatByPath,
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     isInMaintenance: () => maintenance.isOn,
-    onEnded: requestLogger(log),
+    onEnded: (ended) => {
+      logRequest(ended)
+      telemetry.requestEnded(ended)
+    },
   })
   const server = createHttpServer({
     ids,
@@ -54,6 +63,8 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
       mode: address.mode,
       formats: FORMATS.map(({ endpoint, path }) => ({ name: endpoint, path })),
     },
+    readiness: () => readiness(() => inference.isDraining),
+    metrics: metricsRoute,
     management: managementOf(wiring, { ...http, maintenance }),
     onFailure: (requestId, problem) =>
       log.error({ requestId, cause: faultOf(problem.cause) }, 'request failed'),

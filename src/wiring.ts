@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 import type { Clock } from './vocabulary/clock.ts'
 import type { IdSource } from './vocabulary/ids.ts'
 
@@ -19,6 +20,8 @@ export interface Wiring {
   readonly log: Logger
   readonly clock: Clock
   readonly ids: IdSource
+  /** Told of what the parts do. */
+  readonly telemetry: Telemetry
   /** Takes the closing of each part as it is opened. */
   readonly closing: AsyncDisposableStack
 }

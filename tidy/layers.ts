@@ -18,6 +18,7 @@ export const ROWS: readonly (readonly string[])[] = [
     'trace-settings.ts',
     'config.ts',
     'open-telemetry.ts',
+    'show-gauges.ts',
     'wiring.ts',
     'open-http.ts',
     'gateway.ts',

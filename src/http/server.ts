@@ -11,6 +11,7 @@ import { Connections } from './connections.ts'
 import { registerCreditSaleRoutes } from './credit-sale-routes.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
+import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
 import { type ModelRoutesInput, registerModelRoutes } from './model-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './register-operations.ts'
@@ -24,6 +25,8 @@ export interface HttpServerInput {
   readonly root: RootInput
   /** What `GET /readyz` goes by. Default: nothing, so that it is ready as soon as it listens. */
   readonly readiness?: HealthInput['readiness']
+  /** `/metrics` for who has the token; null or absent: nothing is there. */
+  readonly metrics?: { readonly page: MetricsPage; readonly metricsToken: string } | null
   /** Default: keys have no pages of their own, and admins none at all. */
   readonly management?: ManagementInput
   /** Told of failures that are no client's fault. */
@@ -87,6 +90,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   registerModelRoutes(app, input.catalog)
   registerRetiredRoutes(app)
   registerCreditSaleRoutes(app)
+  if (input.metrics != null) registerMetricsRoute(app, input.metrics)
   if (input.management !== undefined) registerManagement(app, input.management)
   return app
 }

@@ -70,6 +70,12 @@ export const PROBLEMS = {
     'do not retry',
     'Send the admin token as `Authorization: Bearer <token>`.',
   ),
+  invalid_metrics_token: row(
+    401,
+    'client',
+    'do not retry',
+    'Send the metrics token as `Authorization: Bearer <token>`.',
+  ),
   insufficient_credit: row(
     402,
     'billing',

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../../vocabulary/problem.ts'
+import { bearerCheck } from '../bearer-check.ts'
 import type { Operation } from '../operation.ts'
 import { registerOperations } from '../register-operations.ts'
 import { accountAdmin } from './accounts.ts'
@@ -54,7 +54,7 @@ const PREFIX = '/v1/admin'
  */
 export function registerAdminRoutes(app: FastifyInstance, input: AdminRoutesInput): void {
   app.register(async (scope) => {
-    const isAdmin = tokenCheck(input.adminToken)
+    const isAdmin = bearerCheck(input.adminToken)
     scope.addHook('onRequest', async ({ headers }) => {
       if (!isAdmin(headers.authorization)) throw new Problem('invalid_admin_token')
     })
@@ -68,17 +68,4 @@ export function registerAdminRoutes(app: FastifyInstance, input: AdminRoutesInpu
     }
     for (const url of [PREFIX, `${PREFIX}/*`]) scope.all(url, notFound)
   })
-}
-
-/** Compares in a time that tells nothing of the token, not even its length. */
-function tokenCheck(adminToken: string): (authorization: string | undefined) => boolean {
-  const expected = digest(adminToken)
-  return (authorization = '') => {
-    const presented = /^bearer +(\S+) *$/i.exec(authorization)?.[1]
-    return presented !== undefined && timingSafeEqual(digest(presented), expected)
-  }
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

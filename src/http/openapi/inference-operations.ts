@@ -13,6 +13,7 @@ const OF_OTHERS = new Set<ProblemCode>([
   'endpoint_retired',
   'headers_too_large',
   'invalid_admin_token',
+  'invalid_metrics_token',
   'reference_conflict',
   'request_not_settleable',
   'unknown_credit_code',

@@ -97,6 +97,10 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
     meaning: 'The request to `/v1/admin` has no admin token, or another one.',
     remedy: 'Send `ADMIN_API_TOKEN` as `Authorization: Bearer`.',
   },
+  invalid_metrics_token: {
+    meaning: 'The request to `/metrics` has no metrics token, or another one.',
+    remedy: 'Send `METRICS_TOKEN` as `Authorization: Bearer`.',
+  },
   reference_conflict: {
     meaning: "The reference was used for another amount, kind or expiry of the account's credit.",
     remedy: "Look at the account's entries; use a new reference for new credit.",

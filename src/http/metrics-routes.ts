@@ -1,0 +1,92 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '../vocabulary/problem.ts'
+import { bearerCheck } from './bearer-check.ts'
+
+/** What there is to read at `/metrics`. */
+export interface MetricsPage {
+  readonly render: () => Promise<string>
+  readonly contentType: string
+}
+
+/** Adds `/metrics` to the clients' own port, for who has the token. */
+export function registerMetricsRoute(
+  app: FastifyInstance,
+  { page, metricsToken }: { readonly page: MetricsPage; readonly metricsToken: string },
+): void {
+  const isAllowed = bearerCheck(metricsToken)
+  app.get('/metrics', async (request, reply) => {
+    if (!isAllowed(request.headers.authorization)) throw new Problem('invalid_metrics_token')
+    const text = await page.render()
+    await reply.header('x-request-id', request.id).type(page.contentType).send(text)
+  })
+}
+
+export interface MetricsServerInput {
+  readonly page: MetricsPage
+  /** What whoever reads must send; null: nothing. */
+  readonly metricsToken: string | null
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+}
+
+/** `/metrics` on a port of its own. */
+export interface MetricsServer {
+  /** Where it is: `http://127.0.0.1:9464/metrics`. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/** Listens. Rejects where the port is taken. */
+export async function openMetricsServer(input: MetricsServerInput): Promise<MetricsServer> {
+  const { page, metricsToken, host, port } = input
+  const isAllowed = metricsToken === null ? () => true : bearerCheck(metricsToken)
+  const server = createServer({ requestTimeout: 10_000 }, (asked, reply) => {
+    // Without a listener a connection error of this one reader would end the process.
+    reply.on('error', () => {})
+    if (!isMetrics(asked)) answer(reply, 404, 'Metrics are at /metrics.\n')
+    else if (!isAllowed(asked.headers.authorization)) answer(reply, 401, 'Send METRICS_TOKEN.\n')
+    else {
+      page.render().then(
+        (text) => {
+          reply.setHeader('content-type', page.contentType)
+          answer(reply, 200, text)
+        },
+        () => answer(reply, 500, 'The metrics could not be read.\n'),
+      )
+    }
+  })
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ host, port }, resolve)
+  await listening
+  return {
+    address: `http://${placeOf(server.address(), host)}/metrics`,
+    async close() {
+      const closed = Promise.withResolvers<void>()
+      server.close(() => closed.resolve())
+      server.closeAllConnections()
+      await closed.promise
+    },
+  }
+}
+
+function isMetrics({ method, url }: IncomingMessage): boolean {
+  const [path] = (url ?? '').split('?')
+  return (method === 'GET' || method === 'HEAD') && path === '/metrics'
+}
+
+function answer(reply: ServerResponse, httpStatus: number, text: string): void {
+  const body = Buffer.from(text, 'utf8')
+  reply.writeHead(httpStatus, { 'content-length': body.length, 'cache-control': 'no-store' })
+  reply.end(body)
+}
+
+/** By position: what is bound, and the address it was asked for. */
+function placeOf(bound: AddressInfo | string | null, host: string): string {
+  if (bound === null || typeof bound === 'string') return host
+  const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
+  return `${shown}:${bound.port}`
+}

@@ -1,0 +1,95 @@
+import type { Logger } from 'pino'
+import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { EndedRequest } from '../http/inference.ts'
+import type { CommitReport } from '../ledger/timed-commit.ts'
+import type { ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
+import { UpstreamRefusesAccount } from '../upstream/catalog-pages.ts'
+import { refusesAccount } from '../wire/provider-error.ts'
+import type { Metrics } from './metrics.ts'
+import type { AccountAsker, Readiness } from './readiness.ts'
+import type { RequestTracer } from './request-tracer.ts'
+
+export interface TelemetryInput {
+  readonly log: Logger
+  readonly readiness: Readiness
+  /** Null: nobody can read any. */
+  readonly metrics: Metrics | null
+  /** Null: no collector is set. */
+  readonly tracer: RequestTracer | null
+}
+
+/**
+ * What the parts of the gateway tell of their work as they do it, for readiness, metrics and traces. No
+ * call throws or waits, and none is made for an event of a stream.
+ */
+export class Telemetry {
+  readonly #log: Logger
+  readonly #readiness: Readiness
+  readonly #metrics: Metrics | null
+  readonly #tracer: RequestTracer | null
+
+  constructor({ log, readiness, metrics, tracer }: TelemetryInput) {
+    this.#log = log
+    this.#readiness = readiness
+    this.#metrics = metrics
+    this.#tracer = tracer
+  }
+
+  /** A request has ended, its log line written. */
+  requestEnded(ended: EndedRequest): void {
+    this.#metrics?.requestEnded(ended)
+    this.#tracer?.requestEnded(ended)
+    const { problem, record } = ended
+    if (problem === null) {
+      if (record.state !== null) this.#accountAccepted('request')
+    } else if (refusesAccount(problem)) this.#accountRefused('request')
+  }
+
+  /** The store has taken a heartbeat. */
+  heartbeatStored(): void {
+    this.#readiness.storeAnswered()
+  }
+
+  /** The store has not taken a heartbeat. */
+  heartbeatFailed(): void {
+    this.#readiness.storeFailed()
+  }
+
+  /** The ledger has tried to commit a batch. */
+  committed(report: CommitReport): void {
+    this.#metrics?.committed(report)
+    // A command that was refused was refused by a store that answers.
+    if (report.outcome === 'unavailable') this.#readiness.storeFailed()
+    else this.#readiness.storeAnswered()
+  }
+
+  /** A refresh of the catalog has ended, and the catalog is what it made of it. */
+  catalogRefreshed(outcome: RefreshOutcome): void {
+    this.#metrics?.catalogRefreshed(outcome)
+    if (outcome.kind === 'refreshed') this.#accountAccepted('catalog')
+    else if (outcome.cause instanceof UpstreamRefusesAccount) this.#accountRefused('catalog')
+  }
+
+  /** The reconciler has settled a request. */
+  reconciled(settlement: Settlement): void {
+    this.#metrics?.reconciled(settlement)
+  }
+
+  /** A question of the reconciler was not answered. */
+  reconcileFailed(failure: ReconcileFailure): void {
+    this.#metrics?.reconcileFailed(failure)
+  }
+
+  #accountRefused(asker: AccountAsker): void {
+    if (!this.#readiness.accountRefused(asker)) return
+    this.#log.error(
+      { asker },
+      'the provider refuses the gateway: check UPSTREAM_API_KEY and the credit behind it',
+    )
+  }
+
+  #accountAccepted(asker: AccountAsker): void {
+    if (!this.#readiness.accountAccepted(asker)) return
+    this.#log.info({ asker }, 'the provider accepts the gateway again')
+  }
+}
