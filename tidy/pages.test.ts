@@ -3,6 +3,7 @@ import type { ProblemRow } from '../src/vocabulary/problem.ts'
 import { checkArchitecturePage } from './architecture-page.ts'
 import { checkConfigPage } from './config-page.ts'
 import { checkErrorsPage } from './errors-page.ts'
+import { checkMetricsPage } from './metrics-page.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 const PROBLEMS: Readonly<Record<string, ProblemRow>> = {
@@ -96,6 +97,57 @@ test('a setting without a row, a row without a setting and a row that stands twi
 test('a tree without the page of settings fails', async () => {
   expect(await judgeToyTree((files) => checkConfigPage(files, SETTINGS), {})).toEqual([
     'docs/config.md is missing',
+  ])
+})
+
+const METRICS = {
+  tollgate_requests_total: { kind: 'counter', labels: ['endpoint', 'model'], help: 'Requests.' },
+  tollgate_wait_seconds: { kind: 'histogram', labels: [], help: 'Waits.' },
+}
+const REQUESTS =
+  '| `tollgate_requests_total` | counter | `endpoint` `model` | Requests. | It falls. |'
+const WAITS = '| `tollgate_wait_seconds` | histogram | - | Waits. | It grows. |'
+
+function judgeMetrics(...lines: readonly string[]): Promise<string[]> {
+  return judgeToyTree((files) => checkMetricsPage(files, METRICS), {
+    'docs/metrics.md': `# Metrics\n| Metric | Type |\n|---|---|\n${lines.join('\n')}\n`,
+  })
+}
+
+test('a page with each metric as it is, and alerts on them alone, passes in any order', async () => {
+  expect(await judgeMetrics(REQUESTS, WAITS)).toEqual([])
+  const alert = ['', '```yaml', 'expr: rate(tollgate_wait_seconds_bucket[5m]) > 0', '```']
+  expect(await judgeMetrics(WAITS, REQUESTS, ...alert)).toEqual([])
+})
+
+test.each([
+  ['type', REQUESTS.replace('counter', 'gauge')],
+  ['label', REQUESTS.replace('`model`', '`key`')],
+  ['meaning', REQUESTS.replace('Requests.', 'Answers.')],
+])('a metric with another %s fails', async (_, row) => {
+  expect(await judgeMetrics(row, WAITS)).toEqual([
+    expect.stringContaining('the metric says "counter | `endpoint` `model` | Requests."'),
+  ])
+})
+
+test('a metric without a row, without worries, unknown, or in an alert alone fails', async () => {
+  expect(await judgeMetrics(REQUESTS)).toEqual([
+    'docs/metrics.md tollgate_wait_seconds: has no row',
+  ])
+  expect(await judgeMetrics(REQUESTS, WAITS.replace('It grows.', ''))).toEqual([
+    'docs/metrics.md:5 tollgate_wait_seconds: says not when to worry',
+  ])
+  expect(await judgeMetrics(REQUESTS, WAITS, WAITS.replace('wait', 'sleep'))).toEqual([
+    'docs/metrics.md:6 tollgate_sleep_seconds: no metric has this name',
+  ])
+  expect(await judgeMetrics(REQUESTS, WAITS, '```', 'tollgate_naps > 1', '```')).toEqual([
+    'docs/metrics.md:7 tollgate_naps: no metric has this name',
+  ])
+})
+
+test('a tree without the page of metrics fails', async () => {
+  expect(await judgeToyTree((files) => checkMetricsPage(files, METRICS), {})).toEqual([
+    'docs/metrics.md is missing',
   ])
 })
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SETTINGS } from '../src/config.ts'
+import { METRICS } from '../src/telemetry/metric-table.ts'
 import { PROBLEMS } from '../src/vocabulary/problem.ts'
 import { checkArchitecturePage } from './architecture-page.ts'
 import { checkAssertions } from './assertions.ts'
@@ -18,6 +19,7 @@ import { checkLeftovers } from './leftovers.ts'
 import { LENGTH_BASELINE } from './length-baseline.ts'
 import { checkLengths } from './lengths.ts'
 import { checkLinks, checkTitles } from './markdown.ts'
+import { checkMetricsPage } from './metrics-page.ts'
 import { checkParameters } from './parameters.ts'
 import { readSourceTree } from './source-tree.ts'
 import { checkTestHygiene } from './test-hygiene.ts'
@@ -53,6 +55,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     'docs/errors.md and the table of problems say the same',
     (tree) => checkErrorsPage(tree, PROBLEMS),
   ],
+  ['docs/metrics.md and the metrics say the same', (tree) => checkMetricsPage(tree, METRICS)],
   ['docs/config.md and the settings say the same', (tree) => checkConfigPage(tree, SETTINGS)],
   [
     'ARCHITECTURE.md shows the layers and every dependency as they are',
