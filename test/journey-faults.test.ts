@@ -162,7 +162,7 @@ describe('while a stream is relayed', () => {
       expect(await to.onlyRequest()).toMatchObject({
         state: 'released',
         httpStatus: 200,
-        errorCode: 'upstream_error',
+        errorCode: 'internal_error',
       })
       await to.expectNothingLeft()
       expect(to.ended[0]?.record.fault).toBeInstanceOf(Bug)

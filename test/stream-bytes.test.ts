@@ -154,7 +154,10 @@ test.each<[string, (socket: Socket) => void]>([
     })
     const bytes = await relayed(to, () => void provider.promise.then(drop))
     expect(bytes.toString()).toBe(EVENT)
-    expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'upstream_error' })
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'released',
+      errorCode: 'upstream_disconnected',
+    })
     await to.expectNothingLeft()
   },
 )

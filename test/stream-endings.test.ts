@@ -35,7 +35,7 @@ async function onlyRequest(world: World) {
   return requests[0]
 }
 
-test.each<[string, object, Fault, string, RegExp]>([
+test.each<[string, object, Fault, string, RegExp, string?]>([
   ['/v1/messages', MESSAGES, { errorEvent: { afterEvents: 3 } }, 'error', /"overloaded_error"/],
   [
     '/v1/messages',
@@ -44,6 +44,7 @@ test.each<[string, object, Fault, string, RegExp]>([
     'error',
     // The provider's word for our own account's trouble is not the client's.
     /"type":"overloaded_error"/,
+    'service_unavailable',
   ],
   ['/v1/responses', RESPONSES, { errorEvent: { afterEvents: 3 } }, 'error', /"upstream_error"/],
   [
@@ -62,7 +63,7 @@ test.each<[string, object, Fault, string, RegExp]>([
   ],
 ])(
   '%s, %#: an error in a stream comes once, last, in our words, and costs nothing',
-  async (path, body, fault, name, words) => {
+  async (path, body, fault, name, words, errorCode = 'upstream_error') => {
     const world = await startWorld()
     const { id, apiKey } = await world.account()
     world.simulator.script(fault)
@@ -76,7 +77,7 @@ test.each<[string, object, Fault, string, RegExp]>([
 
     expect(await onlyRequest(world)).toMatchObject({
       state: 'released',
-      errorCode: 'upstream_error',
+      errorCode,
     })
     expect(await world.backedBalanceMicros(id)).toBe(10_000_000)
     expect(await world.audit()).toMatchObject({ ok: true, differences: [] })

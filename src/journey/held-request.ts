@@ -7,10 +7,11 @@ import type { Answer, RelayEnding } from '../relay/relay.ts'
 import { resolveOutcome } from '../settle/resolve.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
+import type { FailureCode } from '../vocabulary/failure-code.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import { NOTHING_REPORTED } from '../vocabulary/usage.ts'
 import { returnedHeaders } from './answer-headers.ts'
@@ -73,8 +74,8 @@ export class HeldRequest {
   }
 
   /** Settles a stream, in this tick, so that the settle is queued before the client sees the end. */
-  settleStream(outcome: Outcome): void {
-    this.#settle(outcome, null)
+  settleStream(outcome: Outcome, code: ProblemCode | null): void {
+    this.#settle(outcome, { httpStatus: 200, code })
     this.#slot.leave()
   }
 
@@ -84,7 +85,7 @@ export class HeldRequest {
       case 'streamed':
         return
       case 'answered': {
-        const input = this.#settleInput(ending.outcome, null)
+        const input = this.#settleInput(ending.outcome, TOLD_WELL)
         const settled = await this.#parts.settler.settleInTime(input)
         this.#request.record.settledAtMs = this.#parts.clock.nowMs()
         this.#slot.leave()
@@ -122,8 +123,8 @@ export class HeldRequest {
     }
   }
 
-  #settle(outcome: Outcome, problem: Problem | null): void {
-    const input = this.#settleInput(outcome, problem)
+  #settle(outcome: Outcome, told: Told): void {
+    const input = this.#settleInput(outcome, told)
     // Never rejects: it is tried until the store answers.
     void this.#parts.settler.settle(input)
   }
@@ -144,7 +145,7 @@ export class HeldRequest {
     }
   }
 
-  #settleInput(outcome: Outcome, problem: Problem | null): SettleInput {
+  #settleInput(outcome: Outcome, { httpStatus, code }: Told): SettleInput {
     const resolution = this.#resolutionOf(outcome)
     const { record } = this.#request
     record.state = resolution.kind
@@ -153,13 +154,14 @@ export class HeldRequest {
     record.outcomeAtMs = this.#parts.clock.nowMs()
     record.usage = reported?.usage ?? null
     record.generationId = reported?.generationId ?? null
-    record.errorCode = errorCodeOf(outcome, problem)
+    const errorCode = errorCodeOf(outcome, code)
+    record.errorCode = errorCode
     return {
       requestId: this.#request.requestId,
       resolution,
       facts: {
-        httpStatus: problem?.httpStatus ?? 200,
-        errorCode: record.errorCode,
+        httpStatus,
+        errorCode,
         usage: record.usage,
         generationId: record.generationId,
         firstByteAtMs: this.#firstByteAtMs,
@@ -176,19 +178,28 @@ const LEFT_UNSENT: Outcome = {
   relayedTokens: 0,
 }
 
+/** What the client has been told: a status, and what went wrong, where that is known. */
+interface Told {
+  readonly httpStatus: number
+  readonly code: ProblemCode | null
+}
+
+const TOLD_WELL: Told = { httpStatus: 200, code: null }
+
 /** Why a request is marked failed, also one whose answer began with 200; null where it is not. */
-function errorCodeOf(outcome: Outcome, problem: Problem | null): string | null {
+function errorCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | null {
   switch (outcome.kind) {
     case 'completed':
       return null
     case 'clientGone':
       return 'client_gone'
     case 'timedOut':
-      return problem?.code ?? 'upstream_timeout'
-    case 'failed':
+      return code ?? 'upstream_timeout'
     case 'lost':
+      return code ?? 'upstream_disconnected'
+    case 'failed':
     case 'neverOpened':
-      return problem?.code ?? 'upstream_error'
+      return code ?? 'upstream_error'
     default:
       return assertNever(outcome)
   }

@@ -138,7 +138,7 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
       answerBytesMax: parts.answerBytesMax,
       eventBytesMax: parts.eventBytesMax,
       reserveBytes: (count) => memory.grow(count),
-      onStreamOutcome: (outcome) => held.settleStream(outcome),
+      onStreamOutcome: (outcome, code) => held.settleStream(outcome, code),
       onGenerationId: (generationId) =>
         parts.ledger.noteGeneration({ requestId: request.requestId, generationId }),
       onFirstByte: () => held.firstByte(),

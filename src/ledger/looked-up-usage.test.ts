@@ -51,7 +51,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
   })
 
   test('what an answer counted before it broke off gives way to the record', async () => {
-    const facts = { usage: COUNTED, errorCode: 'client_gone' }
+    const facts = { usage: COUNTED, errorCode: 'client_gone' } as const
     expect(await usageAfter(facts, ON_RECORD)).toEqual(ON_RECORD)
   })
 

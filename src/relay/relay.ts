@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../upstream/attempt.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { WireFormat } from '../wire/format.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { WholeAnswer } from './whole-answer.ts'
@@ -23,10 +23,10 @@ export interface RelayInput {
   /** Takes bytes of the process's budget for buffered answers; throws Problem where none are left. */
   readonly reserveBytes: (count: number) => void
   /**
-   * Called once for a stream, in the tick of its last event and before that event is written. Must not
-   * throw.
+   * Called once for a stream, in the tick of its last event and before that event is written. The code
+   * is what went wrong, as far as more is known of it than the outcome tells; else null. Must not throw.
    */
-  readonly onStreamOutcome: (outcome: Outcome) => void
+  readonly onStreamOutcome: (outcome: Outcome, code: ProblemCode | null) => void
   /** Called once, as soon as a stream's generation id is known. */
   readonly onGenerationId: (generationId: string) => void
   /** Called when the first byte of the provider's answer has come. */

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Attempt, AttemptFailure } from '../upstream/attempt.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
+import type { ProblemCode } from '../vocabulary/problem.ts'
 import { NOTHING_REPORTED, type Reported } from '../vocabulary/usage.ts'
 import type { ProviderError, StreamEvent, StreamObserver } from '../wire/format.ts'
 import { problemForProviderError } from '../wire/provider-error.ts'
@@ -33,7 +34,8 @@ export class StreamRelay implements EventSink {
   /** Events of the chunk at hand that are to be written, in order. */
   #ready: Buffer[] = []
   #generationIdTold = false
-  #failed = false
+  /** What the first error event was told as; null: there was none. */
+  #failure: ProblemCode | null = null
   #outcomeTold = false
   #ended = false
   #paused = false
@@ -58,6 +60,7 @@ export class StreamRelay implements EventSink {
     const whole = this.#splitter.push(chunk, this)
     this.#write()
     if (!whole) {
+      this.#failure ??= 'upstream_error'
       this.#tellOutcome({ kind: 'lost', stage: 'afterHeaders', reported: this.#reported() })
       this.#attempt.cancel()
     }
@@ -95,9 +98,9 @@ export class StreamRelay implements EventSink {
   }
 
   #pushError(error: ProviderError, event: StreamEvent): void {
-    this.#failed = true
     const { format, requestId } = this.#input
     const problem = problemForProviderError(error, { retryAfter: undefined })
+    this.#failure ??= problem.code
     this.#ready.push(Buffer.from(format.errorEvent({ problem, requestId, event }), 'utf8'))
   }
 
@@ -118,6 +121,7 @@ export class StreamRelay implements EventSink {
   onFault(cause: unknown): void {
     if (this.#ended) return
     this.#ended = true
+    this.#failure = 'internal_error'
     this.#tellOutcome({ kind: 'lost', stage: 'afterHeaders', reported: this.#reportedSoFar() })
     this.#input.onFault(cause)
     this.#input.client.destroy()
@@ -147,22 +151,26 @@ export class StreamRelay implements EventSink {
 
   #tellLastWord(): void {
     const reported = this.#reported()
-    this.#tellOutcome({ kind: this.#failed ? 'failed' : 'completed', reported })
+    this.#tellOutcome({ kind: this.#hasFailed() ? 'failed' : 'completed', reported })
     this.#attempt.expectEnd()
+  }
+
+  #hasFailed(): boolean {
+    return this.#failure !== null
   }
 
   // A provider that closes cleanly but says no last word has dropped the stream, unless it said what
   // the answer cost, which it says last.
   #endedWithoutTerminal(): Outcome {
     const reported = this.#reported()
-    if (this.#failed) return { kind: 'failed', reported }
+    if (this.#hasFailed()) return { kind: 'failed', reported }
     if (reported.costUsd !== null) return { kind: 'completed', reported }
     return this.#lostOutcome(reported)
   }
 
   #failedOutcome({ kind }: AttemptFailure): Outcome {
     const reported = this.#reported()
-    if (this.#failed) return { kind: 'failed', reported }
+    if (this.#hasFailed()) return { kind: 'failed', reported }
     switch (kind) {
       case 'neverOpened':
       case 'lost':
@@ -211,7 +219,7 @@ export class StreamRelay implements EventSink {
   #tellOutcome(outcome: Outcome): void {
     if (this.#outcomeTold) return
     this.#outcomeTold = true
-    this.#input.onStreamOutcome(outcome)
+    this.#input.onStreamOutcome(outcome, this.#failure)
   }
 
   #end(): void {

@@ -1,3 +1,4 @@
+import type { FailureCode } from './failure-code.ts'
 import type { Decimal, Micros } from './money.ts'
 import type { TokenUsage } from './usage.ts'
 
@@ -42,7 +43,8 @@ export type Correction =
 /** What Activity shows of how a request went, beside the money. */
 export interface RequestFacts {
   readonly httpStatus: number
-  readonly errorCode: string | null
+  /** Null: it ended well. */
+  readonly errorCode: FailureCode | null
   readonly usage: TokenUsage | null
   readonly generationId: string | null
   readonly firstByteAtMs: number | null

@@ -37,11 +37,13 @@ const NO_ID: readonly Omission[] = ['id', 'generationHeader']
 const COST_USD = 0.001234
 const COST_MICROS = 1_296
 
+const DROPPED = 'upstream_disconnected'
+
 /** Ways in which a stream ends after so many events. */
 const BREAKS: readonly (readonly [string, (afterEvents: number) => Fault, string])[] = [
-  ['reset', (afterEvents) => ({ cut: { at: { afterEvents }, how: 'reset' } }), 'upstream_error'],
-  ['closed', (afterEvents) => ({ cut: { at: { afterEvents }, how: 'close' } }), 'upstream_error'],
-  ['ended', (afterEvents) => ({ cut: { at: { afterEvents }, how: 'end' } }), 'upstream_error'],
+  ['reset', (afterEvents) => ({ cut: { at: { afterEvents }, how: 'reset' } }), DROPPED],
+  ['closed', (afterEvents) => ({ cut: { at: { afterEvents }, how: 'close' } }), DROPPED],
+  ['ended', (afterEvents) => ({ cut: { at: { afterEvents }, how: 'end' } }), DROPPED],
   ['stalled', (afterEvents) => ({ stall: { afterEvents } }), 'upstream_timeout'],
 ]
 
@@ -136,7 +138,7 @@ test.each(STREAMED_ROWS)('$endpoint: half an event is dropped', async (row) => {
     const fault = { cut: { at: { afterBytes }, how } }
     const answer = await bench.send(row, { apiKey, stream: true, fault })
     expect(answer.text.length).toBe(ends[2])
-    expect(await bench.activity(answer)).toMatchObject({ errorCode: 'upstream_error' })
+    expect(await bench.activity(answer)).toMatchObject({ errorCode: DROPPED })
   }
 })
 

@@ -39,7 +39,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
           await expectCharge(bench, answer, {
             ...RELEASED,
             httpStatus: 200,
-            errorCode: 'upstream_error',
+            errorCode: words.code,
           })
         },
       )

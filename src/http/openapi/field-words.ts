@@ -21,7 +21,10 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['email', 'Whom to write to.'],
   ['endpoint', 'Which format it spoke.'],
   ['entries', 'How many entries were read.'],
-  ['error_code', 'As on this page; null: it ended well.'],
+  [
+    'error_code',
+    'As on this page, or `client_gone` or `upstream_disconnected` for a stream that ended early; null: it ended well.',
+  ],
   ['expires_at', 'When it expires.'],
   ['first_byte_at', 'When the client got the first byte of the answer.'],
   ['free', 'Credit that was given, for requests that qualify.'],
