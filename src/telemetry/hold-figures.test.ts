@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import type { HoldCount } from '../ledger/count-holds.ts'
+import { HoldFigures } from './hold-figures.ts'
+
+const COUNTS: readonly HoldCount[] = [{ state: 'open', holds: 3, oldestOpenedAtMs: 5 }]
+
+test('however often they are read, the store is asked once an interval, by one question at a time', async () => {
+  let nowMs = 0
+  let asked = 0
+  const figures = new HoldFigures({
+    clock: { nowMs: () => nowMs },
+    intervalMs: 15_000,
+    countHolds: async () => {
+      asked++
+      return COUNTS
+    },
+  })
+  const atOnce = await Promise.all(Array.from({ length: 100 }, () => figures.read()))
+  for (const counts of atOnce) expect(counts).toEqual(COUNTS)
+  expect(asked).toBe(1)
+  nowMs = 14_999
+  expect(await figures.read()).toEqual(COUNTS)
+  expect(asked).toBe(1)
+  nowMs = 15_000
+  await figures.read()
+  expect(asked).toBe(2)
+})
+
+test('a clock that is set back does not end the questions', async () => {
+  let nowMs = 1_000_000
+  let asked = 0
+  const figures = new HoldFigures({
+    clock: { nowMs: () => nowMs },
+    countHolds: async () => {
+      asked++
+      return COUNTS
+    },
+  })
+  await figures.read()
+  nowMs = 0
+  await figures.read()
+  expect(asked).toBe(2)
+})
+
+test('a store that fails is told as nothing known, and not as what was', async () => {
+  let nowMs = 0
+  let away = false
+  const figures = new HoldFigures({
+    clock: { nowMs: () => nowMs },
+    intervalMs: 10,
+    countHolds: async () => {
+      if (away) throw new Error('away')
+      return COUNTS
+    },
+  })
+  expect(await figures.read()).toEqual(COUNTS)
+  away = true
+  nowMs = 10
+  expect(await figures.read()).toBeNull()
+  away = false
+  nowMs = 20
+  expect(await figures.read()).toEqual(COUNTS)
+})
+
+test('a store that hangs keeps nobody waiting, and what it says in the end is told', async () => {
+  let nowMs = 0
+  const answer = Promise.withResolvers<readonly HoldCount[]>()
+  const figures = new HoldFigures({
+    clock: { nowMs: () => nowMs },
+    waitMs: 1,
+    countHolds: () => answer.promise,
+  })
+  expect(await figures.read()).toBeNull()
+  nowMs = 15_000
+  expect(await figures.read()).toBeNull()
+  answer.resolve(COUNTS)
+  expect(await figures.read()).toEqual(COUNTS)
+})

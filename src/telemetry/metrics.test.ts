@@ -1,0 +1,257 @@
+import { expect, test } from 'vitest'
+import type { EndedRequest } from '../http/inference.ts'
+import { micros } from '../vocabulary/money.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { METRICS } from './metric-table.ts'
+import { type MetricSources, Metrics } from './metrics.ts'
+
+const SOURCES: MetricSources = {
+  nowMs: () => 100_000,
+  storeNowMs: () => 110_000,
+  inFlight: () => 2,
+  bufferBytes: () => 10,
+  bufferBytesMax: 100,
+  holds: async () => [
+    { state: 'open', holds: 1, oldestOpenedAtMs: 100_000 },
+    { state: 'provisional', holds: 0, oldestOpenedAtMs: null },
+    { state: 'unresolved', holds: 4, oldestOpenedAtMs: 50_000 },
+  ],
+  reconciler: () => ({ waiting: 3, nextDueAtMs: 107_000 }),
+  catalog: () => ({ modelIds: new Set(['acme/kept']), refreshedAtMs: 40_000 }),
+  checks: () => [
+    { name: 'store', fault: null },
+    { name: 'prices', fault: 'old' },
+  ],
+  isAccountRefused: () => true,
+}
+
+const USAGE = {
+  inputTokens: 10,
+  cacheReadTokens: 20,
+  cacheWriteTokens: 30,
+  cacheWriteLongTokens: 5,
+  outputTokens: 40,
+  reasoningTokens: 15,
+  imageOutputTokens: 0,
+  searches: 0,
+}
+
+function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequest> = {}) {
+  const whole: EndedRequest = {
+    requestId: 'req_1',
+    endpoint: 'chat',
+    problem: null,
+    httpStatus: 200,
+    startedAtMs: 1_000,
+    endedAtMs: 3_000,
+    traceparent: undefined,
+    ...input,
+    record: {
+      accountId: 'acct_1',
+      apiKeyId: 'key_1',
+      modelId: 'acme/kept',
+      stream: false,
+      holdMicros: 100,
+      state: 'final',
+      chargeMicros: 60,
+      holdAskedAtMs: 1_000,
+      holdOpenedAtMs: 1_001,
+      firstByteAtMs: 1_500,
+      outcomeAtMs: 2_900,
+      settledAtMs: 2_950,
+      usage: USAGE,
+      generationId: 'gen-1',
+      errorCode: null,
+      fault: null,
+      ...record,
+    },
+  }
+  return whole
+}
+
+async function linesOf(metrics: Metrics, name: string): Promise<string[]> {
+  const lines = (await metrics.render()).split('\n')
+  return lines.filter((line) => line.startsWith(name))
+}
+
+test('what is registered is the table of metrics: names, types and meanings', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  const text = await metrics.render()
+  const registered = [...text.matchAll(/^# TYPE (tollgate_\w+) (\w+)$/gm)].map(([, name, kind]) => {
+    const [, help] = new RegExp(`^# HELP ${name} (.*)$`, 'm').exec(text) ?? []
+    return [name, { kind, help }]
+  })
+  const told = Object.entries(METRICS).map(([name, { kind, help }]) => [name, { kind, help }])
+  expect(Object.fromEntries(registered)).toEqual(Object.fromEntries(told))
+  expect(text).toContain('nodejs_eventloop_lag_seconds')
+  expect(text).toContain('tollgate_build_info{version="1",mode="live"} 1')
+})
+
+test('an ended request is counted once in each, with exact money and every token of one kind', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  for (let i = 0; i < 3; i++) metrics.requestEnded(ended({}))
+  // Read twice: reading counts nothing.
+  await metrics.render()
+  expect(await linesOf(metrics, 'tollgate_requests_total')).toEqual([
+    'tollgate_requests_total{endpoint="chat",model="acme/kept",status="2xx",state="final"} 3',
+  ])
+  expect(await linesOf(metrics, 'tollgate_tokens_total')).toEqual([
+    'tollgate_tokens_total{model="acme/kept",kind="input"} 30',
+    'tollgate_tokens_total{model="acme/kept",kind="cache_read"} 60',
+    'tollgate_tokens_total{model="acme/kept",kind="cache_write"} 105',
+    'tollgate_tokens_total{model="acme/kept",kind="output"} 120',
+  ])
+  expect(await linesOf(metrics, 'tollgate_charges_dollars_total')).toEqual([
+    'tollgate_charges_dollars_total{model="acme/kept"} 0.00018',
+  ])
+  expect(await linesOf(metrics, 'tollgate_time_to_first_byte_seconds_sum')).toEqual([
+    'tollgate_time_to_first_byte_seconds_sum{endpoint="chat",stream="false"} 1.5',
+  ])
+  expect(await linesOf(metrics, 'tollgate_request_duration_seconds_sum')).toEqual([
+    'tollgate_request_duration_seconds_sum{endpoint="chat",stream="false"} 6',
+  ])
+  expect(await linesOf(metrics, 'tollgate_overruns_total')).toEqual([])
+})
+
+test('a model that is used at two endpoints has its tokens and charges together', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  metrics.requestEnded(ended({}))
+  metrics.requestEnded(ended({}, { endpoint: 'responses' }))
+  expect(await linesOf(metrics, 'tollgate_charges_dollars_total')).toEqual([
+    'tollgate_charges_dollars_total{model="acme/kept"} 0.00012',
+  ])
+  expect(await linesOf(metrics, 'tollgate_requests_total')).toHaveLength(2)
+})
+
+test('a refusal is counted by its code, and is in no duration', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  const refused = { modelId: null, state: null, chargeMicros: null, holdMicros: null, usage: null }
+  const problem = new Problem('model_not_found')
+  metrics.requestEnded(ended(refused, { problem, httpStatus: 404 }))
+  expect(await linesOf(metrics, 'tollgate_refusals_total')).toEqual([
+    'tollgate_refusals_total{endpoint="chat",code="model_not_found"} 1',
+  ])
+  expect(await linesOf(metrics, 'tollgate_requests_total')).toEqual([
+    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none"} 1',
+  ])
+  expect(await linesOf(metrics, 'tollgate_request_duration_seconds_count')).toEqual([])
+})
+
+test('overruns of images are told apart from those of text', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  metrics.requestEnded(ended({ chargeMicros: 101 }))
+  metrics.requestEnded(ended({ chargeMicros: 100 }))
+  metrics.requestEnded(ended({ chargeMicros: 350 }, { endpoint: 'images' }))
+  expect(await linesOf(metrics, 'tollgate_overrun')).toEqual([
+    'tollgate_overruns_total{kind="text"} 1',
+    'tollgate_overruns_total{kind="image"} 1',
+    'tollgate_overrun_dollars_total{kind="text"} 0.000001',
+    'tollgate_overrun_dollars_total{kind="image"} 0.00025',
+  ])
+})
+
+test('a correction counts what it changed, and an overrun only where there was none before', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  const settlement = (differenceMicros: number, overrunMicros: number) => ({
+    requestId: 'req_1',
+    correction: { kind: 'givenUp' as const },
+    corrected: {
+      kind: 'corrected' as const,
+      state: 'final' as const,
+      chargedMicros: micros(1_000),
+      differenceMicros: micros(differenceMicros),
+      overrunMicros: micros(overrunMicros),
+    },
+  })
+  metrics.reconciled(settlement(500_000, 0))
+  metrics.reconciled(settlement(-250_000, 0))
+  metrics.reconciled(settlement(5, 7))
+  metrics.reconciled(settlement(8, 7))
+  expect(await linesOf(metrics, 'tollgate_corrections')).toEqual([
+    'tollgate_corrections_dollars_total{direction="up"} 0.500013',
+    'tollgate_corrections_dollars_total{direction="down"} 0.25',
+  ])
+  expect(await linesOf(metrics, 'tollgate_reconciled_total')).toEqual([
+    'tollgate_reconciled_total{outcome="given_up"} 4',
+  ])
+  expect(await linesOf(metrics, 'tollgate_overruns_total')).toEqual([
+    'tollgate_overruns_total{kind="text"} 1',
+  ])
+})
+
+test('a model that has left the catalog loses its series at the next refresh', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  metrics.watch(SOURCES)
+  metrics.requestEnded(ended({}))
+  metrics.requestEnded(ended({ modelId: 'acme/gone' }))
+  metrics.requestEnded(ended({ modelId: null }))
+  expect(await metrics.render()).toContain('acme/gone')
+  metrics.catalogRefreshed({ kind: 'failed', cause: null })
+  expect(await metrics.render()).toContain('acme/gone')
+  metrics.catalogRefreshed({
+    kind: 'refreshed',
+    models: 1,
+    skipped: [],
+    doubtedIds: [],
+    storeFailure: null,
+  })
+  expect(await metrics.render()).not.toContain('acme/gone')
+  expect(await linesOf(metrics, 'tollgate_requests_total')).toHaveLength(2)
+})
+
+test('gauges say what the parts say, and ages are never negative', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  metrics.watch(SOURCES)
+  const gauges = (await metrics.render()).split('\n').filter((line) => /^tollgate/.test(line))
+  expect(gauges).toEqual(
+    expect.arrayContaining([
+      'tollgate_requests_in_flight 2',
+      'tollgate_ready{check="store"} 1',
+      'tollgate_ready{check="prices"} 0',
+      'tollgate_holds{state="open"} 1',
+      'tollgate_holds{state="provisional"} 0',
+      'tollgate_holds{state="unresolved"} 4',
+      'tollgate_oldest_hold_age_seconds{state="open"} 10',
+      'tollgate_oldest_hold_age_seconds{state="provisional"} 0',
+      'tollgate_oldest_hold_age_seconds{state="unresolved"} 60',
+      'tollgate_reconcile_waiting 3',
+      'tollgate_reconcile_lag_seconds 3',
+      'tollgate_catalog_models 1',
+      'tollgate_catalog_age_seconds 60',
+      'tollgate_upstream_account_refused 1',
+      'tollgate_buffer_bytes 10',
+      'tollgate_buffer_limit_bytes 100',
+    ]),
+  )
+  metrics.watch({ ...SOURCES, storeNowMs: () => 0, nowMs: () => 0 })
+  expect(await linesOf(metrics, 'tollgate_oldest_hold_age_seconds')).toEqual([
+    'tollgate_oldest_hold_age_seconds{state="open"} 0',
+    'tollgate_oldest_hold_age_seconds{state="provisional"} 0',
+    'tollgate_oldest_hold_age_seconds{state="unresolved"} 0',
+  ])
+})
+
+test('where the store does not answer there are no figures of holds, and all others', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  metrics.watch(SOURCES)
+  await metrics.render()
+  metrics.watch({ ...SOURCES, holds: async () => null })
+  expect(await linesOf(metrics, 'tollgate_holds')).toEqual([])
+  expect(await linesOf(metrics, 'tollgate_oldest_hold_age_seconds')).toEqual([])
+  expect(await linesOf(metrics, 'tollgate_requests_in_flight')).toHaveLength(1)
+})
+
+test('commits are counted with their batches, those that failed apart too', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  metrics.committed({ commands: 12, durationMs: 2, outcome: 'committed' })
+  metrics.committed({ commands: 1, durationMs: 500, outcome: 'unavailable' })
+  expect(await linesOf(metrics, 'tollgate_commit_commands_sum')).toEqual([
+    'tollgate_commit_commands_sum 13',
+  ])
+  expect(await linesOf(metrics, 'tollgate_commit_duration_seconds_count')).toEqual([
+    'tollgate_commit_duration_seconds_count 2',
+  ])
+  expect(await linesOf(metrics, 'tollgate_commit_failures_total')).toEqual([
+    'tollgate_commit_failures_total 1',
+  ])
+})
