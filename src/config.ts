@@ -6,6 +6,7 @@ import {
   type Matching,
   matching,
   optional,
+  optionalWholeNumber,
   type Setting,
   secretToken,
   wholeNumber,
@@ -179,6 +180,10 @@ export const SETTINGS = {
   TOLLGATE_EVENT_BYTES_MAX: wholeNumber(
     { fallback: 64 * MIB, min: MIB },
     'Largest single event of a stream.',
+  ),
+  TOLLGATE_ACTIVITY_DAYS: optionalWholeNumber(
+    { min: 1, max: 36_500 },
+    'How many days a request is kept in Activity once it is settled. Unset: for ever. Entries are always kept, and so are requests whose charge is not final.',
   ),
   TOLLGATE_MAINTENANCE_POLL_MS: wholeNumber(
     { fallback: 5_000, min: 100 },

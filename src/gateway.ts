@@ -12,6 +12,7 @@ import type { Inference } from './http/inference.ts'
 import { openAccountTagger } from './identity/account-tag.ts'
 import { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
+import { ActivityPruner } from './ledger/activity-pruner.ts'
 import type { BatchedLedger } from './ledger/batched-ledger.ts'
 import { ForgottenHolds } from './ledger/forgotten-holds.ts'
 import { listUnsettled } from './ledger/list-unsettled.ts'
@@ -87,6 +88,7 @@ async function open(
   const books = await openBooks(wiring)
   const upstream = openUpstream(wiring)
   const { catalog, refresher } = await openCatalog(wiring, { store: books.store, upstream })
+  openActivityPruner(wiring, books.store)
   const reconciler = openReconciler(wiring, { ...books, upstream })
   const settler = openSettler(wiring, { ...books, reconciler })
   const authenticator = new Authenticator({
@@ -224,6 +226,22 @@ async function openCatalog(
   await refresher.refreshNow()
   refresher.start()
   return { catalog, refresher }
+}
+
+/** Removes old requests from Activity, where the operator says how old. */
+function openActivityPruner({ config, log, clock, closing }: Wiring, store: Store): void {
+  const keepDays = config.TOLLGATE_ACTIVITY_DAYS
+  if (keepDays === null) return
+  const pruner = new ActivityPruner({
+    store,
+    clock,
+    keepDays,
+    onPruned: (requests) => log.info({ requests, keepDays }, 'requests pruned from Activity'),
+    onFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'Activity could not be pruned; it is tried again'),
+  })
+  closing.defer(() => pruner.stop())
+  pruner.start()
 }
 
 /** Opened before the settler that tells it of each settle, and so closed after its last. */

@@ -35,6 +35,24 @@ export function wholeNumber(
   return { schema, fallback: String(fallback), description, secret: false }
 }
 
+/** A whole number, or null where it is unset. */
+export function optionalWholeNumber(
+  { min, max }: { readonly min: number; readonly max: number },
+  description: string,
+): Setting<number | null> {
+  const schema = z
+    .string()
+    .optional()
+    .refine(
+      (text) =>
+        text === undefined ||
+        (/^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max),
+      `must be a whole number, ${min} to ${max}`,
+    )
+    .transform((text) => (text === undefined ? null : Number(text)))
+  return { schema, fallback: null, description, secret: false }
+}
+
 /** A text of a certain form. */
 export interface Matching {
   readonly fallback: string

@@ -2,7 +2,9 @@ import { Command, Option } from 'commander'
 import { listAnswer } from '../answers/list.ts'
 import { chargeOf, requestAnswer } from '../answers/request.ts'
 import { getRequest, listRequests } from '../ledger/activity.ts'
+import { prunedUntilMs } from '../ledger/prune-requests.ts'
 import type { RequestRow } from '../ledger/rows.ts'
+import type { Store } from '../store/open-store.ts'
 import { chargeForCost, type Decimal } from '../vocabulary/money.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
 import { type CommandInput, withBooks } from './books.ts'
@@ -69,9 +71,7 @@ function settle(input: CommandInput, { id, costUsd, options }: Settling): Promis
     const correction = { kind: 'final', chargeMicros, costUsd } as const
     const corrected = await ledger.correct({ requestId: id, correction })
     const row = await getRequest(store.db, id)
-    if (corrected.kind === 'unknownRequest' || row === null) {
-      throw new CommandFailure(`no request that opened a hold has the id ${id}`)
-    }
+    if (corrected.kind === 'unknownRequest' || row === null) throw await unknownRequest(store, id)
     if (corrected.kind === 'unchanged') {
       throw new CommandFailure(
         `the request is ${corrected.state}: only one that is unresolved or provisional can be settled`,
@@ -110,7 +110,7 @@ function show(
 ): Promise<void> {
   return withBooks(input, async ({ store, terminal }) => {
     const row = await getRequest(store.reports, id)
-    if (row === null) throw new CommandFailure(`no request that opened a hold has the id ${id}`)
+    if (row === null) throw await unknownRequest(store, id)
     const answer = requestAnswer(row)
     if (options.json === true) {
       terminal.out(JSON.stringify(answer))
@@ -119,6 +119,14 @@ function show(
     const lines = Object.entries(answer).map(([name, value]) => [name, shown(name, value)])
     terminal.out(table(['FIELD', 'VALUE'], lines))
   })
+}
+
+async function unknownRequest(store: Store, requestId: string): Promise<CommandFailure> {
+  const untilMs = await prunedUntilMs(store.reports, requestId)
+  const pruned = `, or it was pruned, as requests that were settled up to ${moment(untilMs)} have been`
+  return new CommandFailure(
+    `no request that opened a hold has the id ${requestId}${untilMs === null ? '' : pruned}`,
+  )
 }
 
 const MONEY_FIELDS = ['hold', 'held', 'charge', 'overrun']

@@ -1,6 +1,6 @@
 import type { Difference } from './difference.ts'
 import type { Entry } from './ledger.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from './rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, PrunedRequestsRow, RequestRow } from './rows.ts'
 
 interface AccountTally {
   entries: number
@@ -20,10 +20,19 @@ interface ActivationTally {
   accountId: string | null
 }
 
+/** What requests were charged, however it was added up. */
+interface Charges {
+  backedMicros: number
+  freeMicros: number
+  writtenOffMicros: number
+}
+
 interface ApiKeyTally {
   spendMicros: number
   heldMicros: number
   openHolds: number
+  /** By the entries, less by the requests that are there: what the pruned ones must have come to. */
+  readonly ofPruned: Charges
 }
 
 /** Adds up the rows behind the figures of accounts and keys. Knows no rule, only sums. */
@@ -44,9 +53,7 @@ export class AuditTally {
     if (entry.expiresAtMs !== null) {
       account.freeExpiresAtMs = Math.max(account.freeExpiresAtMs ?? 0, entry.expiresAtMs)
     }
-    if (entry.apiKeyId !== null && (entry.kind === 'charge' || entry.kind === 'correction')) {
-      this.#apiKey(entry.apiKeyId).spendMicros -= entry.amountMicros
-    }
+    if (entry.apiKeyId !== null) this.#addToApiKey(this.#apiKey(entry.apiKeyId), entry)
   }
 
   addRequest(row: RequestRow): void {
@@ -56,6 +63,9 @@ export class AuditTally {
     const apiKey = this.#apiKey(row.apiKeyId)
     apiKey.heldMicros += row.backedHeldMicros + row.freeHeldMicros
     if (row.state === 'open') apiKey.openHolds += 1
+    apiKey.ofPruned.backedMicros -= row.backedChargeMicros
+    apiKey.ofPruned.freeMicros -= row.freeChargeMicros
+    apiKey.ofPruned.writtenOffMicros -= row.writtenOffMicros
   }
 
   /** Compares an account with what was added up, which is taken off the tally. */
@@ -80,15 +90,26 @@ export class AuditTally {
     ])
   }
 
-  /** Compares a key with what was added up, which is taken off the tally. */
-  auditApiKey(row: ApiKeyRow): readonly Difference[] {
-    const tally = this.#apiKey(row.id)
+  /**
+   * Compares a key, and what its pruned requests came to, with what was added up, which is taken off the
+   * tally.
+   */
+  auditApiKey(row: ApiKeyRow, pruned: PrunedRequestsRow | null): readonly Difference[] {
+    const { spendMicros, heldMicros, openHolds, ofPruned } = this.#apiKey(row.id)
     this.#apiKeys.delete(row.id)
-    return differencesOf({ table: 'api_keys', rowId: row.id }, [
-      ['spend_micros', row.spendMicros, tally.spendMicros],
-      ['held_micros', row.heldMicros, tally.heldMicros],
-      ['open_holds', row.openHolds, tally.openHolds],
-    ])
+    return [
+      ...differencesOf({ table: 'api_keys', rowId: row.id }, [
+        ['spend_micros', row.spendMicros, spendMicros],
+        ['held_micros', row.heldMicros, heldMicros],
+        ['open_holds', row.openHolds, openHolds],
+      ]),
+      ...differencesOf({ table: 'pruned_requests', rowId: row.id }, [
+        ['account_id', pruned?.accountId ?? row.accountId, row.accountId],
+        ['backed_charge_micros', pruned?.backedChargeMicros ?? 0, ofPruned.backedMicros],
+        ['free_charge_micros', pruned?.freeChargeMicros ?? 0, ofPruned.freeMicros],
+        ['written_off_micros', pruned?.writtenOffMicros ?? 0, ofPruned.writtenOffMicros],
+      ]),
+    ]
   }
 
   /** Compares a code with the credit that was posted for it, which is taken off the tally. */
@@ -110,6 +131,16 @@ export class AuditTally {
       ...[...this.#apiKeys.keys()].map(orphan('api_keys.id')),
       ...[...this.#activations.keys()].map(orphan('credit_codes.id')),
     ]
+  }
+
+  #addToApiKey(apiKey: ApiKeyTally, { kind, purse, amountMicros }: Entry): void {
+    if (kind === 'write_off') {
+      apiKey.ofPruned.writtenOffMicros += amountMicros
+      return
+    }
+    apiKey.spendMicros -= amountMicros
+    if (purse === 'backed') apiKey.ofPruned.backedMicros -= amountMicros
+    else apiKey.ofPruned.freeMicros -= amountMicros
   }
 
   #addActivation({ reference, accountId, amountMicros }: Entry): void {
@@ -140,7 +171,8 @@ export class AuditTally {
   #apiKey(id: string): ApiKeyTally {
     const known = this.#apiKeys.get(id)
     if (known !== undefined) return known
-    const tally: ApiKeyTally = { spendMicros: 0, heldMicros: 0, openHolds: 0 }
+    const ofPruned = { backedMicros: 0, freeMicros: 0, writtenOffMicros: 0 }
+    const tally: ApiKeyTally = { spendMicros: 0, heldMicros: 0, openHolds: 0, ofPruned }
     this.#apiKeys.set(id, tally)
     return tally
   }

@@ -3,8 +3,16 @@ import type { Store } from '../store/open-store.ts'
 import type { Tables } from '../store/tables.ts'
 import { auditRequest } from './audit-request.ts'
 import { AuditTally } from './audit-tally.ts'
-import { accountRowOf, apiKeyRowOf, creditCodeRowOf, entryOf, requestRowOf } from './columns.ts'
+import {
+  accountRowOf,
+  apiKeyRowOf,
+  creditCodeRowOf,
+  entryOf,
+  prunedRequestsRowOf,
+  requestRowOf,
+} from './columns.ts'
 import type { Difference } from './difference.ts'
+import type { PrunedRequestsRow } from './rows.ts'
 
 /** What an audit found. */
 export interface Audit {
@@ -30,8 +38,8 @@ export type OnAuditedRows = (rows: number) => void
 
 /**
  * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store
- * while it goes on working. Charges of requests that were pruned from Activity are in the balances and
- * the spend of keys still. Throws where a row can't be read, `StoreUnavailable` where the store can't.
+ * while it goes on working. What entries charged for requests that are not there must be what was added
+ * up of them when they were pruned. Throws where a row can't be read, `StoreUnavailable` where the store can't.
  */
 export function auditStore(store: Store, onRows?: OnAuditedRows): Promise<Audit> {
   return store.snapshot((view) => auditView(view, onRows))
@@ -170,13 +178,30 @@ async function auditApiKeys(
       .orderBy('id')
       .limit(PAGE_ROWS)
       .execute()
-    for (const row of rows) found(tally.auditApiKey(apiKeyRowOf({ ...row })))
-    count += rows.length
-    read(rows.length)
     const last = rows.at(-1)
     if (last === undefined) return count
+    const pruned = await prunedBetween(view, { after, last: last.id })
+    for (const row of rows) {
+      found(tally.auditApiKey(apiKeyRowOf({ ...row }), pruned.get(row.id) ?? null))
+    }
+    count += rows.length
+    read(rows.length)
     after = last.id
   }
+}
+
+/** What was pruned, by key, of the keys of a page. */
+async function prunedBetween(
+  view: Kysely<Tables>,
+  { after, last }: { readonly after: string; readonly last: string },
+): Promise<ReadonlyMap<string, PrunedRequestsRow>> {
+  const rows = await view
+    .selectFrom('pruned_requests')
+    .selectAll()
+    .where('api_key_id', '>', after)
+    .where('api_key_id', '<=', last)
+    .execute()
+  return new Map(rows.map((row) => [row.api_key_id, prunedRequestsRowOf({ ...row })]))
 }
 
 async function auditCreditCodes(

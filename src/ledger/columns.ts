@@ -3,7 +3,7 @@ import { type Micros, micros } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type RequestState } from '../vocabulary/request-state.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
 import type { Entry, EntryKind, Purse } from './ledger.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from './rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, PrunedRequestsRow, RequestRow } from './rows.ts'
 
 /** A row as a database driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>
@@ -113,6 +113,17 @@ export function entryOf(columns: Columns): Entry {
     apiKeyId: textOrNull(columns, 'api_key_id'),
     expiresAtMs: integerOrNull(columns, 'expires_at_ms'),
     createdAtMs: integer(columns, 'created_at_ms'),
+  }
+}
+
+/** Reads a row of `pruned_requests`. Throws where a column is not what the schema says. */
+export function prunedRequestsRowOf(columns: Columns): PrunedRequestsRow {
+  return {
+    apiKeyId: text(columns, 'api_key_id'),
+    accountId: text(columns, 'account_id'),
+    backedChargeMicros: amount(columns, 'backed_charge_micros'),
+    freeChargeMicros: amount(columns, 'free_charge_micros'),
+    writtenOffMicros: amount(columns, 'written_off_micros'),
   }
 }
 

@@ -76,6 +76,15 @@ export interface RequestRow {
   readonly settledAtMs: number | null
 }
 
+/** What the requests of an API key that are in Activity no more came to. */
+export interface PrunedRequestsRow {
+  readonly apiKeyId: string
+  readonly accountId: string
+  readonly backedChargeMicros: Micros
+  readonly freeChargeMicros: Micros
+  readonly writtenOffMicros: Micros
+}
+
 /** A code that is worth backed credit, once. */
 export interface CreditCodeRow {
   readonly id: string

@@ -123,6 +123,18 @@ const TABLES = {
       settled_at_ms: 'integer',
     },
   },
+  pruned_requests: {
+    key: ['api_key_id'],
+    columns: {
+      api_key_id: 'text',
+      account_id: 'text',
+      requests: 'integer',
+      backed_charge_micros: 'integer',
+      free_charge_micros: 'integer',
+      written_off_micros: 'integer',
+      latest_settled_at_ms: 'integer',
+    },
+  },
   entries: {
     key: ['account_id', 'number'],
     columns: {

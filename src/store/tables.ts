@@ -8,6 +8,7 @@ export interface Tables {
   readonly api_keys: ApiKeysTable
   readonly requests: RequestsTable
   readonly entries: EntriesTable
+  readonly pruned_requests: PrunedRequestsTable
   readonly credit_codes: CreditCodesTable
   readonly price_snapshots: PriceSnapshotsTable
   readonly catalog_models: CatalogModelsTable
@@ -105,6 +106,19 @@ export interface RequestsTable {
   ended_at_ms: number | null
   /** When it became final or released. */
   settled_at_ms: number | null
+}
+
+/** By API key, what its requests that are in Activity no more came to: what their entries add up to. */
+export interface PrunedRequestsTable {
+  api_key_id: string
+  account_id: string
+  /** How many. */
+  requests: number
+  backed_charge_micros: number
+  free_charge_micros: number
+  written_off_micros: number
+  /** When the last to be settled of them was. */
+  latest_settled_at_ms: number
 }
 
 /** Posted money: rows are inserted and never changed. */

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 import { up as ledger } from './0001-ledger.ts'
 import { up as creditCodes } from './0002-credit-codes.ts'
+import { up as prunedRequests } from './0003-pruned-requests.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -16,4 +17,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'ledger', up: ledger },
   { number: 2, name: 'credit-codes', up: creditCodes },
+  { number: 3, name: 'pruned-requests', up: prunedRequests },
 ]
