@@ -97,7 +97,7 @@ async function open(
     keyTag: config.TOLLGATE_KEY_TAG,
   })
   const parts: JourneyParts = {
-    ...(await openCallers(wiring, { store: books.store, authenticator })),
+    ...(await openCallers(wiring, { ...books, authenticator })),
     offerFor: (modelName) => catalog.offerFor(modelName),
     ledger: whileAlive(books.ledger, books.isAlive),
     settler,
@@ -321,11 +321,12 @@ function openForgottenHolds(
 
 /** Who calls, and how much of this process each may take. */
 async function openCallers(
-  { config, clock }: Wiring,
-  { store, authenticator }: { readonly store: Store; readonly authenticator: Authenticator },
+  { config }: Wiring,
+  { store, storeClock, authenticator }: ServedBooks & { readonly authenticator: Authenticator },
 ): Promise<Pick<JourneyParts, 'authenticate' | 'accountTag' | 'gate' | 'byteBudget'>> {
   const gate = createGate({
-    clock,
+    // Its seconds are then those of the ledger's windows.
+    clock: storeClock,
     settings: {
       inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
       requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,

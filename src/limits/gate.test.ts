@@ -99,15 +99,24 @@ describe('requests that are never admitted', () => {
     expect(() => gate.enter(backed('key_1'))).not.toThrow()
   })
 
-  test('count also where they are refused here, so that a key that never stops is never let in', () => {
+  test('count no more where they are refused for being too many, so that a key that never stops has its 300', () => {
     const { gate, clock } = openGate()
-    enterAndFail(gate, { caller: backed('key_1'), times: 300 })
+    let letIn = 0
     for (let second = 0; second < 120; second++) {
-      for (let i = 0; i < 6; i++) {
-        expect(refusalOf(() => gate.enter(backed('key_1'))).code).toBe('rate_limited')
+      for (let i = 0; i < 100; i++) {
+        try {
+          gate.enter(backed('key_1')).leave()
+          letIn++
+        } catch (error) {
+          expect(error).toMatchObject({
+            code: 'rate_limited',
+            retryAfterSeconds: 60 - (second % 60),
+          })
+        }
       }
       clock.now += 1_000
     }
+    expect(letIn).toBe(600)
   })
 
   test('are 20 in a minute on all keys of an account without backed credit together', () => {
@@ -140,24 +149,36 @@ describe('requests that are never admitted', () => {
 })
 
 describe('requests that are admitted', () => {
-  test("are the ledger's to count: a thousand in a minute are let in here", () => {
+  test('count with those that are not: the 301st is refused, whatever became of the 300', () => {
     const { gate } = openGate()
-    for (let i = 0; i < 1_000; i++) {
-      const slot = gate.enter(unbacked('key_1'))
+    for (let i = 0; i < 150; i++) {
+      const slot = gate.enter(backed('key_1'))
       slot.admitted()
       slot.leave()
     }
+    enterAndFail(gate, { caller: backed('key_1'), times: 150 })
+    expect(refusalOf(() => gate.enter(backed('key_1'))).code).toBe('rate_limited')
+  })
+
+  test('count from the second in which they were, as in the ledger', () => {
+    const { gate, clock } = openGate({ ...SETTINGS, requestsPerMinuteMax: 1 })
+    const slot = gate.enter(unbacked('key_1'))
+    clock.now += 30_000
+    for (let i = 0; i < 5; i++) slot.admitted()
+    slot.leave()
+    clock.now += 59_000
+    expect(refusalOf(() => gate.enter(unbacked('key_1'))).retryAfterSeconds).toBe(1)
+    clock.now += 1_000
     expect(() => gate.enter(unbacked('key_1'))).not.toThrow()
   })
 
-  test('leave the count once, however often they are said to be admitted', () => {
-    const { gate } = openGate()
-    enterAndFail(gate, { caller: unbacked('key_1'), times: 19 })
-    const slot = gate.enter(unbacked('key_1'))
-    for (let i = 0; i < 5; i++) slot.admitted()
-    slot.leave()
-    enterAndFail(gate, { caller: unbacked('key_1'), times: 1 })
-    expect(refusalOf(() => gate.enter(unbacked('key_1'))).code).toBe('rate_limited')
+  test('count once, also where they are admitted after their minute', () => {
+    const { gate, clock } = openGate({ ...SETTINGS, requestsPerMinuteMax: 2 })
+    const slot = gate.enter(backed('key_1'))
+    clock.now += 90_000
+    slot.admitted()
+    gate.enter(backed('key_1'))
+    expect(refusalOf(() => gate.enter(backed('key_1'))).retryAfterSeconds).toBe(60)
   })
 })
 
@@ -228,7 +249,7 @@ describe('whatever comes in whatever order', () => {
   interface Counted {
     readonly apiKey: number
     readonly isBacked: boolean
-    readonly second: number
+    second: number
     admitted: boolean
   }
 
@@ -254,14 +275,11 @@ describe('whatever comes in whatever order', () => {
               second,
               admitted: false,
             }
-            history.push(counted)
             const waiting = (at: number) => {
-              const recent = history.filter((past) => !past.admitted && past.second > at - 60)
+              const recent = history.filter((past) => past.second > at - 60)
               const key = recent.filter((past) => past.apiKey === each.apiKey).length
               const account = each.isBacked ? 0 : recent.filter((past) => !past.isBacked).length
-              // The next one must fit too, which the one that is being judged now has counted already.
-              const next = at === second ? 0 : 1
-              return key + next > 5 || account + next > 7
+              return key >= 5 || (!each.isBacked && account >= 7)
             }
             const inFlight = entered.filter(
               (past) => past.apiKey === each.apiKey && past.inFlight,
@@ -275,7 +293,10 @@ describe('whatever comes in whatever order', () => {
               let wait = 1
               while (waiting(second + wait)) wait++
               expect(retryAfterSeconds).toBe(wait)
-            } else if (inFlight >= 2) {
+              continue
+            }
+            history.push(counted)
+            if (inFlight >= 2) {
               expect(refusalOf(() => gate.enter(caller)).code).toBe('too_many_concurrent_requests')
             } else {
               entered.push({ slot: gate.enter(caller), apiKey: each.apiKey, inFlight: true })
@@ -287,7 +308,10 @@ describe('whatever comes in whatever order', () => {
             if (one === undefined || counted === undefined) continue
             one.slot[each.kind]()
             if (each.kind === 'leave') one.inFlight = false
-            else counted.admitted = true
+            else if (!counted.admitted) {
+              counted.admitted = true
+              counted.second = Math.floor(clock.now / 1_000)
+            }
           }
         }
       }),

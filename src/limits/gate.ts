@@ -23,8 +23,8 @@ export interface GateCaller {
 /** A request's place in the gate, from before its body is read until its hold has ended. */
 export interface GateSlot {
   /**
-   * Says that the ledger has opened a hold for the request: it counts there from now on, and here no
-   * more. A request that never gets this far stays counted here. Once; later calls do nothing.
+   * Says that the ledger has opened a hold for the request, which it counts there from this second on:
+   * and so does the gate from now, not from when the request came. Once; later calls do nothing.
    */
   admitted(): void
   /**
@@ -55,14 +55,13 @@ export interface Gate {
 /**
  * The gate of this process. It stands before the reading of bodies and protects memory: no key can
  * have more than eight bodies read at a time, and none can send bodies to be refused without end. It
- * judges what the ledger never sees, and nothing that the ledger judges better:
+ * sees what the ledger never does, and the ledger what other processes do; either refuses.
  *
- * Requests in a minute. Every authenticated request counts once: in the ledger from the moment it is
- * admitted, else here from the second it came. What is admitted leaves the count here, so that one
- * request is never held against a key in two windows which move by two clocks: the ledger alone says
- * when its 300 (or an account's 20) are full, and when they have room again. A request that the
- * ledger refuses, also for its rate, counts here, and so does one that is refused here. The first
- * minute's worth of requests to be refused is read; the rest of them is refused unread.
+ * Requests in a minute. Every authenticated request counts once, from the second it came, and one that
+ * is admitted from the second it was, as in the ledger's own window: so the ledger, which counts those
+ * alone and for all processes, has room by the time that is told here. What is refused for its rate does
+ * not count: the 301st of a minute is refused unread, whatever became of the 300, and a key that never
+ * stops has its 300 a minute all the same.
  *
  * Requests in flight. A request takes its place before it can have a hold, and keeps it until its
  * hold's end is given to the ledger. So where the gate says eight, eight are really being read or run
@@ -101,9 +100,9 @@ class MemoryGate implements Gate {
     if (second - this.#forgotAtSecond >= FORGET_AFTER_SECONDS) this.#forgetIdle(second)
     const apiKey = seenOf(this.#apiKeys, caller.apiKeyId)
     const account = caller.hasBackedCredit ? null : seenOf(this.#unbackedAccounts, caller.accountId)
+    this.#refuseAboveRate({ apiKey, account, second })
     apiKey.requests.add(second)
     account?.requests.add(second)
-    this.#refuseAboveRate({ apiKey, account, second })
     if (apiKey.inFlight >= this.#settings.inFlightMax) {
       throw new Problem('too_many_concurrent_requests', {
         message: `This API key already has ${apiKey.inFlight} requests in flight.`,
@@ -111,7 +110,7 @@ class MemoryGate implements Gate {
     }
     apiKey.inFlight++
     if (account !== null) account.inFlight++
-    return new TakenSlot({ apiKey, account, second })
+    return new TakenSlot({ apiKey, account, second }, this.#seconds)
   }
 
   #refuseAboveRate({ apiKey, account, second }: Place): void {
@@ -146,7 +145,7 @@ class MemoryGate implements Gate {
 /** What is remembered of one API key or account. */
 interface Seen {
   inFlight: number
-  /** Requests that came and were not admitted, or not yet. */
+  /** All that were not refused for being too many. */
   readonly requests: RequestCount
 }
 
@@ -174,25 +173,31 @@ function waitSeconds(input: {
   readonly max: number
 }): number {
   const { seen, second, max } = input
-  if (seen.requests.total(second) <= max) return 0
+  if (seen.requests.total(second) < max) return 0
   return seen.requests.secondsUntilBelow({ limit: max, second })
 }
 
 class TakenSlot implements GateSlot {
   readonly #place: Place
-  #counted = true
+  readonly #seconds: RunningSeconds
+  #isAdmitted = false
   #inFlight = true
 
-  constructor(place: Place) {
+  constructor(place: Place, seconds: RunningSeconds) {
     this.#place = place
+    this.#seconds = seconds
   }
 
   admitted(): void {
-    if (!this.#counted) return
-    this.#counted = false
+    if (this.#isAdmitted) return
+    this.#isAdmitted = true
     const { apiKey, account, second } = this.#place
-    apiKey.requests.remove(second)
-    account?.requests.remove(second)
+    const nowSecond = this.#seconds.now()
+    if (nowSecond === second) return
+    for (const seen of [apiKey, account]) {
+      seen?.requests.remove(second)
+      seen?.requests.add(nowSecond)
+    }
   }
 
   leave(): void {

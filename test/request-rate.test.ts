@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { micros } from '../src/vocabulary/money.ts'
+import { startWorld, type World } from './world.ts'
+
+const PER_MINUTE_MAX = 300
+const PER_MINUTE_MAX_UNBACKED = 20
+const AT_ONCE = 8
+
+const ADMITTED = '{"model":"sim/open","max_tokens":16,"messages":[{"role":"user","content":"Hi"}]}'
+
+/** Bodies, and what they are answered while there is room in the minute. */
+const KINDS = [
+  { body: ADMITTED, httpStatus: 200 },
+  { body: ADMITTED.replace('sim/open', 'sim/none'), httpStatus: 404 },
+  { body: '{', httpStatus: 400 },
+] as const
+
+// Either may be refused one too many: what would have run, and what would have been refused anyway.
+const ONE_MORE = [ADMITTED, '{'] as const
+
+for (const { engine, create } of TEST_DATABASES) {
+  describe(engine, () => {
+    let database: TestDatabase
+    let world: World
+
+    beforeEach(async () => {
+      database = await create()
+      world = await startWorld({ settings: { DATABASE_URL: database.url } })
+    })
+
+    afterEach(async () => {
+      await world.close()
+      await database.remove()
+    })
+
+    async function send(apiKey: string, body: string): Promise<Response> {
+      const answer = await fetch(world.url('/v1/chat/completions'), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body,
+      })
+      await answer.text()
+      return answer
+    }
+
+    /** Sends kind after kind, as many at once as a key may have in flight, key after key. */
+    async function fillMinute(apiKeys: readonly string[], count: number): Promise<void> {
+      const kinds = Array.from({ length: count }, (_, place) => KINDS[place % KINDS.length])
+      for (let sent = 0; sent < count; sent += AT_ONCE) {
+        const apiKey = apiKeys[(sent / AT_ONCE) % apiKeys.length] ?? ''
+        const together = kinds.slice(sent, sent + AT_ONCE)
+        const answers = await Promise.all(together.map((kind) => send(apiKey, kind?.body ?? '')))
+        expect(answers.map(({ status }) => status)).toEqual(
+          together.map((kind) => kind?.httpStatus),
+        )
+      }
+    }
+
+    async function expectRefused(apiKey: string): Promise<void> {
+      for (const body of ONE_MORE) {
+        const answer = await send(apiKey, body)
+        expect(answer.status).toBe(429)
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      }
+    }
+
+    test('the 301st request of a key in a minute is refused, whatever became of the 300', async () => {
+      const { apiKeys } = await world.account({ apiKeys: 2 })
+      const [apiKey = '', other = ''] = apiKeys
+      await fillMinute([apiKey], PER_MINUTE_MAX)
+      await expectRefused(apiKey)
+      expect((await send(other, ADMITTED)).status).toBe(200)
+    }, 60_000)
+
+    test('the 21st request on an account that never had backed credit is refused, whatever became of the 20', async () => {
+      const { id, apiKeys } = await world.account({ creditMicros: 0, apiKeys: 3 })
+      await world.gateway.ledger.addCredit({
+        accountId: id,
+        purse: 'free',
+        amountMicros: micros(1_000_000),
+        expiresAtMs: Date.now() + 86_400_000,
+        reference: 'free',
+      })
+      await fillMinute(apiKeys, PER_MINUTE_MAX_UNBACKED)
+      for (const apiKey of apiKeys) await expectRefused(apiKey)
+    })
+  })
+}
