@@ -11,8 +11,8 @@ export default defineConfig({
       'test/**/*.test.ts',
       'tidy/**/*.test.ts',
     ],
-    // They need packages that are not ours: npm run test:agents.
-    exclude: [...configDefaults.exclude, '**/*.agent.test.ts'],
+    // They need packages that are not ours: npm run test:agents and npm run test:deploy.
+    exclude: [...configDefaults.exclude, '**/*.agent.test.ts', '**/*.proxy.test.ts'],
     globalSetup: ['src/store/testing/one-server-a-run.ts'],
     reporters: ['default', new TallyReporter()],
     // Two cores: more workers than that measure only each other.

@@ -97,7 +97,7 @@ export function typeOf(schema: JsonSchema): string {
 }
 
 /** The bounds and the default of a value, as sentences. */
-export function bounds({ minimum, maximum, default: fallback }: JsonSchema): string {
+function bounds({ minimum, maximum, default: fallback }: JsonSchema): string {
   const range = rangeOf(minimum, maximum)
   const unset = fallback === undefined ? '' : `Default \`${JSON.stringify(fallback)}\`.`
   return [range, unset].filter((part) => part !== '').join(' ')

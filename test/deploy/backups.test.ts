@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readConfig, SETTINGS } from '../../src/config.ts'
+import { serve } from '../tollgate-process.ts'
+import { deployBlock } from './deploy-page.ts'
+import { ROOT } from './image-recipe.ts'
+
+/** The backup and the restore of docs/deploy.md, as they stand there, and what it says of timeouts. */
+
+const run = promisify(execFile)
+const DATABASE_URL = 'sqlite:data/tollgate.db'
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-deploy-'))
+  for (const name of ['bin', 'backups', 'data']) mkdirSync(join(folder, name))
+  symlinkSync(join(ROOT, 'bin', 'tollgate.js'), join(folder, 'bin', 'tollgate'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Runs a block in the folder of a deployment, where `tollgate` is the launcher. */
+async function paste(block: string): Promise<string> {
+  const path = [join(folder, 'bin'), dirname(process.execPath), process.env['PATH']].join(':')
+  const { stdout } = await run('sh', ['-e', '-c', block], {
+    cwd: folder,
+    env: { PATH: path, DATABASE_URL },
+  })
+  return stdout
+}
+
+async function ask(address: string, apiKey: string): Promise<number> {
+  const { status } = await fetch(`${address}/v1/key`, { headers: { 'x-api-key': apiKey } })
+  return status
+}
+
+test('a backup beside a running server is exact, and brings back what was there after a loss', async () => {
+  const server = await serve({ folder, env: { DATABASE_URL } })
+  const apiKey = /sk-tollgate-\w+/.exec(server.greeting)?.[0] ?? ''
+  expect(await paste(deployBlock('sh', 'tollgate backup'))).toMatch(/^exact: 1 account, 1 key,/m)
+  await paste('tollgate account create Later')
+  await server.stop('SIGTERM')
+
+  expect(await paste(deployBlock('sh', 'mv data/'))).toMatch(/^exact: 1 account, 1 key,/m)
+  expect(readdirSync(join(folder, 'aside'))).toContain('tollgate.db')
+  const restored = await serve({ folder, env: { DATABASE_URL } })
+  expect(restored.greeting).not.toContain('sk-tollgate-')
+  expect(await ask(restored.address, apiKey)).toBe(200)
+  await restored.stop('SIGTERM')
+})
+
+test('no proxy of the page gives up before the gateway does', () => {
+  const nginx = deployBlock('nginx', 'proxy_pass')
+  const seconds = (name: string): number => Number(new RegExp(`${name} (\\d+)s;`).exec(nginx)?.[1])
+  const config = readConfig({})
+  expect(seconds('proxy_read_timeout') * 1_000).toBeGreaterThan(config.TOLLGATE_TOTAL_TIMEOUT_MS)
+  expect(seconds('client_body_timeout') * 1_000).toBe(config.TOLLGATE_BODY_READ_TIMEOUT_MS)
+  expect(SETTINGS.TOLLGATE_DRAIN_TIMEOUT_MS.fallback).toBe(String(15 * 60_000))
+})
