@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listApiKeys, updateApiKey } from '../../src/identity/api-keys.ts'
+import { micros } from '../../src/vocabulary/money.ts'
+import type { TestAccount } from '../world.ts'
+import { Bench } from './bench.ts'
+import { expectError } from './expect-error.ts'
+import type { FormatRow } from './format-row.ts'
+import { ROWS } from './rows.ts'
+
+/** What a request holds must be there: its cap is lowered for it where the client set none, and else it is refused. */
+
+let bench: Bench
+let richKey: string
+
+beforeAll(async () => {
+  bench = await Bench.start()
+  richKey = (await bench.payer()).apiKey
+})
+afterAll(() => bench.close())
+
+type Body = Readonly<Record<string, unknown>>
+
+const CAPS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
+
+function uncapped({ body }: FormatRow): Body {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name]) => !CAPS.some((cap) => cap === name)),
+  )
+}
+
+function lastUpstream(): Body {
+  return bench.world.simulator.requests.findLast(({ isInference }) => isInference)?.json ?? {}
+}
+
+/** The caps that went upstream. */
+function sentCaps(): Body {
+  return Object.fromEntries(
+    Object.entries(lastUpstream()).filter(([name]) => CAPS.some((cap) => cap === name)),
+  )
+}
+
+/** What such a request is held at where there is enough, and the caps that it goes up with. */
+async function whole(row: FormatRow, body: Body) {
+  const answer = await bench.send(row, { apiKey: richKey, body })
+  expect(answer.httpStatus, answer.text).toBe(200)
+  const granted = (await bench.activity(answer))?.backedGrantedMicros
+  return { holdMicros: micros(granted ?? 0), caps: sentCaps() }
+}
+
+async function limitKey({ id: accountId }: TestAccount, limitMicros: number): Promise<void> {
+  const { db } = bench.world.gateway.store
+  const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
+  await updateApiKey(db, { id: apiKeys[0]?.id ?? '', creditLimitMicros: micros(limitMicros) })
+}
+
+async function accountWithFreeCredit(freeMicros: number): Promise<TestAccount> {
+  const account = await bench.world.account({ creditMicros: 0 })
+  await bench.world.gateway.ledger.addCredit({
+    accountId: account.id,
+    purse: 'free',
+    amountMicros: micros(freeMicros),
+    expiresAtMs: Date.now() + 3_600_000,
+    reference: 'gift',
+  })
+  return account
+}
+
+/** On credit of exactly the hold it runs with these caps; on a micro-dollar less it is refused. */
+async function expectHeldInFull(row: FormatRow, body: Body): Promise<void> {
+  const { holdMicros, caps } = await whole(row, body)
+  const exact = await bench.world.account({ creditMicros: holdMicros })
+  const answer = await bench.send(row, { apiKey: exact.apiKey, body })
+  expect([answer.httpStatus, sentCaps()], answer.text).toEqual([200, caps])
+
+  const forwarded = bench.world.simulator.requestCount
+  const short = await bench.world.account({ creditMicros: holdMicros - 1 })
+  const refused = await bench.send(row, { apiKey: short.apiKey, body })
+  expectError({ bench, row, answer: refused }, { httpStatus: 402, code: 'insufficient_credit' })
+
+  const limited = await bench.payer()
+  await limitKey(limited, holdMicros - 1)
+  const ofKey = await bench.send(row, { apiKey: limited.apiKey, body })
+  expectError({ bench, row, answer: ofKey }, { httpStatus: 402, code: 'key_limit_reached' })
+  expect(bench.world.simulator.requestCount).toBe(forwarded)
+}
+
+const OPEN = { model: 'sim/open' }
+const LOWERED = ROWS.filter(({ endpoint }) => endpoint === 'chat' || endpoint === 'completions')
+const KEPT = ROWS.filter(({ endpoint }) => endpoint === 'messages' || endpoint === 'responses')
+
+test.each(ROWS)('$endpoint: a request is held in full, to the micro-dollar', (row) =>
+  expectHeldInFull(row, row.body),
+)
+
+describe.each(LOWERED)('$endpoint', (row) => {
+  test.each([
+    ['available credit', (half: number) => bench.world.account({ creditMicros: half })],
+    [
+      "its key's limit",
+      async (half: number) => {
+        const account = await bench.payer()
+        await limitKey(account, half)
+        return account
+      },
+    ],
+  ])('without a cap it runs on half its hold, with a cap that fits %s', async (_, withHalf) => {
+    const body = uncapped(row)
+    const { holdMicros, caps } = await whole(row, body)
+    expect(Object.keys(caps)).toHaveLength(1)
+    const half = Math.floor(holdMicros / 2)
+    const { apiKey } = await withHalf(half)
+    const answer = await bench.send(row, { apiKey, body })
+    expect(answer.httpStatus, answer.text).toBe(200)
+    const [[name, cap] = ['', 0]] = Object.entries(caps)
+    const lowered = Number(sentCaps()[name])
+    expect(lowered).toBeGreaterThanOrEqual(16)
+    expect(lowered).toBeLessThan(Number(cap))
+    expect((await bench.activity(answer))?.backedGrantedMicros).toBeLessThanOrEqual(half)
+  })
+
+  test('without a cap it is refused where not even sixteen tokens fit', async () => {
+    const { apiKey } = await bench.world.account({ creditMicros: 1 })
+    const answer = await bench.send(row, { apiKey, body: uncapped(row) })
+    expectError({ bench, row, answer }, { httpStatus: 402, code: 'insufficient_credit' })
+  })
+
+  test('with tools that the provider runs it must fit whole, also without a cap', () =>
+    expectHeldInFull(row, { ...uncapped(row), tools: [{ type: 'web_search' }] }))
+})
+
+describe.each(KEPT)('$endpoint', (row) => {
+  test('without a cap the whole maximum of the model is held, and no cap is sent', async () => {
+    expect((await whole(row, uncapped(row))).caps).toEqual({})
+    await expectHeldInFull(row, uncapped(row))
+  })
+
+  test('without a cap a model that lists no maximum needs one', async () => {
+    const body = { ...uncapped(row), model: 'sim/uncapped' }
+    const answer = await bench.send(row, { apiKey: richKey, body })
+    const param = row.endpoint === 'messages' ? 'max_tokens' : 'max_output_tokens'
+    expectError({ bench, row, answer }, { httpStatus: 400, code: 'output_cap_required', param })
+  })
+})
+
+describe.each([...LOWERED, ...KEPT])('$endpoint, on free credit alone', (row) => {
+  const body = { ...row.body, ...OPEN }
+
+  test('a model with open weights is paid from it', async () => {
+    const { apiKey } = await accountWithFreeCredit(5_000_000)
+    const answer = await bench.send(row, { apiKey, body })
+    expect(answer.httpStatus, answer.text).toBe(200)
+    expect(await bench.activity(answer)).toMatchObject({
+      backedGrantedMicros: 0,
+      backedChargeMicros: 0,
+      freeChargeMicros: answer.toldMicros,
+      writtenOffMicros: 0,
+    })
+  })
+
+  const runsOnLess = row.endpoint === 'messages'
+  test(`less than the hold ${runsOnLess ? 'is run on' : 'does not do'}`, async () => {
+    const { holdMicros, caps } = await whole(row, body)
+    const { apiKey } = await accountWithFreeCredit(holdMicros - 1)
+    const answer = await bench.send(row, { apiKey, body })
+    if (runsOnLess) {
+      expect([answer.httpStatus, sentCaps()], answer.text).toEqual([200, caps])
+      expect((await bench.activity(answer))?.freeGrantedMicros).toBe(holdMicros - 1)
+    } else expectError({ bench, row, answer }, { httpStatus: 402, code: 'insufficient_credit' })
+  })
+})
+
+test('after all of it, the books are exact', () => bench.expectExactBooks())
