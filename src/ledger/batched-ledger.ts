@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { GroupCommit } from '../store/group-commit.ts'
 import { StoreRefused, StoreUnavailable } from '../store/store-unavailable.ts'
 import type { RequestFacts } from '../vocabulary/resolution.ts'
@@ -23,6 +24,8 @@ import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 export interface BatchSettings {
   /** The most commands that share a commit. Default 256. */
   readonly batchCommandsMax?: number
+  /** The longest that a correction or a note waits for a commit to ride on. Default 20. */
+  readonly idleDelayMs?: number
   /** How long until an unsure hold is asked about again. Default 250. */
   readonly unsureRetryMs?: number
   /** Told how each commit went. Must not throw. */
@@ -39,6 +42,11 @@ export interface BatchedLedgerInput extends BatchSettings {
   readonly closeStore: () => Promise<void>
 }
 
+// With many requests in flight, a commit waits for those that are about to need one too: a commit and
+// its messages between threads cost as much as the commands of several requests. A few never wait.
+const GATHER_FROM_HOLDS = 4
+const GATHER_MS = 1
+const IDLE_DELAY_MS_DEFAULT = 20
 const BATCH_COMMANDS_MAX_DEFAULT = 256
 const UNSURE_RETRY_MS_DEFAULT = 250
 
@@ -59,6 +67,8 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   readonly #closeStore: () => Promise<void>
   readonly #commits: GroupCommit<LedgerCommand, LedgerVerdict>
   readonly #unsure: UnsureHolds
+  /** About as many as are open here: what a commit may wait for, and nothing that money hangs on. */
+  #openHolds = 0
 
   constructor(input: BatchedLedgerInput) {
     this.#closeStore = input.closeStore
@@ -67,6 +77,8 @@ export class BatchedLedger implements Ledger, LedgerBooks {
         input.onCommit === undefined ? input.commit : timedCommit(input.commit, input.onCommit),
       rank: rankOfCommand,
       batchCommandsMax: input.batchCommandsMax ?? BATCH_COMMANDS_MAX_DEFAULT,
+      gather: () => (this.#openHolds < GATHER_FROM_HOLDS ? null : delay(GATHER_MS)),
+      idleDelayMs: input.idleDelayMs ?? IDLE_DELAY_MS_DEFAULT,
     })
     this.#unsure = new UnsureHolds({
       retryMs: input.unsureRetryMs ?? UNSURE_RETRY_MS_DEFAULT,
@@ -82,6 +94,7 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   async openHold(input: OpenHoldInput): Promise<OpenHoldVerdict> {
     const verdict = await this.#openOrRelease(input)
     if (verdict.of !== 'openHold') throw unexpected(verdict)
+    if (verdict.verdict.kind === 'opened') this.#openHolds++
     if (verdict.verdict.kind !== 'ended') return verdict.verdict
     throw new StoreRefused(`the hold of ${input.requestId} was ${verdict.verdict.state} before`)
   }
@@ -89,17 +102,18 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   async settle(input: SettleInput): Promise<Settled> {
     const verdict = await this.#commits.submit({ kind: 'settle', input })
     if (verdict.of !== 'settle') throw unexpected(verdict)
+    this.#openHolds--
     if (verdict.settled !== null) return verdict.settled
     throw new StoreRefused(`no hold of ${input.requestId} was opened`)
   }
 
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
     // Only a crash needs it: where the store is away, the settle carries the same id.
-    this.#commits.submit({ kind: 'noteGeneration', ...input }).catch(() => {})
+    this.#commits.submitIdly({ kind: 'noteGeneration', ...input }).catch(() => {})
   }
 
   async correct(input: CorrectInput): Promise<Corrected> {
-    const verdict = await this.#commits.submit({ kind: 'correct', input })
+    const verdict = await this.#commits.submitIdly({ kind: 'correct', input })
     if (verdict.of !== 'correct') throw unexpected(verdict)
     return verdict.corrected
   }

@@ -10,8 +10,8 @@ export class RowCache {
   readonly #rowsMax: number
   readonly #accounts = new Map<string, AccountRow>()
   readonly #apiKeys = new Map<string, ApiKeyRow>()
-  // Open ones alone: a request is rarely asked for once its hold has ended.
-  readonly #openRequests = new Map<string, RequestRow>()
+  // Those alone that will be asked for again within seconds, to be settled or looked up.
+  readonly #movingRequests = new Map<string, RequestRow>()
 
   constructor(rowsMax: number) {
     this.#rowsMax = rowsMax
@@ -25,14 +25,14 @@ export class RowCache {
     return this.#apiKeys.get(id)
   }
 
-  openRequest(id: string): RequestRow | undefined {
-    return this.#openRequests.get(id)
+  movingRequest(id: string): RequestRow | undefined {
+    return this.#movingRequests.get(id)
   }
 
   clear(): void {
     this.#accounts.clear()
     this.#apiKeys.clear()
-    this.#openRequests.clear()
+    this.#movingRequests.clear()
   }
 
   /** Takes in what a batch has changed, once it is committed. */
@@ -41,8 +41,9 @@ export class RowCache {
     for (const row of changes.apiKeys) put(this.#apiKeys, row, this.#rowsMax)
     for (const rows of [changes.openedRequests, changes.requests]) {
       for (const row of rows) {
-        if (row.state === 'open') put(this.#openRequests, row, this.#rowsMax)
-        else this.#openRequests.delete(row.id)
+        if (row.state === 'open' || row.state === 'provisional')
+          put(this.#movingRequests, row, this.#rowsMax)
+        else this.#movingRequests.delete(row.id)
       }
     }
   }

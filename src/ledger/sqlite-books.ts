@@ -109,7 +109,7 @@ export class SqliteBooks {
 
   #loadRequest(book: Book, requestId: string): void {
     if (book.request(requestId) !== undefined) return
-    const row = this.#committed.openRequest(requestId) ?? this.#readRequest(requestId)
+    const row = this.#committed.movingRequest(requestId) ?? this.#readRequest(requestId)
     if (row === null) return
     book.loadRequest(row)
     this.#loadAccount(book, row.accountId)

@@ -28,10 +28,11 @@ function createScriptedStore(refuse: (command: number) => boolean = () => false)
 }
 
 const rank = (command: number): number => command % 2
+const settings = { rank, batchCommandsMax: 10, gather: () => null, idleDelayMs: 1 }
 
 test('what arrives during a commit is the next one, lower ranks first, in order within a rank', async () => {
   const store = createScriptedStore()
-  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 10 })
+  const commits = new GroupCommit({ ...settings, commit: store.commit })
   const first = commits.submit(1)
   await null
   await null
@@ -45,7 +46,7 @@ test('what arrives during a commit is the next one, lower ranks first, in order 
 
 test('what one event submits shares its commit', async () => {
   const store = createScriptedStore()
-  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 10 })
+  const commits = new GroupCommit({ ...settings, commit: store.commit })
   const answers = Promise.all([commits.submit(2), commits.submit(4)])
   await store.finishNext()
   expect(await answers).toEqual(['committed 2', 'committed 4'])
@@ -54,16 +55,57 @@ test('what one event submits shares its commit', async () => {
 
 test('a batch has a bound, and those that came first are in it', async () => {
   const store = createScriptedStore()
-  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 2 })
+  const commits = new GroupCommit({ ...settings, commit: store.commit, batchCommandsMax: 2 })
   const answers = Promise.all([1, 3, 2, 4, 6].map((command) => commits.submit(command)))
   for (let batch = 0; batch < 3; batch++) await store.finishNext()
   await answers
   expect(store.batches).toEqual([[1, 3], [2, 4], [6]])
 })
 
+test('what arrives while a commit waits for company is in it', async () => {
+  const store = createScriptedStore()
+  const company = Promise.withResolvers<void>()
+  const commits = new GroupCommit({
+    ...settings,
+    commit: store.commit,
+    gather: () => company.promise,
+  })
+  const first = commits.submit(1)
+  await null
+  await null
+  const second = commits.submit(3)
+  expect(store.batches).toEqual([])
+  company.resolve()
+  await store.finishNext()
+  expect(await Promise.all([first, second])).toEqual(['committed 1', 'committed 3'])
+  expect(store.batches).toEqual([[1, 3]])
+})
+
+test('a command that nobody waits for starts no commit while others do', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({ ...settings, commit: store.commit, idleDelayMs: 60_000 })
+  const idle = commits.submitIdly(1)
+  await null
+  await null
+  expect(store.batches).toEqual([])
+  const answers = Promise.all([idle, commits.submit(3)])
+  await store.finishNext()
+  expect(await answers).toEqual(['committed 1', 'committed 3'])
+  expect(store.batches).toEqual([[1, 3]])
+})
+
+test('a command that nobody waits for is committed by itself where nothing else comes', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({ ...settings, commit: store.commit })
+  const answers = Promise.all([commits.submitIdly(1), commits.submitIdly(2)])
+  await store.finishNext()
+  expect(await answers).toEqual(['committed 1', 'committed 2'])
+  expect(store.batches).toEqual([[2, 1]])
+})
+
 test('a command that is refused is refused alone: its batch is replayed one by one', async () => {
   const store = createScriptedStore((command) => command === 4)
-  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 10 })
+  const commits = new GroupCommit({ ...settings, commit: store.commit })
   const answers = Promise.allSettled([2, 4, 6].map((command) => commits.submit(command)))
   for (let batch = 0; batch < 4; batch++) await store.finishNext()
   expect(await answers).toMatchObject([
@@ -77,12 +119,11 @@ test('a command that is refused is refused alone: its batch is replayed one by o
 test('a store that fails fails its batch without a replay, and the next batch is tried', async () => {
   let up = false
   const commits = new GroupCommit<number, number>({
+    ...settings,
     commit: async (commands) => {
       if (!up) throw new StoreUnavailable('down')
       return commands
     },
-    rank,
-    batchCommandsMax: 10,
   })
   const answers = await Promise.allSettled([commits.submit(1), commits.submit(2)])
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
@@ -92,12 +133,23 @@ test('a store that fails fails its batch without a replay, and the next batch is
 
 test('closing answers all that was taken and takes no more', async () => {
   const store = createScriptedStore()
-  const commits = new GroupCommit({ commit: store.commit, rank, batchCommandsMax: 1 })
+  const commits = new GroupCommit({ ...settings, commit: store.commit, batchCommandsMax: 1 })
   const answers = [1, 2].map((command) => commits.submit(command))
   const closed = commits.close()
   await expect(commits.submit(3)).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect(commits.submitIdly(3)).rejects.toBeInstanceOf(StoreUnavailable)
   await store.finishNext()
   await store.finishNext()
   await closed
   expect(await Promise.all(answers)).toEqual(['committed 1', 'committed 2'])
+})
+
+test('closing commits at once what waits for the commits of others', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({ ...settings, commit: store.commit, idleDelayMs: 60_000 })
+  const idle = commits.submitIdly(1)
+  const closed = commits.close()
+  await store.finishNext()
+  await closed
+  expect(await idle).toBe('committed 1')
 })

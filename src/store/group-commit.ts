@@ -9,6 +9,10 @@ export interface GroupCommitInput<Command, Answer> {
   /** Commands of a lower rank are applied first within a batch; equal ranks keep their order. */
   readonly rank: (command: Command) => number
   readonly batchCommandsMax: number
+  /** What to wait for before a commit, so that more commands share it; null: nothing. */
+  readonly gather: () => Promise<unknown> | null
+  /** The longest that a command which waits for others' commit does so. */
+  readonly idleDelayMs: number
 }
 
 interface Queued<Command, Answer> {
@@ -26,6 +30,7 @@ export class GroupCommit<Command, Answer> {
   readonly #input: GroupCommitInput<Command, Answer>
   #queue: Queued<Command, Answer>[] = []
   #running: Promise<void> | null = null
+  #idleTimer: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(input: GroupCommitInput<Command, Answer>) {
@@ -34,23 +39,49 @@ export class GroupCommit<Command, Answer> {
 
   /** Resolves once the command is durable. After `close`: rejects with `StoreUnavailable`. */
   submit(command: Command): Promise<Answer> {
-    if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ command, rank: this.#input.rank(command), resolve, reject })
-      this.#running ??= this.#run()
-    })
+    const answer = this.#enqueue(command)
+    this.#start()
+    return answer
+  }
+
+  /**
+   * As `submit`, for what nobody waits for: it is carried by the next commit, and starts one of its own
+   * only after a while in which nothing else did.
+   */
+  submitIdly(command: Command): Promise<Answer> {
+    const answer = this.#enqueue(command)
+    if (this.#running === null && !this.#closed) {
+      this.#idleTimer ??= setTimeout(() => this.#start(), this.#input.idleDelayMs)
+    }
+    return answer
   }
 
   /** Takes no more commands, and resolves once those taken have been answered. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#start()
     await this.#running
+  }
+
+  #enqueue(command: Command): Promise<Answer> {
+    if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ command, rank: this.#input.rank(command), resolve, reject })
+    })
+  }
+
+  #start(): void {
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = undefined
+    if (this.#queue.length > 0) this.#running ??= this.#run()
   }
 
   async #run(): Promise<void> {
     // One turn of the microtask queue: what the same event submits shares its commit.
     await null
     while (this.#queue.length > 0) {
+      const gathered = this.#closed ? null : this.#input.gather()
+      if (gathered !== null) await gathered
       const batch = this.#queue.slice(0, this.#input.batchCommandsMax)
       this.#queue = this.#queue.slice(batch.length)
       await this.#commit(batch.sort((a, b) => a.rank - b.rank))

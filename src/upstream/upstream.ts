@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Pool } from 'undici'
 import { Attempt, type AttemptObserver } from './attempt.ts'
+import { type AnswerBounds, type AnswerBytes, Question } from './question.ts'
 
 export interface UpstreamInput {
   /** Base address of the provider's API, ending in `/v1`. */
@@ -29,14 +30,6 @@ export interface Deadlines {
   readonly stallTimeoutMs: number
   /** From the start until the end; null: none. */
   readonly totalTimeoutMs: number | null
-}
-
-/** How much of the upstream's answer to a question of our own is waited for. */
-export interface AnswerBounds {
-  readonly timeoutMs: number
-  readonly bytesMax: number
-  /** Gives the question up. */
-  readonly signal?: AbortSignal
 }
 
 // A body above this goes out in slices with back-pressure, so that "written in full" is known to be
@@ -116,26 +109,13 @@ export class Upstream {
   }
 
   /** Asks for a document, as it was written. Rejects where there is no whole answer in time. */
-  async getBytes(
-    pathAndQuery: string,
-    { timeoutMs, bytesMax, signal }: AnswerBounds,
-  ): Promise<{ readonly httpStatus: number; readonly bytes: Buffer }> {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const answer = await this.#pool.request({
-      method: 'GET',
-      path: this.#basePath + pathAndQuery,
-      headers: [...this.#ownHeaders],
-      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-    })
-    const chunks: Buffer[] = []
-    let length = 0
-    for await (const chunk of answer.body) {
-      if (!Buffer.isBuffer(chunk)) continue
-      length += chunk.length
-      if (length > bytesMax) throw new Error(`the upstream's answer is over ${bytesMax} bytes`)
-      chunks.push(chunk)
-    }
-    return { httpStatus: answer.statusCode, bytes: Buffer.concat(chunks, length) }
+  getBytes(pathAndQuery: string, bounds: AnswerBounds): Promise<AnswerBytes> {
+    const question = new Question(bounds)
+    this.#pool.dispatch(
+      { method: 'GET', path: this.#basePath + pathAndQuery, headers: [...this.#ownHeaders] },
+      question,
+    )
+    return question.answer
   }
 
   /** Waits for open calls, then closes the sockets. */

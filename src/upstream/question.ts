@@ -1,0 +1,93 @@
+import type { Dispatcher } from 'undici'
+
+/** How much of the upstream's answer to a question of our own is waited for. */
+export interface AnswerBounds {
+  readonly timeoutMs: number
+  readonly bytesMax: number
+  /** Gives the question up. */
+  readonly signal?: AbortSignal
+}
+
+/** An answer, as it was written. */
+export interface AnswerBytes {
+  readonly httpStatus: number
+  readonly bytes: Buffer
+}
+
+/** One question of our own to the upstream, such as for its catalog, until its whole answer is there. */
+export class Question implements Dispatcher.DispatchHandler {
+  /** Rejects where there is no whole answer in time and within its bounds. */
+  readonly answer: Promise<AnswerBytes>
+  readonly #bytesMax: number
+  readonly #signal: AbortSignal | undefined
+  readonly #timer: NodeJS.Timeout
+  readonly #settle: PromiseWithResolvers<AnswerBytes>
+  #controller: Dispatcher.DispatchController | null = null
+  #stopReason: Error | null = null
+  #httpStatus = 0
+  #chunks: Buffer[] = []
+  #length = 0
+
+  constructor({ timeoutMs, bytesMax, signal }: AnswerBounds) {
+    this.#settle = Promise.withResolvers()
+    this.answer = this.#settle.promise
+    this.#bytesMax = bytesMax
+    this.#signal = signal
+    this.#timer = setTimeout(
+      () => this.#stop(new Error(`the upstream did not answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    )
+    if (signal?.aborted === true) this.#onAbort()
+    else signal?.addEventListener('abort', this.#onAbort)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#stopReason !== null) controller.abort(this.#stopReason)
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, httpStatus: number): void {
+    this.#httpStatus = httpStatus
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#length += chunk.length
+    if (this.#length > this.#bytesMax) {
+      this.#stop(new Error(`the upstream's answer is over ${this.#bytesMax} bytes`))
+    } else {
+      this.#chunks.push(chunk)
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#leave()
+    const [first] = this.#chunks
+    const bytes =
+      this.#chunks.length === 1 && first !== undefined
+        ? first
+        : Buffer.concat(this.#chunks, this.#length)
+    this.#settle.resolve({ httpStatus: this.#httpStatus, bytes })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#leave()
+    this.#settle.reject(error)
+  }
+
+  readonly #onAbort = (): void => this.#stop(new Error('the question was given up'))
+
+  #stop(reason: Error): void {
+    if (this.#stopReason !== null) return
+    this.#stopReason = reason
+    this.#chunks = []
+    this.#leave()
+    // Told at once: a socket that is still connecting has no controller and may take its time.
+    this.#settle.reject(reason)
+    this.#controller?.abort(reason)
+  }
+
+  #leave(): void {
+    clearTimeout(this.#timer)
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+  }
+}
