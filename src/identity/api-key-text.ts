@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_CHARS = 43
@@ -24,7 +24,7 @@ export function makeApiKey(keyTag: string): NewApiKey {
 
 /** SHA-256 of a key, lower-case hexadecimal. The key is random, so a fast hash keeps it safe. */
 export function hashApiKey(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text, 'hex')
 }
 
 /** A text that may be a key, and the `<tag>` that a key of this deployment has. */

@@ -92,6 +92,10 @@ const WAITING_REQUESTS_MAX_DEFAULT = 10_000
 const PAGE_REQUESTS_DEFAULT = 500
 // A store that could not list is asked again after it.
 const STORE_RETRY_MS = 5_000
+// Many look-ups at once cost a fraction of as many one by one, which would each wake the process.
+const WAKES_APART_MS = 250
+// Requests being looked up, or whose correction is not stored yet.
+const UNDER_WAY_MAX = 1_000
 // A clock that steps back further makes moments of before meaningless.
 const CLOCK_STEP_MS_MAX = 60_000
 // An upstream without look-ups is asked now and then whether it has them by now.
@@ -119,6 +123,7 @@ class SecondChance implements Reconciler {
   readonly #askingSinceMs: number
   readonly #lookups = new AbortController()
   readonly #underWay = new Map<string, Promise<void>>()
+  #lookupsInFlight = 0
   #sweptUnderWay = 0
   /** What is left of the sweep's page, last first. */
   #page: UnsettledRequest[] = []
@@ -207,7 +212,9 @@ class SecondChance implements Reconciler {
     this.#cancelTimer()
     this.#wakesAtMs = wakesAtMs
     if (wakesAtMs === Number.POSITIVE_INFINITY) return
-    const delayMs = Math.min(Math.max(0, wakesAtMs - clock.nowMs()), LOOKUP_INTERVAL_MS_MAX)
+    const nowMs = clock.nowMs()
+    const apartMs = Math.min(this.#wokeAtMs + WAKES_APART_MS - nowMs, WAKES_APART_MS)
+    const delayMs = Math.min(Math.max(0, wakesAtMs - nowMs, apartMs), LOOKUP_INTERVAL_MS_MAX)
     this.#cancelTimer = startTimer({
       delayMs,
       run: () => {
@@ -247,7 +254,10 @@ class SecondChance implements Reconciler {
   }
 
   #hasPlace(): boolean {
-    return this.#underWay.size < this.#input.settings.lookupsInFlightMax
+    return (
+      this.#lookupsInFlight < this.#input.settings.lookupsInFlightMax &&
+      this.#underWay.size < UNDER_WAY_MAX
+    )
   }
 
   /** Begins what is due, as far as there is place. */
@@ -327,6 +337,8 @@ class SecondChance implements Reconciler {
       return
     }
     const learned = await this.#lookUp(request, step.generationId)
+    // The next look-up need not wait for this one's correction: so corrections share commits.
+    this.#beginDue()
     if (this.#stopping && typeof learned === 'string') return
     if (typeof learned !== 'string') {
       await this.#correct(request, learned)
@@ -342,7 +354,9 @@ class SecondChance implements Reconciler {
   async #lookUp(request: UnsettledRequest, generationId: string): Promise<Correction | Silence> {
     const { fetchGeneration, clock, onFailure } = this.#input
     const round = this.#outage.asked()
+    this.#lookupsInFlight++
     const answer = await fetchGeneration({ generationId, signal: this.#lookups.signal })
+    this.#lookupsInFlight--
     if (answer.kind === 'unavailable') {
       // A look-up that was given up says nothing about the upstream.
       if (this.#stopping) return 'unavailable'

@@ -70,16 +70,16 @@ export class StreamRelay implements EventSink {
   onEvent(bytes: Buffer): void {
     const event = readEvent(bytes)
     if (event === null) {
-      this.#ready.push(bytes)
+      this.#pushReady(bytes)
       return
     }
     const reading = this.#observer.onEvent(event)
     switch (reading.kind) {
       case 'relay':
-        this.#ready.push(bytes)
+        this.#pushReady(bytes)
         break
       case 'terminal':
-        this.#ready.push(bytes)
+        this.#pushReady(bytes)
         this.#tellLastWord()
         break
       case 'error':
@@ -95,6 +95,21 @@ export class StreamRelay implements EventSink {
         assertNever(reading)
     }
     if (!this.#generationIdTold) this.#tellGenerationId(this.#observer.reported().generationId)
+  }
+
+  /** Events that stood side by side in a chunk are written as the one slice that they are. */
+  #pushReady(event: Buffer): void {
+    const last = this.#ready.length - 1
+    const before = this.#ready[last]
+    if (
+      before !== undefined &&
+      before.buffer === event.buffer &&
+      before.byteOffset + before.length === event.byteOffset
+    ) {
+      this.#ready[last] = Buffer.from(event.buffer, before.byteOffset, before.length + event.length)
+    } else {
+      this.#ready.push(event)
+    }
   }
 
   #pushError(error: ProviderError, event: StreamEvent): void {

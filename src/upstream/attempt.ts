@@ -56,7 +56,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** Stops the upstream call; the observer hears `cancelled`, unless the attempt has ended. */
   cancel(): void {
-    this.#stop(new Cancelled('cancelled'))
+    // Every client of a stream that has ended closes its connection some time: no error is made for it.
+    if (!this.#ended) this.#stop(new Cancelled('cancelled'))
   }
 
   /**

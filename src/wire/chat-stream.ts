@@ -6,7 +6,7 @@ import { parseEventData, plainMembers, speaksOfError } from './event-data.ts'
 import type { ErrorEventInput, StreamEvent, StreamEventReading, StreamObserver } from './format.ts'
 import { readProviderError } from './provider-error.ts'
 import { StreamTally } from './stream-tally.ts'
-import { streamTextFinder } from './stream-text.ts'
+import { StreamText } from './stream-text.ts'
 
 /** How the chunks of one format are read. */
 export interface ChunkReading {
@@ -18,10 +18,10 @@ export interface ChunkReading {
 
 /** Makes observers of streams that are data-only JSON chunks and end with `[DONE]`. */
 export function chunkObservers(reading: ChunkReading): () => StreamObserver {
-  const textOf = streamTextFinder(reading.textMembers)
-  return () => new ChunkObserver(reading, textOf)
+  return () => new ChunkObserver(reading)
 }
 
+const RELAY: StreamEventReading = { kind: 'relay' }
 const USAGE_OBJECT = /"usage"\s*:\s*\{/
 
 /**
@@ -30,17 +30,23 @@ const USAGE_OBJECT = /"usage"\s*:\s*\{/
  */
 class ChunkObserver implements StreamObserver {
   readonly #hasGenerationId: boolean
-  readonly #textOf: (data: string) => string
+  readonly #text: StreamText
   readonly #tally = new StreamTally()
 
-  constructor({ hasGenerationId }: ChunkReading, textOf: (data: string) => string) {
+  constructor({ hasGenerationId, textMembers }: ChunkReading) {
     this.#hasGenerationId = hasGenerationId
-    this.#textOf = textOf
+    this.#text = new StreamText(textMembers)
   }
 
-  onEvent({ name, data }: StreamEvent): StreamEventReading {
+  onEvent(event: StreamEvent): StreamEventReading {
+    const alike = this.#text.readAlike(event)
+    if (alike !== null) {
+      this.#tally.addText(alike)
+      return RELAY
+    }
+    const { name, data } = event
     if (data === '[DONE]') return { kind: 'terminal' }
-    this.#tally.addText(this.#textOf(data))
+    this.#tally.addText(this.#text.read(event))
     const mayFail = name === 'error' || data.includes('"error"')
     if (mayFail || this.#mayReport(data)) {
       const chunk = parseEventData(data)
@@ -50,8 +56,10 @@ class ChunkObserver implements StreamObserver {
       if (name === 'error' || (chunk === null && speaksOfError(data))) {
         return { kind: 'error', error: readProviderError(null, null) }
       }
+    } else {
+      this.#text.remember()
     }
-    return { kind: 'relay' }
+    return RELAY
   }
 
   reported(): Reported {

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { streamTextFinder } from './stream-text.ts'
+import { StreamText } from './stream-text.ts'
 
-const textOf = streamTextFinder(['content', 'arguments'])
+const MEMBERS = ['content', 'arguments']
+const eventOf = (data: string) => ({ name: null, data })
+const textOf = (data: string) => new StreamText(MEMBERS).read(eventOf(data))
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 
 describe('the text in an event', () => {
@@ -63,5 +65,59 @@ describe('the text in an event', () => {
       latin1('你'.repeat(200_000)),
     )
     expect(textOf(`{"content":"${'\\\\'.repeat(500_000)}"}`)).toBe('\\'.repeat(500_000))
+  })
+})
+
+describe('an event that differs from a remembered one in its text alone', () => {
+  const chunk = (content: string) => `{"id":"gen-1","delta":{"content":${content}},"index":0}`
+  const afterRemembering = (data: string) => {
+    const text = new StreamText(MEMBERS)
+    text.read(eventOf(data))
+    text.remember()
+    return text
+  }
+
+  test.each([
+    ['"Hello"', '" you"', ' you'],
+    ['"Hello"', '""', ''],
+    ['""', '"x"', 'x'],
+    ['"Hello"', String.raw`"a\nb"`, null],
+    ['"Hello"', '"a","arguments":"b"', null],
+    ['"Hello"', '"a"}},"usage":{"x":"b"', null],
+    [String.raw`"a\nb"`, '"x"', null],
+    ['null', '"x"', null],
+    ['"Hello"', '"', null],
+    ['"Hello","arguments":"x"', '"Hello","arguments":"y"', null],
+  ])('after %s, that of %s is %j', (remembered, content, text) => {
+    expect(afterRemembering(chunk(remembered)).readAlike(eventOf(chunk(content)))).toBe(text)
+  })
+
+  test('has its name as well', () => {
+    const text = afterRemembering(chunk('"Hello"'))
+    expect(text.readAlike({ name: 'error', data: chunk('"x"') })).toBeNull()
+    expect(text.readAlike(eventOf(chunk('"x"')))).toBe('x')
+  })
+
+  test('is nothing else than what reading it whole finds, whatever follows whatever', () => {
+    const part = fc.constantFrom(
+      '"content":',
+      '"a"',
+      '"',
+      '\\',
+      'b',
+      ',',
+      '{',
+      '}',
+      '"usage":',
+      ' ',
+    )
+    const anyData = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(anyData, anyData, (first, second) => {
+        const alike = afterRemembering(first).readAlike(eventOf(second))
+        if (alike !== null) expect(textOf(second)).toBe(alike)
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })

@@ -34,7 +34,7 @@ import {
 } from '../refusals.ts'
 import { fileEngineEdits, modelEdit } from '../rewrites.ts'
 import { StreamTally } from '../stream-tally.ts'
-import { streamTextFinder } from '../stream-text.ts'
+import { StreamText } from '../stream-text.ts'
 import { objectAt, readCost, readSearches, readServedTier, tokenCount } from '../usage.ts'
 
 /** Messages: `POST /v1/messages`. */
@@ -199,17 +199,28 @@ function mergeUsage(earlier: JsonObject, later: JsonObject): JsonObject {
   return merged
 }
 
-const textOf = streamTextFinder(['text', 'partial_json', 'thinking'])
+const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
+const RELAY: StreamEventReading = { kind: 'relay' }
 
 /** Reads usage, cost, generation id and errors from the events of messages. */
 class MessagesObserver implements StreamObserver {
   readonly #tally = new StreamTally()
+  readonly #text = new StreamText(TEXT_MEMBERS)
   /** All usage so far, in the provider's words. */
   #usage: JsonObject = {}
 
-  onEvent({ name, data }: StreamEvent): StreamEventReading {
-    this.#tally.addText(textOf(data))
-    if (!mayMatter(name, data)) return { kind: 'relay' }
+  onEvent(streamEvent: StreamEvent): StreamEventReading {
+    const alike = this.#text.readAlike(streamEvent)
+    if (alike !== null) {
+      this.#tally.addText(alike)
+      return RELAY
+    }
+    const { name, data } = streamEvent
+    this.#tally.addText(this.#text.read(streamEvent))
+    if (!mayMatter(name, data)) {
+      this.#text.remember()
+      return RELAY
+    }
     const event = parseEventData(data)
     if (event !== null) this.#learn(event)
     const error = event === null ? null : readError(event.root)

@@ -28,7 +28,7 @@ import { readProviderError } from '../provider-error.ts'
 import { refuseUnfitModel, refuseUnreadableFile, unsupported } from '../refusals.ts'
 import { fileEngineEdits, modelEdit } from '../rewrites.ts'
 import { StreamTally } from '../stream-tally.ts'
-import { streamTextFinder } from '../stream-text.ts'
+import { StreamText } from '../stream-text.ts'
 import { objectAt, readCost, readSearches, readServedTier, tokenCount } from '../usage.ts'
 
 /** Responses: `POST /v1/responses`, stateless. */
@@ -161,7 +161,7 @@ function readResponseError(response: JsonObject): ProviderError | null {
   return failed ? readProviderError(response, null) : null
 }
 
-const textOf = streamTextFinder(['delta'])
+const TEXT_MEMBERS = ['delta']
 
 const TERMINAL_TYPES = new Set<JsonValue | undefined>([
   'response.completed',
@@ -173,12 +173,14 @@ const TERMINAL_TYPES = new Set<JsonValue | undefined>([
 /** Reads usage, cost, generation id and errors from the events of responses, which end with one of them. */
 class ResponsesObserver implements StreamObserver {
   readonly #tally = new StreamTally()
+  readonly #text = new StreamText(TEXT_MEMBERS)
   /** Whether the stream has had the one event that it ends with. */
   #hasEnded = false
 
-  onEvent({ name, data }: StreamEvent): StreamEventReading {
-    if (data === '[DONE]') return { kind: 'relay' }
-    if (!this.#hasEnded) this.#tally.addText(textOf(data))
+  onEvent(event: StreamEvent): StreamEventReading {
+    const { name, data } = event
+    if (data === '[DONE]') return RELAY
+    if (!this.#hasEnded) this.#tally.addText(this.#text.read(event))
     const reading = isPlainDelta(name, data) ? RELAY : this.#read(name, data)
     if (this.#hasEnded) return { kind: 'drop' }
     this.#hasEnded = reading.kind !== 'relay'
