@@ -3,6 +3,7 @@ import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/timed-commit.ts'
 import type { ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
+import { StoreUnavailable } from '../store/store-unavailable.ts'
 import { UpstreamRefusesAccount } from '../upstream/catalog-pages.ts'
 import { refusesAccount } from '../wire/provider-error.ts'
 import type { Metrics } from './metrics.ts'
@@ -42,7 +43,8 @@ export class Telemetry {
     const { problem, record } = ended
     if (problem === null) {
       if (record.state !== null) this.#accountAccepted('request')
-    } else if (refusesAccount(problem)) this.#accountRefused('request')
+    } else if (problem.cause instanceof StoreUnavailable) this.#readiness.storeFailed()
+    else if (refusesAccount(problem)) this.#accountRefused('request')
   }
 
   /** The store has taken a heartbeat. */

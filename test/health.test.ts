@@ -1,0 +1,150 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { request } from 'undici'
+import { afterEach, expect, test } from 'vitest'
+import { createHealth } from '../src/http/health.ts'
+import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
+import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
+import { createIdSource } from '../src/vocabulary/ids.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+async function ask(to: World, path: string) {
+  const { statusCode, body } = await request(to.url(path))
+  return { httpStatus: statusCode, json: await body.json() }
+}
+
+/** The checks that fail by now, by name; with the status that says whether any does. */
+async function readiness(to: World): Promise<{ httpStatus: number; failing: string[] }> {
+  const { httpStatus, json } = await ask(to, '/readyz')
+  const { checks } = json as { checks: { name: string; ok: boolean }[] }
+  return { httpStatus, failing: checks.filter(({ ok }) => !ok).map(({ name }) => name) }
+}
+
+async function chat(to: World, { apiKey, stream = false }: { apiKey: string; stream?: boolean }) {
+  return request(to.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({
+      model: 'sim/text',
+      stream,
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
+  })
+}
+
+const READY = { httpStatus: 200, failing: [] }
+
+test('a gateway that serves is alive and ready, whoever asks and however', async () => {
+  world = await startWorld()
+  expect(await ask(world, '/healthz')).toEqual({
+    httpStatus: 200,
+    json: { object: 'health', alive: true },
+  })
+  expect(await readiness(world)).toEqual(READY)
+  expect((await ask(world, '/readyz?verbose=1')).httpStatus).toBe(200)
+  const head = await request(world.url('/readyz'), { method: 'HEAD' })
+  expect([head.statusCode, await head.body.text()]).toEqual([200, ''])
+  for (const path of ['/readyz/', '/healthzz']) {
+    expect((await ask(world, path)).httpStatus).toBe(404)
+  }
+  const posted = await request(world.url('/readyz'), { method: 'POST' })
+  expect(posted.statusCode).toBe(404)
+  await posted.body.dump()
+})
+
+test('from the first moment of stopping it is alive and not ready, while requests go on', async () => {
+  world = await startWorld()
+  const { apiKey } = await world.account()
+  world.simulator.script({ hold: { afterEvents: 1 } })
+  const stream = await chat(world, { apiKey, stream: true })
+  await once(stream.body, 'readable')
+  const closed = world.gateway.close()
+  expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['serving'] })
+  expect((await ask(world, '/healthz')).httpStatus).toBe(200)
+  world.simulator.gate().release()
+  expect(await stream.body.text()).toMatch(/data: \[DONE\]\n\n$/)
+  await closed
+})
+
+test('while the database is away it is not ready, and once it answers it is', async () => {
+  const database = await createPostgresDatabase()
+  const proxy = await startSeveringProxy(database.url)
+  world = await startWorld({ settings: { DATABASE_URL: proxy.url } })
+  const { apiKey } = await world.account()
+  expect(await readiness(world)).toEqual(READY)
+  proxy.shut()
+  const refused = await chat(world, { apiKey })
+  expect(refused.statusCode).toBe(503)
+  await refused.body.dump()
+  expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['store'] })
+  proxy.open()
+  await expect.poll(() => readiness(world as World), { timeout: 15_000 }).toEqual(READY)
+  await world.close()
+  world = null
+  await proxy.close()
+  await database.remove()
+})
+
+test.each([401, 402])(
+  'a provider that answers %i makes it unready until one request runs, and nobody is told more',
+  async (status) => {
+    world = await startWorld()
+    const { apiKey } = await world.account()
+    world.simulator.script({ status })
+    const refused = await chat(world, { apiKey })
+    expect(refused.statusCode).toBe(503)
+    await refused.body.dump()
+    expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['upstream_account'] })
+    expect(JSON.stringify(await ask(world, '/readyz'))).not.toMatch(/upstream-key|\b40[12]\b/)
+    const said = world.log.filter((line) => line.includes('the provider refuses the gateway'))
+    expect(said.map((line) => JSON.parse(line).level)).toEqual([50])
+    await (await chat(world, { apiKey })).body.dump()
+    expect(await readiness(world)).toEqual(READY)
+  },
+)
+
+test('prices past their age make it unready', async () => {
+  let aheadMs = 0
+  world = await startWorld({ clock: { nowMs: () => Date.now() + aheadMs } })
+  world.simulator.script({ path: '/models', status: 500 })
+  aheadMs = 3_600_001
+  // The time has leapt for the heartbeat too.
+  expect((await readiness(world)).failing).toContain('prices')
+  aheadMs = 0
+  expect(await readiness(world)).toEqual(READY)
+})
+
+test('an answer is given within the call that asks, so that no store can be in it', async () => {
+  const health = createHealth({
+    ids: createIdSource({ clock: { nowMs: () => 0 }, fillRandom: (bytes) => bytes.fill(1) }),
+    readiness: () => [{ name: 'store', fault: 'It is away.' }],
+  })
+  const ended: boolean[] = []
+  const server = createServer((asked, client) => {
+    expect(health.serve(asked, client)).toBe(true)
+    ended.push(client.writableEnded)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const bound = server.address()
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}/readyz`)
+  expect(statusCode).toBe(503)
+  expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' })
+  expect(await body.json()).toEqual({
+    object: 'readiness',
+    ready: false,
+    checks: [{ name: 'store', ok: false, message: 'It is away.' }],
+  })
+  expect(ended).toEqual([true])
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
+})

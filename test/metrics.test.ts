@@ -1,0 +1,169 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { Pool, request } from 'undici'
+import { afterEach, expect, test } from 'vitest'
+import { startWorld, type World } from './world.ts'
+
+const METRICS_TOKEN = 'metrics-token-of-the-test'
+const PROMPT = 'the-secret-of-the-prompt'
+
+let world: World | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+async function open(settings: Readonly<Record<string, string>>): Promise<World> {
+  world = await startWorld({ settings })
+  return world
+}
+
+/** A whole answer, byte for byte but for its time and its request id. */
+async function rawAnswer(to: World, path: string): Promise<string> {
+  const { port, hostname } = new URL(to.gateway.address)
+  const socket = connect(Number(port), hostname)
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\nconnection: close\r\n\r\n`,
+  )
+  const answer = await text(socket)
+  return answer.replace(/^date: .*$/im, 'date').replace(/req_\w+/g, 'req')
+}
+
+async function read(address: string, headers: Readonly<Record<string, string>> = {}) {
+  const { statusCode, headers: answered, body } = await request(address, { headers })
+  return { httpStatus: statusCode, contentType: answered['content-type'], text: await body.text() }
+}
+
+async function send(to: World, apiKey: string, body: object = {}) {
+  const { statusCode, body: answer } = await request(to.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({
+      model: 'sim/text',
+      messages: [{ role: 'user', content: PROMPT }],
+      ...body,
+    }),
+  })
+  await answer.dump()
+  return statusCode
+}
+
+test.each([{}, { METRICS_PORT: '0' }, { METRICS_PORT: '0', METRICS_TOKEN }])(
+  'with %j the path is answered on the clients’ port as any that nothing is at',
+  async (settings) => {
+    const to = await open(settings)
+    const answer = await rawAnswer(to, '/metrics')
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /)
+    expect(answer).toBe(await rawAnswer(to, '/nothing'))
+  },
+)
+
+test('on the clients’ port metrics are for who has the token', async () => {
+  const to = await open({ METRICS_TOKEN })
+  expect(to.gateway.metricsAddress).toBeNull()
+  for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: METRICS_TOKEN }]) {
+    const refused = await read(to.url('/metrics'), headers)
+    expect(refused.httpStatus).toBe(401)
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'invalid_metrics_token' } })
+  }
+  const page = await read(to.url('/metrics'), { authorization: `Bearer ${METRICS_TOKEN}` })
+  expect(page).toMatchObject({
+    httpStatus: 200,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  })
+  expect(page.text).toContain('tollgate_ready{check="store"} 1')
+})
+
+test('a port of their own asks for the token only where one is set, and has nothing else', async () => {
+  const bare = await open({ METRICS_PORT: '0' })
+  const address = bare.gateway.metricsAddress ?? ''
+  expect(await read(address)).toMatchObject({
+    httpStatus: 200,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  })
+  expect((await read(new URL('/v1/models', address).href)).httpStatus).toBe(404)
+  await bare.close()
+  const guarded = await open({ METRICS_PORT: '0', METRICS_TOKEN })
+  const guardedAddress = guarded.gateway.metricsAddress ?? ''
+  expect((await read(guardedAddress)).httpStatus).toBe(401)
+  const authorization = `Bearer ${METRICS_TOKEN}`
+  expect((await read(guardedAddress, { authorization })).httpStatus).toBe(200)
+})
+
+test('metrics can be read until the last request has ended', async () => {
+  const to = await open({ METRICS_PORT: '0' })
+  const { apiKey } = await to.account()
+  to.simulator.script({ hold: 'beforeHeaders' })
+  const sent = send(to, apiKey)
+  await to.simulator.gate().arrived()
+  const closed = to.gateway.close()
+  const page = await read(to.gateway.metricsAddress ?? '')
+  expect(page.text).toContain('tollgate_requests_in_flight 1\n')
+  expect(page.text).toContain('tollgate_ready{check="serving"} 0\n')
+  to.simulator.gate().release()
+  expect(await sent).toBe(200)
+  await closed
+})
+
+test('ten thousand unknown model names make no new series, and none of them is on the page', async () => {
+  const to = await open({
+    METRICS_PORT: '0',
+    TOLLGATE_REQUESTS_PER_MINUTE: '1000000',
+  })
+  const { apiKey } = await to.account()
+  await send(to, apiKey)
+  await send(to, apiKey, { model: 'no/name-0' })
+  await to.gateway.settled()
+  const address = to.gateway.metricsAddress ?? ''
+  const namesOf = (page: string) => page.split('\n').map((line) => line.replace(/ [^ ]*$/, ''))
+  const before = namesOf((await read(address)).text).filter((name) => /^tollgate_/.test(name))
+
+  const pool = new Pool(to.gateway.address, { connections: 6 })
+  let next = 1
+  const sender = async (): Promise<void> => {
+    while (next <= 10_000) {
+      const name = `no/name-${next++}`
+      const { statusCode, body } = await pool.request({
+        method: 'POST',
+        path: '/v1/chat/completions',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({ model: name, messages: [] }),
+      })
+      expect(statusCode).toBe(404)
+      await body.dump()
+    }
+  }
+  await Promise.all(Array.from({ length: 6 }, sender))
+  await pool.close()
+
+  const { text: page } = await read(address)
+  expect(page).toContain(
+    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none"} 10001\n',
+  )
+  const after = namesOf(page).filter((name) => /^tollgate_/.test(name))
+  // What the reconciler has found meanwhile is not of these requests.
+  const ofRequests = (names: readonly string[]) =>
+    names.filter((name) => !/^tollgate_reconciled|^tollgate_corrections/.test(name))
+  expect(ofRequests(after)).toEqual(ofRequests(before))
+  expect(page).not.toContain('no/name')
+}, 120_000)
+
+test('a model that leaves the catalog leaves the page, and neither prompts nor keys are ever on it', async () => {
+  const to = await open({ METRICS_PORT: '0' })
+  const { apiKey, id } = await to.account()
+  await send(to, apiKey)
+  await send(to, apiKey, { model: 'sim/open' })
+  const address = to.gateway.metricsAddress ?? ''
+  const { text: page } = await read(address)
+  expect(page).toContain('model="sim/text"')
+  expect(page).toContain('model="sim/open"')
+  for (const secret of [PROMPT, apiKey, id, 'upstream-key']) expect(page).not.toContain(secret)
+
+  const row = to.simulator.catalog.find('sim/text')
+  to.simulator.catalog.replace(row === null ? [] : [row])
+  await to.gateway.refresher.refreshNow()
+  const { text: later } = await read(address)
+  expect(later).toContain('model="sim/text"')
+  expect(later).not.toContain('sim/open')
+})
