@@ -4,7 +4,12 @@ import { Command } from 'commander'
 import { backupStore } from '../store/backup.ts'
 import { FileExists } from '../store/new-file.ts'
 import { type CommandInput, withBooks } from './books.ts'
+import { grouped } from './counted.ts'
+import { showProgress } from './progress.ts'
 import { CommandFailure } from './terminal.ts'
+
+// SQLite copies in one statement and tells nothing meanwhile: the file is watched growing.
+const WATCH_INTERVAL_MS = 200
 
 /** `tollgate backup`: the store as it is at one moment, in a file of its own. */
 export function backupCommand(input: CommandInput): Command {
@@ -28,15 +33,32 @@ It has the hashes of keys and the secret of account tags in it: keep it as safe 
           )
         }
         if (options.json !== true) terminal.note(`copying ${location.file} …`)
-        await backupStore(store.db, { file }).catch(rethrowExisting)
-        const { size: bytes } = statSync(file)
+        let watching: NodeJS.Timeout | undefined
+        await backupStore(store.db, {
+          file,
+          onCopy: (partial) => {
+            const show = showProgress({ terminal, say: (bytes) => `copied ${megabytes(bytes)}` })
+            watching = setInterval(() => show(bytesOf(partial)), WATCH_INTERVAL_MS)
+          },
+        })
+          .catch(rethrowExisting)
+          .finally(() => clearInterval(watching))
+        const bytes = bytesOf(file)
         terminal.out(
           options.json === true
             ? JSON.stringify({ object: 'backup', file, bytes })
-            : `backed up to ${file}: ${bytes} bytes`,
+            : `backed up to ${file}: ${grouped(bytes)} bytes`,
         )
       }),
     )
+}
+
+function bytesOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function megabytes(bytes: number): string {
+  return `${grouped(Math.floor(bytes / 1_000_000))} MB`
 }
 
 function rethrowExisting(error: unknown): never {

@@ -78,7 +78,9 @@ test('a backup of a store at work is a whole store, with exact books', async () 
   const file = join(world.folder, 'backups', 'today.db')
   const { exitCode, out, notes } = await line.run('backup', file)
   expect([exitCode, notes]).toEqual([0, `copying ${storeFile} …\n`])
-  expect(out).toBe(`backed up to ${file}: ${statSync(file).size} bytes\n`)
+  const bytes = statSync(file).size
+  expect(out).toBe(`backed up to ${file}: ${bytes.toLocaleString('en')} bytes\n`)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readdirSync(join(world.folder, 'backups'))).toEqual(['today.db'])
   expect(await line.run('backup', file)).toMatchObject({
     exitCode: 1,
@@ -108,7 +110,7 @@ test('the catalog is listed with prices a million tokens, and fetched anew', asy
   const refreshed = await line.run('catalog', 'refresh')
   expect(refreshed).toMatchObject({
     exitCode: 0,
-    out: expect.stringMatching(/^\d+ models, \d+ rows skipped, 0 prices doubted\n$/),
+    out: expect.stringMatching(/^\d+ models, \d+ rows? skipped, 0 prices doubted\n$/),
     notes: `fetching models from ${world.simulator.baseUrl} …\n`,
   })
   const models = Number(/^\d+/.exec(refreshed.out)?.[0])

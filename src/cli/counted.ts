@@ -11,6 +11,7 @@ const NOUNS = {
   difference: { one: 'figure differs', many: 'figures differ' },
   entry: { one: 'entry', many: 'entries' },
   apiKey: { one: 'key', many: 'keys' },
+  imageModel: { one: 'image model', many: 'image models' },
   model: { one: 'model', many: 'models' },
   openHold: { one: 'request was in flight', many: 'requests were in flight' },
   price: { one: 'price doubted', many: 'prices doubted' },

@@ -6,6 +6,8 @@ import { claimUpstream } from '../store/settings.ts'
 import { fetchImageEndpoints, fetchModels } from '../upstream/catalog-pages.ts'
 import { Upstream } from '../upstream/upstream.ts'
 import type { Books, UpstreamSettings } from './books.ts'
+import { counted, listed } from './counted.ts'
+import { showProgress } from './progress.ts'
 import { CommandFailure } from './terminal.ts'
 
 export interface RefreshCatalogInput {
@@ -20,6 +22,11 @@ export async function refreshCatalog(
 ): Promise<void> {
   await claimUpstream(store.db, baseUrl)
   const upstream = new Upstream({ baseUrl, apiKey, connectTimeoutMs })
+  const show = showProgress({
+    terminal,
+    say: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
+  })
+  let imageModels = 0
   try {
     const refresher = createCatalogRefresher({
       catalog: new Catalog({ clock, settings }),
@@ -28,7 +35,11 @@ export async function refreshCatalog(
       clock,
       settings,
       fetchModels: () => fetchModels(upstream),
-      fetchImageEndpoints: (modelId) => fetchImageEndpoints(upstream, modelId),
+      async fetchImageEndpoints(modelId) {
+        const endpoints = await fetchImageEndpoints(upstream, modelId)
+        show(++imageModels)
+        return endpoints
+      },
       onRefreshed: () => {},
     })
     // What was believed before says which prices are doubted now.
@@ -45,7 +56,11 @@ export async function refreshCatalog(
     terminal.out(
       json
         ? JSON.stringify(catalogRefreshAnswer(outcome))
-        : `${models} models, ${skipped.length} rows skipped, ${doubtedIds.length} prices doubted`,
+        : listed([
+            [models, 'model'],
+            [skipped.length, 'skippedRow'],
+            [doubtedIds.length, 'price'],
+          ]),
     )
   } finally {
     await upstream.destroy()

@@ -14,18 +14,21 @@ export interface ActivityPrunerInput {
   readonly onPruned: (requests: number) => void
   /** Told where the store failed; the next pass goes on. */
   readonly onFailure: (cause: unknown) => void
-  /** The most rows that a transaction removes. Default 200. */
+  /** The most rows that a transaction removes. Default 50. */
   readonly batchRowsMax?: number
 }
 
 const DAY_MS = 86_400_000
 const PASS_INTERVAL_MS = 60_000
 
-// So that a batch is over before anybody who waits for the writer notices.
-const BATCH_ROWS_MAX_DEFAULT = 200
+// Each row is in three indexes, mostly on pages of their own that the commit writes: few rows, so that a
+// batch is over before anybody who waits for the writer notices.
+const BATCH_ROWS_MAX_DEFAULT = 50
 
-// Between two batches: requests have the writer for most of the time, however much there is to prune.
-const BATCH_PAUSE_MS = 50
+// Between two batches: requests have the writer for nine tenths of the time, however slow the disk is and
+// however much there is to prune.
+const BATCH_PAUSE_MS_MIN = 50
+const PAUSE_PER_BATCH = 9
 
 /**
  * Removes requests from Activity that were settled long ago, a few at a time and the oldest first. What
@@ -59,10 +62,12 @@ export class ActivityPruner {
     let afterId: string | null = ''
     while (afterId !== null && !this.#stopped) {
       const batch: PruneBatch = { settledBeforeMs, afterId, rowsMax: batchRowsMax }
+      const begunAtMs = performance.now()
       const pruned: Pruned = await (this.#thread?.call(batch) ?? prunePostgres(store.db, batch))
+      const pauseMs = PAUSE_PER_BATCH * (performance.now() - begunAtMs)
       requests += pruned.requests
       afterId = pruned.nextAfterId
-      if (afterId !== null) await this.#wait(BATCH_PAUSE_MS)
+      if (afterId !== null) await this.#wait(Math.max(BATCH_PAUSE_MS_MIN, pauseMs))
     }
     return requests
   }
