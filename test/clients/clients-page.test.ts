@@ -46,6 +46,11 @@ const CLIENTS: Readonly<Record<string, (row: PageRow) => Promise<unknown>>> = {
     }),
 }
 
+/** What the provider was asked to run: look-ups of it come at their own time. */
+function inferences(): number {
+  return world.simulator.requests.filter(({ isInference }) => isInference).length
+}
+
 test('the table has a row for each client that is tested, and for no other', () => {
   expect(pageRows('').map(({ client }) => client)).toEqual(Object.keys(CLIENTS))
 })
@@ -56,9 +61,9 @@ test.each(Object.keys(CLIENTS))('%s answers at its address, set by its variables
   for (const variable of row.variables) {
     vi.stubEnv(variable, variable.endsWith('_URL') ? row.address : apiKey)
   }
-  const before = world.simulator.requestCount
+  const before = inferences()
   await CLIENTS[name]?.(row)
-  expect(world.simulator.requestCount).toBe(before + 1)
+  expect(inferences()).toBe(before + 1)
 })
 
 test.each(['new Anthropic', 'createOpenAI'])('the snippet with %s says hello', async (word) => {

@@ -92,6 +92,11 @@ export class Bench {
     return getRequest(this.world.gateway.store.db, requestId)
   }
 
+  /** How many inference requests the provider has had: look-ups, which come at their own time, are none. */
+  get forwardedCount(): number {
+    return this.world.simulator.requests.filter(({ isInference }) => isInference).length
+  }
+
   /** The code of the problem that a request was answered with, which messages does not show. */
   loggedCode({ requestId }: Answer): string {
     const line = this.world.log.findLast(

@@ -72,7 +72,7 @@ async function expectHeldInFull(row: FormatRow, body: Body): Promise<void> {
   const answer = await bench.send(row, { apiKey: exact.apiKey, body })
   expect([answer.httpStatus, sentCaps()], answer.text).toEqual([200, caps])
 
-  const forwarded = bench.world.simulator.requestCount
+  const forwarded = bench.forwardedCount
   const short = await bench.world.account({ creditMicros: holdMicros - 1 })
   const refused = await bench.send(row, { apiKey: short.apiKey, body })
   expectError({ bench, row, answer: refused }, { httpStatus: 402, code: 'insufficient_credit' })
@@ -81,7 +81,7 @@ async function expectHeldInFull(row: FormatRow, body: Body): Promise<void> {
   await limitKey(limited, holdMicros - 1)
   const ofKey = await bench.send(row, { apiKey: limited.apiKey, body })
   expectError({ bench, row, answer: ofKey }, { httpStatus: 402, code: 'key_limit_reached' })
-  expect(bench.world.simulator.requestCount).toBe(forwarded)
+  expect(bench.forwardedCount).toBe(forwarded)
 }
 
 const OPEN = { model: 'sim/open' }

@@ -18,10 +18,10 @@ async function expectRefusal(
   row: FormatRow,
   { body, expected }: { readonly body: object | string; readonly expected: ExpectedError },
 ) {
-  const forwarded = bench.world.simulator.requestCount
+  const forwarded = bench.forwardedCount
   const answer = await bench.send(row, { apiKey, body })
   expectError({ bench, row, answer }, expected)
-  expect(bench.world.simulator.requestCount).toBe(forwarded)
+  expect(bench.forwardedCount).toBe(forwarded)
   expect(await bench.activity(answer)).toBeNull()
 }
 
