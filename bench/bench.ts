@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Flags } from './flags.ts'
+import { refuseMemory } from './machine.ts'
 import type { Measure } from './measure.ts'
 import {
   type RunningTarget,
@@ -35,6 +36,7 @@ export class Bench {
   constructor(flags: Flags) {
     this.flags = flags
     mkdirSync(flags.storeFolder, { recursive: true })
+    refuseMemory(flags.storeFolder)
     this.folder = mkdtempSync(join(flags.storeFolder, 'bench-'))
   }
 
@@ -88,6 +90,11 @@ export class Bench {
         settings: { ...settings, ...input.settings },
       }),
     )
+  }
+
+  /** What went wrong so far, with what is running still. */
+  get failuresSoFar(): readonly string[] {
+    return [...this.failures, ...this.#running.flatMap(({ witness }) => witness.failures)]
   }
 
   /** Has a target end with the others, and be looked through then. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { auditStore } from '../src/ledger/audit.ts'
 import { openStore } from '../src/store/open-store.ts'
+import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'
 
 export interface CheckBooksInput {
@@ -8,10 +9,8 @@ export interface CheckBooksInput {
   readonly url: string
   /** Who looked at every answer of that gateway. */
   readonly witness: Witness
-  /** Requests that were in the store before. Default 0. */
-  readonly requestsSeeded?: number
-  /** What those were charged that were not streams. Default 0. */
-  readonly chargedMicrosSeeded?: number
+  /** What was in the store before. */
+  readonly seeded: SeededActivity
 }
 
 /**
@@ -19,7 +18,7 @@ export interface CheckBooksInput {
  * still there, requests that nobody was answered, answers that are in no book.
  */
 export async function checkBooks(input: CheckBooksInput): Promise<string[]> {
-  const { witness, requestsSeeded = 0, chargedMicrosSeeded = 0 } = input
+  const { witness, seeded } = input
   await using closing = new AsyncDisposableStack()
   const store = await openStore({ url: input.url })
   closing.defer(() => store.close())
@@ -49,11 +48,11 @@ export async function checkBooks(input: CheckBooksInput): Promise<string[]> {
     .select(({ fn }) => fn.sum<number>('backed_charge_micros').as('micros'))
     .where('stream', '=', 0)
     .executeTakeFirstOrThrow()
-  const chargedMicros = Number(charged.micros ?? 0) - chargedMicrosSeeded
+  const chargedMicros = Number(charged.micros ?? 0) - seeded.chargedMicros
   if (chargedMicros !== witness.chargedMicros) {
     faults.push(`charged ${chargedMicros} of the ${witness.chargedMicros} that answers told of`)
   }
-  const requests = audit.checked.requests - requestsSeeded
+  const requests = audit.checked.requests - seeded.requests
   if (requests !== witness.answers) {
     faults.push(`${requests} requests are in the books of ${witness.answers} that were answered`)
   }

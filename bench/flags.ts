@@ -6,6 +6,8 @@ export interface Flags {
   readonly help: boolean
   /** Fewer rounds and requests: for errors, not for speed. */
   readonly quick: boolean
+  /** Stores as large as they are ever meant to be. */
+  readonly full: boolean
   /** Names of scenarios; empty: the canonical ones. */
   readonly scenarios: readonly string[]
   readonly rounds: number
@@ -32,6 +34,7 @@ export function readFlags(args: readonly string[]): Flags {
     options: {
       help: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
+      full: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       'store-folder': { type: 'string', default: join(ROOT, 'data') },
       result: { type: 'string' },
@@ -44,6 +47,7 @@ export function readFlags(args: readonly string[]): Flags {
   return {
     help: values.help,
     quick: values.quick,
+    full: values.full,
     scenarios: positionals,
     rounds: wholeNumber('rounds', values.rounds) ?? (values.quick ? ROUNDS.quick : ROUNDS.full),
     storeFolder: values['store-folder'],

@@ -30,11 +30,15 @@ export interface Disk {
 const TMPFS = 0x01021994
 const SAMPLES = 200
 
-/** Looks at the machine. Throws Error where the folder is in memory: nothing is durable there. */
-export function describeMachine(folder: string): Machine {
+/** Throws Error where a folder is in memory: nothing is durable there. */
+export function refuseMemory(folder: string): void {
   if (statfsSync(folder).type === TMPFS) {
-    throw new Error(`${folder} is in memory: name a folder on a disk with --store-folder`)
+    throw new Error(`${folder} is in memory: a store there tells nothing of a disk`)
   }
+}
+
+/** Looks at the machine, and at the disk below a folder. */
+export function describeMachine(folder: string): Machine {
   const [core] = cpus()
   return {
     commit: commitOf(),
@@ -87,7 +91,11 @@ function sample(write: () => void): number[] {
 
 function commitOf(): string {
   const git = (...args: string[]): string =>
-    execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim()
+    execFileSync('git', args, {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
   try {
     return git('rev-parse', 'HEAD') + (git('status', '--porcelain') === '' ? '' : '+')
   } catch {

@@ -38,8 +38,13 @@ async function run(flags: Flags): Promise<number> {
 
 async function runOne(scenario: Scenario, bench: Bench): Promise<Section | null> {
   console.error(`${scenario.name}: ${scenario.summary}`)
+  const failuresBefore = bench.failuresSoFar.length
   try {
-    return { title: scenario.summary, measures: await scenario.run(bench) }
+    const measures = await scenario.run(bench)
+    // A refusal is cheap: figures of a run that went wrong would flatter.
+    return bench.failuresSoFar.length > failuresBefore
+      ? null
+      : { title: scenario.summary, measures }
   } catch (error) {
     bench.failures.push(`${scenario.name}: ${error instanceof Error ? error.stack : String(error)}`)
     return null

@@ -58,6 +58,11 @@ export class ProcessTree {
   }
 }
 
+/** The process that started another. Throws where there is none of that id. */
+export function parentPidOf(pid: number): number {
+  return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).parentPid
+}
+
 /** Null where the process ended meanwhile. */
 function readOrNull(path: string): string | null {
   try {

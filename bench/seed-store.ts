@@ -12,13 +12,21 @@ export interface SeedStoreInput {
   readonly apiKeysPerAccount: number
 }
 
+/** A key that was seeded. */
+export interface SeededKey {
+  readonly apiKeyId: string
+  readonly accountId: string
+  /** What a client sends. */
+  readonly text: string
+}
+
 /** What each account has bought: more than any run can spend. */
 const CREDIT_MICROS = 1_000_000_000_000
 // SQLite takes 32,766 values in a statement.
 const ROWS_AT_ONCE = 1_000
 
-/** Makes the tables, and accounts with credit and keys, in an empty store. Resolves with the keys' texts. */
-export async function seedStore(input: SeedStoreInput): Promise<string[]> {
+/** Makes the tables, and accounts with credit and keys, in an empty store. Resolves with the keys. */
+export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   const ids = createIdSource({
     clock: systemClock,
     fillRandom: (bytes) => randomFillSync(bytes),
@@ -27,6 +35,7 @@ export async function seedStore(input: SeedStoreInput): Promise<string[]> {
   const accountIds = Array.from({ length: input.accounts }, () => ids.next('acct')).sort()
   const apiKeys = accountIds.flatMap((accountId) =>
     Array.from({ length: input.apiKeysPerAccount }, () => ({
+      apiKeyId: ids.next('key'),
       accountId,
       ...makeApiKey(DEFAULT_WORDS.keyTag),
     })),
@@ -46,9 +55,9 @@ export async function seedStore(input: SeedStoreInput): Promise<string[]> {
         .execute()
     }
     for (const page of pagesOf(apiKeys)) {
-      const rows = page.map(({ accountId, hash, displayPrefix }) => ({
+      const rows = page.map(({ apiKeyId, accountId, hash, displayPrefix }) => ({
         ...API_KEY,
-        id: ids.next('key'),
+        id: apiKeyId,
         account_id: accountId,
         key_hash: hash,
         display_prefix: displayPrefix,
@@ -57,7 +66,7 @@ export async function seedStore(input: SeedStoreInput): Promise<string[]> {
       await trx.insertInto('api_keys').values(rows).execute()
     }
   })
-  return apiKeys.map(({ text }) => text)
+  return apiKeys.map(({ apiKeyId, accountId, text }) => ({ apiKeyId, accountId, text }))
 }
 
 const ACCOUNT = {

@@ -3,12 +3,16 @@ import { join } from 'node:path'
 import { checkBooks, openBooks } from './books.ts'
 import { type ChildProgram, startProgram } from './child-program.ts'
 import type { ProcessTree } from './process-tree.ts'
+import { seedActivity } from './seed-activity.ts'
 import { seedStore } from './seed-store.ts'
-import type { Target } from './target.ts'
+import type { Probe, Target } from './target.ts'
 import { Witness } from './witness.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FIRST_ADDRESS = /^(http:\/\/\S+)$/m
+// Refused by what forwards nothing but inference.
+const EMPTY_OBJECT: Probe = { method: 'POST', path: '/', body: '{}' }
+const HEALTH: Probe = { method: 'GET', path: '/healthz', body: '' }
 const BEARER = { authorization: 'Bearer bench' }
 
 /** A target with the means to end it. */
@@ -63,8 +67,10 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly settings?: Readonly<Record<string, string>>
   readonly accounts?: number
   readonly apiKeysPerAccount?: number
-  /** Fills the store before it is served; absent: accounts and keys alone. */
-  readonly seed?: (url: string) => Promise<{ apiKeys: readonly string[]; requests: number }>
+  /** Requests of the past in its Activity. Default 0; only on SQLite. */
+  readonly activityRows?: number
+  /** How many of the keys send requests; they are spread over the accounts. Default all. */
+  readonly apiKeysUsed?: number
 }
 
 /** `tollgate serve` on a store of its own, every commit synced to the disk, with many keys. */
@@ -73,10 +79,9 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
   const folder = join(input.folder, name.replaceAll(/\W+/g, '-'))
   mkdirSync(folder)
   const url = input.databaseUrl ?? `sqlite:${join(folder, 'tollgate.db')}`
-  const seeded = (await input.seed?.(url)) ?? {
-    apiKeys: await seedStore({ url, accounts, apiKeysPerAccount }),
-    requests: 0,
-  }
+  const apiKeys = await seedStore({ url, accounts, apiKeysPerAccount })
+  const file = join(folder, 'tollgate.db')
+  const seeded = seedActivity({ file, apiKeys, requests: input.activityRows ?? 0 })
   const program = await startProgram({
     command: process.execPath,
     args: [...(input.nodeArgs ?? []), join(input.checkout ?? ROOT, 'bin', 'tollgate.js'), 'serve'],
@@ -91,9 +96,12 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
     logFile: join(folder, 'gateway.log'),
     findAddress: (written) => /"address":"([^"]+)"/.exec(written)?.[1] ?? null,
   })
-  const callers = seeded.apiKeys.map((text) => ({ authorization: `Bearer ${text}` }))
+  const usedEvery = Math.max(1, Math.floor(apiKeys.length / (input.apiKeysUsed ?? apiKeys.length)))
+  const callers = apiKeys
+    .filter((_, place) => place % usedEvery === 0)
+    .map(({ text }) => ({ authorization: `Bearer ${text}` }))
   const books = await openBooks(url)
-  const target = targetOf({ name, program, callers, givesRequestIds: true })
+  const target = targetOf({ name, program, callers, givesRequestIds: true, probe: HEALTH })
   return {
     ...target,
     server: input.server ?? null,
@@ -102,7 +110,7 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
       await books.close()
       const failures = await target.close()
       const { witness } = target
-      return [...failures, ...(await checkBooks({ url, witness, requestsSeeded: seeded.requests }))]
+      return [...failures, ...(await checkBooks({ url, witness, seeded }))]
     },
   }
 }
@@ -112,6 +120,8 @@ interface TargetOfInput {
   readonly program: ChildProgram
   readonly callers: Target['callers']
   readonly givesRequestIds?: boolean
+  /** Default: an empty object, to be refused. */
+  readonly probe?: Probe
 }
 
 /** A program as a target that sees what it answers. */
@@ -125,6 +135,7 @@ function targetOf(input: TargetOfInput): RunningTarget {
     callers,
     witness,
     server: null,
+    probe: input.probe ?? EMPTY_OBJECT,
     countUnsettled: null,
     async close() {
       try {

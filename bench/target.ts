@@ -1,6 +1,13 @@
 import type { ProcessTree } from './process-tree.ts'
 import type { Witness } from './witness.ts'
 
+/** A small request that leaves no trace. */
+export interface Probe {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body: string
+}
+
 /** Something that answers requests: the gateway, the bare proxy, a peer, or the simulator itself. */
 export interface Target {
   readonly name: string
@@ -11,6 +18,8 @@ export interface Target {
   readonly server: ProcessTree | null
   /** Header fields of each caller; requests take them in turn. */
   readonly callers: readonly Readonly<Record<string, string>>[]
+  /** Something small to ask, over and over, to see whether it answers at all. */
+  readonly probe: Probe
   /** Checks every answer. */
   readonly witness: Witness
   /**

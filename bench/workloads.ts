@@ -6,10 +6,14 @@ import { normalize } from './witness.ts'
 const CHAT = '/v1/chat/completions'
 const KIB = 1024
 
-/** A chat request of a text model, of exactly so many bytes. */
+/** A chat request of a model without a window, of exactly so many bytes. */
 export function textBody(bodyBytes = KIB): Buffer {
   const bodyOf = (content: string): string =>
-    JSON.stringify({ model: 'sim/text', max_tokens: 64, messages: [{ role: 'user', content }] })
+    JSON.stringify({
+      model: 'sim/unknown-window',
+      max_tokens: 64,
+      messages: [{ role: 'user', content }],
+    })
   const words = 'lorem ipsum dolor sit amet '.repeat(Math.ceil(bodyBytes / 27))
   return Buffer.from(bodyOf(words.slice(0, bodyBytes - bodyOf('').length)))
 }
@@ -33,8 +37,36 @@ export function streamBody({ events, intervalMs }: StreamBodyInput): Buffer {
   )
 }
 
-/** A body with what the provider itself answers to it, which is what every gateway has to answer. */
-export async function chatWorkload(direct: Target, body: Buffer): Promise<Workload> {
+const BASE64_LINE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ'
+
+/** A chat request of about so many bytes, in messages of about 1 KB. */
+export function manyMessagesBody(bodyBytes: number): Buffer {
+  const content = 'lorem ipsum dolor sit amet '.repeat(36)
+  const messages = Array.from({ length: Math.floor(bodyBytes / (content.length + 34)) }, () => ({
+    role: 'user',
+    content,
+  }))
+  return Buffer.from(JSON.stringify({ model: 'sim/unknown-window', max_tokens: 64, messages }))
+}
+
+/** An image request of about so many bytes, nearly all of them one picture to start from. */
+export function pictureBody(bodyBytes: number): Buffer {
+  const base64 = BASE64_LINE.repeat(Math.floor(bodyBytes / BASE64_LINE.length))
+  const url = `data:image/png;base64,${base64}`
+  const input_references = [{ type: 'image_url', image_url: { url } }]
+  return Buffer.from(JSON.stringify({ model: 'sim/image', prompt: 'A gate.', input_references }))
+}
+
+/** A chat body with what the provider itself answers to it, which is what every gateway has to answer. */
+export function chatWorkload(direct: Target, body: Buffer): Promise<Workload> {
+  return workloadOf(direct, { path: CHAT, body })
+}
+
+/** The same of any path. */
+export async function workloadOf(
+  direct: Target,
+  { path, body }: Pick<Workload, 'path' | 'body'>,
+): Promise<Workload> {
   const connection = await LoadConnection.open(direct.address)
   const fields = Object.entries({
     host: 'bench',
@@ -43,10 +75,10 @@ export async function chatWorkload(direct: Target, body: Buffer): Promise<Worklo
   })
   const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const answer = await connection.send({
-    head: Buffer.from(`POST ${CHAT} HTTP/1.1\r\n${head}\r\n`),
+    head: Buffer.from(`POST ${path} HTTP/1.1\r\n${head}\r\n`),
     body,
   })
   connection.close()
   if (answer.httpStatus !== 200) throw new Error(`the simulator answers ${answer.body.toString()}`)
-  return { path: CHAT, body, expected: { body: normalize(answer.body.toString()) } }
+  return { path, body, expected: { body: normalize(answer.body.toString()) } }
 }

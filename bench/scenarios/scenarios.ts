@@ -1,8 +1,22 @@
 import type { Scenario } from '../bench.ts'
+import { GROWTH } from './growth.ts'
+import { LARGE_BODIES } from './large-bodies.ts'
 import { LATENCY } from './latency.ts'
+import { MEMORY } from './memory.ts'
 import { PACED } from './paced.ts'
+import { POSTGRES } from './postgres.ts'
 import { ARRIVALS, REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
 
 /** Everything that can be measured, in the order in which it runs. */
-export const SCENARIOS: readonly Scenario[] = [REQUESTS, STREAMS, ARRIVALS, LATENCY, ...PACED]
+export const SCENARIOS: readonly Scenario[] = [
+  REQUESTS,
+  STREAMS,
+  ARRIVALS,
+  LATENCY,
+  ...PACED,
+  POSTGRES,
+  LARGE_BODIES,
+  GROWTH,
+  MEMORY,
+]

@@ -1,0 +1,30 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { LoadConnection } from './load-connection.ts'
+import type { ProberInput } from './prober.ts'
+
+/*
+ * Asks, waits for the answer, and asks again a little later, until it is told to stop. How long an
+ * answer took at most is how long the target's event loop was held up by something else.
+ */
+const BETWEEN_MS = 2
+
+const { address, probe } = workerData as ProberInput // what prober.ts starts it with
+const body = Buffer.from(probe.body)
+const head = Buffer.from(
+  `${probe.method} ${probe.path} HTTP/1.1\r\nhost: bench\r\ncontent-length: ${body.length}\r\n\r\n`,
+)
+const connection = await LoadConnection.open(address)
+let isStopping = false
+parentPort?.once('message', () => {
+  isStopping = true
+})
+await connection.send({ head, body })
+parentPort?.postMessage('started')
+let longestMs = 0
+while (!isStopping) {
+  const { sentAtMs, endedAtMs } = await connection.send({ head, body })
+  longestMs = Math.max(longestMs, endedAtMs - sentAtMs)
+  await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS))
+}
+connection.close()
+parentPort?.postMessage(longestMs)

@@ -1,0 +1,132 @@
+import type { Scenario } from '../bench.ts'
+import { closedLoop, type Workload } from '../load.ts'
+import { type Measure, measure } from '../measure.ts'
+import { Prober } from '../prober.ts'
+import { settled } from '../rounds.ts'
+import type { Target } from '../target.ts'
+import { chatWorkload, manyMessagesBody, pictureBody, textBody, workloadOf } from '../workloads.ts'
+
+const MB = 1024 * 1024
+const CHAT_BYTES = 30 * MB
+const PICTURE_BYTES = 60 * MB
+const BLOCK_MS_MAX = 250
+const MEMORY_RATIO_MAX = 4
+
+interface LargeBody {
+  readonly name: string
+  readonly workload: Workload
+  readonly blockMsMax: number
+}
+
+/** One large body at a time, and what it does to everybody else. */
+export const LARGE_BODIES: Scenario = {
+  name: 'large-bodies',
+  summary: 'bodies of 30 and 60 MB: how long others wait meanwhile, and the memory they take',
+  isCanonical: true,
+  async run(bench) {
+    const simulator = await bench.simulator()
+    const bodies: LargeBody[] = [
+      {
+        name: '30 MB in one message',
+        workload: await chatWorkload(simulator, textBody(CHAT_BYTES)),
+        blockMsMax: BLOCK_MS_MAX,
+      },
+      {
+        name: '30 MB in 30,000 messages',
+        workload: await chatWorkload(simulator, manyMessagesBody(CHAT_BYTES)),
+        blockMsMax: BLOCK_MS_MAX,
+      },
+      {
+        name: '60 MB of picture',
+        workload: await workloadOf(simulator, {
+          path: '/v1/images',
+          body: pictureBody(PICTURE_BYTES),
+        }),
+        blockMsMax: 2 * BLOCK_MS_MAX,
+      },
+    ]
+    const measures: Measure[] = []
+    for (const body of bodies) {
+      // Each on a gateway that has had no other, so that its memory is its own.
+      const gateway = await bench.startGateway({ name: `tollgate, ${body.name}` })
+      const blocks = await sendEach(
+        { gateway, bare: await bench.bareProxy() },
+        { workload: body.workload, rounds: Math.min(bench.rounds, 5) },
+      )
+      await bench.end(gateway)
+      measures.push(...measuresOf(body, blocks))
+    }
+    return measures
+  },
+}
+
+interface Blocks {
+  /** One of each round. */
+  readonly blocksMs: readonly number[]
+  readonly bareBlocksMs: readonly number[]
+  /** From before the first body to the most that there was until its answer. */
+  readonly addedBytes: number
+  /** The same until the last answer: garbage of bodies that are over may still be there. */
+  readonly addedInARowBytes: number
+}
+
+async function sendEach(
+  { gateway, bare }: { readonly gateway: Target; readonly bare: Target },
+  { workload, rounds }: { readonly workload: Workload; readonly rounds: number },
+): Promise<Blocks> {
+  const [blocksMs, bareBlocksMs]: [number[], number[]] = [[], []]
+  const restBytes = gateway.tree.residentBytes()
+  gateway.tree.resetPeak()
+  const addedBytes = (): number => gateway.tree.residentPeakBytes() - restBytes
+  let addedFirstBytes = 0
+  for (let count = 0; count <= rounds; count++) {
+    const blockMs = await longestWaitMs(gateway, workload)
+    const bareBlockMs = await longestWaitMs(bare, workload)
+    // In the first, code is compiled under way.
+    if (count === 0) {
+      addedFirstBytes = addedBytes()
+      continue
+    }
+    blocksMs.push(blockMs)
+    bareBlocksMs.push(bareBlockMs)
+  }
+  return {
+    blocksMs,
+    bareBlocksMs,
+    addedBytes: addedFirstBytes,
+    addedInARowBytes: addedBytes(),
+  }
+}
+
+/** How long a small question takes at most while a large one is under way. */
+async function longestWaitMs(target: Target, workload: Workload): Promise<number> {
+  const prober = await Prober.start(target)
+  await closedLoop({ target, workload, requests: 1, clients: 1 })
+  const longestMs = await prober.stop()
+  await settled(target)
+  return longestMs
+}
+
+function measuresOf({ name, workload, blockMsMax }: LargeBody, blocks: Blocks): Measure[] {
+  const { blocksMs, bareBlocksMs, addedBytes, addedInARowBytes } = blocks
+  return [
+    measure({
+      name: `${name}: others wait at most`,
+      unit: 'ms',
+      values: blocksMs,
+      budget: blockMsMax,
+    }),
+    measure({ name: `${name}: the same at the bare proxy`, unit: 'ms', values: bareBlocksMs }),
+    measure({
+      name: `${name}: memory added, of the body`,
+      unit: 'x',
+      values: [addedBytes / workload.body.length],
+      budget: MEMORY_RATIO_MAX,
+    }),
+    measure({
+      name: `${name}: the same of ${blocksMs.length + 1} in a row`,
+      unit: 'x',
+      values: [addedInARowBytes / workload.body.length],
+    }),
+  ]
+}

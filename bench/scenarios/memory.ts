@@ -1,0 +1,63 @@
+import type { Scenario } from '../bench.ts'
+import { LiveMemoryReader } from '../live-memory.ts'
+import { closedLoop } from '../load.ts'
+import { measure } from '../measure.ts'
+import { settled } from '../rounds.ts'
+import { type Point, slopeOf } from '../statistics.ts'
+import { chatWorkload, streamBody, textBody } from '../workloads.ts'
+
+const MB = 1024 * 1024
+const BATCHES = 18
+// Caches fill in the first of them, and the counts of the last minute.
+const BATCHES_BEFORE = 6
+const GROWTH_BYTES_MAX = 100
+
+/** What the gateway keeps of requests that are over: nothing. */
+export const MEMORY: Scenario = {
+  name: 'memory',
+  summary: 'memory at rest, under load and after an hour’s worth of requests, twenty a second',
+  isCanonical: true,
+  async run(bench) {
+    const reader = new LiveMemoryReader({ folder: bench.folder })
+    const gateway = await bench.startGateway({ name: 'tollgate, memory', ...reader.start })
+    const simulator = await bench.simulator()
+    const whole = await chatWorkload(simulator, textBody())
+    const stream = await chatWorkload(simulator, streamBody({ events: 100, intervalMs: 0 }))
+    const atRest = await reader.read(gateway)
+    gateway.tree.resetPeak()
+    const requests = bench.scaled({ full: 72_000, quick: 3_600 }) / BATCHES
+    const resident: Point[] = []
+    const heap: Point[] = []
+    for (let batch = 1; batch <= BATCHES; batch++) {
+      const load = { target: gateway, clients: 32 }
+      await closedLoop({ ...load, workload: whole, requests: requests * 0.9 })
+      await closedLoop({ ...load, workload: stream, requests: requests * 0.1 })
+      await settled(gateway)
+      const { heapBytes, residentBytes } = await reader.read(gateway)
+      heap.push({ x: batch * requests, y: heapBytes })
+      resident.push({ x: batch * requests, y: residentBytes })
+    }
+    const peakBytes = gateway.tree.residentPeakBytes()
+    await bench.end(gateway)
+    return [
+      measure({ name: 'at rest', unit: 'MB', values: [atRest.residentBytes / MB] }),
+      measure({ name: 'under load, at its most', unit: 'MB', values: [peakBytes / MB] }),
+      measure({
+        name: 'after it, garbage collected',
+        unit: 'MB',
+        values: [(resident.at(-1)?.y ?? 0) / MB],
+      }),
+      measure({
+        name: 'heap that each request leaves behind',
+        unit: 'B',
+        values: [slopeOf(heap.slice(BATCHES_BEFORE))],
+        budget: bench.flags.quick ? null : GROWTH_BYTES_MAX,
+      }),
+      measure({
+        name: 'resident memory that each request leaves behind',
+        unit: 'B',
+        values: [slopeOf(resident.slice(BATCHES_BEFORE))],
+      }),
+    ]
+  },
+}

@@ -1,0 +1,64 @@
+import { tmpdir } from 'node:os'
+import { Client } from 'pg'
+import { startPostgresServer } from '../../src/store/testing/postgres-server.ts'
+import type { Scenario } from '../bench.ts'
+import { cpuMeasures } from '../cpu-measures.ts'
+import { closedLoop } from '../load.ts'
+import { refuseMemory } from '../machine.ts'
+import { measure } from '../measure.ts'
+import { ProcessTree, parentPidOf } from '../process-tree.ts'
+import { interleave, serverMicrosPerRequest, warm } from '../rounds.ts'
+import { chatWorkload, textBody } from '../workloads.ts'
+
+const CLIENTS = 32
+const CPU_RATIO_MAX = 3.5
+
+/** The requests of 1 KB once more, with PostgreSQL as the store. */
+export const POSTGRES: Scenario = {
+  name: 'postgres',
+  summary: 'CPU a request with PostgreSQL as the store, 1 KB, 32 at once',
+  isCanonical: true,
+  async run(bench) {
+    refuseMemory(tmpdir())
+    await using closing = new AsyncDisposableStack()
+    // As it comes, fsync on; only that the tables, which nobody has analysed, stay so.
+    const server = await startPostgresServer({ settings: ['max_connections=200'] })
+    closing.defer(() => server.stop())
+    const databaseUrl = server.url('postgres')
+    const gateway = await bench.startGateway({
+      name: 'tollgate on PostgreSQL',
+      databaseUrl,
+      server: await serverTree(databaseUrl),
+    })
+    closing.defer(() => bench.end(gateway))
+    const targets = [gateway, await bench.bareProxy()]
+    const workload = await chatWorkload(await bench.simulator(), textBody())
+    await warm({ targets, workload, requests: bench.scaled({ full: 6_000, quick: 1_500 }) })
+    const requests = bench.scaled({ full: 4_000, quick: 1_000 })
+    const [over = [], under = []] = await interleave({
+      targets,
+      rounds: bench.rounds,
+      run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
+    })
+    return [
+      ...cpuMeasures({ noun: 'request', gateway: over, bare: under, ratioMax: CPU_RATIO_MAX }),
+      measure({
+        name: 'PostgreSQL’s own CPU a request, look-up included',
+        unit: 'µs',
+        values: serverMicrosPerRequest(over),
+      }),
+    ]
+  },
+}
+
+/** All processes of the server that answers at an address. */
+async function serverTree(url: string): Promise<ProcessTree> {
+  const client = new Client(url)
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    return new ProcessTree(parentPidOf(rows[0]?.pid ?? Number.NaN))
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,132 @@
+import { DatabaseSync } from 'node:sqlite'
+import { firstIdOf } from '../src/vocabulary/ids.ts'
+import type { SeededKey } from './seed-store.ts'
+
+export interface SeedActivityInput {
+  /** Of a SQLite store that nobody has open. */
+  readonly file: string
+  /** Each has about as many of the requests. */
+  readonly apiKeys: readonly SeededKey[]
+  readonly requests: number
+}
+
+/** Requests of the past that are in a store before a gateway serves it. */
+export interface SeededActivity {
+  readonly requests: number
+  /** All of them together. None of them is a stream. */
+  readonly chargedMicros: number
+}
+
+const CHARGE = { costUsd: '0.0001', micros: 105 }
+const PAST_MS = 30 * 24 * 3_600_000
+
+/**
+ * Writes requests of the last month, settled and charged, straight into the tables, as fast as SQLite
+ * can: the store is not safe against a crash meanwhile.
+ */
+export function seedActivity(input: SeedActivityInput): SeededActivity {
+  const { file, requests } = input
+  if (requests === 0) return { requests: 0, chargedMicros: 0 }
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('pragma journal_mode = off; pragma synchronous = off')
+    withoutIndexes(database, () => {
+      database.exec('begin')
+      insertRequests(database, input)
+      insertEntries(database, input)
+      chargeOwners(database, input)
+      database.exec('commit')
+    })
+    database.exec('pragma journal_mode = wal')
+  } finally {
+    database.close()
+  }
+  return { requests, chargedMicros: requests * CHARGE.micros }
+}
+
+/** Drops what can be made again faster than it is kept up, and makes it again. */
+function withoutIndexes(database: DatabaseSync, write: () => void): void {
+  const indexes = database
+    .prepare(
+      "select name, sql from sqlite_master where type = 'index' and sql is not null and tbl_name in ('requests', 'entries')",
+    )
+    .all()
+  for (const { name } of indexes) database.exec(`drop index "${name}"`)
+  write()
+  for (const { sql } of indexes) database.exec(String(sql))
+}
+
+// Requests come in turns from all keys, so that the one of that number is known without being read.
+function insertRequests(
+  database: DatabaseSync,
+  { apiKeys, requests }: Omit<SeedActivityInput, 'file'>,
+): void {
+  const startMs = Date.now() - PAST_MS
+  const insert = database.prepare(
+    `insert into requests (id, account_id, api_key_id, instance_id, endpoint, model_id, stream,
+       state, cost_usd, price_snapshot_id, http_status, generation_id, input_tokens, output_tokens,
+       cache_read_tokens, cache_write_tokens, cache_write_long_tokens, reasoning_tokens,
+       image_output_tokens, searches, opened_at_ms, first_byte_at_ms, ended_at_ms, settled_at_ms, backed_granted_micros,
+       backed_charge_micros)
+     values (?, ?, ?, 'inst_seeded', 'chat', 'sim/text', 0, 'final', '${CHARGE.costUsd}',
+       'price_seeded', 200, ?, 250, 64, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, 5000, ${CHARGE.micros})`,
+  )
+  for (let number = 0; number < requests; number++) {
+    const { accountId, apiKeyId } = ownerOf(apiKeys, number)
+    const atMs = startMs + Math.floor((PAST_MS * number) / requests)
+    const requestId = requestIdOf(number)
+    insert.run(requestId, accountId, apiKeyId, `gen-${number}`, atMs, atMs, atMs, atMs)
+  }
+}
+
+function insertEntries(
+  database: DatabaseSync,
+  { apiKeys, requests }: Omit<SeedActivityInput, 'file'>,
+): void {
+  const nowMs = Date.now()
+  const insert = database.prepare(
+    `insert into entries (account_id, number, kind, purse, amount_micros, request_id, api_key_id,
+       created_at_ms)
+     values (?, ?, 'charge', 'backed', -${CHARGE.micros}, ?, ?, ?)`,
+  )
+  const numbers = new Map<string, number>()
+  // Key by key, which is account by account: the order of the table's own index.
+  for (const [place, { accountId, apiKeyId }] of apiKeys.entries()) {
+    for (let number = place; number < requests; number += apiKeys.length) {
+      const entryNumber = (numbers.get(accountId) ?? 1) + 1
+      numbers.set(accountId, entryNumber)
+      insert.run(accountId, entryNumber, requestIdOf(number), apiKeyId, nowMs)
+    }
+  }
+}
+
+function chargeOwners(
+  database: DatabaseSync,
+  { apiKeys, requests }: Omit<SeedActivityInput, 'file'>,
+): void {
+  const chargeKey = database.prepare(
+    'update api_keys set spend_micros = spend_micros + ? where id = ?',
+  )
+  const chargeAccount = database.prepare(
+    `update accounts set backed_balance_micros = backed_balance_micros - ?,
+       entry_count = entry_count + ? where id = ?`,
+  )
+  for (const [place, { accountId, apiKeyId }] of apiKeys.entries()) {
+    const count = Math.max(0, Math.ceil((requests - place) / apiKeys.length))
+    chargeKey.run(count * CHARGE.micros, apiKeyId)
+    chargeAccount.run(count * CHARGE.micros, count, accountId)
+  }
+}
+
+function ownerOf(apiKeys: readonly SeededKey[], number: number): SeededKey {
+  const owner = apiKeys[number % apiKeys.length]
+  if (owner === undefined) throw new Error('activity needs keys')
+  return owner
+}
+
+/** Of the month before, in the order of their numbers. */
+function requestIdOf(number: number): string {
+  return `${MONTH_BEFORE}${number.toString(32).padStart(16, '0')}`
+}
+
+const MONTH_BEFORE = firstIdOf({ prefix: 'req', timeMs: Date.now() - PAST_MS })
