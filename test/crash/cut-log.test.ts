@@ -19,9 +19,9 @@ import type { RequestState } from '../../src/vocabulary/request-state.ts'
 
 const CREDIT_MICROS = 1_000_000
 const GRANTED_MICROS = 100
-const COMMITS = 40
+const COMMITS = 24
 // Of the commits, those after which the store is opened whole: it has four threads.
-const SERVED_EVERY = 10
+const SERVED_EVERY = 8
 const DEAD_INSTANCE = 'inst_dead'
 const KEYS = ['K0', 'K1', 'K2', 'K3']
 const LIMITS = { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 1_000 }
@@ -72,7 +72,7 @@ test('a process that dies at any byte of its log leaves every commit before that
   }
   expect(commits).toBe(COMMITS)
   expect(recovered).toBeGreaterThan(100)
-}, 60_000)
+}, 120_000)
 
 /** Opens and settles holds, several a commit, and answers the books after each of them. */
 async function commitSome(): Promise<{ files: Files; expected: readonly Expected[] }> {

@@ -18,7 +18,8 @@ export const TEST_DATABASES: readonly {
   { engine: 'PostgreSQL', create: createPostgresDatabase },
 ]
 
-async function createSqliteFile(): Promise<TestDatabase> {
+/** A SQLite file in a folder of its own, with nothing in it. */
+export async function createSqliteFile(): Promise<TestDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-store-'))
   return {
     url: `sqlite:${join(folder, 'store.db')}`,

@@ -1,39 +1,21 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { createPostgresDatabase } from '../../src/store/testing/postgres.ts'
-import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { expect } from 'vitest'
 import type { ServeProcess } from '../tollgate-process.ts'
-import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
-import { COMMIT_STEPS, type Left, postingsOf, STEPS, type Step } from './steps.ts'
+import { CREDIT_MICROS, type CrashBench } from './crash-bench.ts'
+import { type Left, postingsOf, type Step } from './steps.ts'
 
 const HOLDS_A_KEY = 8
 const NEXT_CHARGE_MICROS = 525
 
-let bench: CrashBench
+export interface KillInput {
+  readonly bench: CrashBench
+  readonly step: Step
+}
 
-afterEach(() => bench.close())
-
-describe.each(TEST_DATABASES)('kill -9 on $engine', ({ create }) => {
-  test.each(STEPS)(
-    '$name: no money is lost or invented, no place stays taken',
-    async (step) => {
-      bench = await openCrashBench({ createDatabase: create })
-      await killAndRecover(step)
-    },
-    60_000,
-  )
-})
-
-describe('kill -9 on PostgreSQL', () => {
-  test.each(COMMIT_STEPS)(
-    '$name: no money is lost or invented, no place stays taken',
-    async (step) => {
-      bench = await openCrashBench({ createDatabase: createPostgresDatabase })
-      await killAndRecover(step)
-    },
-  )
-})
-
-async function killAndRecover(step: Step): Promise<void> {
+/**
+ * Brings a request to a step, kills its gateway there, starts the next, and fails unless the request
+ * becomes what the step says, the books are exact, and all places of its key are free.
+ */
+export async function killAndRecover({ bench, step }: KillInput): Promise<void> {
   const first = await bench.serve(await step.settings?.(bench))
   const letGo = await step.bring(bench, first)
   expect(await first.stop('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
@@ -49,20 +31,20 @@ async function killAndRecover(step: Step): Promise<void> {
     times: 'always',
   })
   const second = await bench.serve()
-  expect(await whatIsLeft()).toEqual(step.left)
+  expect(await whatIsLeft(bench)).toEqual(step.left)
   await bench.audit()
 
   simulator.gate('next look-ups').release()
   if (step.inTheEnd.canBeLookedUp) await bench.until((rows) => rows[0]?.state === 'final')
-  expect(await whatIsLeft()).toEqual(step.inTheEnd)
+  expect(await whatIsLeft(bench)).toEqual(step.inTheEnd)
 
-  const chargedMicros = await allPlacesAreFree(second)
+  const chargedMicros = await allPlacesAreFree(bench, second)
   expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   await bench.audit()
-  await booksSay(step, chargedMicros)
+  await booksSay({ bench, step }, chargedMicros)
 }
 
-async function whatIsLeft(): Promise<Left> {
+async function whatIsLeft(bench: CrashBench): Promise<Left> {
   const rows = await bench.requests()
   expect(rows.length).toBeLessThanOrEqual(1)
   const [row] = rows
@@ -74,7 +56,7 @@ async function whatIsLeft(): Promise<Left> {
 }
 
 /** As many requests as the key may have at once are at the provider at once. Answers what they cost. */
-async function allPlacesAreFree(gateway: ServeProcess): Promise<number> {
+async function allPlacesAreFree(bench: CrashBench, gateway: ServeProcess): Promise<number> {
   const { simulator } = bench
   const gate = simulator.gate('next')
   simulator.script({
@@ -104,7 +86,7 @@ async function allPlacesAreFree(gateway: ServeProcess): Promise<number> {
 }
 
 /** The entries themselves, counted apart from the store's own audit. */
-async function booksSay(step: Step, chargedMicros: number): Promise<void> {
+async function booksSay({ bench, step }: KillInput, chargedMicros: number): Promise<void> {
   const entries = await bench.entries()
   let balanceMicros = 0
   for (const { amountMicros } of entries) balanceMicros += amountMicros

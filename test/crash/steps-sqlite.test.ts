@@ -1,0 +1,18 @@
+import { afterEach, describe, test } from 'vitest'
+import { createSqliteFile } from '../../src/store/testing/test-databases.ts'
+import { type CrashBench, openCrashBench } from './crash-bench.ts'
+import { killAndRecover } from './kill-and-recover.ts'
+import { STEPS } from './steps.ts'
+
+let bench: CrashBench
+
+afterEach(() => bench.close())
+
+describe('kill -9 on SQLite', () => {
+  for (const step of STEPS) {
+    test(`${step.name}: no money is lost or invented, no place stays taken`, async () => {
+      bench = await openCrashBench({ createDatabase: createSqliteFile })
+      await killAndRecover({ bench, step })
+    }, 60_000)
+  }
+})
