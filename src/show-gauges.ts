@@ -55,7 +55,7 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
     bufferBytes: () => parts.byteBudget.bytesReserved,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
     holds: () => holds.read(),
-    reconciler: () => reconciler,
+    reconciler: () => reconciler.waiting,
     catalog: () => ({
       modelIds: new Set(catalog.rows().map(({ offer }) => offer.modelId)),
       refreshedAtMs: catalog.refreshedAtMs,

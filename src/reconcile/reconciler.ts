@@ -23,9 +23,7 @@ export interface Reconciler {
   /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
   noticed(request: UnsettledRequest): void
   /** Requests that are kept in mind until their next look-up, for metrics. */
-  readonly waiting: number
-  /** When the first of them is due; null where none waits. */
-  readonly nextDueAtMs: number | null
+  readonly waiting: Pick<WaitingList, 'size' | 'nextDueAtMs'>
   /** Does all that is due at this moment, and resolves when it is done. */
   runDue(): Promise<void>
   /** Begins nothing more and gives look-ups up; resolves when nothing is under way. */
@@ -118,7 +116,7 @@ type Step =
  */
 class SecondChance implements Reconciler {
   readonly #input: ReconcilerInput
-  readonly #waiting: WaitingList
+  readonly waiting: WaitingList
   readonly #outage = new Outage()
   readonly #askingSinceMs: number
   readonly #lookups = new AbortController()
@@ -141,7 +139,7 @@ class SecondChance implements Reconciler {
   constructor(input: ReconcilerInput) {
     this.#input = input
     this.#askingSinceMs = input.clock.nowMs()
-    this.#waiting = new WaitingList({
+    this.waiting = new WaitingList({
       requestsMax: input.settings.waitingRequestsMax ?? WAITING_REQUESTS_MAX_DEFAULT,
     })
   }
@@ -157,14 +155,6 @@ class SecondChance implements Reconciler {
     const step = this.#stepFor(request, nowMs)
     this.#waitUntil(step.kind === 'wait' ? step.untilMs : nowMs, { request, nowMs })
     this.#setTimer()
-  }
-
-  get waiting(): number {
-    return this.#waiting.size
-  }
-
-  get nextDueAtMs(): number | null {
-    return this.#waiting.nextDueAtMs
   }
 
   async runDue(): Promise<void> {
@@ -191,7 +181,7 @@ class SecondChance implements Reconciler {
     if (this.#stopping) return
     const nowMs = this.#input.clock.nowMs()
     if (nowMs < this.#wokeAtMs - CLOCK_STEP_MS_MAX) {
-      this.#waiting.clear()
+      this.waiting.clear()
       this.#nextSweepAtMs = nowMs
       this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
     }
@@ -206,7 +196,7 @@ class SecondChance implements Reconciler {
     const { clock, startTimer = startUnrefTimer } = this.#input
     const sweepAtMs = this.#sweeping === null ? this.#nextSweepAtMs : Number.POSITIVE_INFINITY
     // Without a free place whoever leaves one looks for the next.
-    const dueAtMs = this.#hasPlace() ? this.#waiting.nextDueAtMs : null
+    const dueAtMs = this.#hasPlace() ? this.waiting.nextDueAtMs : null
     const wakesAtMs = Math.min(sweepAtMs, dueAtMs ?? Number.POSITIVE_INFINITY)
     if (wakesAtMs === this.#wakesAtMs) return
     this.#cancelTimer()
@@ -266,7 +256,7 @@ class SecondChance implements Reconciler {
     while (!this.#stopping && this.#hasPlace()) {
       // Who has just ended goes first, but the sweep always gets on.
       const swept = this.#sweptUnderWay === 0 ? this.#page.pop() : undefined
-      const waiting = swept === undefined ? this.#waiting.takeDue(nowMs) : null
+      const waiting = swept === undefined ? this.waiting.takeDue(nowMs) : null
       const request = swept ?? waiting ?? this.#page.pop()
       if (request === undefined) break
       this.#begin(request, { nowMs, isSwept: request !== waiting })
@@ -279,7 +269,7 @@ class SecondChance implements Reconciler {
     { nowMs, isSwept }: { readonly nowMs: number; readonly isSwept: boolean },
   ): void {
     const { requestId } = request
-    if (this.#underWay.has(requestId) || this.#waiting.has(requestId)) return
+    if (this.#underWay.has(requestId) || this.waiting.has(requestId)) return
     const step = this.#stepFor(request, nowMs)
     if (step.kind === 'wait') {
       this.#waitUntil(step.untilMs, { request, nowMs })
@@ -328,7 +318,7 @@ class SecondChance implements Reconciler {
     dueAtMs: number,
     { request, nowMs }: { readonly request: UnsettledRequest; readonly nowMs: number },
   ): void {
-    if (dueAtMs - nowMs < LOOKUP_INTERVAL_MS_MAX) this.#waiting.add(request, dueAtMs)
+    if (dueAtMs - nowMs < LOOKUP_INTERVAL_MS_MAX) this.waiting.add(request, dueAtMs)
   }
 
   async #take(request: UnsettledRequest, step: Exclude<Step, { kind: 'wait' }>): Promise<void> {

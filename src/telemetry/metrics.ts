@@ -18,7 +18,7 @@ export interface MetricSources {
   readonly bufferBytesMax: number
   /** Null: the store did not answer. */
   readonly holds: () => Promise<readonly HoldCount[] | null>
-  readonly reconciler: () => { readonly waiting: number; readonly nextDueAtMs: number | null }
+  readonly reconciler: () => { readonly size: number; readonly nextDueAtMs: number | null }
   readonly catalog: () => {
     readonly modelIds: ReadonlySet<string>
     readonly refreshedAtMs: number | null
@@ -172,8 +172,8 @@ export class Metrics {
     for (const { name, fault } of sources.checks()) {
       own.ready.set({ check: name }, fault === null ? 1 : 0)
     }
-    const { waiting, nextDueAtMs } = sources.reconciler()
-    own.reconcileWaiting.set(waiting)
+    const { size, nextDueAtMs } = sources.reconciler()
+    own.reconcileWaiting.set(size)
     const storeNowMs = sources.storeNowMs()
     own.reconcileLag.set(secondsSince(nextDueAtMs ?? storeNowMs, storeNowMs))
     const { modelIds, refreshedAtMs } = sources.catalog()

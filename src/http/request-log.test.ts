@@ -1,0 +1,93 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import type { JourneyRecord } from '../journey/journey.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { EndedRequest } from './inference.ts'
+import { requestLogger } from './request-log.ts'
+
+const FACTS = {
+  accountId: 'acct_1',
+  apiKeyId: 'key_1',
+  modelId: 'acme/model',
+  stream: false,
+  holdMicros: 100,
+  state: 'provisional',
+  chargeMicros: 60,
+  holdAskedAtMs: 1_010,
+  holdOpenedAtMs: 1_020,
+  firstByteAtMs: 1_500,
+  outcomeAtMs: 2_900,
+  settledAtMs: 2_950,
+  usage: null,
+  generationId: 'gen-1',
+  errorCode: null,
+  fault: null,
+} satisfies JourneyRecord
+
+function lineOf(record: Partial<JourneyRecord>, ended: Partial<EndedRequest> = {}): object {
+  const lines: string[] = []
+  const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) })
+  requestLogger(log)({
+    requestId: 'req_1',
+    endpoint: 'chat',
+    problem: null,
+    httpStatus: 200,
+    startedAtMs: 1_000,
+    endedAtMs: 3_000,
+    traceparent: 'of-the-caller',
+    ...ended,
+    record: { ...FACTS, ...record },
+  })
+  expect(lines).toHaveLength(1)
+  return JSON.parse(lines[0] ?? '')
+}
+
+test('the line of a request says who, what, how it ended, what it cost and how long it took', () => {
+  expect(lineOf({})).toEqual({
+    level: 30,
+    requestId: 'req_1',
+    endpoint: 'chat',
+    httpStatus: 200,
+    accountId: 'acct_1',
+    apiKeyId: 'key_1',
+    modelId: 'acme/model',
+    stream: false,
+    state: 'provisional',
+    holdMicros: 100,
+    chargeMicros: 60,
+    generationId: 'gen-1',
+    errorCode: null,
+    firstByteMs: 500,
+    durationMs: 2_000,
+    msg: 'request',
+  })
+})
+
+test('a stream that failed after its 200 says why', () => {
+  expect(lineOf({ stream: true, errorCode: 'client_gone' })).toMatchObject({
+    level: 30,
+    httpStatus: 200,
+    errorCode: 'client_gone',
+  })
+})
+
+test.each([
+  ['model_not_found', 404, 30, 'request'],
+  ['upstream_error', 502, 30, 'request'],
+  ['service_unavailable', 503, 40, 'request failed'],
+  ['internal_error', 500, 50, 'request failed'],
+] as const)(
+  'a request that ends in %s is told with its code and as loud as it is bad',
+  (code, httpStatus, level, msg) => {
+    const problem = new Problem(code, { cause: new Error('quotes what a client sent') })
+    const line = lineOf({ state: null, firstByteAtMs: null }, { problem, httpStatus })
+    expect(line).toMatchObject({ errorCode: code, httpStatus, level, msg, firstByteMs: null })
+    expect(JSON.stringify(line)).not.toContain('quotes')
+  },
+)
+
+test('a fault of ours that the client was not told of is an error, by its name and place alone', () => {
+  const line = lineOf({ fault: new TypeError('quotes what a provider sent') })
+  expect(line).toMatchObject({ level: 50, msg: 'request failed', cause: { name: 'TypeError' } })
+  expect(JSON.stringify(line)).not.toContain('quotes')
+})
