@@ -22,6 +22,7 @@ export interface StepGrowth {
  * they are read in the first seven steps, or once for each step where that is more. A call that may take
  * no more than seven steps is thereby held at its bound. One that may take thirty is covered beyond its
  * seventh search by what the searches that it does not make are held at; past that it is an overrun.
+ * What the steps write is taken to be within the output cap, which is held once.
  */
 export function sizeStepGrowth(
   { tools }: Call,
