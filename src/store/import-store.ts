@@ -64,6 +64,7 @@ export function importStore<Verified>(
     }
     const { rows, upstream } = reading.finished()
     await compareCounts(view, rows)
+    await gatherStatistics(view, location)
     return { rows, upstream, verified: await verify(view) }
   })
 }
@@ -99,6 +100,12 @@ async function compareCounts(view: Kysely<Tables>, counts: ExportTrailer['rows']
       )
     }
   }
+}
+
+/** Of tables that were just filled PostgreSQL knows nothing, and may read them whole for each page. */
+async function gatherStatistics(view: Kysely<Tables>, { kind }: DatabaseLocation): Promise<void> {
+  if (kind === 'sqlite') return
+  for (const { name } of EXPORTED_TABLES) await sql.raw(`analyze "${name}"`).execute(view)
 }
 
 interface ReadingInput {
