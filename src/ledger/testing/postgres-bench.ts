@@ -20,6 +20,7 @@ export async function createPostgresBench(input: {
     clock: { nowMs: () => nowMs },
     limits: input.limits,
     unsureRetryMs: 1,
+    idleDelayMs: 1,
   })
   const bench = benchOnStore({
     store,

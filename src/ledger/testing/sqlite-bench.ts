@@ -27,6 +27,7 @@ export async function createSqliteBench(input: SqliteBenchInput): Promise<Sqlite
     clock: { nowMs: () => nowMs },
     limits: input.limits,
     unsureRetryMs: 1,
+    idleDelayMs: 1,
     ...(input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }),
   })
   const bench = benchOnStore({
