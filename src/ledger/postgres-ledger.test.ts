@@ -58,6 +58,8 @@ async function setUp(accounts: readonly string[], creditMicros = 1_000): Promise
 /** Resolves once a statement waits for a lock that another transaction has. */
 async function somebodyWaits(): Promise<void> {
   for (;;) {
+    // Inside a transaction the server answers all questions from what it saw at the first.
+    await outsider.query('select pg_stat_clear_snapshot()')
     const { rows } = await outsider.query(
       `select pid from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,
