@@ -55,7 +55,10 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
     bufferBytes: () => parts.byteBudget.bytesReserved,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
     holds: () => holds.read(),
-    reconciler: () => reconciler.waiting,
+    waiting: () => {
+      const { size: requests, nextDueAtMs } = reconciler.waiting
+      return { requests, nextDueAtMs }
+    },
     catalog: () => ({
       modelIds: new Set(catalog.rows().map(({ offer }) => offer.modelId)),
       refreshedAtMs: catalog.refreshedAtMs,

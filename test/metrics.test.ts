@@ -106,6 +106,27 @@ test('metrics can be read until the last request has ended', async () => {
   await closed
 })
 
+test('what the parts do is on the page: commits, refreshes, holds and what was reconciled', async () => {
+  const to = await open({ METRICS_PORT: '0' })
+  const { apiKey } = await to.account()
+  await send(to, apiKey)
+  await to.gateway.settled()
+  const address = to.gateway.metricsAddress ?? ''
+  const { text: page } = await read(address)
+  expect(page).toMatch(/^tollgate_commit_commands_count [1-9]/m)
+  expect(page).toContain('tollgate_commit_failures_total 0\n')
+  expect(page).toMatch(/^tollgate_catalog_models [1-9]/m)
+  expect(page).toContain('tollgate_holds{state="open"} 0\n')
+  expect(page).toContain('tollgate_upstream_account_refused 0\n')
+  await expect
+    .poll(async () => (await read(address)).text, { timeout: 10_000 })
+    .toContain('tollgate_reconciled_total{outcome="found"} 1\n')
+  await to.gateway.refresher.refreshNow()
+  expect((await read(address)).text).toContain(
+    'tollgate_catalog_refreshes_total{outcome="refreshed"} 2\n',
+  )
+})
+
 test('ten thousand unknown model names make no new series, and none of them is on the page', async () => {
   const to = await open({
     METRICS_PORT: '0',

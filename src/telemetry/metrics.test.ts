@@ -16,7 +16,7 @@ const SOURCES: MetricSources = {
     { state: 'provisional', holds: 0, oldestOpenedAtMs: null },
     { state: 'unresolved', holds: 4, oldestOpenedAtMs: 50_000 },
   ],
-  reconciler: () => ({ size: 3, nextDueAtMs: 107_000 }),
+  waiting: () => ({ requests: 3, nextDueAtMs: 107_000 }),
   catalog: () => ({ modelIds: new Set(['acme/kept']), refreshedAtMs: 40_000 }),
   checks: () => [
     { name: 'store', fault: null },

@@ -18,7 +18,8 @@ export interface MetricSources {
   readonly bufferBytesMax: number
   /** Null: the store did not answer. */
   readonly holds: () => Promise<readonly HoldCount[] | null>
-  readonly reconciler: () => { readonly size: number; readonly nextDueAtMs: number | null }
+  /** For a look-up of the reconciler: how many, and when the first is due. */
+  readonly waiting: () => { readonly requests: number; readonly nextDueAtMs: number | null }
   readonly catalog: () => {
     readonly modelIds: ReadonlySet<string>
     readonly refreshedAtMs: number | null
@@ -172,8 +173,8 @@ export class Metrics {
     for (const { name, fault } of sources.checks()) {
       own.ready.set({ check: name }, fault === null ? 1 : 0)
     }
-    const { size, nextDueAtMs } = sources.reconciler()
-    own.reconcileWaiting.set(size)
+    const { requests, nextDueAtMs } = sources.waiting()
+    own.reconcileWaiting.set(requests)
     const storeNowMs = sources.storeNowMs()
     own.reconcileLag.set(secondsSince(nextDueAtMs ?? storeNowMs, storeNowMs))
     const { modelIds, refreshedAtMs } = sources.catalog()
