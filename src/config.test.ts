@@ -90,3 +90,13 @@ test('play money and real money are in stores of their own unless a store is nam
   expect(storeUrlOf(readConfig(upstream))).toBe('sqlite:./data/tollgate.db')
   expect(storeUrlOf(readConfig({ DATABASE_URL: 'sqlite:./x.db' }))).toBe('sqlite:./x.db')
 })
+
+test('Activity is kept for ever, or for a whole number of days from one on', () => {
+  expect(readConfig({}).TOLLGATE_ACTIVITY_DAYS).toBeNull()
+  expect(readConfig({ TOLLGATE_ACTIVITY_DAYS: '90' }).TOLLGATE_ACTIVITY_DAYS).toBe(90)
+  for (const days of ['0', '-1', '1.5', '36501', 'x']) {
+    expect(() => readConfig({ TOLLGATE_ACTIVITY_DAYS: days })).toThrow(
+      'TOLLGATE_ACTIVITY_DAYS must be a whole number, 1 to 36500',
+    )
+  }
+})
