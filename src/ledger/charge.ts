@@ -39,20 +39,28 @@ export function moveRequest(book: Book, row: RequestRow, move: Move): RequestRow
   const held = heldAfter(row, move, charge)
   const heldBackedChange = subtractMicros(held.backedMicros, row.backedHeldMicros)
   const heldFreeChange = subtractMicros(held.freeMicros, row.freeHeldMicros)
+  const spendChange = move.chargeMicros - chargedMicros(row)
+  const freesHold = heldBackedChange !== 0 || heldFreeChange !== 0
 
-  book.putApiKey({
-    ...apiKey,
-    spendMicros: micros(apiKey.spendMicros + move.chargeMicros - chargedMicros(row)),
-    heldMicros: micros(apiKey.heldMicros + heldBackedChange + heldFreeChange),
-    openHolds: row.state === 'open' ? apiKey.openHolds - 1 : apiKey.openHolds,
-  })
-  const freed = {
-    ...account,
-    backedHeldMicros: addMicros(account.backedHeldMicros, heldBackedChange),
-    freeHeldMicros: addMicros(account.freeHeldMicros, heldFreeChange),
+  // A look-up that confirms the charge, as nearly all do, leaves the account and the key as they are.
+  if (row.state === 'open' || spendChange !== 0 || freesHold) {
+    book.putApiKey({
+      ...apiKey,
+      spendMicros: micros(apiKey.spendMicros + spendChange),
+      heldMicros: micros(apiKey.heldMicros + heldBackedChange + heldFreeChange),
+      openHolds: row.state === 'open' ? apiKey.openHolds - 1 : apiKey.openHolds,
+    })
   }
+  const freed = freesHold
+    ? {
+        ...account,
+        backedHeldMicros: addMicros(account.backedHeldMicros, heldBackedChange),
+        freeHeldMicros: addMicros(account.freeHeldMicros, heldFreeChange),
+      }
+    : account
   const posted = postCharge(book, { row, account: freed, charge, nowMs: move.nowMs })
-  book.putAccount(lapseFreeCredit(book, posted, move.nowMs))
+  const lapsed = lapseFreeCredit(book, posted, move.nowMs)
+  if (lapsed !== account) book.putAccount(lapsed)
 
   const moved: RequestRow = {
     ...row,
