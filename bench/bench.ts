@@ -17,9 +17,14 @@ export interface Scenario {
   readonly name: string
   /** What it measures, for `--help`. */
   readonly summary: string
-  /** Whether it runs without being named. */
-  readonly isCanonical: boolean
+  /** When it runs without being named: in every run, not in a quick one, never. */
+  readonly runs: 'always' | 'unlessQuick' | 'whenNamed'
   run(bench: Bench): Promise<Measure[]>
+}
+
+/** An error with where it came from. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
 /** One run: the programs that its scenarios share, and what went wrong. */
@@ -38,6 +43,7 @@ export class Bench {
     mkdirSync(flags.storeFolder, { recursive: true })
     refuseMemory(flags.storeFolder)
     this.folder = mkdtempSync(join(flags.storeFolder, 'bench-'))
+    process.once('exit', () => rmSync(this.folder, { recursive: true, force: true }))
   }
 
   /** How many rounds of each target. */
@@ -106,13 +112,16 @@ export class Bench {
   async end(target: RunningTarget): Promise<void> {
     const at = this.#running.indexOf(target)
     if (at !== -1) this.#running.splice(at, 1)
-    this.failures.push(...(await target.close()))
+    try {
+      this.failures.push(...(await target.close()))
+    } catch (error) {
+      this.failures.push(`${target.name}: ${describeError(error)}`)
+    }
   }
 
   /** Ends everything, last started first, and notes what was wrong with any. */
   async close(): Promise<void> {
     for (const target of this.#running.toReversed()) await this.end(target)
-    rmSync(this.folder, { recursive: true, force: true })
   }
 
   async #keep(starting: Promise<RunningTarget>): Promise<RunningTarget> {

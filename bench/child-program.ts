@@ -14,7 +14,7 @@ export interface StartProgramInput {
   /** The file that takes what it writes, so that nobody has to read along. */
   readonly logFile: string
   /** Finds its address in what it wrote so far; null: not there yet. */
-  readonly findAddress: (written: string) => string | null
+  readonly findAddress: (written: string) => string | null | Promise<string | null>
 }
 
 /** A program that listens, in a process of its own. */
@@ -66,7 +66,7 @@ async function addressOf(child: ChildProcess, input: StartProgramInput): Promise
   const { logFile, findAddress } = input
   const startedAtMs = performance.now()
   while (child.exitCode === null && child.signalCode === null) {
-    const address = findAddress(await readAll(logFile))
+    const address = await findAddress(await readAll(logFile))
     if (address !== null) return address
     if (performance.now() - startedAtMs > START_TIMEOUT_MS) break
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))

@@ -1,16 +1,17 @@
 import type { Scenario } from './bench.ts'
 
+const WHEN = { always: '', unlessQuick: ' (not with --quick)', whenNamed: ' (only when named)' }
+
 /** What `npm run bench -- --help` prints. */
 export function helpText(scenarios: readonly Scenario[]): string {
   const width = Math.max(...scenarios.map(({ name }) => name.length))
   const listed = scenarios.map(
-    ({ name, summary, isCanonical }) =>
-      `  ${name.padEnd(width)}  ${summary}${isCanonical ? '' : ' (only when named)'}`,
+    ({ name, summary, runs }) => `  ${name.padEnd(width)}  ${summary}${WHEN[runs]}`,
   )
   return `npm run bench -- [scenario …] [flags]
 
 Measures tollgate against a bare proxy on this machine, prints a table and writes a JSON result.
-Without a scenario, all but those marked run. Ends with 1 where anything failed: a request, a stream
+Without a scenario, all run but those marked. Ends with 1 where anything failed: a request, a stream
 that is not whole, books that are not exact, a hold that is left.
 
 ${listed.join('\n')}
@@ -23,5 +24,8 @@ ${listed.join('\n')}
   --profile               the gateway writes CPU profiles into bench/results/profiles/
   --profile-folder <path> or into this folder
   --checkout <path>       starts the gateway from another checkout
-  --setting <NAME=value>  a setting of the gateway; may be given again`
+  --setting <NAME=value>  a setting of the gateway; may be given again
+  --peer-command <line>   another gateway, for peers; {upstream} is the provider's base address
+  --peer-address <url>    where that one listens
+  --peer-header <n: v>    what its clients send; may be given again, and hold {upstream}`
 }

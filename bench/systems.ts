@@ -125,7 +125,7 @@ interface TargetOfInput {
 }
 
 /** A program as a target that sees what it answers. */
-function targetOf(input: TargetOfInput): RunningTarget {
+export function targetOf(input: TargetOfInput): RunningTarget {
   const { name, program, callers, givesRequestIds = false } = input
   const witness = new Witness({ name, givesRequestIds })
   return {

@@ -11,7 +11,7 @@ const API_KEYS_USED = 1_000
 const GROWTH_MAX = 1.1
 const SMALL = { accounts: 10, activityRows: 0 }
 const SIZES = {
-  quick: { accounts: 2_000, activityRows: 20_000 },
+  quick: { accounts: 1_000, activityRows: 10_000 },
   usual: { accounts: 10_000, activityRows: 200_000 },
   full: { accounts: 100_000, activityRows: 5_000_000 },
 }
@@ -20,7 +20,7 @@ const SIZES = {
 export const GROWTH: Scenario = {
   name: 'growth',
   summary: 'CPU a request on a grown store over a small one’s: accounts, and rows of activity',
-  isCanonical: true,
+  runs: 'always',
   async run(bench) {
     const { full, quick } = bench.flags
     const size = SIZES[full ? 'full' : quick ? 'quick' : 'usual']
@@ -37,8 +37,8 @@ export const GROWTH: Scenario = {
     })
     const targets = [small, large]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({ targets, workload, requests: bench.scaled({ full: 6_000, quick: 1_500 }) })
-    const requests = bench.scaled({ full: 4_000, quick: 1_000 })
+    await warm({ targets, workload, requests: bench.scaled({ full: 6_000, quick: 300 }) })
+    const requests = bench.scaled({ full: 4_000, quick: 500 })
     const [before = [], after = []] = await interleave({
       targets,
       rounds: bench.rounds,

@@ -22,7 +22,7 @@ interface LargeBody {
 export const LARGE_BODIES: Scenario = {
   name: 'large-bodies',
   summary: 'bodies of 30 and 60 MB: how long others wait meanwhile, and the memory they take',
-  isCanonical: true,
+  runs: 'always',
   async run(bench) {
     const simulator = await bench.simulator()
     const bodies: LargeBody[] = [
@@ -51,7 +51,7 @@ export const LARGE_BODIES: Scenario = {
       const gateway = await bench.startGateway({ name: `tollgate, ${body.name}` })
       const blocks = await sendEach(
         { gateway, bare: await bench.bareProxy() },
-        { workload: body.workload, rounds: Math.min(bench.rounds, 5) },
+        { workload: body.workload, rounds: bench.scaled({ full: 5, quick: 1 }) },
       )
       await bench.end(gateway)
       measures.push(...measuresOf(body, blocks))

@@ -15,7 +15,7 @@ const FIRST_EVENT_ADDED_MS_MAX = 1
 export const LATENCY: Scenario = {
   name: 'latency',
   summary: 'latency that is added to one client’s requests and to the first event of its streams',
-  isCanonical: true,
+  runs: 'always',
   async run(bench) {
     const simulator = await bench.simulator()
     const whole = await chatWorkload(simulator, textBody())
@@ -76,8 +76,8 @@ interface MediansInput {
 }
 
 async function medians(bench: Bench, input: MediansInput): Promise<RoundMedians[]> {
-  const warmUp = bench.scaled({ full: 500, quick: 100 })
-  const requests = bench.scaled({ full: 300, quick: 100 })
+  const warmUp = bench.scaled({ full: 500, quick: 30 })
+  const requests = bench.scaled({ full: 300, quick: 50 })
   await oneByOne(input, warmUp)
   const rounds: RoundMedians[] = []
   for (let round = 0; round < bench.rounds; round++) {

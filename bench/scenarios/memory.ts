@@ -16,7 +16,7 @@ const GROWTH_BYTES_MAX = 100
 export const MEMORY: Scenario = {
   name: 'memory',
   summary: 'memory at rest, under load and after an hour’s worth of requests, twenty a second',
-  isCanonical: true,
+  runs: 'always',
   async run(bench) {
     const reader = new LiveMemoryReader({ folder: bench.folder })
     const gateway = await bench.startGateway({ name: 'tollgate, memory', ...reader.start })
@@ -25,7 +25,7 @@ export const MEMORY: Scenario = {
     const stream = await chatWorkload(simulator, streamBody({ events: 100, intervalMs: 0 }))
     const atRest = await reader.read(gateway)
     gateway.tree.resetPeak()
-    const requests = bench.scaled({ full: 72_000, quick: 3_600 }) / BATCHES
+    const requests = bench.scaled({ full: 72_000, quick: 1_800 }) / BATCHES
     const resident: Point[] = []
     const heap: Point[] = []
     for (let batch = 1; batch <= BATCHES; batch++) {

@@ -12,12 +12,12 @@ const CPU_RATIO_MAX = 2
 export const REQUESTS: Scenario = {
   name: 'requests',
   summary: 'CPU a request that is not streamed, 1 KB, 32 at once',
-  isCanonical: true,
+  runs: 'always',
   async run(bench) {
     const targets = [await bench.gateway(), await bench.bareProxy()]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({ targets, workload, requests: bench.scaled({ full: 8_000, quick: 2_000 }) })
-    const requests = bench.scaled({ full: 6_000, quick: 2_000 })
+    await warm({ targets, workload, requests: bench.scaled({ full: 8_000, quick: 600 }) })
+    const requests = bench.scaled({ full: 6_000, quick: 1_000 })
     const [gateway = [], bare = []] = await interleave({
       targets,
       rounds: bench.rounds,
@@ -37,12 +37,12 @@ const ARRIVALS_PER_SECOND = 400
 export const ARRIVALS: Scenario = {
   name: 'arrivals',
   summary: 'the same at random moments, 400 a second, so that few share a commit',
-  isCanonical: true,
+  runs: 'always',
   async run(bench) {
     const targets = [await bench.gateway(), await bench.bareProxy()]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({ targets, workload, requests: bench.scaled({ full: 4_000, quick: 1_000 }) })
-    const requests = bench.scaled({ full: 3_000, quick: 1_000 })
+    await warm({ targets, workload, requests: bench.scaled({ full: 4_000, quick: 200 }) })
+    const requests = bench.scaled({ full: 3_000, quick: 400 })
     const [gateway = [], bare = []] = await interleave({
       targets,
       rounds: bench.rounds,

@@ -4,6 +4,7 @@ import { LARGE_BODIES } from './large-bodies.ts'
 import { LATENCY } from './latency.ts'
 import { MEMORY } from './memory.ts'
 import { PACED } from './paced.ts'
+import { PEERS } from './peers.ts'
 import { POSTGRES } from './postgres.ts'
 import { ARRIVALS, REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
@@ -19,4 +20,5 @@ export const SCENARIOS: readonly Scenario[] = [
   LARGE_BODIES,
   GROWTH,
   MEMORY,
+  PEERS,
 ]

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStore } from '../src/store/open-store.ts'
+import { checkBooks, openBooks } from './books.ts'
+import { type SeededActivity, seedActivity } from './seed-activity.ts'
+import { type SeededKey, seedStore } from './seed-store.ts'
+import { Witness } from './witness.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-books-'))
+const file = join(folder, 'tollgate.db')
+const url = `sqlite:${file}`
+let apiKeys: readonly SeededKey[] = []
+let seeded: SeededActivity
+
+beforeAll(async () => {
+  apiKeys = await seedStore({ url, accounts: 3, apiKeysPerAccount: 2 })
+  seeded = seedActivity({ file, apiKeys, requests: 50 })
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const witness = () => new Witness({ name: 'it', givesRequestIds: true })
+
+test('seeded books are exact, and every key of them is known', async () => {
+  expect(new Set(apiKeys.map(({ text }) => text)).size).toBe(6)
+  expect(seeded).toEqual({ requests: 50, chargedMicros: 5_250 })
+  expect(await checkBooks({ url, witness: witness(), seeded })).toEqual([])
+})
+
+test('answers that are in no book are found, and charges that nobody was told of', async () => {
+  const none = { requests: 0, chargedMicros: 0 }
+  expect(await checkBooks({ url, witness: witness(), seeded: none })).toEqual([
+    'it: charged 5250 of the 0 that answers told of',
+    'it: 50 requests are in the books of 0 that were answered',
+  ])
+})
+
+test('a hold that is left, and a figure that does not add up, are found', async () => {
+  const store = await openStore({ url })
+  const [{ id = '' } = {}] = await store.db.selectFrom('requests').select('id').limit(1).execute()
+  const opened = { state: 'open', backed_held_micros: 5_000 }
+  await store.db.updateTable('requests').set(opened).where('id', '=', id).execute()
+  await store.close()
+  const books = await openBooks(url)
+  expect(await books.countUnsettled()).toBe(1)
+  await books.close()
+  const faults = await checkBooks({ url, witness: witness(), seeded })
+  expect(faults).toContain(`it: ${id} is still open`)
+  expect(faults.some((fault) => fault.startsWith('it: the audit differs'))).toBe(true)
+})

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-run-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const RUN_TIMEOUT_MS = 120_000
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly notes: string
+}
+
+async function bench(...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args])
+  let [out, notes] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk)
+  })
+  child.stderr.on('data', (chunk) => {
+    notes += String(chunk)
+  })
+  await once(child, 'close')
+  return { code: child.exitCode, out, notes }
+}
+
+const oneRound = (resultFile: string) => [
+  ...['requests', '--quick', '--rounds', '1'],
+  ...['--store-folder', folder, '--result', resultFile],
+]
+
+test('a run whose answers are right and whose books are exact ends with 0 and a result', {
+  timeout: RUN_TIMEOUT_MS,
+}, async () => {
+  const resultFile = join(folder, 'right.json')
+  const { code, out, notes } = await bench(...oneRound(resultFile))
+  expect(notes).not.toContain('FAILED')
+  expect(code).toBe(0)
+  expect(out).toContain('| CPU a request over the bare proxy’s ')
+  const { failures, sections } = JSON.parse(readFileSync(resultFile, 'utf8'))
+  expect(failures).toEqual([])
+  expect(sections[0].measures.map(({ values }: { values: number[] }) => values.length)).toEqual(
+    sections[0].measures.map(() => 1),
+  )
+})
+
+test('a run in which requests are refused ends with 1, says so, and gives no figures', {
+  timeout: RUN_TIMEOUT_MS,
+}, async () => {
+  const resultFile = join(folder, 'wrong.json')
+  const few = ['--setting', 'TOLLGATE_REQUESTS_PER_MINUTE=1']
+  const { code, out, notes } = await bench(...oneRound(resultFile), ...few)
+  expect(notes).toContain('FAILED  tollgate: answered 429')
+  expect(code).toBe(1)
+  expect(out).not.toContain('| CPU a request')
+  expect(JSON.parse(readFileSync(resultFile, 'utf8'))).toMatchObject({ sections: [] })
+})
+
+test('what it does not know ends with 2, and the help with 0', async () => {
+  expect(await bench('speed')).toMatchObject({ code: 2, out: '' })
+  expect((await bench('--help')).code).toBe(0)
+})
