@@ -34,12 +34,10 @@ function paced(input: PacedInput): Scenario {
     summary: `${streams.toLocaleString('en')} streams at once, an event every ${intervalMs} ms in each`,
     runs: input.runs,
     async run(bench) {
-      const [gateway, bare] = [await bench.gateway(), await bench.bareProxy()]
+      const simulator = await bench.simulator()
+      const targets = [await bench.gateway(), await bench.bareProxy(), simulator]
       const events = bench.scaled({ full: STREAM_MS, quick: STREAM_MS / 5 }) / intervalMs
-      const workload = await chatWorkload(
-        await bench.simulator(),
-        streamBody({ events, intervalMs }),
-      )
+      const workload = await chatWorkload(simulator, streamBody({ events, intervalMs }))
       const round = async (target: Target): Promise<HeldStreams> => {
         const held = await heldStreams({
           target,
@@ -51,13 +49,14 @@ function paced(input: PacedInput): Scenario {
         await settled(target)
         return held
       }
-      const [over, under]: [HeldStreams[], HeldStreams[]] = [[], []]
+      const results = targets.map((): HeldStreams[] => [])
       for (let count = 0; count < Math.min(bench.rounds, input.roundsMax); count++) {
-        if (count % 2 === 0) over.push(await round(gateway))
-        under.push(await round(bare))
-        if (count % 2 === 1) over.push(await round(gateway))
+        const places = [...targets.entries()]
+        if (count % 2 === 1) places.reverse()
+        for (const [place, target] of places) results[place]?.push(await round(target))
       }
-      return measuresOf({ over, under, budgets: input.budgets })
+      const [over = [], under = [], direct = []] = results
+      return measuresOf({ over, under, direct, budgets: input.budgets })
     },
   }
 }
@@ -65,10 +64,12 @@ function paced(input: PacedInput): Scenario {
 interface MeasuresOfInput {
   readonly over: readonly HeldStreams[]
   readonly under: readonly HeldStreams[]
+  /** Without anything between. */
+  readonly direct: readonly HeldStreams[]
   readonly budgets: Budgets | null
 }
 
-function measuresOf({ over, under, budgets }: MeasuresOfInput): Measure[] {
+function measuresOf({ over, under, direct, budgets }: MeasuresOfInput): Measure[] {
   const microsPerEvent = (rounds: readonly HeldStreams[]): number[] =>
     rounds.map(({ cpuMs, events }) => (cpuMs * 1_000) / events)
   const ofACore = (rounds: readonly HeldStreams[]): number[] =>
@@ -76,7 +77,12 @@ function measuresOf({ over, under, budgets }: MeasuresOfInput): Measure[] {
   const p99 = (rounds: readonly HeldStreams[]): number[] =>
     rounds.map(({ firstEventMs }) => quantile(firstEventMs, 0.99))
   const perEvent = { over: microsPerEvent(over), under: microsPerEvent(under) }
+  const perSecond = (rounds: readonly HeldStreams[]): number[] =>
+    rounds.map(({ events, windowMs }) => (events * 1_000) / windowMs)
   return [
+    measure({ name: 'tollgate, events', unit: 'per second', values: perSecond(over) }),
+    measure({ name: 'bare proxy, events', unit: 'per second', values: perSecond(under) }),
+    measure({ name: 'the provider itself, events', unit: 'per second', values: perSecond(direct) }),
     measure({ name: 'tollgate, CPU', unit: 'of a core', values: ofACore(over) }),
     measure({ name: 'bare proxy, CPU', unit: 'of a core', values: ofACore(under) }),
     measure({
@@ -101,6 +107,11 @@ function measuresOf({ over, under, budgets }: MeasuresOfInput): Measure[] {
       name: 'bare proxy, first event after the ramp, 99th percentile',
       unit: 'ms',
       values: p99(under),
+    }),
+    measure({
+      name: 'the provider itself, first event after the ramp, 99th percentile',
+      unit: 'ms',
+      values: p99(direct),
     }),
   ]
 }
