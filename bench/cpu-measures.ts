@@ -22,6 +22,11 @@ export function cpuMeasures({ noun, gateway, bare, ratioMax }: CpuMeasuresInput)
   const served = over.map((micros) => micros - lookupMicros)
   return [
     measure({ name: `tollgate, CPU a ${noun}`, unit: 'µs', values: over }),
+    measure({
+      name: 'of it, on the main thread',
+      unit: 'µs',
+      values: gateway.map(({ mainThreadCpuMs, requests }) => (mainThreadCpuMs * 1_000) / requests),
+    }),
     ...(lookup.length === 0
       ? []
       : [measure({ name: 'of it, the look-up afterwards', unit: 'µs', values: lookup })]),
@@ -36,6 +41,11 @@ export function cpuMeasures({ noun, gateway, bare, ratioMax }: CpuMeasuresInput)
       name: 'the same without the look-up',
       unit: 'x',
       values: pairedRatios({ over: served, under }),
+    }),
+    measure({
+      name: `tollgate, one core’s time carries ${noun}s`,
+      unit: 'per second',
+      values: over.map((micros) => 1_000_000 / micros),
     }),
   ]
 }

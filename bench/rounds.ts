@@ -7,6 +7,8 @@ export interface Round extends LoadResult {
   readonly wallMs: number
   /** Processor time from the first request until nothing of the round is left to do. */
   readonly cpuMs: number
+  /** Of it, on the main thread. */
+  readonly mainThreadCpuMs: number
   /** The same of its database server; 0 where it has none. */
   readonly serverCpuMs: number
   /** What came after the last answer: look-ups at the provider. */
@@ -32,6 +34,7 @@ export async function interleave({ targets, rounds, run }: InterleaveInput): Pro
     for (const [place, target] of places) {
       const serverStartCpuMs = target.server?.cpuMs() ?? 0
       const startCpuMs = target.tree.cpuMs()
+      const mainThreadStartCpuMs = target.tree.mainThreadCpuMs()
       const startedAtMs = performance.now()
       const result = await run(target)
       const wallMs = performance.now() - startedAtMs
@@ -42,6 +45,7 @@ export async function interleave({ targets, rounds, run }: InterleaveInput): Pro
         ...result,
         wallMs,
         cpuMs: endCpuMs - startCpuMs,
+        mainThreadCpuMs: target.tree.mainThreadCpuMs() - mainThreadStartCpuMs,
         serverCpuMs: (target.server?.cpuMs() ?? 0) - serverStartCpuMs,
         afterwards: { cpuMs: endCpuMs - answeredCpuMs, lookups },
       })

@@ -56,7 +56,7 @@ function paced(input: PacedInput): Scenario {
         for (const [place, target] of places) results[place]?.push(await round(target))
       }
       const [over = [], under = [], direct = []] = results
-      return measuresOf({ over, under, direct, budgets: input.budgets })
+      return measuresOf({ over, under, direct, intervalMs, budgets: input.budgets })
     },
   }
 }
@@ -66,12 +66,16 @@ interface MeasuresOfInput {
   readonly under: readonly HeldStreams[]
   /** Without anything between. */
   readonly direct: readonly HeldStreams[]
+  readonly intervalMs: number
   readonly budgets: Budgets | null
 }
 
-function measuresOf({ over, under, direct, budgets }: MeasuresOfInput): Measure[] {
+function measuresOf(input: MeasuresOfInput): Measure[] {
+  const { over, under, direct, intervalMs, budgets } = input
   const microsPerEvent = (rounds: readonly HeldStreams[]): number[] =>
     rounds.map(({ cpuMs, events }) => (cpuMs * 1_000) / events)
+  const carried = (rounds: readonly HeldStreams[]): number[] =>
+    rounds.map(({ cpuMs, events }) => (events * intervalMs) / cpuMs)
   const ofACore = (rounds: readonly HeldStreams[]): number[] =>
     rounds.map(({ cpuMs, windowMs }) => cpuMs / windowMs)
   const p99 = (rounds: readonly HeldStreams[]): number[] =>
@@ -85,6 +89,8 @@ function measuresOf({ over, under, direct, budgets }: MeasuresOfInput): Measure[
     measure({ name: 'the provider itself, events', unit: 'per second', values: perSecond(direct) }),
     measure({ name: 'tollgate, CPU', unit: 'of a core', values: ofACore(over) }),
     measure({ name: 'bare proxy, CPU', unit: 'of a core', values: ofACore(under) }),
+    measure({ name: 'tollgate, CPU an event', unit: 'µs', values: perEvent.over }),
+    measure({ name: 'tollgate, one core’s time carries', unit: 'streams', values: carried(over) }),
     measure({
       name: 'CPU an event over the bare proxy’s',
       unit: 'x',

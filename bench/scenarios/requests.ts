@@ -26,7 +26,7 @@ export const REQUESTS: Scenario = {
     const perSecond = gateway.map((round) => (round.requests * 1_000) / round.wallMs)
     return [
       ...cpuMeasures({ noun: 'request', gateway, bare, ratioMax: CPU_RATIO_MAX }),
-      measure({ name: 'tollgate, requests', unit: 'per second', values: perSecond }),
+      measure({ name: 'tollgate, requests in this run', unit: 'per second', values: perSecond }),
     ]
   },
 }
