@@ -66,6 +66,9 @@ describe('a body', () => {
     expect(refusalOf('{"model":"cheap","mode\\u006c":"dear"}')).toMatchObject({ param: 'model' })
     expect(parse('{"models":"a","mode\\u006c":"b"}').root).toEqual({ models: 'a', model: 'b' })
     expect(parse('{"model":"a","\\"":1,"\\\\":2}').root['model']).toBe('a')
+    // Read as a backslash the first time, the same key would be two.
+    parse('{"y":"a","\\\\":0,"\\"":1}')
+    expect(refusalOf('{"y":"a","\\"":0,"\\"":0}')).toMatchObject({ code: 'invalid_json' })
   })
 })
 

@@ -1,3 +1,4 @@
+import { treeKey } from './json-keys.ts'
 import {
   closesAt,
   decodeString,
@@ -100,7 +101,7 @@ class DuplicateSearch {
     const valueStart = skipColon(this.#bytes, keyEnd)
     frame.entered++
     if (opens(this.#bytes[valueStart])) {
-      const key = decodeString(this.#bytes, { start: this.#at, end: keyEnd })
+      const key = treeKey(this.#bytes, { start: this.#at, end: keyEnd })
       this.#at = valueStart
       const isRoot = this.#frames.length === 1
       if (!belongsToTools(node, { key, parentKey: frame.parentKey, isRoot })) {

@@ -101,7 +101,16 @@ export function meaningOfValue(value: unknown): Meaning {
   if (Array.isArray(value)) return { elements: value.map(meaningOfValue) }
   if (typeof value !== 'object' || value === null) return { scalar: value }
   return sorted(
-    Object.entries(value).map(([name, member]) => [name, meaningOfValue(member)] as const),
+    Object.entries(value).map(
+      ([name, member]) => [ofTreeKey(name), meaningOfValue(member)] as const,
+    ),
+  )
+}
+
+/** The key that a name in a body's tree stands for. */
+function ofTreeKey(name: string): string {
+  return name.replace(/\ue000([0-9a-f]{4})/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
   )
 }
 
