@@ -3,6 +3,7 @@
 // Node gets far enough to say what to do instead of failing on a type annotation.
 import { spawn } from 'child_process'
 import { existsSync, realpathSync } from 'fs'
+import module from 'module'
 import { dirname, join } from 'path'
 import { fileURLToPath } from 'url'
 
@@ -16,6 +17,11 @@ const nodeFile = process.platform === 'win32' ? 'node.exe' : 'node'
 const installedNode = join(root, 'node_modules', 'node', 'bin', nodeFile)
 
 if (isNewEnough(process.versions.node)) {
+  // What Node makes of the sources is kept beside them: the next start takes half the time, and no
+  // thread has to load a compiler. Where the folder can't be written, nothing is kept.
+  const cacheFolder = join(root, 'node_modules', '.cache', 'tollgate')
+  module.enableCompileCache(cacheFolder)
+  process.env.NODE_COMPILE_CACHE = cacheFolder
   import('../src/main.ts')
 } else if (
   existsSync(installedNode) &&

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { GroupCommit } from '../store/group-commit.ts'
 import { StoreRefused, StoreUnavailable } from '../store/store-unavailable.ts'
 import type { RequestFacts } from '../vocabulary/resolution.ts'
@@ -42,10 +41,6 @@ export interface BatchedLedgerInput extends BatchSettings {
   readonly closeStore: () => Promise<void>
 }
 
-// With many requests in flight, a commit waits for those that are about to need one too: a commit and
-// its messages between threads cost as much as the commands of several requests. A few never wait.
-const GATHER_FROM_HOLDS = 4
-const GATHER_MS = 1
 const IDLE_DELAY_MS_DEFAULT = 20
 const BATCH_COMMANDS_MAX_DEFAULT = 256
 const UNSURE_RETRY_MS_DEFAULT = 250
@@ -67,8 +62,6 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   readonly #closeStore: () => Promise<void>
   readonly #commits: GroupCommit<LedgerCommand, LedgerVerdict>
   readonly #unsure: UnsureHolds
-  /** About as many as are open here: what a commit may wait for, and nothing that money hangs on. */
-  #openHolds = 0
 
   constructor(input: BatchedLedgerInput) {
     this.#closeStore = input.closeStore
@@ -77,7 +70,6 @@ export class BatchedLedger implements Ledger, LedgerBooks {
         input.onCommit === undefined ? input.commit : timedCommit(input.commit, input.onCommit),
       rank: rankOfCommand,
       batchCommandsMax: input.batchCommandsMax ?? BATCH_COMMANDS_MAX_DEFAULT,
-      gather: () => (this.#openHolds < GATHER_FROM_HOLDS ? null : delay(GATHER_MS)),
       idleDelayMs: input.idleDelayMs ?? IDLE_DELAY_MS_DEFAULT,
     })
     this.#unsure = new UnsureHolds({
@@ -94,7 +86,6 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   async openHold(input: OpenHoldInput): Promise<OpenHoldVerdict> {
     const verdict = await this.#openOrRelease(input)
     if (verdict.of !== 'openHold') throw unexpected(verdict)
-    if (verdict.verdict.kind === 'opened') this.#openHolds++
     if (verdict.verdict.kind !== 'ended') return verdict.verdict
     throw new StoreRefused(`the hold of ${input.requestId} was ${verdict.verdict.state} before`)
   }
@@ -102,7 +93,6 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   async settle(input: SettleInput): Promise<Settled> {
     const verdict = await this.#commits.submit({ kind: 'settle', input })
     if (verdict.of !== 'settle') throw unexpected(verdict)
-    this.#openHolds--
     if (verdict.settled !== null) return verdict.settled
     throw new StoreRefused(`no hold of ${input.requestId} was opened`)
   }

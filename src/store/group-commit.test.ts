@@ -28,7 +28,7 @@ function createScriptedStore(refuse: (command: number) => boolean = () => false)
 }
 
 const rank = (command: number): number => command % 2
-const settings = { rank, batchCommandsMax: 10, gather: () => null, idleDelayMs: 1 }
+const settings = { rank, batchCommandsMax: 10, idleDelayMs: 1 }
 
 test('what arrives during a commit is the next one, lower ranks first, in order within a rank', async () => {
   const store = createScriptedStore()
@@ -60,25 +60,6 @@ test('a batch has a bound, and those that came first are in it', async () => {
   for (let batch = 0; batch < 3; batch++) await store.finishNext()
   await answers
   expect(store.batches).toEqual([[1, 3], [2, 4], [6]])
-})
-
-test('what arrives while a commit waits for company is in it', async () => {
-  const store = createScriptedStore()
-  const company = Promise.withResolvers<void>()
-  const commits = new GroupCommit({
-    ...settings,
-    commit: store.commit,
-    gather: () => company.promise,
-  })
-  const first = commits.submit(1)
-  await null
-  await null
-  const second = commits.submit(3)
-  expect(store.batches).toEqual([])
-  company.resolve()
-  await store.finishNext()
-  expect(await Promise.all([first, second])).toEqual(['committed 1', 'committed 3'])
-  expect(store.batches).toEqual([[1, 3]])
 })
 
 test('a command that nobody waits for starts no commit while others do', async () => {

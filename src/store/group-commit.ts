@@ -9,8 +9,6 @@ export interface GroupCommitInput<Command, Answer> {
   /** Commands of a lower rank are applied first within a batch; equal ranks keep their order. */
   readonly rank: (command: Command) => number
   readonly batchCommandsMax: number
-  /** What to wait for before a commit, so that more commands share it; null: nothing. */
-  readonly gather: () => Promise<unknown> | null
   /** The longest that a command which waits for others' commit does so. */
   readonly idleDelayMs: number
 }
@@ -80,8 +78,6 @@ export class GroupCommit<Command, Answer> {
     // One turn of the microtask queue: what the same event submits shares its commit.
     await null
     while (this.#queue.length > 0) {
-      const gathered = this.#closed ? null : this.#input.gather()
-      if (gathered !== null) await gathered
       const batch = this.#queue.slice(0, this.#input.batchCommandsMax)
       this.#queue = this.#queue.slice(batch.length)
       await this.#commit(batch.sort((a, b) => a.rank - b.rank))
