@@ -37,6 +37,10 @@ export const SETTINGS = {
     { fallback: 8787, min: 0, max: 65_535 },
     'Port to listen on; 0 takes a free one.',
   ),
+  WORKERS: wholeNumber(
+    { fallback: 1, min: 1, max: 64 },
+    'Threads that serve HTTP on the one port; see [scale.md](scale.md). More than one needs Linux or FreeBSD.',
+  ),
   DATABASE_URL: {
     ...optional(
       'Where the store is: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',

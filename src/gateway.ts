@@ -7,43 +7,37 @@ import {
   type RefreshOutcome,
 } from './catalog/catalog-refresher.ts'
 import { createCatalogStore } from './catalog/catalog-store.ts'
-import { type Config, catalogSettingsOf, storeUrlOf, wordsOf } from './config.ts'
-import type { Inference } from './http/inference.ts'
-import { openAccountTagger } from './identity/account-tag.ts'
-import { Authenticator } from './identity/authenticator.ts'
-import type { JourneyParts } from './journey/journey.ts'
+import { type Config, catalogSettingsOf } from './config.ts'
 import { ActivityPruner } from './ledger/activity-pruner.ts'
 import type { BatchedLedger } from './ledger/batched-ledger.ts'
-import { ForgottenHolds } from './ledger/forgotten-holds.ts'
+import type { ForgottenHolds } from './ledger/forgotten-holds.ts'
 import { listUnsettled } from './ledger/list-unsettled.ts'
-import { openInstance } from './ledger/open-instance.ts'
-import { openLedger } from './ledger/open-ledger.ts'
-import { whileAlive } from './ledger/while-alive.ts'
 import { createByteBudget } from './limits/byte-budget.ts'
-import { createGate } from './limits/gate.ts'
-import { openHttp } from './open-http.ts'
-import { openTelemetry } from './open-telemetry.ts'
+import { openBooks, type ServedBooks } from './open-books.ts'
+import { openServing } from './open-serving.ts'
+import { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
+import { openUpstream } from './open-upstream.ts'
+import { type OpenWorkers, openWorkers } from './open-workers.ts'
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts'
-import { unsettledAfter } from './reconcile/unsettled-after.ts'
-import { Settler } from './settle/settler.ts'
 import { readinessChecks, showGauges } from './show-gauges.ts'
-import { parseDatabaseUrl } from './store/database-url.ts'
-import { openStore, type Store } from './store/open-store.ts'
-import { acquireServeLock } from './store/serve-lock.ts'
-import { claimUpstream } from './store/settings.ts'
+import type { Store } from './store/open-store.ts'
 import { fetchImageEndpoints, fetchModels } from './upstream/catalog-pages.ts'
 import { fetchGeneration } from './upstream/generation.ts'
-import { Upstream } from './upstream/upstream.ts'
+import type { Upstream } from './upstream/upstream.ts'
 import { type Clock, systemClock } from './vocabulary/clock.ts'
 import { createIdSource, type IdSource } from './vocabulary/ids.ts'
-import type { UpstreamAddress, Wiring } from './wiring.ts'
+import { sourceOf, type UpstreamAddress, type Wiring } from './wiring.ts'
 
 export interface StartGatewayInput {
   readonly config: Config
   readonly upstream: UpstreamAddress
   readonly log: Logger
-  /** Default the system's. */
+  /** Takes whole lines that the logs of worker threads have made. */
+  readonly writeLog: (lines: string) => void
+  /** Default the system's, by which worker threads go in any case. */
   readonly clock?: Clock
+  /** The file that each worker thread runs. Default the program's own. */
+  readonly workerEntry?: URL
 }
 
 /** A serving gateway. */
@@ -56,7 +50,7 @@ export interface Gateway {
   readonly ledger: BatchedLedger
   readonly ids: IdSource
   readonly refresher: CatalogRefresher
-  readonly forgottenHolds: ForgottenHolds
+  readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
   /** Resolves when no request is in flight and no settle under way. */
   settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */
@@ -77,134 +71,112 @@ export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
   }
 }
 
-async function open(
-  { config, upstream: address, log, clock = systemClock }: StartGatewayInput,
-  closing: AsyncDisposableStack,
-): Promise<Gateway> {
+async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
+  const { config, upstream: address, log, clock = systemClock } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const looksOn = await openTelemetry({ config, address, log, clock, ids, closing })
+  const beside: Beside = { workers: null }
+  const looksOn = await openTelemetry(
+    { config, address, log, clock, ids, closing },
+    { thread: 'main', renderAll: (own) => beside.workers?.renderMetrics(own) ?? own.render() },
+  )
   const { telemetry, metricsAddress } = looksOn
   const wiring: Wiring = { config, address, log, clock, ids, telemetry, closing }
   const books = await openBooks(wiring)
   const upstream = openUpstream(wiring)
-  const { catalog, refresher } = await openCatalog(wiring, { store: books.store, upstream })
+  const { catalog, refresher } = await openCatalog(wiring, {
+    store: books.store,
+    upstream,
+    onReplaced: () => void beside.workers?.catalogRefreshed(),
+  })
   openActivityPruner(wiring, books.store)
   const reconciler = openReconciler(wiring, { ...books, upstream })
-  const settler = openSettler(wiring, { ...books, reconciler })
-  const authenticator = new Authenticator({
-    db: books.store.db,
-    clock,
-    keyTag: config.TOLLGATE_KEY_TAG,
-  })
-  const parts: JourneyParts = {
-    ...(await openCallers(wiring, { ...books, authenticator })),
-    offerFor: (modelName) => catalog.offerFor(modelName),
-    ledger: whileAlive(books.ledger, books.isAlive),
-    settler,
-    upstream,
-    clock,
-    words: wordsOf(config),
-    instanceId: books.instanceId,
-    timeouts: {
-      headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,
-      stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
-      totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
-      imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
-    },
-    answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
-    eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
-  }
-  const { address: servedAt, inference } = await openHttp(wiring, {
-    ...books,
-    parts,
-    authenticator,
-    catalog,
-    refresher,
-    upstream,
-    metricsRoute: looksOn.metricsRoute,
-    readiness: (isDraining) => readinessChecks(looksOn, { books, catalog, isDraining }),
-  })
-  showGauges(wiring, { looksOn, books, parts, catalog, reconciler, inference })
-  const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference })
+  const parts = { looksOn, books, upstream, catalog, refresher, reconciler }
+  const served =
+    config.WORKERS === 1
+      ? await serveHere(wiring, parts)
+      : await serveByWorkers(wiring, { ...parts, input, beside })
+  const { store, ledger } = books
   return {
-    address: servedAt,
+    ...served,
     metricsAddress,
-    store: books.store,
-    ledger: books.ledger,
+    store,
+    ledger,
     ids,
     refresher,
-    forgottenHolds,
-    async settled() {
-      await inference.idle()
-      await settler.drained()
-    },
     close: () => closing.disposeAsync(),
   }
 }
 
-interface ServedBooks {
-  readonly store: Store
-  readonly ledger: BatchedLedger
-  readonly instanceId: string
-  readonly isAlive: () => boolean
-  /** The time that is in the store's rows. */
-  readonly storeClock: Clock
+/** The threads that serve beside this one; null until they do, or where this one serves alone. */
+interface Beside {
+  workers: OpenWorkers | null
 }
 
-async function openBooks(wiring: Wiring): Promise<ServedBooks> {
-  const { config, address, clock, ids, log, telemetry, closing } = wiring
-  const url = storeUrlOf(config)
-  // Before anything is migrated or swept: nobody else may be serving from this store.
-  const location = parseDatabaseUrl(url)
-  if (location.kind === 'sqlite') {
-    const lock = acquireServeLock(location.file)
-    closing.defer(() => lock.release())
+interface GatewayParts {
+  readonly looksOn: OpenTelemetry
+  readonly books: ServedBooks
+  readonly upstream: Upstream
+  readonly catalog: Catalog
+  readonly refresher: CatalogRefresher
+  readonly reconciler: Reconciler
+}
+
+type Served = Pick<Gateway, 'address' | 'forgottenHolds' | 'settled'>
+
+/** This thread does all there is to do. */
+async function serveHere(wiring: Wiring, parts: GatewayParts): Promise<Served> {
+  const { looksOn, books, upstream, catalog, refresher, reconciler } = parts
+  const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
+  const serving = await openServing(wiring, {
+    books,
+    catalog,
+    upstream,
+    byteBudget,
+    onUnsettled: (request) => reconciler.noticed(request),
+    refreshCatalog: () => refresher.refreshNow(),
+    // No other thread has anything to be told.
+    onCallersChanged: async () => {},
+    onMaintenanceTurned: async () => {},
+    metricsRoute: looksOn.metricsRoute,
+    readiness: (isDraining) => readinessChecks(looksOn, { books, catalog, isDraining }),
+  })
+  const { address, inference, forgottenHolds } = serving
+  showGauges(wiring, { looksOn, books, catalog, serving: { inference, byteBudget }, reconciler })
+  return { address, forgottenHolds, settled: () => serving.settled() }
+}
+
+/** Worker threads serve; this one does what is to be done once, and what they ask of it. */
+async function serveByWorkers(
+  wiring: Wiring,
+  {
+    input: { writeLog, workerEntry },
+    beside,
+    ...parts
+  }: GatewayParts & { readonly input: StartGatewayInput; readonly beside: Beside },
+): Promise<Served> {
+  showGauges(wiring, { ...parts, serving: null })
+  const workers = await openWorkers(wiring, {
+    ...parts,
+    writeLog,
+    ...(workerEntry === undefined ? {} : { workerEntry }),
+  })
+  beside.workers = workers
+  // What was refreshed while they started.
+  await workers.catalogRefreshed()
+  return {
+    address: workers.address,
+    forgottenHolds: { look: () => workers.lookForForgotten() },
+    settled: () => workers.settled(),
   }
-  const store = await openStore({ url, clock, migrateStore: 'always' })
-  closing.defer(() => store.close())
-  await claimUpstream(store.db, sourceOf(address))
-  const ledger = openLedger({
-    location,
-    clock,
-    limits: {
-      openHoldsMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
-      keyRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
-      unbackedAccountRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
-    },
-    onCommit: (report) => telemetry.committed(report),
-  })
-  closing.defer(() => ledger.close())
-  const instanceId = ids.next('inst')
-  const instance = await openInstance({
-    store,
-    ledger,
-    instanceId,
-    clock,
-    onSwept: (swept) =>
-      log.warn({ swept }, 'requests of a dead process were in flight: unresolved'),
-    onBeat: () => telemetry.heartbeatStored(),
-    onFailure: (cause) => {
-      log.error({ cause: String(cause) }, 'the heartbeat could not be stored')
-      telemetry.heartbeatFailed()
-    },
-  })
-  closing.defer(() => instance.close())
-  return { store, ledger, instanceId, isAlive: () => instance.isAlive(), storeClock: instance }
-}
-
-function openUpstream({ config, address, closing }: Wiring): Upstream {
-  const upstream = new Upstream({
-    baseUrl: address.baseUrl,
-    apiKey: address.apiKey,
-    connectTimeoutMs: config.TOLLGATE_CONNECT_TIMEOUT_MS,
-  })
-  closing.defer(() => upstream.destroy())
-  return upstream
 }
 
 async function openCatalog(
   { config, address, log, clock, telemetry, closing }: Wiring,
-  { store, upstream }: { readonly store: Store; readonly upstream: Upstream },
+  {
+    store,
+    upstream,
+    onReplaced,
+  }: { readonly store: Store; readonly upstream: Upstream; readonly onReplaced: () => void },
 ): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
   const settings = catalogSettingsOf(config)
   const catalog = new Catalog({ clock, settings })
@@ -219,6 +191,7 @@ async function openCatalog(
     onRefreshed: (outcome) => {
       logRefresh(log, outcome)
       telemetry.catalogRefreshed(outcome)
+      if (outcome.kind === 'refreshed') onReplaced()
     },
   })
   await refresher.load()
@@ -274,76 +247,6 @@ function openReconciler(
   closing.defer(() => reconciler.stop())
   reconciler.start()
   return reconciler
-}
-
-function openSettler(
-  { config, log, closing }: Wiring,
-  { ledger, storeClock, reconciler }: ServedBooks & { readonly reconciler: Reconciler },
-): Settler {
-  const settler = new Settler({
-    ledger,
-    waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
-    onFailure: (requestId, cause) =>
-      log.error({ requestId, cause: String(cause) }, 'a charge could not be stored yet'),
-    onSettled: (settled, input) => {
-      const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
-      if (unsettled !== null) reconciler.noticed(unsettled)
-    },
-  })
-  closing.defer(() => settler.drained())
-  return settler
-}
-
-function openForgottenHolds(
-  { log, closing }: Wiring,
-  {
-    store,
-    ledger,
-    instanceId,
-    settler,
-    inference,
-  }: ServedBooks & { readonly settler: Settler; readonly inference: Inference },
-): ForgottenHolds {
-  const holds = new ForgottenHolds({
-    db: store.db,
-    books: ledger,
-    instanceId,
-    // Whoever has a hold forgets it only once another has it, or its end is durable.
-    isKnown: (requestId) =>
-      inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
-    onSwept: (swept) => log.error({ swept }, 'holds of this process were forgotten: unresolved'),
-    onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be looked at'),
-  })
-  closing.defer(() => holds.close())
-  holds.start()
-  return holds
-}
-
-/** Who calls, and how much of this process each may take. */
-async function openCallers(
-  { config }: Wiring,
-  { store, storeClock, authenticator }: ServedBooks & { readonly authenticator: Authenticator },
-): Promise<Pick<JourneyParts, 'authenticate' | 'accountTag' | 'gate' | 'byteBudget'>> {
-  const gate = createGate({
-    // Its seconds are then those of the ledger's windows.
-    clock: storeClock,
-    settings: {
-      inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
-      requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
-      unbackedRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
-    },
-  })
-  return {
-    authenticate: (headers) => authenticator.authenticate(headers),
-    accountTag: await openAccountTagger(store.db),
-    gate,
-    byteBudget: createByteBudget({ bytesMax: config.TOLLGATE_BUFFER_BYTES_MAX }),
-  }
-}
-
-/** Whose money and whose models: what a store is marked with. */
-function sourceOf({ mode, baseUrl }: UpstreamAddress): string {
-  return mode === 'simulator' ? 'simulator' : baseUrl
 }
 
 function logRefresh(log: Logger, outcome: RefreshOutcome): void {

@@ -1,13 +1,14 @@
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from './catalog/catalog.ts'
-import type { CatalogRefresher } from './catalog/catalog-refresher.ts'
+import type { RefreshOutcome } from './catalog/catalog-refresher.ts'
+import type { Config } from './config.ts'
 import type { ReadinessCheck } from './http/health.ts'
 import { createInference, type Inference } from './http/inference.ts'
 import { faultOf, requestLogger } from './http/request-log.ts'
 import { createHttpServer, type ManagementInput } from './http/server.ts'
 import type { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
-import type { SqliteLedger } from './ledger/sqlite-ledger.ts'
+import type { BatchedLedger } from './ledger/batched-ledger.ts'
 import { Maintenance } from './limits/maintenance.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
 import type { Store } from './store/open-store.ts'
@@ -20,11 +21,16 @@ import type { Wiring } from './wiring.ts'
 export interface HttpParts {
   readonly parts: JourneyParts
   readonly store: Store
-  readonly ledger: SqliteLedger
+  readonly ledger: BatchedLedger
   readonly authenticator: Authenticator
   readonly catalog: Catalog
-  readonly refresher: CatalogRefresher
+  /** Never rejects. */
+  readonly refreshCatalog: () => Promise<RefreshOutcome>
   readonly upstream: Upstream
+  /** Told when a key or an account has changed; resolves once nothing in this process believes anything older. */
+  readonly onCallersChanged: () => Promise<void>
+  /** Told when maintenance was turned here; resolves once all threads of this process know. */
+  readonly onMaintenanceTurned: () => Promise<void>
   readonly metricsRoute: OpenTelemetry['metricsRoute']
   /** What `/readyz` goes by, beside what the server itself knows. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
@@ -35,13 +41,14 @@ export interface ServedHttp {
   /** Where clients reach it. */
   readonly address: string
   readonly inference: Inference
+  readonly maintenance: Maintenance
 }
 
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
 export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedHttp> {
   const { config, address, log, ids, telemetry, closing } = wiring
   const { parts, catalog, upstream, metricsRoute, readiness } = http
-  const maintenance = await openMaintenance(wiring, http.store)
+  const maintenance = await openMaintenance(wiring, http)
   const logRequest = requestLogger(log)
   const inference = createInference({
     parts,
@@ -69,7 +76,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
     onFailure: (requestId, problem) =>
       log.error({ requestId, cause: faultOf(problem.cause) }, 'request failed'),
   })
-  await server.listen({ host: config.HOST, port: config.PORT })
+  await server.listen({ host: config.HOST, port: config.PORT, ...sharingOf(config) })
   closing.defer(() => server.close())
   closing.defer(() =>
     inference.drain({
@@ -77,16 +84,17 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
       cutOff: () => void upstream.destroy(),
     }),
   )
-  return { address: addressOf(server.server.address(), config.HOST), inference }
+  return { address: addressOf(server.server.address(), config.HOST), inference, maintenance }
 }
 
 async function openMaintenance(
   { config, log, closing }: Wiring,
-  store: Store,
+  { store, onMaintenanceTurned }: HttpParts,
 ): Promise<Maintenance> {
   const maintenance = await Maintenance.open({
     db: store.db,
     pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
+    onTurned: onMaintenanceTurned,
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'the store could not say whether maintenance is on'),
   })
@@ -101,7 +109,8 @@ function managementOf(
     store,
     ledger,
     authenticator,
-    refresher,
+    refreshCatalog,
+    onCallersChanged,
     maintenance,
   }: HttpParts & { readonly maintenance: Maintenance },
 ): ManagementInput {
@@ -119,8 +128,8 @@ function managementOf(
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,
       maintenance,
-      refreshCatalog: () => refresher.refreshNow(),
-      onCallersChanged: () => authenticator.forget(),
+      refreshCatalog,
+      onCallersChanged,
     },
     adminToken: config.ADMIN_API_TOKEN,
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
@@ -131,6 +140,11 @@ function managementOf(
     },
     onAdminCall: (call) => log.info(call, 'admin'),
   }
+}
+
+/** Several workers listen on one port: the system gives each connection to one of them. */
+function sharingOf({ WORKERS: workers }: Config): { readonly reusePort?: true } {
+  return workers > 1 ? { reusePort: true } : {}
 }
 
 function addressOf(bound: AddressInfo | string | null, host: string): string {

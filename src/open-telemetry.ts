@@ -22,38 +22,55 @@ export interface OpenTelemetry {
 
 type Opened = Omit<Wiring, 'telemetry'>
 
+/** Which of the threads that look on this one is. Default: the only one. */
+export interface LooksOnFrom {
+  readonly thread: 'main' | 'worker'
+  /** The page of all threads together. */
+  readonly renderAll: (own: Metrics) => Promise<string>
+}
+
+const ONLY_THREAD: LooksOnFrom = { thread: 'main', renderAll: (own) => own.render() }
+
 /** Opens what is set, and loads nothing that is not. Rejects where the port of the metrics is taken. */
-export async function openTelemetry(wiring: Opened): Promise<OpenTelemetry> {
+export async function openTelemetry(
+  wiring: Opened,
+  from: LooksOnFrom = ONLY_THREAD,
+): Promise<OpenTelemetry> {
   const { config, clock, log } = wiring
   const readiness = new Readiness({
     clock,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
   })
   const tracer = await openTracer(wiring)
-  const metrics = await openMetrics(wiring)
+  const metrics = await openMetrics(wiring, from)
   const telemetry = new Telemetry({ log, readiness, metrics, tracer })
-  return { telemetry, readiness, metrics, ...(await servePage(wiring, metrics)) }
+  return { telemetry, readiness, metrics, ...(await servePage(wiring, metrics, from)) }
 }
 
-async function openMetrics({ config, address }: Opened): Promise<Metrics | null> {
+async function openMetrics(
+  { config, address }: Opened,
+  { thread }: LooksOnFrom,
+): Promise<Metrics | null> {
   if (config.METRICS_PORT === null && config.METRICS_TOKEN === null) return null
   const { Metrics: Loaded } = await import('./telemetry/metrics.ts')
-  return new Loaded({ version: VERSION, mode: address.mode })
+  return new Loaded({ version: VERSION, mode: address.mode, thread })
 }
 
 async function servePage(
   { config, log, closing }: Opened,
   metrics: Metrics | null,
+  { thread, renderAll }: LooksOnFrom,
 ): Promise<Pick<OpenTelemetry, 'metricsAddress' | 'metricsRoute'>> {
   if (metrics === null) return { metricsAddress: null, metricsRoute: null }
   const { METRICS_PORT: port, METRICS_TOKEN: metricsToken } = config
-  const page = { render: () => metrics.render(), contentType: metrics.contentType }
+  const page = { render: () => renderAll(metrics), contentType: metrics.contentType }
   if (port === null) {
     return {
       metricsAddress: null,
       metricsRoute: metricsToken === null ? null : { page, metricsToken },
     }
   }
+  if (thread === 'worker') return { metricsAddress: null, metricsRoute: null }
   const host = config.METRICS_HOST ?? config.HOST
   const server = await openMetricsServer({ page, metricsToken, host, port })
   closing.defer(() => server.close())

@@ -15,12 +15,12 @@ const SIMULATOR_API_KEY = 'simulator'
 export async function serve(terminal: Terminal): Promise<void> {
   const config = configFromEnvironment()
   const closing = new AsyncDisposableStack()
-  const { log, close } = openLog({ level: config.LOG_LEVEL })
+  const { log, writeLines, close } = openLog({ level: config.LOG_LEVEL })
   closing.defer(close)
   let gateway: Gateway
   try {
     const upstream = await openUpstream({ config, log }, closing)
-    gateway = await startGateway({ config, upstream, log })
+    gateway = await startGateway({ config, upstream, log, writeLog: writeLines })
     closing.defer(() => gateway.close())
     if (upstream.mode === 'simulator') await greet({ gateway, config, terminal })
   } catch (error) {

@@ -1,8 +1,8 @@
 import type { Catalog } from './catalog/catalog.ts'
 import type { ReadinessCheck } from './http/health.ts'
 import type { Inference } from './http/inference.ts'
-import type { JourneyParts } from './journey/journey.ts'
 import { countHolds } from './ledger/count-holds.ts'
+import type { ByteBudget } from './limits/byte-budget.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
 import type { Reconciler } from './reconcile/reconciler.ts'
 import type { Store } from './store/open-store.ts'
@@ -35,28 +35,35 @@ export function readinessChecks(
   })
 }
 
+/** What of a thread the metrics show. What it has nothing of, another thread shows. */
 export interface ShowGaugesInput {
   readonly looksOn: OpenTelemetry
   readonly books: WatchedBooks
-  readonly parts: Pick<JourneyParts, 'byteBudget'>
   readonly catalog: Catalog
-  readonly reconciler: Reconciler
-  readonly inference: Inference
+  /** Null: it serves nobody. */
+  readonly serving: {
+    readonly inference: Pick<Inference, 'inFlight' | 'isDraining'>
+    readonly byteBudget: Pick<ByteBudget, 'bytesReserved'>
+  } | null
+  /** Null: it has none, and counts no holds of the whole store either. */
+  readonly reconciler: Pick<Reconciler, 'waiting'> | null
 }
+
+const NONE_WAITING = { size: 0, nextDueAtMs: null }
 
 /** Lets the metrics read what the parts have, now that all of them are there. */
 export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): void {
-  const { looksOn, books, parts, catalog, reconciler, inference } = input
+  const { looksOn, books, catalog, serving, reconciler } = input
   const holds = new HoldFigures({ countHolds: () => countHolds(books.store.reports), clock })
   looksOn.metrics?.watch({
     nowMs: () => clock.nowMs(),
     storeNowMs: () => books.storeClock.nowMs(),
-    inFlight: () => inference.inFlight,
-    bufferBytes: () => parts.byteBudget.bytesReserved,
+    inFlight: () => serving?.inference.inFlight ?? 0,
+    bufferBytes: () => serving?.byteBudget.bytesReserved ?? 0,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
-    holds: () => holds.read(),
+    holds: async () => (reconciler === null ? null : holds.read()),
     waiting: () => {
-      const { size: requests, nextDueAtMs } = reconciler.waiting
+      const { size: requests, nextDueAtMs } = reconciler?.waiting ?? NONE_WAITING
       return { requests, nextDueAtMs }
     },
     catalog: () => ({
@@ -64,7 +71,11 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
       refreshedAtMs: catalog.refreshedAtMs,
     }),
     checks: () =>
-      readinessChecks(looksOn, { books, catalog, isDraining: () => inference.isDraining }),
+      readinessChecks(looksOn, {
+        books,
+        catalog,
+        isDraining: () => serving?.inference.isDraining ?? false,
+      }),
     isAccountRefused: () => looksOn.readiness.isAccountRefused,
   })
 }

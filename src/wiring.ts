@@ -13,6 +13,11 @@ export interface UpstreamAddress {
   readonly mode: 'simulator' | 'live'
 }
 
+/** Whose money and whose models: what a store is marked with. */
+export function sourceOf({ mode, baseUrl }: UpstreamAddress): string {
+  return mode === 'simulator' ? 'simulator' : baseUrl
+}
+
 /** What every part of the wiring starts from. */
 export interface Wiring {
   readonly config: Config

@@ -63,6 +63,7 @@ export async function startWorld({ settings = {}, clock }: WorldInput = {}): Pro
     config,
     upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
     log: memoryLog(log),
+    writeLog: (lines) => void log.push(...lines.trimEnd().split('\n')),
     ...(clock === undefined ? {} : { clock }),
   })
   return {

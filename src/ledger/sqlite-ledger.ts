@@ -1,5 +1,5 @@
 import type { SqliteConnectionInput } from '../store/sqlite-connection.ts'
-import { StoreThread } from '../store/store-thread.ts'
+import { type Attachment, StoreThread } from '../store/store-thread.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
 import type { LedgerVerdict } from './commands.ts'
@@ -19,6 +19,8 @@ export interface SqliteLedgerInput extends BatchSettings {
 
 /** The ledger in a SQLite store: a thread of its own applies and commits commands. */
 export class SqliteLedger extends BatchedLedger {
+  readonly #thread: StoreThread<WriterJob, readonly LedgerVerdict[]>
+
   constructor(input: SqliteLedgerInput) {
     const clock = input.clock ?? systemClock
     const limits = input.limits ?? LEDGER_LIMITS_DEFAULT
@@ -35,5 +37,11 @@ export class SqliteLedger extends BatchedLedger {
       commit: (commands) => thread.call({ commands, terms: { nowMs: clock.nowMs(), limits } }),
       closeStore: () => thread.close(),
     })
+    this.#thread = thread
+  }
+
+  /** A way for the ledger of another thread to write by this one's thread. */
+  attach(): Attachment {
+    return this.#thread.attach()
   }
 }

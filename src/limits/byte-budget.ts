@@ -33,7 +33,69 @@ export function createByteBudget(input: { readonly bytesMax: number }): ByteBudg
   return new MemoryByteBudget(input.bytesMax)
 }
 
-class MemoryByteBudget implements ByteBudget {
+export interface SharedByteBudgetInput {
+  readonly bytesMax: number
+  /** One cell for each thread, in memory that all of them share; at first all zero. */
+  readonly cells: BigInt64Array
+  /** Which cell is this thread's. */
+  readonly place: number
+}
+
+/**
+ * A budget that several threads have together. What a thread has taken is in a cell of its own, which
+ * whoever sees the thread end sets to zero. Two that take the last of it at once may both be refused,
+ * and never both be given it.
+ */
+export function createSharedByteBudget(input: SharedByteBudgetInput): ByteBudget {
+  return new SharedByteBudget(input)
+}
+
+/** What reservations take from. */
+interface ByteStock {
+  /** Throws Problem `service_unavailable` where fewer are left. */
+  take(bytes: number): void
+  giveBack(bytes: number): void
+}
+
+class SharedByteBudget implements ByteBudget, ByteStock {
+  readonly #bytesMax: bigint
+  readonly #cells: BigInt64Array
+  readonly #place: number
+
+  constructor({ bytesMax, cells, place }: SharedByteBudgetInput) {
+    this.#bytesMax = BigInt(bytesMax)
+    this.#cells = cells
+    this.#place = place
+  }
+
+  /** Of this thread alone. */
+  get bytesReserved(): number {
+    return Number(Atomics.load(this.#cells, this.#place))
+  }
+
+  reserve(bytes: number): ByteReservation {
+    const reservation = new Reservation(this)
+    reservation.grow(bytes)
+    return reservation
+  }
+
+  take(bytes: number): void {
+    Atomics.add(this.#cells, this.#place, BigInt(bytes))
+    let taken = 0n
+    for (let place = 0; place < this.#cells.length; place++) {
+      taken += Atomics.load(this.#cells, place)
+    }
+    if (taken <= this.#bytesMax) return
+    this.giveBack(bytes)
+    throw busy()
+  }
+
+  giveBack(bytes: number): void {
+    Atomics.sub(this.#cells, this.#place, BigInt(bytes))
+  }
+}
+
+class MemoryByteBudget implements ByteBudget, ByteStock {
   readonly #bytesMax: number
   bytesReserved = 0
 
@@ -48,12 +110,7 @@ class MemoryByteBudget implements ByteBudget {
   }
 
   take(bytes: number): void {
-    if (this.bytesReserved + bytes > this.#bytesMax) {
-      throw new Problem('service_unavailable', {
-        message: 'The gateway is busy with other large requests.',
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      })
-    }
+    if (this.bytesReserved + bytes > this.#bytesMax) throw busy()
     this.bytesReserved += bytes
   }
 
@@ -62,12 +119,19 @@ class MemoryByteBudget implements ByteBudget {
   }
 }
 
+function busy(): Problem {
+  return new Problem('service_unavailable', {
+    message: 'The gateway is busy with other large requests.',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  })
+}
+
 class Reservation implements ByteReservation {
-  readonly #budget: MemoryByteBudget
+  readonly #budget: ByteStock
   #bytes = 0
   #released = false
 
-  constructor(budget: MemoryByteBudget) {
+  constructor(budget: ByteStock) {
     this.#budget = budget
   }
 

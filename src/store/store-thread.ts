@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads'
-import { StoreRefused, StoreUnavailable } from './store-unavailable.ts'
-import type { ThreadReply, ThreadRequest } from './thread-messages.ts'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { StoreUnavailable } from './store-unavailable.ts'
+import { ThreadCalls } from './thread-calls.ts'
+import type { ThreadAttachment, ThreadDetached, ThreadReply } from './thread-messages.ts'
 
 export interface StoreThreadInput {
   /** The file that the thread runs; it calls `serveThread`. */
@@ -9,9 +10,12 @@ export interface StoreThreadInput {
   readonly startWith: unknown
 }
 
-interface Waiting<Answer> {
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: Error) => void
+/** A way for another thread to send jobs of its own to a store thread. */
+export interface Attachment {
+  /** To be given to that thread, which makes an `AttachedThread` of it. */
+  readonly port: MessagePort
+  /** Resolves once no job that was sent by it can be done any more: it or the store thread is gone. */
+  readonly detached: Promise<void>
 }
 
 /**
@@ -21,9 +25,10 @@ interface Waiting<Answer> {
 export class StoreThread<Job, Answer> {
   readonly #entry: URL
   readonly #startWith: unknown
-  readonly #waiting = new Map<number, Waiting<Answer>>()
+  readonly #calls = new ThreadCalls<Job, Answer>()
+  readonly #attached = new Map<number, () => void>()
   #worker: Worker | null = null
-  #number = 0
+  #attachments = 0
   #closed = false
 
   constructor({ entry, startWith }: StoreThreadInput) {
@@ -35,12 +40,19 @@ export class StoreThread<Job, Answer> {
   call(job: Job): Promise<Answer> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     this.#worker ??= this.#start()
-    const worker = this.#worker
-    const request: ThreadRequest<Job> = { number: this.#number++, job }
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(request.number, { resolve, reject })
-      worker.postMessage(request)
-    })
+    return this.#calls.send(job, this.#worker)
+  }
+
+  /** Lets another thread send jobs too. Throws `StoreUnavailable` once it is closed. */
+  attach(): Attachment {
+    if (this.#closed) throw new StoreUnavailable('the store is closed')
+    this.#worker ??= this.#start()
+    const { port1, port2 } = new MessageChannel()
+    const attachment: ThreadAttachment = { number: this.#attachments++, attach: port1 }
+    const { promise: detached, resolve } = Promise.withResolvers<void>()
+    this.#attached.set(attachment.number, resolve)
+    this.#worker.postMessage(attachment, [port1])
+    return { port: port2, detached }
   }
 
   /** Ends the thread. Jobs that wait are failed: whoever closes has drained first. */
@@ -55,7 +67,10 @@ export class StoreThread<Job, Answer> {
   #start(): Worker {
     const worker = new Worker(this.#entry, { workerData: this.#startWith, execArgv: [] })
     let cause = 'the store thread ended'
-    worker.on('message', (reply: ThreadReply<Answer>) => this.#onReply(reply))
+    worker.on('message', (reply: ThreadReply<Answer> | ThreadDetached) => {
+      if (reply.kind === 'detached') this.#detach(reply.number)
+      else this.#calls.answered(reply)
+    })
     worker.on('error', (error: Error) => {
       cause = `the store thread failed: ${error.message}`
     })
@@ -67,18 +82,13 @@ export class StoreThread<Job, Answer> {
     return worker
   }
 
-  #onReply(reply: ThreadReply<Answer>): void {
-    const waiting = this.#waiting.get(reply.number)
-    if (waiting === undefined) return
-    this.#waiting.delete(reply.number)
-    if (reply.kind === 'answer') waiting.resolve(reply.answer)
-    else if (reply.failure.unavailable) waiting.reject(new StoreUnavailable(reply.failure.message))
-    else waiting.reject(new StoreRefused(reply.failure.message))
+  #detach(number: number): void {
+    this.#attached.get(number)?.()
+    this.#attached.delete(number)
   }
 
   #failWaiting(message: string): void {
-    const waiting = [...this.#waiting.values()]
-    this.#waiting.clear()
-    for (const { reject } of waiting) reject(new StoreUnavailable(message))
+    this.#calls.fail(message)
+    for (const number of this.#attached.keys()) this.#detach(number)
   }
 }

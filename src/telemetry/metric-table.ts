@@ -3,6 +3,8 @@ export interface MetricRow {
   readonly kind: 'counter' | 'gauge' | 'histogram'
   readonly labels: readonly string[]
   readonly help: string
+  /** How the figures of several threads become one; default: they are added up. */
+  readonly ofThreads?: 'max' | 'min'
 }
 
 /**
@@ -14,11 +16,13 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['version', 'mode'],
     help: 'Always 1; the labels say what runs.',
+    ofThreads: 'max',
   },
   tollgate_ready: {
     kind: 'gauge',
     labels: ['check'],
     help: 'Whether a check of /readyz holds: 1 or 0.',
+    ofThreads: 'min',
   },
   tollgate_requests_total: {
     kind: 'counter',
@@ -74,11 +78,13 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['state'],
     help: 'Holds in the store that are not settled.',
+    ofThreads: 'max',
   },
   tollgate_oldest_hold_age_seconds: {
     kind: 'gauge',
     labels: ['state'],
     help: 'Age of the oldest such hold; 0 where there is none.',
+    ofThreads: 'max',
   },
   tollgate_reconciled_total: {
     kind: 'counter',
@@ -99,6 +105,7 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'How late the look-up that is due first is.',
+    ofThreads: 'max',
   },
   tollgate_commit_commands: {
     kind: 'histogram',
@@ -119,11 +126,13 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'Models in the catalog.',
+    ofThreads: 'max',
   },
   tollgate_catalog_age_seconds: {
     kind: 'gauge',
     labels: [],
     help: 'Age of the youngest prices.',
+    ofThreads: 'max',
   },
   tollgate_catalog_refreshes_total: {
     kind: 'counter',
@@ -134,6 +143,7 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: "Whether the provider's last word about the gateway's account was a refusal: 1 or 0.",
+    ofThreads: 'max',
   },
   tollgate_buffer_bytes: {
     kind: 'gauge',
@@ -144,6 +154,7 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'The most that they may take.',
+    ofThreads: 'max',
   },
 } as const satisfies Record<string, MetricRow>
 

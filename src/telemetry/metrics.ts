@@ -1,4 +1,10 @@
-import { collectDefaultMetrics, type Histogram, Registry } from 'prom-client'
+import {
+  collectDefaultMetrics,
+  type Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { HoldCount } from '../ledger/count-holds.ts'
@@ -31,7 +37,12 @@ export interface MetricSources {
 export interface MetricsInput {
   readonly version: string
   readonly mode: 'simulator' | 'live'
+  /** A worker leaves what is of the whole process to the main thread. Default `main`. */
+  readonly thread?: 'main' | 'worker'
 }
+
+/** Every metric as it is at a moment, for another thread to read. */
+export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 interface RequestTimings {
   readonly firstByte: Pick<Histogram.Internal<string>, 'observe'>
@@ -52,10 +63,14 @@ export class Metrics {
   readonly #timings = new Map<string, RequestTimings>()
   #sources: MetricSources | null = null
 
-  constructor({ version, mode }: MetricsInput) {
+  constructor({ version, mode, thread = 'main' }: MetricsInput) {
     this.#own = makeOwnMetrics(this.#registry)
     this.#own.buildInfo.set({ version, mode }, 1)
     collectDefaultMetrics({ register: this.#registry })
+    if (thread === 'main') return
+    for (const { name } of this.#registry.getMetricsAsArray()) {
+      if (name.startsWith('process_')) this.#registry.removeSingleMetric(name)
+    }
   }
 
   /** Shows gauges from now on; until then there are none. */
@@ -85,9 +100,12 @@ export class Metrics {
   /** Counts a refresh of the catalog, and forgets the models that it no longer has. */
   catalogRefreshed({ kind }: RefreshOutcome): void {
     this.#own.catalogRefreshes.inc({ outcome: kind })
-    if (kind === 'refreshed' && this.#sources !== null) {
-      this.#tallies.keepOnly(this.#sources.catalog().modelIds)
-    }
+    if (kind === 'refreshed') this.catalogReplaced()
+  }
+
+  /** Forgets the models that the catalog no longer has, on a thread that did not refresh it. */
+  catalogReplaced(): void {
+    if (this.#sources !== null) this.#tallies.keepOnly(this.#sources.catalog().modelIds)
   }
 
   /** Counts a request that the reconciler settled. */
@@ -111,17 +129,27 @@ export class Metrics {
 
   /** All metrics, in the text format of Prometheus. */
   async render(): Promise<string> {
-    this.#nameTallies()
-    if (this.#sources !== null) {
-      this.#readGauges(this.#sources)
-      this.#nameHolds(await this.#sources.holds(), this.#sources.storeNowMs())
-    }
+    await this.#nameAll()
     return this.#registry.metrics()
+  }
+
+  /** All metrics, to be summed with those of other threads. */
+  async snapshot(): Promise<MetricsSnapshot> {
+    await this.#nameAll()
+    return this.#registry.getMetricsAsJSON()
   }
 
   /** What {@link render} is, as a header says it. */
   get contentType(): string {
     return this.#registry.contentType
+  }
+
+  async #nameAll(): Promise<void> {
+    this.#nameTallies()
+    if (this.#sources !== null) {
+      this.#readGauges(this.#sources)
+      this.#nameHolds(await this.#sources.holds(), this.#sources.storeNowMs())
+    }
   }
 
   #time({ endpoint, record, startedAtMs, endedAtMs }: EndedRequest): void {

@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { type LabelOf, METRICS, type MetricName } from './metric-table.ts'
+import { type Aggregator, Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { type LabelOf, METRICS, type MetricName, type MetricRow } from './metric-table.ts'
 
 type NameOfKind<Kind extends string> = {
   [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never
@@ -15,9 +15,10 @@ const COMMIT_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 /** Registers every metric of the table. */
 export function makeOwnMetrics(registry: Registry) {
   const described = <Name extends MetricName>(name: Name) => {
-    const { help } = METRICS[name]
+    const { help, ofThreads }: MetricRow = METRICS[name]
+    const aggregator: Aggregator = ofThreads ?? 'sum'
     const labelNames: readonly LabelOf<Name>[] = METRICS[name].labels
-    return { name, help, labelNames, registers: [registry] }
+    return { name, help, labelNames, aggregator, registers: [registry] }
   }
   const counter = <Name extends NameOfKind<'counter'>>(name: Name) =>
     new Counter<LabelOf<Name>>(described(name))

@@ -103,7 +103,7 @@ function change(parts: AdminParts): Operation {
         ...(disabled === undefined ? {} : { disabled }),
       })
       if (account === null) throw noAccount()
-      parts.onCallersChanged()
+      await parts.onCallersChanged()
       return { httpStatus: 200, body: await answerOf(parts, account) }
     },
   })

@@ -16,6 +16,9 @@ export interface AdminParts {
   readonly maintenance: Maintenance
   /** Never rejects. */
   readonly refreshCatalog: () => Promise<RefreshOutcome>
-  /** Told when a key or an account has changed, so that this process believes nothing older. */
-  readonly onCallersChanged: () => void
+  /**
+   * Told when a key or an account has changed; resolves once nothing in this process believes anything
+   * older. Never rejects.
+   */
+  readonly onCallersChanged: () => Promise<void>
 }

@@ -112,7 +112,7 @@ function change({ store, onCallersChanged }: AdminParts): Operation {
         ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
       })
       if (apiKey === null) throw noApiKey()
-      onCallersChanged()
+      await onCallersChanged()
       return { httpStatus: 200, body: apiKeyAnswer(apiKey) }
     },
   })
@@ -132,7 +132,7 @@ function remove({ store, clock, onCallersChanged }: AdminParts): Operation {
       const apiKeyId = param('key_id')
       const isDeleted = await deleteApiKey(store.db, { id: apiKeyId, nowMs: clock.nowMs() })
       if (!isDeleted) throw noApiKey()
-      onCallersChanged()
+      await onCallersChanged()
       return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }
     },
   })

@@ -126,7 +126,7 @@ function redeem({ books, onCallersChanged }: AdminParts): Operation {
       const verdict = await books.redeemCode(input)
       switch (verdict.kind) {
         case 'redeemed':
-          onCallersChanged()
+          await onCallersChanged()
           return { httpStatus: 201, body: entryAnswer(verdict.entry) }
         case 'exists':
           return { httpStatus: 200, body: entryAnswer(verdict.entry) }

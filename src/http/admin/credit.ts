@@ -88,7 +88,7 @@ async function addCredit(parts: AdminParts, input: AddCreditInput): Promise<Answ
   const verdict = await parts.books.addCredit(input)
   switch (verdict.kind) {
     case 'added':
-      parts.onCallersChanged()
+      await parts.onCallersChanged()
       return { httpStatus: 201, body: entryAnswer(verdict.entry) }
     case 'exists':
       return { httpStatus: 200, body: entryAnswer(verdict.entry) }

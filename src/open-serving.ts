@@ -1,0 +1,156 @@
+import type { Catalog } from './catalog/catalog.ts'
+import { wordsOf } from './config.ts'
+import type { Inference } from './http/inference.ts'
+import { openAccountTagger } from './identity/account-tag.ts'
+import { Authenticator } from './identity/authenticator.ts'
+import type { JourneyParts } from './journey/journey.ts'
+import { ForgottenHolds } from './ledger/forgotten-holds.ts'
+import type { UnsettledRequest } from './ledger/list-unsettled.ts'
+import { whileAlive } from './ledger/while-alive.ts'
+import type { ByteBudget } from './limits/byte-budget.ts'
+import { createGate } from './limits/gate.ts'
+import type { Maintenance } from './limits/maintenance.ts'
+import type { ServedBooks } from './open-books.ts'
+import { type HttpParts, openHttp } from './open-http.ts'
+import { unsettledAfter } from './reconcile/unsettled-after.ts'
+import { Settler } from './settle/settler.ts'
+import type { Upstream } from './upstream/upstream.ts'
+import type { Wiring } from './wiring.ts'
+
+/** What a thread that serves is made of, and what it tells those beside it. */
+export interface ServingInput
+  extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness' | 'onMaintenanceTurned'> {
+  readonly books: ServedBooks
+  readonly catalog: Catalog
+  readonly upstream: Upstream
+  readonly byteBudget: ByteBudget
+  /** Told of each request that has just become provisional or unresolved. */
+  readonly onUnsettled: (request: UnsettledRequest) => void
+  /** Told when a key or an account has changed, after this thread knows. */
+  readonly onCallersChanged: () => Promise<void>
+}
+
+/** A thread that serves. */
+export interface Serving {
+  /** Where clients reach it. */
+  readonly address: string
+  readonly inference: Inference
+  readonly authenticator: Authenticator
+  readonly maintenance: Maintenance
+  readonly forgottenHolds: ForgottenHolds
+  /** Resolves when no request is in flight and no settle under way. */
+  settled(): Promise<void>
+}
+
+/** Opens all that stands between a client's socket and the books, and listens. */
+export async function openServing(wiring: Wiring, input: ServingInput): Promise<Serving> {
+  const { config, clock } = wiring
+  const { books, catalog, upstream } = input
+  const settler = openSettler(wiring, input)
+  const authenticator = new Authenticator({
+    db: books.store.db,
+    clock,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
+  const parts: JourneyParts = {
+    ...(await openCallers(wiring, input)),
+    authenticate: (headers) => authenticator.authenticate(headers),
+    offerFor: (modelName) => catalog.offerFor(modelName),
+    ledger: whileAlive(books.ledger, books.isAlive),
+    settler,
+    upstream,
+    clock,
+    words: wordsOf(config),
+    instanceId: books.instanceId,
+    timeouts: {
+      headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,
+      stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
+      totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
+      imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
+    },
+    answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
+    eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
+  }
+  const { address, inference, maintenance } = await openHttp(wiring, {
+    ...input,
+    ...books,
+    parts,
+    authenticator,
+    onCallersChanged: async () => {
+      authenticator.forget()
+      await input.onCallersChanged()
+    },
+  })
+  const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference })
+  return {
+    address,
+    inference,
+    authenticator,
+    maintenance,
+    forgottenHolds,
+    async settled() {
+      await inference.idle()
+      await settler.drained()
+    },
+  }
+}
+
+function openSettler(
+  { config, log, closing }: Wiring,
+  { books: { ledger, storeClock }, onUnsettled }: ServingInput,
+): Settler {
+  const settler = new Settler({
+    ledger,
+    waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
+    onFailure: (requestId, cause) =>
+      log.error({ requestId, cause: String(cause) }, 'a charge could not be stored yet'),
+    onSettled: (settled, input) => {
+      const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
+      if (unsettled !== null) onUnsettled(unsettled)
+    },
+  })
+  closing.defer(() => settler.drained())
+  return settler
+}
+
+function openForgottenHolds(
+  { log, closing }: Wiring,
+  {
+    store,
+    ledger,
+    instanceId,
+    settler,
+    inference,
+  }: ServedBooks & { readonly settler: Settler; readonly inference: Inference },
+): ForgottenHolds {
+  const holds = new ForgottenHolds({
+    db: store.db,
+    books: ledger,
+    instanceId,
+    // Whoever has a hold forgets it only once another has it, or its end is durable.
+    isKnown: (requestId) =>
+      inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
+    onSwept: (swept) => log.error({ swept }, 'holds of this process were forgotten: unresolved'),
+    onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be looked at'),
+  })
+  closing.defer(() => holds.close())
+  holds.start()
+  return holds
+}
+
+/** How much of this thread each caller may take. */
+async function openCallers(
+  { config }: Wiring,
+  { books: { store, storeClock }, byteBudget }: ServingInput,
+): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget'>> {
+  const gate = createGate({
+    // Its seconds are then those of the ledger's windows.
+    clock: storeClock,
+    settings: {
+      inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
+      requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
+      unbackedRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
+    },
+  })
+  return { accountTag: await openAccountTagger(store.db), gate, byteBudget }
+}

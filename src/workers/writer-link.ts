@@ -1,0 +1,43 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { SqliteLedger } from '../ledger/sqlite-ledger.ts'
+import type { Attachment } from '../store/store-thread.ts'
+
+// A writer that ends again and again is not to be started in a loop.
+const ATTACH_AGAIN_MS = 250
+
+/** A worker's way to the thread that writes a SQLite store, made anew where that thread ends. */
+export class WriterLink {
+  readonly #ledger: SqliteLedger
+  #attachment: Attachment
+  #timer: NodeJS.Timeout | undefined
+  #gone = false
+
+  constructor(ledger: SqliteLedger) {
+    this.#ledger = ledger
+    this.#attachment = ledger.attach()
+  }
+
+  /** What the worker starts with. */
+  get port(): MessagePort {
+    return this.#attachment.port
+  }
+
+  /** Sends the worker another port each time that the writer has ended. */
+  keep(send: (port: MessagePort) => void): void {
+    void this.#attachment.detached.then(() => {
+      if (this.#gone) return
+      this.#timer = setTimeout(() => {
+        this.#attachment = this.#ledger.attach()
+        send(this.#attachment.port)
+        this.keep(send)
+      }, ATTACH_AGAIN_MS)
+    })
+  }
+
+  /** The worker is gone: resolves once nothing that it sent can be written any more. */
+  async ended(): Promise<void> {
+    this.#gone = true
+    clearTimeout(this.#timer)
+    await this.#attachment.detached
+  }
+}
