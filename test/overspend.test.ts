@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { getRequest } from '../src/ledger/activity.ts'
+import { getRequest, listRequests } from '../src/ledger/activity.ts'
 import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -14,8 +14,14 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'Say hello.' }],
 })
 
-/** A SQLite store has one gateway; a PostgreSQL database any number. */
-const GATEWAYS: Readonly<Record<string, number>> = { SQLite: 1, PostgreSQL: 2 }
+/** A SQLite store has one gateway; a PostgreSQL database any number. Each has one thread or several. */
+const CASES = TEST_DATABASES.flatMap((database) =>
+  [1, 2].map((workers) => ({
+    ...database,
+    workers,
+    gateways: database.engine === 'SQLite' ? 1 : 2,
+  })),
+)
 
 function send(world: World, apiKey: string): Promise<Response> {
   return fetch(world.url('/v1/chat/completions'), {
@@ -49,10 +55,8 @@ async function answered(answers: readonly Promise<Response>[], count: number): P
   await enough.promise
 }
 
-for (const { engine, create } of TEST_DATABASES) {
-  const gateways = GATEWAYS[engine] ?? 0
-
-  describe(`on ${engine}`, () => {
+for (const { engine, create, workers, gateways } of CASES) {
+  describe(`on ${engine}, in ${gateways} gateways of ${workers} threads`, () => {
     let database: TestDatabase
     let worlds: World[]
 
@@ -60,7 +64,8 @@ for (const { engine, create } of TEST_DATABASES) {
       database = await create()
       worlds = []
       for (let started = 0; started < gateways; started++) {
-        worlds.push(await startWorld({ settings: { DATABASE_URL: database.url } }))
+        const settings = { DATABASE_URL: database.url, WORKERS: String(workers) }
+        worlds.push(await startWorld({ settings }))
       }
     })
 
@@ -103,6 +108,9 @@ for (const { engine, create } of TEST_DATABASES) {
       expect(chargedMicros).toBeGreaterThan(0)
       expect(await first.backedBalanceMicros(account.id)).toBe(creditMicros - chargedMicros)
       expect(await first.audit()).toMatchObject({ ok: true, differences: [] })
+      const { requests } = await listRequests(first.gateway.store.db, { limit: REQUESTS })
+      const ranIn = new Set(requests.map(({ instanceId }) => instanceId))
+      expect(ranIn.size).toBe(gateways * workers)
     }, 60_000)
   })
 }

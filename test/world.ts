@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Logger, pino } from 'pino'
+import { pino } from 'pino'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { type Gateway, startGateway } from '../src/gateway.ts'
@@ -17,6 +17,8 @@ export interface WorldInput {
   readonly settings?: Readonly<Record<string, string>>
   /** The gateway's clock; default the system's. */
   readonly clock?: Clock
+  /** What each worker thread runs; default the program's own. */
+  readonly workerEntry?: URL
 }
 
 export interface NewAccount {
@@ -40,6 +42,8 @@ export interface World {
   readonly config: Config
   /** Every log line so far. */
   readonly log: readonly string[]
+  /** Resolves with the first log line that has a text in it, from the start or to come. */
+  logged(text: string): Promise<string>
   /** The folder that the store is in. */
   readonly folder: string
   url(path: string): string
@@ -49,7 +53,8 @@ export interface World {
   close(): Promise<void>
 }
 
-export async function startWorld({ settings = {}, clock }: WorldInput = {}): Promise<World> {
+export async function startWorld(input: WorldInput = {}): Promise<World> {
+  const { settings = {}, clock, workerEntry } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator()
   const config = readConfig({
@@ -58,19 +63,21 @@ export async function startWorld({ settings = {}, clock }: WorldInput = {}): Pro
     LOG_LEVEL: 'trace',
     ...settings,
   })
-  const log: string[] = []
+  const log = new MemoryLog()
   const gateway = await startGateway({
     config,
     upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
-    log: memoryLog(log),
-    writeLog: (lines) => void log.push(...lines.trimEnd().split('\n')),
+    log: pino({ level: 'trace' }, log),
+    writeLog: (lines) => log.write(lines),
     ...(clock === undefined ? {} : { clock }),
+    ...(workerEntry === undefined ? {} : { workerEntry }),
   })
   return {
     simulator,
     gateway,
     config,
-    log,
+    log: log.lines,
+    logged: (text) => log.logged(text),
     folder,
     url: (path) => `${gateway.address}${path}`,
     account: (input = {}) => makeAccount(gateway, input),
@@ -88,8 +95,25 @@ export async function startWorld({ settings = {}, clock }: WorldInput = {}): Pro
   }
 }
 
-function memoryLog(lines: string[]): Logger {
-  return pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
+/** What the gateway logs, line by line. */
+class MemoryLog {
+  readonly lines: string[] = []
+  #waiting: { readonly text: string; readonly seen: (line: string) => void }[] = []
+
+  write(lines: string): void {
+    for (const line of lines.trimEnd().split('\n')) {
+      this.lines.push(line)
+      this.#waiting = this.#waiting.filter(({ text, seen }) => {
+        if (line.includes(text)) seen(line)
+        return !line.includes(text)
+      })
+    }
+  }
+
+  async logged(text: string): Promise<string> {
+    const line = this.lines.find((earlier) => earlier.includes(text))
+    return line ?? new Promise((seen) => this.#waiting.push({ text, seen }))
+  }
 }
 
 async function makeAccount(
