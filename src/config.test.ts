@@ -100,3 +100,11 @@ test('Activity is kept for ever, or for a whole number of days from one on', () 
     )
   }
 })
+
+test('there is one worker, or a whole number of them up to 64', () => {
+  expect(readConfig({}).WORKERS).toBe(1)
+  expect(readConfig({ WORKERS: '64' }).WORKERS).toBe(64)
+  for (const wrong of ['0', '-1', '65', '1.5', 'two', 'max']) {
+    expect(() => readConfig({ WORKERS: wrong })).toThrow('WORKERS must be a whole number, 1 to 64')
+  }
+})

@@ -8,6 +8,7 @@ import { PEERS } from './peers.ts'
 import { POSTGRES } from './postgres.ts'
 import { ARRIVALS, REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
+import { WORKERS_GAIN } from './workers.ts'
 
 /** Everything that can be measured, in the order in which it runs. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -21,4 +22,5 @@ export const SCENARIOS: readonly Scenario[] = [
   GROWTH,
   MEMORY,
   PEERS,
+  WORKERS_GAIN,
 ]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Problem } from '../vocabulary/problem.ts'
-import { type ByteReservation, createByteBudget } from './byte-budget.ts'
+import { type ByteReservation, createByteBudget, createSharedByteBudget } from './byte-budget.ts'
 
 test('a budget that is used up refuses with a time to come back, and what was had stays had', () => {
   const budget = createByteBudget({ bytesMax: 1_000 })
@@ -57,4 +57,37 @@ test('what is reserved is what living reservations have, never more than the bud
       }
     }),
   )
+})
+
+describe('a budget that several threads share', () => {
+  const open = () => {
+    const cells = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT))
+    const of = (place: number) => createSharedByteBudget({ bytesMax: 1_000, cells, place })
+    return { cells, one: of(0), two: of(1) }
+  }
+
+  test('is refused to one where another has it, and each shows its own', () => {
+    const { one, two } = open()
+    const body = one.reserve(600)
+    two.reserve(400)
+    expect([one.bytesReserved, two.bytesReserved]).toEqual([600, 400])
+    for (const take of [() => two.reserve(1), () => body.grow(1)]) {
+      expect(take).toThrow(
+        expect.objectContaining({ code: 'service_unavailable', retryAfterSeconds: 1 }),
+      )
+    }
+    expect([one.bytesReserved, two.bytesReserved]).toEqual([600, 400])
+    body.release()
+    body.release()
+    expect(one.bytesReserved).toBe(0)
+    two.reserve(600)
+  })
+
+  test('has again what a thread had that is gone, once its cell is emptied', () => {
+    const { cells, one, two } = open()
+    one.reserve(1_000)
+    expect(() => two.reserve(1)).toThrow(Problem)
+    Atomics.store(cells, 0, 0n)
+    expect(two.reserve(1_000)).toBeDefined()
+  })
 })

@@ -1,20 +1,24 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { SqliteLedger } from '../ledger/sqlite-ledger.ts'
 import type { Attachment } from '../store/store-thread.ts'
 
 // A writer that ends again and again is not to be started in a loop.
 const ATTACH_AGAIN_MS = 250
 
+/** What writes, as a `SqliteLedger` does. */
+export interface Attachable {
+  attach(): Attachment
+}
+
 /** A worker's way to the thread that writes a SQLite store, made anew where that thread ends. */
 export class WriterLink {
-  readonly #ledger: SqliteLedger
+  readonly #writer: Attachable
   #attachment: Attachment
   #timer: NodeJS.Timeout | undefined
   #gone = false
 
-  constructor(ledger: SqliteLedger) {
-    this.#ledger = ledger
-    this.#attachment = ledger.attach()
+  constructor(writer: Attachable) {
+    this.#writer = writer
+    this.#attachment = writer.attach()
   }
 
   /** What the worker starts with. */
@@ -27,7 +31,7 @@ export class WriterLink {
     void this.#attachment.detached.then(() => {
       if (this.#gone) return
       this.#timer = setTimeout(() => {
-        this.#attachment = this.#ledger.attach()
+        this.#attachment = this.#writer.attach()
         send(this.#attachment.port)
         this.keep(send)
       }, ATTACH_AGAIN_MS)

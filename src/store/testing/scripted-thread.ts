@@ -2,6 +2,7 @@ import { StoreRefused } from '../store-unavailable.ts'
 import { serveThread } from '../thread-worker.ts'
 
 let desks = 0
+let jobs = 0
 
 /** A thread whose jobs say what is to become of them. */
 serveThread<string, string>(() => {
@@ -9,6 +10,8 @@ serveThread<string, string>(() => {
   if (desks === 1) throw new Error('not open yet')
   return {
     answer(job) {
+      if (job === 'jobs') return `${jobs} jobs before`
+      jobs++
       if (job === 'die') process.exit(1)
       if (job === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
       if (job === 'refuse') throw new StoreRefused('refused')

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { Metrics } from './metrics.ts'
+import { SumMetrics } from './sum-metrics.ts'
+
+const COMMIT = { commands: 3, durationMs: 2, outcome: 'unavailable' } as const
+
+function metricsOf(commits: number, thread: 'main' | 'worker'): Metrics {
+  const metrics = new Metrics({ version: '1', mode: 'live', thread })
+  for (let count = 0; count < commits; count++) metrics.committed(COMMIT)
+  return metrics
+}
+
+function read(page: string, series: string): number[] {
+  return page
+    .split('\n')
+    .filter((line) => line.startsWith(`${series} `) || line.startsWith(`${series}{`))
+    .map((line) => Number(line.slice(line.lastIndexOf(' '))))
+}
+
+test('counters and histograms of all threads are added up, what is one thing is not', async () => {
+  const threads = [metricsOf(0, 'main'), metricsOf(2, 'worker'), metricsOf(3, 'worker')]
+  const snapshots = await Promise.all(threads.map((metrics) => metrics.snapshot()))
+  // As they come from other threads.
+  const page = await new SumMetrics().page(structuredClone(snapshots))
+  expect(read(page, 'tollgate_commit_failures_total')).toEqual([5])
+  expect(read(page, 'tollgate_commit_commands_sum')).toEqual([15])
+  expect(read(page, 'tollgate_commit_commands_bucket{le="4"}')).toEqual([5])
+  expect(read(page, 'tollgate_build_info')).toEqual([1])
+  expect(read(page, 'process_resident_memory_bytes')).toHaveLength(1)
+  expect(read(page, 'nodejs_eventloop_lag_seconds')).toHaveLength(1)
+})
+
+test('a thread that has ended leaves its counters, and nothing that is only of a moment', async () => {
+  const sum = new SumMetrics()
+  const left = metricsOf(2, 'worker')
+  await sum.threadEnded(await left.snapshot())
+  await sum.threadEnded(await metricsOf(3, 'worker').snapshot())
+  const page = await sum.page([await metricsOf(1, 'main').snapshot()])
+  expect(read(page, 'tollgate_commit_failures_total')).toEqual([6])
+  expect(read(page, 'tollgate_commit_commands_count')).toEqual([6])
+  const [heapBytes = 0] = read(page, 'nodejs_heap_size_total_bytes')
+  expect(heapBytes).toBeLessThan(2 * process.memoryUsage().heapTotal)
+})
