@@ -2,6 +2,9 @@ import { afterEach, expect, test } from 'vitest'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
 
+const CASES = TEST_DATABASES.flatMap((database) =>
+  ['1', '2'].map((workers) => ({ ...database, workers })),
+)
 const IN_FLIGHT = 100
 const HOLDS_A_KEY = 8
 
@@ -9,15 +12,15 @@ let bench: CrashBench
 
 afterEach(() => bench.close())
 
-test.each(TEST_DATABASES)(
-  'kill -9 on $engine with 100 requests in flight: each is unresolved, nothing is released or charged, and each of their places is free',
-  async ({ create }) => {
+test.each(CASES)(
+  'kill -9 on $engine and $workers threads with 100 requests in flight: each is unresolved, nothing is released or charged, and each of their places is free',
+  async ({ create, workers }) => {
     bench = await openCrashBench({
       createDatabase: create,
       apiKeys: Math.ceil(IN_FLIGHT / HOLDS_A_KEY),
     })
     const { simulator } = bench
-    const first = await bench.serve()
+    const first = await bench.serve({ WORKERS: workers })
     simulator.script({ hold: 'beforeHeaders', times: 'always' })
     const lost = sendAll(first.address).map((answer) =>
       answer.then(
@@ -30,7 +33,7 @@ test.each(TEST_DATABASES)(
     expect(new Set(await Promise.all(lost))).toEqual(new Set(['lost']))
     await bench.bury()
 
-    const second = await bench.serve()
+    const second = await bench.serve({ WORKERS: workers })
     const rows = await bench.requests()
     expect(rows.map(({ state }) => state)).toEqual(Array(IN_FLIGHT).fill('unresolved'))
     for (const row of rows) expect(row.backedHeldMicros).toBe(row.backedGrantedMicros)

@@ -152,6 +152,16 @@ for (const { engine, create } of TEST_DATABASES) {
       }
     })
 
+    test('what a worker charged provisionally is corrected by the main thread within its first look-up', async () => {
+      const { apiKey } = await world.account()
+      const [one, two] = await connect(1)
+      for (const worker of [one, two]) {
+        const { requestId } = await post(clientOf(worker), { apiKey, body: CHAT })
+        const line = await world.logged(`"requestId":"${requestId}","by":`)
+        expect(JSON.parse(line)).toMatchObject({ by: 'final', msg: 'request reconciled' })
+      }
+    })
+
     test('whichever worker is asked, the metrics are those of all', async () => {
       const { apiKey } = await world.account()
       const [one, two] = await connect(1)
