@@ -4,6 +4,7 @@ import type { Catalog } from './catalog/catalog.ts'
 import type { CatalogRefresher } from './catalog/catalog-refresher.ts'
 import { ConfigError } from './config.ts'
 import type { ReadinessCheck } from './http/health.ts'
+import { faultOf } from './http/request-log.ts'
 import { endInstance } from './ledger/open-instance.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import type { ServedBooks } from './open-books.ts'
@@ -86,10 +87,9 @@ class WorkerThreads implements OpenWorkers {
   readonly #input: OpenWorkersInput
   readonly #workers: Workers
   readonly #faults = new PeerFaults()
-  readonly #tellFaults = new Map<number, ToldOnce<readonly ReadinessCheck[]>>()
+  /** Those that have not ended, by their numbers. */
+  readonly #known = new Map<number, KnownThread>()
   readonly #metrics = new SumMetrics()
-  /** By worker, as it told them last. */
-  readonly #snapshots = new Map<number, MetricsSnapshot>()
   readonly #bufferCells: BigInt64Array
   readonly #stopping = new AbortController()
   #address: string | null = null
@@ -113,7 +113,8 @@ class WorkerThreads implements OpenWorkers {
         this.#lookAtFaults()
       },
       onEnded: ({ number, cause, retryMs }) => {
-        log.error({ worker: number, cause: String(cause), retryMs }, 'worker ended: replacing it')
+        const why = { code: codeOf(cause), cause: faultOf(cause) }
+        log.error({ worker: number, ...why, retryMs }, 'worker ended: replacing it')
         this.#faults.forget(number)
         this.#lookAtFaults()
       },
@@ -161,12 +162,17 @@ class WorkerThreads implements OpenWorkers {
   }
 
   async #render(own: Metrics): Promise<string> {
+    // Who has a number now may have ended by then, and another have it.
+    const asked = new Map(this.#known)
     const [mine, theirs] = await Promise.all([
       own.snapshot(),
       this.#workers.askAll('metrics', null),
     ])
-    for (const [number, snapshot] of theirs) this.#snapshots.set(number, snapshot)
-    return this.#metrics.page([mine, ...this.#snapshots.values()])
+    for (const [number, snapshot] of theirs) {
+      const thread = asked.get(number)
+      if (thread !== undefined) thread.metrics = snapshot
+    }
+    return this.#metrics.page([mine, ...[...this.#known.values()].map(({ metrics }) => metrics)])
   }
 
   #prepare(number: number): PreparedWorker {
@@ -227,7 +233,7 @@ class WorkerThreads implements OpenWorkers {
   #meet(line: WorkerLine, { number, link, faults }: Met): void {
     link?.keep((port) => line.tell('ledgerPort', port, [port]))
     const tell = (news: readonly ReadinessCheck[]): void => line.tell('faults', news)
-    this.#tellFaults.set(number, new ToldOnce({ tell, first: faults }))
+    this.#known.set(number, { faults: new ToldOnce({ tell, first: faults }), metrics: [] })
   }
 
   /** Nothing runs on the holds of a thread that is gone: they are ended as those of a dead process. */
@@ -236,10 +242,8 @@ class WorkerThreads implements OpenWorkers {
     const { store, ledger } = this.#input.books
     const { signal } = this.#stopping
     Atomics.store(this.#bufferCells, number, 0n)
-    this.#tellFaults.delete(number)
-    const last = this.#snapshots.get(number)
-    this.#snapshots.delete(number)
-    if (last !== undefined) await this.#metrics.threadEnded(last)
+    this.#metrics.threadEnded(this.#known.get(number)?.metrics ?? [])
+    this.#known.delete(number)
     await link?.ended()
     for (;;) {
       try {
@@ -262,8 +266,20 @@ class WorkerThreads implements OpenWorkers {
     const own = readinessChecks(looksOn, { books, catalog, isDraining: () => false })
     const missing = this.#workers.allServe ? [] : [REPLACING]
     this.#faults.set(MAIN_THREAD, [...missing, ...faultsAmong(own)])
-    for (const [number, told] of this.#tellFaults) told.say(this.#faults.besides(number))
+    for (const [number, { faults }] of this.#known) faults.say(this.#faults.besides(number))
   }
+}
+
+/** Such as `ERR_WORKER_OUT_OF_MEMORY`; null where it has none. */
+function codeOf(cause: unknown): string | null {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : null
+}
+
+interface KnownThread {
+  /** What it is told of other threads. */
+  readonly faults: ToldOnce<readonly ReadinessCheck[]>
+  /** As it told them last; empty where nobody has asked. */
+  metrics: MetricsSnapshot
 }
 
 interface Met {

@@ -33,9 +33,11 @@ test('counters and histograms of all threads are added up, what is one thing is 
 test('a thread that has ended leaves its counters, and nothing that is only of a moment', async () => {
   const sum = new SumMetrics()
   const left = metricsOf(2, 'worker')
-  await sum.threadEnded(await left.snapshot())
-  await sum.threadEnded(await metricsOf(3, 'worker').snapshot())
-  const page = await sum.page([await metricsOf(1, 'main').snapshot()])
+  sum.threadEnded(await left.snapshot())
+  sum.threadEnded(await metricsOf(3, 'worker').snapshot())
+  const snapshots = [await metricsOf(1, 'main').snapshot()]
+  const page = await sum.page(snapshots)
+  expect(read(await sum.page(snapshots), 'tollgate_commit_failures_total')).toEqual([6])
   expect(read(page, 'tollgate_commit_failures_total')).toEqual([6])
   expect(read(page, 'tollgate_commit_commands_count')).toEqual([6])
   const [heapBytes = 0] = read(page, 'nodejs_heap_size_total_bytes')

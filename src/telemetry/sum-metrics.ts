@@ -9,18 +9,21 @@ const OF_THE_WORST_THREAD = /^nodejs_eventloop_lag/
  * sum falls: a counter that falls looks like a restart.
  */
 export class SumMetrics {
-  #left: MetricsSnapshot = []
+  /** What threads left, summed up to the last page and one by one since then. */
+  readonly #left: MetricsSnapshot[] = []
 
-  /** The sum of these and of all that threads left, in the text format of Prometheus. */
-  page(snapshots: readonly MetricsSnapshot[]): Promise<string> {
-    return sumOf([...snapshots, this.#left]).metrics()
+  /** The sum of these and of all that threads left, in the text format of Prometheus. One at a time. */
+  async page(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+    const page = sumOf([...snapshots, ...this.#left])
+    const ended = this.#left.length
+    if (ended > 1) this.#left.splice(0, ended, await sumOf(this.#left).getMetricsAsJSON())
+    return page.metrics()
   }
 
   /** Keeps the counters of a thread that has ended, as it told them last. */
-  async threadEnded(last: MetricsSnapshot): Promise<void> {
+  threadEnded(last: MetricsSnapshot): void {
     // Its type is an enumeration in the types, and its name in what is really there.
-    const counters = last.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
-    this.#left = await sumOf([this.#left, counters]).getMetricsAsJSON()
+    this.#left.push(last.filter(({ type }) => ['counter', 'histogram'].includes(String(type))))
   }
 }
 

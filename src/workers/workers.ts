@@ -83,11 +83,6 @@ export class Workers {
     )
   }
 
-  /** By position: the kind of news, and the news. */
-  tellAll<Kind extends keyof AskedOfWorker>(kind: Kind, asked: AskedOfWorker[Kind]['asked']): void {
-    for (const { line } of this.#running.values()) line.tell(kind, asked)
-  }
-
   /**
    * By position: the kind of question, and what it is about. Asks all workers, and resolves with the
    * answers of those that answer within seconds, by their numbers. Never rejects.

@@ -49,7 +49,7 @@ for (const { engine, create } of TEST_DATABASES) {
 
       crashes.postMessage(dying.instanceId)
       expect((await broken).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-      expect(await world.logged('worker ended')).toContain('a bug of the test')
+      expect(await world.logged('worker ended')).toContain('/test/workers/faulty-worker.ts')
       expect(await world.logged('requests of a worker that ended')).toContain('"swept":2')
       world.simulator.gate().release()
       for (const { httpStatus, text } of await Promise.all(whole)) {
