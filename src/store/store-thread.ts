@@ -65,7 +65,12 @@ export class StoreThread<Job, Answer> {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#entry, { workerData: this.#startWith, execArgv: [] })
+    const worker = new Worker(this.#entry, {
+      workerData: this.#startWith,
+      execArgv: [],
+      // What a thread makes for a job is dead after it: more room for it is only resident memory.
+      resourceLimits: { maxYoungGenerationSizeMb: 12 },
+    })
     let cause = 'the store thread ended'
     worker.on('message', (reply: ThreadReply<Answer> | ThreadDetached) => {
       if (reply.kind === 'detached') this.#detach(reply.number)
