@@ -26,4 +26,4 @@ EXPOSE 8787
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # One process, so that the signal to stop reaches the server itself.
-CMD ["node", "/opt/tollgate/bin/tollgate.js", "serve"]
+CMD ["node", "--max-semi-space-size=8", "/opt/tollgate/bin/tollgate.js", "serve"]

@@ -84,7 +84,13 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
   const seeded = seedActivity({ file, apiKeys, requests: input.activityRows ?? 0 })
   const program = await startProgram({
     command: process.execPath,
-    args: [...(input.nodeArgs ?? []), join(input.checkout ?? ROOT, 'bin', 'tollgate.js'), 'serve'],
+    args: [
+      // As `npm start` has it.
+      '--max-semi-space-size=8',
+      ...(input.nodeArgs ?? []),
+      join(input.checkout ?? ROOT, 'bin', 'tollgate.js'),
+      'serve',
+    ],
     folder,
     env: {
       PORT: '0',

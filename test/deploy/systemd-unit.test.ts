@@ -16,8 +16,12 @@ function value(name: string): string | undefined {
 }
 
 test('it starts what a checkout in /opt/tollgate has, without a process between', () => {
-  const [program = '', launcher = '', ...rest] = value('ExecStart')?.split(' ') ?? []
+  const [program = '', flag = '', launcher = '', ...rest] = value('ExecStart')?.split(' ') ?? []
   expect(rest).toEqual(['serve'])
+  // As `npm start` has it.
+  expect(readFileSync(join(ROOT, 'package.json'), 'utf8')).toContain(
+    `node ${flag} bin/tollgate.js serve`,
+  )
   for (const path of [program, launcher]) {
     expect(path).toMatch(/^\/opt\/tollgate\//)
     expect(existsSync(path.replace('/opt/tollgate', ROOT)), path).toBe(true)
