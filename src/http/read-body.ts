@@ -30,7 +30,7 @@ export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): 
     const inflater = inflaterFor(clientRequest.headers['content-encoding'])
     const source = inflater ?? clientRequest
     beforeReading?.()
-    const chunks: Buffer[] = []
+    const body = inflater === null && declaredBytes > 0 ? declared(declaredBytes) : collected()
     let length = 0
     const stop = (): void => {
       clearTimeout(timer)
@@ -51,15 +51,14 @@ export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): 
       try {
         if (length > bytesMax) throw tooLarge(bytesMax)
         reserveBytes(chunk.length)
-        chunks.push(chunk)
+        body.add(chunk)
       } catch (thrown) {
         refuse(thrown)
       }
     }
     const onEnd = (): void => {
       stop()
-      const [first] = chunks
-      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, length))
+      resolve(body.whole())
     }
     // Also heard after a whole body, which may still be inflating.
     const onClose = (): void => {
@@ -74,6 +73,43 @@ export function readBody(clientRequest: IncomingMessage, input: ReadBodyInput): 
       clientRequest.pipe(inflater)
     }
   })
+}
+
+/** Puts the pieces of a body together. */
+interface BodyBytes {
+  add(chunk: Buffer): void
+  whole(): Buffer
+}
+
+function collected(): BodyBytes {
+  const chunks: Buffer[] = []
+  return {
+    add: (chunk) => void chunks.push(chunk),
+    whole() {
+      const [first] = chunks
+      return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+    },
+  }
+}
+
+// A body whose length is told, which Node's parser holds it to, is copied into its place piece by piece:
+// pieces that were kept for it would take its memory once more. What never comes takes none.
+function declared(bytes: number): BodyBytes {
+  let room: Buffer | null = null
+  let length = 0
+  return {
+    add(chunk) {
+      if (room === null && chunk.length === bytes) {
+        room = chunk
+        length = bytes
+      } else {
+        room ??= Buffer.allocUnsafeSlow(bytes)
+        length += chunk.copy(room, length)
+      }
+    },
+    // Never more than came: what is beyond it is memory of something else.
+    whole: () => room?.subarray(0, length) ?? Buffer.alloc(0),
+  }
 }
 
 // Node's default pieces of 16 KB make inflating a large body several times as dear.

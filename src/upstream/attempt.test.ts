@@ -97,7 +97,7 @@ describe('nothing, or not all of the request, was written: never opened', () => 
       {
         path: '/messages',
         headers: ['compat-beta', 'a\r\nb'],
-        body: SMALL_BODY,
+        body: [SMALL_BODY],
         deadlines: PATIENT,
       },
       diary,

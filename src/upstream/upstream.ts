@@ -18,7 +18,8 @@ export interface AttemptRequest {
   readonly path: string
   /** The format's own headers, name and value in turn; ours are added. */
   readonly headers: readonly string[]
-  readonly body: Buffer
+  /** In parts, which are sent one after the other. */
+  readonly body: readonly Buffer[]
   readonly deadlines: Deadlines
 }
 
@@ -70,20 +71,18 @@ export class Upstream {
   /** Sends one inference call, once; it is never repeated. */
   forward(request: AttemptRequest, observer: AttemptObserver): Attempt {
     const attempt = new Attempt(observer, request.deadlines)
-    const whole = request.body.length <= BODY_SLICE_BYTES
+    const length = request.body.reduce((bytes, part) => bytes + part.length, 0)
+    const whole = length <= BODY_SLICE_BYTES
     this.#pool.dispatch(
       {
         method: 'POST',
         path: this.#basePath + request.path,
         headers: whole
           ? [...this.#ownHeaders, ...request.headers]
-          : [
-              ...this.#ownHeaders,
-              'content-length',
-              String(request.body.length),
-              ...request.headers,
-            ],
-        body: whole ? request.body : Readable.from(slices(request.body), { objectMode: false }),
+          : [...this.#ownHeaders, 'content-length', String(length), ...request.headers],
+        body: whole
+          ? Buffer.concat(request.body, length)
+          : Readable.from(slices(request.body), { objectMode: false }),
         idempotent: false,
       },
       attempt,
@@ -129,8 +128,10 @@ export class Upstream {
   }
 }
 
-function* slices(body: Buffer): Generator<Buffer> {
-  for (let start = 0; start < body.length; start += BODY_SLICE_BYTES) {
-    yield body.subarray(start, start + BODY_SLICE_BYTES)
+function* slices(body: readonly Buffer[]): Generator<Buffer> {
+  for (const part of body) {
+    for (let start = 0; start < part.length; start += BODY_SLICE_BYTES) {
+      yield part.subarray(start, start + BODY_SLICE_BYTES)
+    }
   }
 }

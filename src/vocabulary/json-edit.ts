@@ -33,12 +33,12 @@ interface Replacement {
 }
 
 /**
- * The body's bytes with the edits made. Every byte outside the replaced values stays as it is; without
- * edits, the same buffer. Throws TypeError, which is a bug in the caller, where a place is not there,
+ * The body's bytes with the edits made, as parts to be sent in this order: what stays as it is are slices
+ * of the body, however large, and no copies. Without edits, the body alone. Throws TypeError, which is a bug in the caller, where a place is not there,
  * is of the wrong kind, or two edits want the same bytes.
  */
-export function editJson(body: JsonBody, edits: readonly JsonEdit[]): Buffer {
-  if (edits.length === 0) return body.bytes
+export function editJson(body: JsonBody, edits: readonly JsonEdit[]): readonly Buffer[] {
+  if (edits.length === 0) return [body.bytes]
   if (edits.some(({ path }) => path.length === 0)) throw new TypeError('an edit of the whole body')
   const search = new EditSearch(body.bytes)
   search.visitValue(skipSpace(body.bytes, 0), { edits, depth: 0 })
@@ -152,7 +152,7 @@ interface Addition {
 }
 
 /** Replacements come in ascending order, because the search passes over the bytes once. */
-function splice(bytes: Buffer, replacements: readonly Replacement[]): Buffer {
+function splice(bytes: Buffer, replacements: readonly Replacement[]): readonly Buffer[] {
   const parts: Buffer[] = []
   let kept = 0
   for (const { start, end, text } of replacements) {
@@ -160,5 +160,5 @@ function splice(bytes: Buffer, replacements: readonly Replacement[]): Buffer {
     kept = end
   }
   parts.push(bytes.subarray(kept))
-  return Buffer.concat(parts)
+  return parts
 }

@@ -89,7 +89,12 @@ export function send(
 ): { readonly diary: Diary; readonly attempt: Attempt } {
   const diary = new Diary()
   const attempt = upstream.forward(
-    { path: '/chat/completions', headers: [], body, deadlines: { ...PATIENT, ...deadlines } },
+    {
+      path: '/chat/completions',
+      headers: [],
+      body: [body],
+      deadlines: { ...PATIENT, ...deadlines },
+    },
     diary,
   )
   return { diary, attempt }

@@ -85,7 +85,7 @@ export function sentBody(format: WireFormat, source: string, input: SentInput = 
     accountTag: ACCOUNT_TAG,
     words: DEFAULT_WORDS,
   })
-  return editJson(body, edits).toString()
+  return Buffer.concat(editJson(body, edits)).toString()
 }
 
 /** A provider's whole answer. */
