@@ -43,3 +43,14 @@ test('a thread that has ended leaves its counters, and nothing that is only of a
   const [heapBytes = 0] = read(page, 'nodejs_heap_size_total_bytes')
   expect(heapBytes).toBeLessThan(2 * process.memoryUsage().heapTotal)
 })
+
+test('a thread that ends while a page is made is counted once on the next', async () => {
+  const sum = new SumMetrics()
+  sum.threadEnded(await metricsOf(2, 'worker').snapshot())
+  sum.threadEnded(await metricsOf(3, 'worker').snapshot())
+  const lastWords = await metricsOf(4, 'worker').snapshot()
+  const page = sum.page([])
+  sum.threadEnded(lastWords)
+  expect(read(await page, 'tollgate_commit_failures_total')).toEqual([5])
+  expect(read(await sum.page([]), 'tollgate_commit_failures_total')).toEqual([9])
+})
