@@ -86,6 +86,20 @@ const INTERNAL = {
   },
 }
 
+describe('before the body is read', () => {
+  test('memory that can not be counted: the client is told 500, and no place in flight is kept', async () => {
+    const to = await start({
+      upstream: fail,
+      replace: () => ({ byteBudget: { reserve: fail, bytesReserved: 0 } }),
+    })
+    for (let i = 0; i < 3; i++) {
+      const { httpStatus, text } = await post(to, CHAT_BODY)
+      expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
+    }
+    await to.expectNothingLeft()
+  })
+})
+
 describe('between the hold and its forwarding', () => {
   test.each<[string, Partial<WireFormat>]>([
     ['a rewrite fails', { rewrites: fail }],

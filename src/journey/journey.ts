@@ -87,8 +87,9 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   record.accountId = caller.accountId
   record.apiKeyId = caller.apiKeyId
 
-  const slot = parts.gate.enter(caller) // 429
   const memory = parts.byteBudget.reserve(0)
+  const slot = parts.gate.enter(caller) // 429
+  // Between the place that was taken and this nothing may fail, or it would be kept for ever.
   try {
     const bytes = await request.readBody((count) => memory.grow(count)) // 408, 413, 503
     const body = parseJsonBody(bytes) // 400

@@ -90,4 +90,15 @@ describe('a budget that several threads share', () => {
     Atomics.store(cells, 0, 0n)
     expect(two.reserve(1_000)).toBeDefined()
   })
+
+  test('never refuses a body of which no byte has come, also while another asks for too much', () => {
+    const { cells, one, two } = open()
+    // What another has asked for is there for the moment in which it is being refused.
+    Atomics.store(cells, 0, 5_000n)
+    const body = two.reserve(0)
+    expect(() => body.grow(1)).toThrow(Problem)
+    Atomics.store(cells, 0, 0n)
+    body.grow(1_000)
+    expect([one.bytesReserved, two.bytesReserved]).toEqual([0, 1_000])
+  })
 })

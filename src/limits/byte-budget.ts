@@ -3,8 +3,8 @@ import { Problem } from '../vocabulary/problem.ts'
 /** The memory that request bodies and buffered answers of all API keys may take together. */
 export interface ByteBudget {
   /**
-   * Takes bytes out of the budget until they are released; 0 for a body whose length will show.
-   * Throws Problem `service_unavailable` where fewer are left.
+   * Takes bytes out of the budget until they are released; 0, which is never refused, for a body whose
+   * length will show. Throws Problem `service_unavailable` where fewer are left.
    */
   reserve(bytes: number): ByteReservation
   /** Bytes taken at this moment, for metrics. */
@@ -80,6 +80,8 @@ class SharedByteBudget implements ByteBudget, ByteStock {
   }
 
   take(bytes: number): void {
+    // Who takes nothing is never one too many, though another's attempt may show for a moment.
+    if (bytes === 0) return
     Atomics.add(this.#cells, this.#place, BigInt(bytes))
     let taken = 0n
     for (let place = 0; place < this.#cells.length; place++) {
