@@ -51,14 +51,18 @@ export async function openHold(
   }
 }
 
-/** Free credit pays for text from open-weight models and for nothing else. */
+/**
+ * Free credit pays for text from open-weight models and for nothing else. A model that can make images
+ * or sound may do so unasked.
+ */
 function freeCreditQualifies(call: Call, offer: Offer): boolean {
   const isTextEndpoint =
     call.endpoint === 'chat' ||
     call.endpoint === 'completions' ||
     call.endpoint === 'messages' ||
     call.endpoint === 'responses'
-  const onlyText = !call.outputKinds.image && !call.outputKinds.audio
+  const onlyText =
+    !call.outputKinds.image && !call.outputKinds.audio && offer.outputModalities.size === 1
   return isTextEndpoint && onlyText && offer.openWeights && !call.tools.serverTools
 }
 
