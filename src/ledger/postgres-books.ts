@@ -1,5 +1,9 @@
 import type { Client } from 'pg'
-import { openPostgresWriter, type PostgresWriterInput } from '../store/postgres-connection.ts'
+import {
+  openPostgresWriter,
+  type PostgresWriterInput,
+  sendTogether,
+} from '../store/postgres-connection.ts'
 import { isGivenUp, isLockTimeout, postgresFailure } from '../store/postgres-failure.ts'
 import { StoreRefused, StoreUnavailable } from '../store/store-unavailable.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -123,7 +127,8 @@ export class PostgresBooks {
     const nowMs = await this.#load(client, { book, commands })
     const terms = { nowMs, limits: this.#input.limits }
     const verdicts = commands.map((command) => applyCommand(book, command, terms))
-    await answers([...save(client, book.changes()), client.query('commit')])
+    const changes = book.changes()
+    await answers(client, () => [...save(client, changes), client.query('commit')])
     return verdicts
   }
 
@@ -137,28 +142,31 @@ export class PostgresBooks {
       if (command.kind === 'sweepInstance') await this.#nameOpenRequests(client, { named, command })
     }
     const { accountIds, apiKeyIds, requestIds, credits, codes } = named
-    const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await answers([
-      client.query('begin isolation level read committed read write'),
-      run(client, LOCK_ACCOUNTS, [[...accountIds], [...requestIds]]),
-      run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
-      codes.length === 0
-        ? NOTHING
-        : run(client, LOCK_CREDIT_CODES, [codes.map(({ codeHash }) => codeHash)]),
-      requestIds.size === 0 ? NOTHING : run(client, READ_REQUESTS, [[...requestIds]]),
-      credits.length === 0
-        ? NOTHING
-        : run(client, READ_CREDITS, [
-            credits.map(({ accountId }) => accountId),
-            credits.map(({ reference }) => reference),
-          ]),
-      codes.length === 0
-        ? NOTHING
-        : run(client, READ_CODE_CREDITS, [
-            codes.map(({ accountId }) => accountId),
-            codes.map(({ codeHash }) => codeHash),
-          ]),
-      this.#input.nowMs === null ? run(client, READ_TIME, []) : NOTHING,
-    ])
+    const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await answers(
+      client,
+      () => [
+        client.query('begin isolation level read committed read write'),
+        run(client, LOCK_ACCOUNTS, [[...accountIds], [...requestIds]]),
+        run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
+        codes.length === 0
+          ? NOTHING
+          : run(client, LOCK_CREDIT_CODES, [codes.map(({ codeHash }) => codeHash)]),
+        requestIds.size === 0 ? NOTHING : run(client, READ_REQUESTS, [[...requestIds]]),
+        credits.length === 0
+          ? NOTHING
+          : run(client, READ_CREDITS, [
+              credits.map(({ accountId }) => accountId),
+              credits.map(({ reference }) => reference),
+            ]),
+        codes.length === 0
+          ? NOTHING
+          : run(client, READ_CODE_CREDITS, [
+              codes.map(({ accountId }) => accountId),
+              codes.map(({ codeHash }) => codeHash),
+            ]),
+        this.#input.nowMs === null ? run(client, READ_TIME, []) : NOTHING,
+      ],
+    )
     for (const row of accounts.rows) book.loadAccount(accountRowOf(row))
     for (const row of apiKeys.rows) book.loadApiKey(apiKeyRowOf(row))
     for (const row of requests.rows) book.loadRequest(requestRowOf(row))
@@ -177,7 +185,7 @@ export class PostgresBooks {
       readonly command: Extract<LedgerCommand, { kind: 'sweepInstance' }>
     },
   ): Promise<void> {
-    const [found] = await answers([
+    const [found] = await answers(client, () => [
       run(client, READ_OPEN_REQUEST_IDS, [command.instanceId, SWEPT_REQUESTS_MAX]),
     ])
     // Read again once their accounts are locked: those that have ended meanwhile are left alone.
@@ -283,12 +291,14 @@ function save(client: Client, changes: BookChanges): Promise<Answer>[] {
 }
 
 /**
- * Waits for the answers of statements that were sent together. Where one fails, so do those behind it
- * in its transaction, and the first failure is the one that says why.
+ * Sends statements together and waits for the answers. Where one fails, so do those behind it in its
+ * transaction, and the first failure is the one that says why.
  */
 async function answers<T extends readonly Promise<Answer>[]>(
-  sent: readonly [...T],
+  client: Client,
+  send: () => readonly [...T],
 ): Promise<{ -readonly [Place in keyof T]: Answer }> {
+  const sent = sendTogether(client, send)
   for (const answer of await Promise.allSettled<Answer>(sent)) {
     if (answer.status === 'rejected') throw new StatementFailed(answer.reason)
   }

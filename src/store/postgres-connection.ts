@@ -112,3 +112,17 @@ export async function openPostgresWriter({
   }
   return client
 }
+
+/**
+ * Sends the statements that `send` queries as one packet, where each would be one: a write to the server
+ * costs more than all else about a short statement.
+ */
+export function sendTogether<Sent>(client: Client, send: () => Sent): Sent {
+  const { stream } = client.connection
+  stream.cork()
+  try {
+    return send()
+  } finally {
+    stream.uncork()
+  }
+}
