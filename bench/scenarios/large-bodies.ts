@@ -25,6 +25,7 @@ export const LARGE_BODIES: Scenario = {
   runs: 'always',
   async run(bench) {
     const simulator = await bench.simulator()
+    const small = await chatWorkload(simulator, textBody())
     const bodies: LargeBody[] = [
       {
         name: '30 MB in one message',
@@ -49,6 +50,8 @@ export const LARGE_BODIES: Scenario = {
     for (const body of bodies) {
       // Each on a gateway that has had no other, so that its memory is its own.
       const gateway = await bench.startGateway({ name: `tollgate, ${body.name}` })
+      await closedLoop({ target: gateway, workload: small, requests: 200, clients: 4 })
+      await settled(gateway)
       const blocks = await sendEach(
         { gateway, bare: await bench.bareProxy() },
         { workload: body.workload, rounds: bench.scaled({ full: 5, quick: 1 }) },
