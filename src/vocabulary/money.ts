@@ -57,19 +57,24 @@ export function maxMicros(a: Micros, b: Micros): Micros {
 // Bounds what hostile digits can cost: a number of a million digits is not money.
 const DECIMAL_TEXT = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,3}))?$/
 
+const WHOLE_DIGITS_MAX = 40
+const PLACES_MAX = 60
+
 /**
  * Reads a JSON number's source text, or a catalog's decimal string, exactly. Null for what is not a
- * decimal, or is one of more digits than any amount of money has.
+ * decimal, or is one of more digits than any amount of money has, written out: what {@link formatDecimal}
+ * makes of it is always read again.
  */
 export function parseDecimal(text: string): Decimal | null {
   const match = DECIMAL_TEXT.exec(text)
   if (match === null) return null
-  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const [, sign, whole = '', fraction = '', power = '0'] = match
   const digits = BigInt(whole + fraction)
-  return {
-    digits: sign === '-' ? -digits : digits,
-    exponent: Number(exponent) - fraction.length,
-  }
+  if (digits === 0n) return { digits, exponent: 0 }
+  const exponent = Number(power) - fraction.length
+  const wholeDigits = digits.toString().length + exponent
+  if (wholeDigits > WHOLE_DIGITS_MAX || exponent < -PLACES_MAX) return null
+  return { digits: sign === '-' ? -digits : digits, exponent }
 }
 
 /** The plain decimal text of an amount, without exponent or trailing zeros: how a cost is stored. */
