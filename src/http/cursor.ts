@@ -8,6 +8,9 @@ export interface Cursor {
   readonly after: string
 }
 
+// What ids and entry numbers are written with: a store need not take any other character.
+const PLACE = /^\w+$/
+
 /** A cursor as clients see it: text that means nothing to them. */
 export function writeCursor({ list, after }: Cursor): string {
   return Buffer.from(`${list} ${after}`).toString('base64url')
@@ -22,6 +25,6 @@ export function readCursor({
   readonly text: string
 }): string | null {
   const [named, after, ...more] = Buffer.from(text, 'base64url').toString().split(' ')
-  const isWhole = named === list && after !== undefined && after !== '' && more.length === 0
+  const isWhole = named === list && after !== undefined && more.length === 0 && PLACE.test(after)
   return isWhole && writeCursor({ list, after }) === text ? after : null
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import { parseJsonBody } from '../vocabulary/json-body.ts'
-import type { ProblemCode } from '../vocabulary/problem.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import { checkInput } from './check-input.ts'
 
 /** One method on one path: what it takes, what it answers and how, in one place for all who ask. */
@@ -43,7 +43,10 @@ export interface Answered {
 export interface CheckedRequest<Query, Body, Who> {
   /** Who sends it; undefined where nobody is asked. */
   readonly who: Who
-  /** A parameter of the path; throws where the path has none of this name. */
+  /**
+   * A parameter of the path; throws where the path has none of this name, and Problem `not_found` for
+   * control characters in it.
+   */
   param(name: string): string
   readonly query: Query
   readonly body: Body
@@ -83,6 +86,8 @@ export function operation<
         param(name) {
           const value = params[name]
           if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)
+          // No id has one, and PostgreSQL would not even look for it.
+          if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
           return value
         },
         // As above.

@@ -14,10 +14,18 @@ export const nameField = text({ charsMax: NAME_CHARS_MAX })
 /** Whom to write to. */
 export const emailField = z.email().max(320, 'must be an e-mail address')
 
+// What RFC 3339 can write of UTC: an offset can lead out of it.
+const MOMENT_MS_MIN = Date.parse('0000-01-01T00:00:00Z')
+const MOMENT_MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
+
 /** A moment, RFC 3339 with any offset; read as milliseconds. */
 export const momentField = z.iso
   .datetime({ offset: true })
   .transform((moment) => Date.parse(moment))
+  .refine(
+    (momentMs) => momentMs >= MOMENT_MS_MIN && momentMs <= MOMENT_MS_MAX,
+    'must be a time in the years 0000 to 9999 of UTC',
+  )
 
 /** Micro-dollars above zero. */
 export const positiveAmountField = amount({ min: 1, message: 'must be a whole number above zero' })
@@ -46,13 +54,17 @@ export const costField = z
     return z.NEVER
   })
 
+// Control characters, of which PostgreSQL takes not all; and halves of characters, which no store gives
+// back as they were.
+const UNSTORABLE = /[\p{Cc}\p{Cs}]/u
+
 /** Text that somebody chose, without what can't be seen. */
 export function text({ charsMax }: { readonly charsMax: number }) {
   const message = `must be 1 to ${charsMax} characters, none of them control characters`
   return z
     .string()
     .trim()
-    .refine((value) => value !== '' && value.length <= charsMax && !/\p{Cc}/u.test(value), message)
+    .refine((value) => value !== '' && value.length <= charsMax && !UNSTORABLE.test(value), message)
 }
 
 /** `?limit=` and `?cursor=` of a list that goes by ids, and what filters it. */
@@ -82,7 +94,10 @@ export function entryCursor(list: ListName, nextBefore: number | null): string |
 }
 
 /** A filter of a list: text, given once. */
-export const filterField = z.string('must be given once').min(1, 'must not be empty')
+export const filterField = z
+  .string('must be given once')
+  .min(1, 'must not be empty')
+  .refine((value) => !UNSTORABLE.test(value), 'must have no control characters')
 
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
 
