@@ -1,10 +1,10 @@
 import { tollgateProgram } from './cli/program.ts'
 import { CommandFailure, processTerminal } from './cli/terminal.ts'
 import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './config.ts'
+import { startFailureOf } from './start-failure.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { ServeLockHeld } from './store/serve-lock.ts'
 import { UpstreamMismatch } from './store/settings.ts'
-import { StoreUnavailable } from './store/store-unavailable.ts'
 import { VERSION } from './version.ts'
 
 const terminal = processTerminal
@@ -43,8 +43,9 @@ try {
   await program.parseAsync()
 } catch (error) {
   process.exitCode = 1
-  if (isForThePerson(error)) terminal.note(`tollgate: ${error.message}`)
-  else throw error
+  const told = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
+  if (told === null) throw error
+  terminal.note(`tollgate: ${told.message}`)
 }
 
 /** Failures whose message says what to do; any other is a bug, and its stack is worth having. */
@@ -54,7 +55,6 @@ function isForThePerson(error: unknown): error is Error {
     error instanceof ConfigError ||
     error instanceof SchemaMismatch ||
     error instanceof ServeLockHeld ||
-    error instanceof UpstreamMismatch ||
-    error instanceof StoreUnavailable
+    error instanceof UpstreamMismatch
   )
 }

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,15 +15,44 @@ let folder: string
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-line-'))
+  writeFileSync(join(folder, 'a-file'), 'This is not a database, and no folder either.')
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
 test.each<[string, string[], Record<string, string>, number, RegExp]>([
-  ['a command that is done', ['account', 'list'], {}, 0, /^$/],
+  ['a command that is done', ['account', 'create', 'Ada', '--json'], {}, 0, /^$/],
   ['--help', ['account', '--help'], {}, 0, /^$/],
   ['--help under settings that are wrong', ['key', '--help'], { PORT: 'x' }, 0, /^$/],
-  ['a wrong command line', ['account', 'lst'], {}, 1, /^error: unknown command 'lst'/],
-  ['what cannot be done', ['account', 'show', 'acct_0'], {}, 1, /^tollgate: no account has the id/],
+  ['a wrong command line', ['account', 'lst'], {}, 1, /^tollgate: unknown command 'lst'/],
+  ['what cannot be done', ['account', 'show', 'acct_0'], {}, 1, /^tollgate: there is no store at /],
+  [
+    'a store in a folder that is a file',
+    ['account', 'create', 'Ada'],
+    { DATABASE_URL: 'sqlite:./a-file/store.db' },
+    1,
+    /^tollgate: the store sqlite:\S+a-file\/store\.db cannot be used: .+ DATABASE_URL says where/,
+  ],
+  [
+    'a store that is none',
+    ['account', 'list'],
+    { DATABASE_URL: 'sqlite:./a-file' },
+    1,
+    /^tollgate: the store sqlite:\S+ cannot be used: .+ names a file that is no store\.$/m,
+  ],
+  [
+    'a database that does not answer',
+    ['account', 'list'],
+    { DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/tollgate' },
+    1,
+    /^tollgate: the store postgres:\/\/ada@127\.0\.0\.1:1\/tollgate cannot be used: .+Is the database running/,
+  ],
+  [
+    'a server on an address of no network of the machine',
+    ['serve'],
+    { HOST: '192.0.2.1' },
+    1,
+    /^tollgate: HOST is 192\.0\.2\.1, which is no address of this machine: /,
+  ],
   ['settings that are wrong', ['account', 'list'], { PORT: 'x' }, 1, /^tollgate: the environment/],
 ])('%s ends the process accordingly, without a stack', async (_, args, env, code, notes) => {
   const finished = await tollgate(args, { folder, env })
@@ -30,9 +61,30 @@ test.each<[string, string[], Record<string, string>, number, RegExp]>([
   expect(finished.notes).not.toMatch(/^ {4}at /m)
 })
 
+test.each(['PORT', 'METRICS_PORT'])(
+  'a %s that is taken is told, with what to set',
+  async (name) => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const bound = taken.address()
+    const port = typeof bound === 'object' ? String(bound?.port) : ''
+    for (const WORKERS of ['1', '2']) {
+      const env = { PORT: '0', WORKERS, [name]: port }
+      const { code, notes } = await tollgate(['serve'], { folder, env })
+      expect(code).toBe(1)
+      expect(notes).toMatch(
+        new RegExp(`^tollgate: port ${port} of 127\\.0\\.0\\.1 is taken.+ set ${name} to`),
+      )
+      expect(notes).not.toMatch(/^ {4}at /m)
+    }
+    taken.close()
+  },
+  30_000,
+)
+
 test('--help makes no store', async () => {
   await tollgate(['account', 'create', '--help'], { folder })
-  expect(readdirSync(folder)).toEqual([])
+  expect(readdirSync(folder)).toEqual(['a-file'])
 })
 
 test('a reader that has seen enough is no failure', async () => {
@@ -40,7 +92,7 @@ test('a reader that has seen enough is no failure', async () => {
     'bash',
     [
       '-c',
-      `"$0" "$1" account list --json | true; echo "\${PIPESTATUS[0]}"`,
+      `"$0" "$1" account create Ada --json | true; echo "\${PIPESTATUS[0]}"`,
       process.execPath,
       LAUNCHER,
     ],

@@ -33,6 +33,7 @@ export const ROWS: readonly (readonly string[])[] = [
     'log.ts',
     'first-account.ts',
     'serve.ts',
+    'start-failure.ts',
     'main.ts',
   ],
 ]

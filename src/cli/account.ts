@@ -9,8 +9,8 @@ import {
   updateAccount,
 } from '../identity/accounts.ts'
 import { type AccountCredit, getCredits } from '../ledger/activity.ts'
-import { type Books, type CommandInput, withBooks } from './books.ts'
-import { dollars, readEmail, readName, readRowLimit } from './read-values.ts'
+import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
+import { dollars, readEmail, readId, readName, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -23,26 +23,28 @@ export function accountCommand(input: CommandInput): Command {
   const command = new Command('account').description('make, list and disable accounts')
   command
     .command('create')
-    .description('make an account; it has no credit yet: see `tollgate credit grant`')
+    .description('make an account; it has no credit yet')
     .argument('<name>', 'what people call it', readName)
     .option('--email <address>', 'whom to write to', readEmail)
     .option('--json', 'print JSON')
     .action((name: string, options: JsonOption & { readonly email?: string }) =>
-      withBooks(input, async (books) => {
+      withNewBooks(input, async (books) => {
         const account = await createAccount(books.store.db, {
           id: books.ids.next('acct'),
           name,
           email: options.email ?? null,
           nowMs: books.clock.nowMs(),
         })
-        await print(books, { account, json: options.json === true })
+        const json = options.json === true
+        await print(books, { account, json })
+        if (!json) books.terminal.note(nextSteps(account.id))
       }),
     )
   command
     .command('list')
     .description('list accounts, newest first, with their credit')
     .option('--limit <rows>', 'how many at the most', readRowLimit, 100)
-    .option('--after <account>', 'go on after this account id')
+    .option('--after <account>', 'go on after this account id', readId('acct'))
     .option('--json', 'print JSON')
     .action((options: JsonOption & { readonly limit: number; readonly after?: string }) =>
       withBooks(input, (books) => list(books, options)),
@@ -72,6 +74,13 @@ export function accountCommand(input: CommandInput): Command {
       )
   }
   return command
+}
+
+function nextSteps(accountId: string): string {
+  return `
+Next, give it credit, in dollars, and make it a key:
+  npx tollgate credit grant ${accountId} 25
+  npx tollgate key create ${accountId}`
 }
 
 const SWITCHES = [

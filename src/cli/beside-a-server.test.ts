@@ -63,7 +63,7 @@ test('an unresolved request is settled by what it cost, exactly, and once', asyn
 })
 
 test.each([
-  [['req_0', '1'], 'no request that opened a hold has the id req_0'],
+  [['req_0', '1'], 'no request has the id req_0'],
   [['req_0', 'free'], 'Write what the provider charged in dollars'],
   [['req_0', '1e3'], 'Write what the provider charged in dollars'],
 ])('request settle %j is refused', async (args, said) => {
@@ -135,7 +135,9 @@ test('a refresh that fails says so and leaves what is there; without a provider 
   const before = await line.json('catalog', 'list')
   expect(await line.run('catalog', 'refresh')).toMatchObject({
     exitCode: 1,
-    notes: expect.stringContaining('the catalog could not be refreshed'),
+    notes: expect.stringContaining(
+      `the catalog could not be refreshed from ${world.simulator.baseUrl}: `,
+    ),
   })
   expect(await line.json('catalog', 'list')).toEqual(before)
   const alone = openCommandLine()
@@ -145,7 +147,7 @@ test('a refresh that fails says so and leaves what is there; without a provider 
   })
   expect(await alone.run('catalog', 'list')).toMatchObject({
     exitCode: 0,
-    out: 'no models yet: start a server, or refresh\n',
+    out: 'no models yet: start `tollgate serve`, or run `tollgate catalog refresh`\n',
   })
   alone.close()
 })

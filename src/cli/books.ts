@@ -1,11 +1,13 @@
 import { randomFillSync } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import type { CatalogSettings } from '../catalog/settings.ts'
 import type { LedgerBooks } from '../ledger/ledger.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
+import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
-import type { Terminal } from './terminal.ts'
+import { CommandFailure, type Terminal } from './terminal.ts'
 
 /** An open store as commands use it: safe beside a running server, whose holds are never swept here. */
 export interface Books {
@@ -42,8 +44,26 @@ export interface CommandInput {
   readonly terminal: Terminal
 }
 
-/** Opens the books for one command and closes them after it, whatever happens. */
+/**
+ * Opens the books for one command and closes them after it, whatever happens. Throws `CommandFailure`
+ * where there is no store yet: a command in the wrong folder must not answer for an empty one.
+ */
 export async function withBooks<T>(
+  input: CommandInput,
+  use: (books: Books) => Promise<T>,
+): Promise<T> {
+  const location = parseDatabaseUrl(input.settings().storeUrl)
+  if (location.kind === 'sqlite' && !existsSync(location.file)) {
+    throw new CommandFailure(
+      `there is no store at ${location.file}: go to the folder that \`tollgate serve\` was started in, ` +
+        'or set DATABASE_URL. For a new store, start the server or make an account.',
+    )
+  }
+  return withNewBooks(input, use)
+}
+
+/** The same for a command that may be the first on its store, which it makes where there is none. */
+export async function withNewBooks<T>(
   input: CommandInput,
   use: (books: Books) => Promise<T>,
 ): Promise<T> {

@@ -5,7 +5,7 @@ import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
 import { decodeModel } from '../catalog/stored-catalog.ts'
 import { readSetting } from '../store/settings.ts'
 import type { Picos } from '../vocabulary/money.ts'
-import { type Books, type CommandInput, withBooks } from './books.ts'
+import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
 import { dollars, moment } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
@@ -33,7 +33,7 @@ export function catalogCommand(input: CommandInput): Command {
           'no upstream is configured: a server with the simulator fetches its models by itself',
         )
       }
-      return withBooks(input, async (books) => {
+      return withNewBooks(input, async (books) => {
         // What talks to the provider is loaded for this alone: other commands start sooner without it.
         const { refreshCatalog } = await import('./refresh-catalog.ts')
         await refreshCatalog(books, { upstream, json: options.json === true })
@@ -55,7 +55,11 @@ async function list({ store, terminal }: Books, options: JsonOption): Promise<vo
     terminal.out(JSON.stringify({ object: 'list', data: models }))
     return
   }
-  terminal.out(rows.length === 0 ? 'no models yet: start a server, or refresh' : modelTable(rows))
+  terminal.out(
+    rows.length === 0
+      ? 'no models yet: start `tollgate serve`, or run `tollgate catalog refresh`'
+      : modelTable(rows),
+  )
 }
 
 function modelTable(rows: readonly CatalogRow[]): string {

@@ -15,9 +15,12 @@ async function makeAccount(name = 'Ada'): Promise<string> {
 }
 
 describe('account', () => {
-  test('create prints the account, without credit', async () => {
+  test('create prints the account, without credit, and what comes next', async () => {
     const { exitCode, out, notes } = await line.run('account', 'create', ' Ada Lovelace ')
-    expect([exitCode, notes]).toEqual([0, ''])
+    const id = /^acct_\w+/m.exec(out)?.[0]
+    expect(exitCode).toBe(0)
+    expect(notes).toContain(`npx tollgate credit grant ${id} 25\n`)
+    expect(notes).toContain(`npx tollgate key create ${id}\n`)
     expect(cells(out)).toEqual([
       ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE'],
       [
@@ -221,7 +224,7 @@ describe('key', () => {
   test('list of an account without keys says so', async () => {
     expect(await line.run('key', 'list', id)).toEqual({
       exitCode: 0,
-      out: 'no API keys\n',
+      out: 'no API keys: make one with `tollgate key create <account>`\n',
       notes: '',
     })
   })
@@ -245,7 +248,7 @@ describe('key', () => {
     expect(await line.run('key', verb, 'key_0')).toEqual({
       exitCode: 1,
       out: '',
-      notes: 'tollgate: no API key has the id key_0\n',
+      notes: 'tollgate: no API key has the id key_0: `tollgate key list <account>` shows them\n',
     })
   })
 })

@@ -81,7 +81,7 @@ test('what gives nothing says why', async () => {
   await line.run('credit', 'redeem', ada, redeemed.code)
   for (const [args, said] of [
     [['redeem', ada, revoked.code], 'the code was revoked'],
-    [['redeem', ada, 'AAAAAA'], 'no such code: check it for wrong characters'],
+    [['redeem', ada, 'AAAAAA'], 'no code is like this: check it for wrong characters'],
     [['redeem', 'acct_0', revoked.code], 'no account has the id acct_0'],
     [['code', 'create', '0'], 'a code is worth more than nothing'],
     [['code', 'create', '5', '--expires', '2020-01-01'], 'the expiry is in the past'],

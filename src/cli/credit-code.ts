@@ -7,8 +7,8 @@ import { createCreditCode, listCreditCodes, revokeCreditCode } from '../ledger/c
 import type { CreditCodeRow } from '../ledger/rows.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import { type CommandInput, withBooks } from './books.ts'
-import { dollars, moment, readDollars, readMoment, readRowLimit } from './read-values.ts'
+import { type CommandInput, withBooks, withNewBooks } from './books.ts'
+import { dollars, moment, readDollars, readId, readMoment, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -32,7 +32,7 @@ export function creditCodeCommand(input: CommandInput): Command {
     .command('list')
     .description('list codes, newest first, and who has their credit')
     .option('--limit <rows>', 'how many at the most', readRowLimit, 100)
-    .option('--after <code-id>', 'go on after this code id')
+    .option('--after <code-id>', 'go on after this code id', readId('code'))
     .option('--json', 'print JSON')
     .action((options: ListOptions) => list(input, options))
   command
@@ -48,7 +48,7 @@ export function creditCodeCommand(input: CommandInput): Command {
 export function redeemCommand(input: CommandInput): Command {
   return (
     new Command('redeem')
-      .description('give an account the credit of a code, once a code')
+      .description('give an account the credit of a code; a code can be redeemed once')
       .argument('<account>', 'its id, acct_…')
       .argument('<code>', 'the code, in any case, with or without hyphens')
       .option('--json', 'print JSON')
@@ -73,7 +73,7 @@ function create(
   { amountMicros, options }: { readonly amountMicros: Micros; readonly options: CreateOptions },
 ): Promise<void> {
   if (amountMicros <= 0) throw new CommandFailure('a code is worth more than nothing')
-  return withBooks(input, async ({ store, ids, clock, terminal }) => {
+  return withNewBooks(input, async ({ store, ids, clock, terminal }) => {
     const nowMs = clock.nowMs()
     const expiresAtMs = options.expires ?? null
     if (expiresAtMs !== null && expiresAtMs <= nowMs) {
@@ -162,7 +162,7 @@ function redeem(input: CommandInput, { accountId, code, options }: Redemption): 
       case 'revoked':
         throw new CommandFailure('the code was revoked')
       case 'unknownCode':
-        throw new CommandFailure('no such code: check it for wrong characters')
+        throw new CommandFailure('no code is like this: check it for wrong characters')
       case 'unknownAccount':
         throw new CommandFailure(
           `no account has the id ${accountId}: \`tollgate account list\` shows them`,

@@ -19,11 +19,11 @@ interface GrantOptions {
 /** `tollgate credit`: what accounts may spend. */
 export function creditCommand(input: CommandInput): Command {
   const command = new Command('credit').description(
-    'give accounts credit, and make codes that are worth it',
+    'give accounts credit, or codes that are worth credit',
   )
   command
     .command('grant')
-    .description('add credit to an account, once a reference')
+    .description('add credit to an account, or take it back')
     .argument('<account>', 'its id, acct_…')
     .argument('<dollars>', 'how much; a negative amount takes backed credit back', readDollars)
     .option('--free', 'free credit: pays for open-weight text models only, and expires')

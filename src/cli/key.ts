@@ -5,7 +5,15 @@ import { getAccount } from '../identity/accounts.ts'
 import { type ApiKey, createApiKey, listApiKeys, updateApiKey } from '../identity/api-keys.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import { type CommandInput, withBooks } from './books.ts'
-import { dollars, moment, readDollars, readMoment, readName, readRowLimit } from './read-values.ts'
+import {
+  dollars,
+  moment,
+  readDollars,
+  readId,
+  readMoment,
+  readName,
+  readRowLimit,
+} from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -33,7 +41,7 @@ export function keyCommand(input: CommandInput): Command {
     .description("list an account's API keys, newest first")
     .argument('<account>', 'its id, acct_…')
     .option('--limit <rows>', 'how many at the most', readRowLimit, 100)
-    .option('--after <key>', 'go on after this key id')
+    .option('--after <key>', 'go on after this key id', readId('key'))
     .option('--json', 'print JSON')
     .action((accountId: string, options: ListOptions) => list(input, { accountId, options }))
   for (const { verb, disabled, description } of SWITCHES) {
@@ -45,7 +53,7 @@ export function keyCommand(input: CommandInput): Command {
       .action((id: string, options: { readonly json?: true }) =>
         withBooks(input, async ({ store, terminal }) => {
           const apiKey = await updateApiKey(store.db, { id, disabled })
-          if (apiKey === null) throw new CommandFailure(`no API key has the id ${id}`)
+          if (apiKey === null) throw noApiKey(id)
           terminal.out(
             options.json === true ? JSON.stringify(apiKeyAnswer(apiKey)) : keyTable([apiKey]),
           )
@@ -113,9 +121,19 @@ function list(
       terminal.out(JSON.stringify(listAnswer(apiKeys.map(apiKeyAnswer), nextCursor)))
       return
     }
-    terminal.out(apiKeys.length === 0 ? 'no API keys' : keyTable(apiKeys))
+    terminal.out(
+      apiKeys.length === 0
+        ? 'no API keys: make one with `tollgate key create <account>`'
+        : keyTable(apiKeys),
+    )
     if (nextCursor !== null) terminal.note(`more: --after ${nextCursor}`)
   })
+}
+
+function noApiKey(apiKeyId: string): CommandFailure {
+  return new CommandFailure(
+    `no API key has the id ${apiKeyId}: \`tollgate key list <account>\` shows them`,
+  )
 }
 
 function noAccount(accountId: string): CommandFailure {

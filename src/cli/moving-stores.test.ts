@@ -249,9 +249,9 @@ describe('import', () => {
   async function refusal(): Promise<Seen> {
     const to = newSqlite()
     const seen = await commandsOn(to).run('import', file)
-    const empty = commandsOn(newSqlite())
-    await empty.run('account', 'list')
-    expect(await exported(to)).toBe(await exported(empty.storeUrl))
+    const empty = newSqlite()
+    writeFileSync(empty.replace('sqlite:', ''), '')
+    expect(await exported(to)).toBe(await exported(empty))
     return seen
   }
 

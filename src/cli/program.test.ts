@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
 import { tollgateProgram } from './program.ts'
@@ -27,6 +28,32 @@ test('it tells its version', async () => {
 
 test('serve serves', async () => {
   expect(await line.run('serve')).toEqual({ exitCode: 0, out: '', notes: 'serving\n' })
+})
+
+test.each([
+  ['account', 'list'],
+  ['request', 'list'],
+  ['credit', 'grant', 'acct_1', '5'],
+  ['key', 'create', 'acct_1'],
+  ['audit'],
+  ['backup', 'copy.db'],
+  ['export', 'store.jsonl'],
+])('where there is no store, %s %s makes none and says where it looked', async (...args) => {
+  const file = `${line.storeUrl.replace('sqlite:', '')}.elsewhere`
+  const elsewhere = openCommandLine({ storeUrl: `sqlite:${file}` })
+  const { exitCode, out, notes } = await elsewhere.run(...args)
+  expect([exitCode, out]).toEqual([1, ''])
+  expect(notes).toContain(`there is no store at ${file}: `)
+  expect(existsSync(file)).toBe(false)
+  elsewhere.close()
+})
+
+test('the first account may be made before the first start', async () => {
+  const storeUrl = `${line.storeUrl}.new`
+  const first = openCommandLine({ storeUrl })
+  expect((await first.run('account', 'create', 'Ada')).exitCode).toBe(0)
+  expect((await first.run('account', 'list')).out).toContain('Ada')
+  first.close()
 })
 
 describe('--help', () => {
@@ -72,7 +99,7 @@ describe('--help', () => {
     const { out } = await line.run('credit', 'grant', '--help')
     expect(out).toBe(`Usage: tollgate credit grant [options] <account> <dollars>
 
-add credit to an account, once a reference
+add credit to an account, or take it back
 
 Arguments:
   account           its id, acct_…
@@ -114,11 +141,15 @@ describe('a command line that is wrong fails, says what is, and where to read on
     [['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-02-31'], /Write a date/],
     [['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-01-01T12:00'], /Write a date/],
     [['key', 'create', 'acct_1', '--name', ''], /Write 1 to 200 characters/],
+    [['request', 'list', '--account', 'Ada'], /Write an id that begins with acct_\./],
+    [['request', 'list', '--key', 'sk-1'], /Write an id that begins with key_\./],
+    [['request', 'list', '--after', '2'], /Write an id that begins with req_\./],
+    [['account', 'list', '--after', '2'], /Write an id that begins with acct_\./],
     [['request', 'list', '--state', 'done'], /Allowed choices are open, provisional/],
   ])('%j', async (args, message) => {
     const { exitCode, out, notes } = await line.run(...args)
     expect([exitCode, out]).toEqual([1, ''])
-    expect(notes).toMatch(/^error: /)
+    expect(notes).toMatch(/^tollgate: /)
     expect(notes).toMatch(message)
     expect(notes).toMatch(/\(run it with --help to see what it takes\)\n$/)
   })

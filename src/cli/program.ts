@@ -22,15 +22,22 @@ export function tollgateProgram(input: ProgramInput): Command {
     .description('A self-hosted gateway to hosted models, with prepaid credit.')
     .version(input.version)
     .showHelpAfterError('(run it with --help to see what it takes)')
+    .configureOutput({
+      // As all other failures begin.
+      outputError: (text, write) => write(text.replace(/^error: /, 'tollgate: ')),
+    })
     .addHelpText(
       'after',
       `
-Settings are read from the environment and from .env; DATABASE_URL says which store.
-Commands work on the store, with or without a server running.`,
+Commands work on the store, with or without a server running. DATABASE_URL says which store: by default
+./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
+environment and from .env. In a checkout, type \`npx tollgate\` for \`tollgate\`.
+README.md has the first steps, docs/config.md the settings.`,
     )
   program
     .command('serve')
     .description('run the gateway until it is told to stop')
+    .addHelpText('after', SERVE_SETTINGS)
     .action(() => input.serve())
   for (const command of [
     accountCommand(input),
@@ -48,6 +55,17 @@ Commands work on the store, with or without a server running.`,
   }
   return program
 }
+
+// The few that a first hour needs; docs/config.md has all.
+const SERVE_SETTINGS = `
+It takes no options: settings are environment variables, or lines of a file named .env, such as
+  PORT=8788                                        where it listens; 8787 by default
+  HOST=0.0.0.0                                     for other machines too; 127.0.0.1 by default
+  UPSTREAM_BASE_URL=https://openrouter.ai/api/v1   the provider; without it, the simulator answers
+  UPSTREAM_API_KEY=sk-or-...                       the gateway's own key there
+  ADMIN_API_TOKEN=...                              turns the admin API on; see /docs of the server
+  DATABASE_URL=postgres://...                      the store; a SQLite file in ./data by default
+docs/config.md has all of them. Ctrl-C lets requests in flight end; a second one does not.`
 
 /** Commands that were made apart take the settings of their program, down to the last. */
 function inherit(command: Command, parent: Command): void {

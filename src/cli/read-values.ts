@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import type { IdPrefix } from '../vocabulary/ids.ts'
 import {
   type Decimal,
   type Micros,
@@ -37,7 +38,9 @@ export function readDollars(text: string): Micros {
   const decimal = match === null ? null : parseDecimal(match[2] ?? '')
   const amountMicros = decimal === null ? null : microsOfDecimal(decimal)
   if (match === null || amountMicros === null) {
-    throw new InvalidArgumentError('Write an amount in dollars, such as 10 or 0.25.')
+    throw new InvalidArgumentError(
+      'Write an amount in dollars, such as 10 or 0.25: plain digits, at most six behind the point.',
+    )
   }
   if (amountMicros > AMOUNT_MICROS_MAX) {
     throw new InvalidArgumentError('The most at a time is 100 million dollars.')
@@ -72,6 +75,16 @@ export function readMoment(text: string): number {
 function isDate(text: string): boolean {
   const startMs = Date.parse(text)
   return !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text)
+}
+
+/** Reads an id of one kind, such as `acct_…`: anything else would be looked for in vain. */
+export function readId(prefix: IdPrefix): (text: string) => string {
+  return (text) => {
+    if (!text.startsWith(`${prefix}_`)) {
+      throw new InvalidArgumentError(`Write an id that begins with ${prefix}_.`)
+    }
+    return text
+  }
 }
 
 /** Reads how many rows to show. */

@@ -61,7 +61,7 @@ describe('request', () => {
   test('list is empty before the first', async () => {
     expect(await line.run('request', 'list')).toEqual({
       exitCode: 0,
-      out: 'no requests\n',
+      out: 'no requests like this yet\n',
       notes: '',
     })
   })
@@ -136,7 +136,7 @@ describe('request', () => {
     expect(await line.run('request', 'show', 'req_0')).toEqual({
       exitCode: 1,
       out: '',
-      notes: 'tollgate: no request that opened a hold has the id req_0\n',
+      notes: 'tollgate: no request has the id req_0: one that was refused has no record\n',
     })
   })
 })

@@ -47,10 +47,12 @@ export async function refreshCatalog(
     if (!json) terminal.note(`fetching models from ${baseUrl} …`)
     const outcome = await refresher.refreshNow()
     if (outcome.kind === 'failed') {
-      throw new CommandFailure(`the catalog could not be refreshed: ${String(outcome.cause)}`)
+      throw new CommandFailure(
+        `the catalog could not be refreshed from ${baseUrl}: ${inWords(outcome.cause)}`,
+      )
     }
     if (outcome.storeFailure !== null) {
-      throw new CommandFailure(`the catalog could not be stored: ${String(outcome.storeFailure)}`)
+      throw new CommandFailure(`the catalog could not be stored: ${inWords(outcome.storeFailure)}`)
     }
     const { models, skipped, doubtedIds } = outcome
     terminal.out(
@@ -65,4 +67,8 @@ export async function refreshCatalog(
   } finally {
     await upstream.destroy()
   }
+}
+
+function inWords(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -8,7 +8,7 @@ import type { Store } from '../store/open-store.ts'
 import { chargeForCost, type Decimal } from '../vocabulary/money.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
 import { type CommandInput, withBooks } from './books.ts'
-import { dollars, moment, readCost, readRowLimit } from './read-values.ts'
+import { dollars, moment, readCost, readId, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -33,9 +33,9 @@ export function requestCommand(input: CommandInput): Command {
     .command('list')
     .description('list requests, newest first')
     .option('--limit <rows>', 'how many at the most', readRowLimit, 20)
-    .option('--after <request>', 'go on after this request id')
-    .option('--account <account>', 'only this account')
-    .option('--key <key>', 'only this API key, key_…')
+    .option('--after <request>', 'go on after this request id', readId('req'))
+    .option('--account <account>', 'only this account, acct_…', readId('acct'))
+    .option('--key <key>', 'only this API key, key_…', readId('key'))
     .addOption(new Option('--state <state>', 'only this state').choices(STATES))
     .option('--model <model>', 'only this model id')
     .option('--json', 'print JSON')
@@ -99,7 +99,7 @@ function list(input: CommandInput, options: ListOptions): Promise<void> {
       terminal.out(JSON.stringify(listAnswer(requests.map(requestAnswer), nextCursor)))
       return
     }
-    terminal.out(requests.length === 0 ? 'no requests' : requestTable(requests))
+    terminal.out(requests.length === 0 ? 'no requests like this yet' : requestTable(requests))
     if (nextCursor !== null) terminal.note(`more: --after ${nextCursor}`)
   })
 }
@@ -125,7 +125,7 @@ async function unknownRequest(store: Store, requestId: string): Promise<CommandF
   const untilMs = await prunedUntilMs(store.reports, requestId)
   const pruned = `, or it was pruned, as requests that were settled up to ${moment(untilMs)} have been`
   return new CommandFailure(
-    `no request that opened a hold has the id ${requestId}${untilMs === null ? '' : pruned}`,
+    `no request has the id ${requestId}: one that was refused has no record${untilMs === null ? '' : pruned}`,
   )
 }
 

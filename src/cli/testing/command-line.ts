@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, CommanderError } from 'commander'
@@ -28,7 +28,10 @@ export interface CommandLine {
 /** Opens a command line; settings stand over those of a store of its own and no provider. */
 export function openCommandLine(settings: Partial<CommandSettings> = {}): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
-  const storeUrl = settings.storeUrl ?? `sqlite:${join(folder, 'store.db')}`
+  const storeFile = join(folder, 'store.db')
+  // A store without tables: commands make them.
+  writeFileSync(storeFile, '')
+  const storeUrl = settings.storeUrl ?? `sqlite:${storeFile}`
   const whole = { keyTag: 'tollgate', ...settings, storeUrl }
   const run = (...args: string[]): Promise<Seen> => runProgram(whole, args)
   return {
