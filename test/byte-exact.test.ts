@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { startWorld } from './world.ts'
 
@@ -26,6 +28,38 @@ test('a body arrives upstream byte for byte but for the spans that are replaced'
   )
   await world.close()
 })
+
+test.each(['as one piece', 'in pieces', 'in pieces, its length untold'])(
+  'a body of megabytes that comes %s arrives upstream byte for byte',
+  async (how) => {
+    const world = await startWorld()
+    const { apiKey } = await world.account({ creditMicros: 100_000_000 })
+    const text = Array.from({ length: 300_000 }, (_, place) => `${place}\u00e9`).join(' ')
+    const sent = Buffer.from(
+      `{"max_tokens":16,"x_unknown":"${text}","model":"SIM/text","messages":[{"role":"user","content":"Hi"}],"user":"x"}`,
+    )
+    const pieces = async function* () {
+      for (let at = 0; at < sent.length; at += 50_001) yield sent.subarray(at, at + 50_001)
+    }
+    const { statusCode, body } = await request(world.url('/v1/chat/completions'), {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        ...(how === 'in pieces' ? { 'content-length': String(sent.length) } : {}),
+      },
+      body: how === 'as one piece' ? sent : Readable.from(pieces()),
+    })
+    expect(statusCode, await body.text()).toBe(200)
+    const received = (await world.simulator.nextRequest()).body
+    const tag = /"user":"([^"]+)"/.exec(received.subarray(-100).toString())?.[1]
+    const expected = sent
+      .toString()
+      .replace('"SIM/text"', '"sim/text"')
+      .replace('"user":"x"', `"user":"${tag}"`)
+    expect(received.equals(Buffer.from(expected))).toBe(true)
+    await world.close()
+  },
+)
 
 test('the account tag is the same for every request of an account and differs between accounts', async () => {
   const world = await startWorld()
