@@ -68,21 +68,31 @@ function hostSetting(host: string, { HOST, METRICS_HOST }: Config): string {
 const FILE_CODES = ['EACCES', 'EEXIST', 'EISDIR', 'ENOTDIR', 'EPERM', 'EROFS', 'ENOSPC']
 
 function storeFailure(error: SystemError, config: Config): string | null {
-  const { code, path, message } = error
+  const { code, message } = error
   const url = storeUrlOf(config)
   const location = parseDatabaseUrl(url)
-  if (FILE_CODES.includes(String(code)) && typeof path === 'string') {
-    // A file that a command was to write, and not the store.
-    const isOfStore = location.kind === 'sqlite' && location.file.startsWith(path)
-    if (!isOfStore) return `${path} cannot be written: ${message}. May this user write there?`
-  } else if (!(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR') {
-    return null
+  const { path: file, message: fileMessage } = fileFailureOf(error)
+  const isOfStore = file !== null && location.kind === 'sqlite' && location.file.startsWith(file)
+  if (file !== null && !isOfStore) {
+    return `${file} cannot be written: ${fileMessage}. May this user write there?`
   }
+  const isOther = !(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR'
+  if (isOther && !isOfStore) return null
   const advice =
     location.kind === 'postgres'
       ? 'Is the database running, and is DATABASE_URL right?'
       : sqliteAdvice(message)
   return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
+}
+
+/** The file or folder that could not be made, by the error itself or what caused it; null: none. */
+function fileFailureOf(error: SystemError): { path: string | null; message: string } {
+  for (const each of [error, error.cause]) {
+    if (!(each instanceof Error)) continue
+    const { code, path, message }: SystemError = each
+    if (FILE_CODES.includes(String(code)) && typeof path === 'string') return { path, message }
+  }
+  return { path: null, message: '' }
 }
 
 function sqliteAdvice(message: string): string {

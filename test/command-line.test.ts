@@ -82,6 +82,17 @@ test.each(['PORT', 'METRICS_PORT'])(
   30_000,
 )
 
+test('a copy that cannot be written is not blamed on the store', async () => {
+  await tollgate(['account', 'create', 'Ada'], { folder })
+  for (const command of ['backup', 'export']) {
+    const { code, notes } = await tollgate([command, 'a-file/copy'], { folder })
+    expect(code).toBe(1)
+    expect(notes).toMatch(
+      /^tollgate: \S+a-file\S* cannot be written: .+May this user write there\?$/m,
+    )
+  }
+})
+
 test('--help makes no store', async () => {
   await tollgate(['account', 'create', '--help'], { folder })
   expect(readdirSync(folder)).toEqual(['a-file'])
