@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { listApiKeys, updateApiKey } from '../src/identity/api-keys.ts'
 import { getRequest, listRequests } from '../src/ledger/activity.ts'
 import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { micros } from '../src/vocabulary/money.ts'
 import { startWorld, type World } from './world.ts'
 
 const REQUESTS = 1_000
@@ -8,6 +10,8 @@ const REQUESTS = 1_000
 const KEYS = 125
 const FITTING = 333
 const CREDIT_REFUSALS = REQUESTS - FITTING
+const IN_FLIGHT = 8
+const KEY_FITTING = 3
 const BODY = JSON.stringify({
   model: 'sim/text',
   max_tokens: 64,
@@ -112,5 +116,31 @@ for (const { engine, create, workers, gateways } of CASES) {
       const ranIn = new Set(requests.map(({ instanceId }) => instanceId))
       expect(ranIn.size).toBe(gateways * workers)
     }, 60_000)
+
+    test('of 8 requests at once on a key with a limit for exactly 3, those run and all others get 402', async () => {
+      const [first] = worlds
+      if (first === undefined) throw new Error(`no gateways for ${engine}`)
+      const limitMicros = (await holdMicrosOf(first)) * KEY_FITTING
+      const { id: accountId, apiKey } = await first.account()
+      const { db } = first.gateway.store
+      const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
+      const id = apiKeys[0]?.id ?? ''
+      await updateApiKey(db, { id, creditLimitMicros: micros(limitMicros) })
+      for (const { simulator } of worlds) {
+        simulator.script({ hold: 'beforeHeaders', times: 'always' })
+      }
+
+      const answers = worlds.flatMap((world) =>
+        Array.from({ length: IN_FLIGHT / gateways }, () => send(world, apiKey)),
+      )
+      await answered(answers, IN_FLIGHT - KEY_FITTING)
+      for (const { simulator } of worlds) simulator.gate().release()
+      const statuses = (await Promise.all(answers)).map(({ status }) => status)
+      expect(statuses.toSorted()).toEqual([200, 200, 200, 402, 402, 402, 402, 402])
+      const forwarded = worlds.map(({ simulator }) => simulator.gate().arrivals)
+      expect(forwarded.reduce((sum, count) => sum + count, 0)).toBe(KEY_FITTING)
+      for (const { gateway } of worlds) await gateway.settled()
+      expect(await first.audit()).toMatchObject({ ok: true, differences: [] })
+    })
   })
 }

@@ -21,6 +21,7 @@ beforeAll(async () => {
 afterAll(() => bench.close())
 
 const NO_ID: readonly Omission[] = ['id', 'generationHeader']
+const COUNT_NOTHING = { pattern: '"(\\w+_tokens)":\\d+', replacement: '"$1":0' }
 const COST_USD = 0.001234
 const COST_MICROS = 1_296
 
@@ -56,6 +57,12 @@ const SUCCESSES: readonly SuccessCase[] = [
     what: 'counts and a generation id, but no cost',
     fault: { omit: ['cost'] },
     charge: (row, fullMicros) => (row.hasGenerations ? estimateOf(fullMicros) : UNRESOLVED),
+  },
+  {
+    // What the provider has counted is not estimated, however much text there was.
+    what: 'counts of nothing and a generation id, but no cost',
+    fault: { omit: ['cost'], rewrite: COUNT_NOTHING },
+    charge: (row) => (row.hasGenerations ? estimateOf(0) : UNRESOLVED),
   },
   {
     what: 'no cost and no generation id',

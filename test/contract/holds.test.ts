@@ -84,6 +84,38 @@ async function expectHeldInFull(row: FormatRow, body: Body): Promise<void> {
   expect(bench.forwardedCount).toBe(forwarded)
 }
 
+test.each(ROWS)(
+  '$endpoint: a refusal says what is needed, what there is, and whether others hold the rest',
+  async (row) => {
+    const { holdMicros } = await whole(row, row.body)
+    const dollars = (amountMicros: number): string =>
+      `\\$${(amountMicros / 1_000_000).toFixed(6).replace('.', '\\.')}`
+    const short = { httpStatus: 402, code: 'insufficient_credit' } as const
+    const says = (availableMicros: number, ending: string) =>
+      expect.stringMatching(
+        new RegExp(
+          `needs a hold of ${dollars(holdMicros)}; .* ${dollars(availableMicros)} available\\. ${ending}`,
+        ),
+      )
+
+    const poor = await bench.world.account({ creditMicros: holdMicros - 1 })
+    const alone = await bench.send(row, { apiKey: poor.apiKey })
+    const message = says(holdMicros - 1, 'Add credit')
+    expectError({ bench, row, answer: alone }, { ...short, message })
+
+    const creditMicros = holdMicros * 2 - 1
+    const { apiKey } = await bench.world.account({ creditMicros })
+    const first = bench.send(row, { apiKey, fault: { hold: 'beforeHeaders' } })
+    await bench.world.simulator.gate().arrived()
+    const second = await bench.send(row, { apiKey })
+    bench.world.simulator.gate().release()
+    const held = `Other requests in flight hold ${dollars(holdMicros)},`
+    const beside = { ...short, message: says(holdMicros - 1, held) }
+    expectError({ bench, row, answer: second }, beside)
+    expect((await first).httpStatus).toBe(200)
+  },
+)
+
 const OPEN = { model: 'sim/open' }
 const LOWERED = ROWS.filter(({ endpoint }) => endpoint === 'chat' || endpoint === 'completions')
 const KEPT = ROWS.filter(({ endpoint }) => endpoint === 'messages' || endpoint === 'responses')

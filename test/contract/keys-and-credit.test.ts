@@ -21,6 +21,8 @@ afterAll(() => bench.close())
 
 async function expectRefusal(row: FormatRow, answer: Answer, expected: ExpectedError) {
   expectError({ bench, row, answer }, expected)
+  // No key, in no shape that a key has: not even back to who sent it.
+  expect(answer.text + JSON.stringify(answer.headers)).not.toContain('sk-')
   expect(await bench.activity(answer)).toBeNull()
 }
 

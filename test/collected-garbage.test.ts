@@ -1,0 +1,62 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startWorld, type TestAccount, type World } from './world.ts'
+
+const KEYS = 5
+const IN_FLIGHT = 8
+
+let world: World
+let account: TestAccount
+let collectGarbage: () => void
+
+beforeAll(async () => {
+  setFlagsFromString('--expose-gc')
+  collectGarbage = runInNewContext('gc')
+  world = await startWorld()
+  account = await world.account({ apiKeys: KEYS })
+})
+afterAll(() => world.close())
+
+/** Sends as many requests as may be in flight; each resolves with its whole answer. */
+function sendMany(body: object): Promise<string>[] {
+  return account.apiKeys.flatMap((apiKey) =>
+    Array.from({ length: IN_FLIGHT }, async () => {
+      const answer = await fetch(world.url('/v1/chat/completions'), {
+        method: 'POST',
+        headers: { 'x-api-key': apiKey },
+        body: JSON.stringify({ ...body, messages: [{ role: 'user', content: 'Say hello.' }] }),
+      })
+      return answer.text()
+    }),
+  )
+}
+
+/** Collects all that nobody refers to, and lets its finalizers run. */
+async function collectAll(): Promise<void> {
+  const dropped = new WeakRef({})
+  for (let round = 0; round < 3; round++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    collectGarbage()
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(dropped.deref()).toBeUndefined()
+}
+
+test.each([
+  ['streams', { model: 'sim/text', stream: true }, { hold: { afterEvents: 2 } }],
+  ['whole answers', { model: 'sim/text' }, { hold: { afterBytes: 20 } }],
+] as const)(
+  'no garbage collection ends what waits for the provider: %s',
+  async (_what, body, fault) => {
+    const [like = ''] = await Promise.all(sendMany(body))
+    world.simulator.script({ ...fault, times: 'always' })
+    const answers = sendMany(body)
+    await world.simulator.gate().arrived(KEYS * IN_FLIGHT)
+    await collectAll()
+    world.simulator.gate().release()
+    const plain = (text: string) => text.replace(/"id":"[^"]*"|"created":\d+/g, '')
+    for (const answer of await Promise.all(answers)) expect(plain(answer)).toBe(plain(like))
+    world.simulator.reset()
+  },
+)
