@@ -41,7 +41,7 @@ test('every fault is told at once, each with what to write instead', () => {
     PATH: '/usr/bin',
   })
   expect(faults).toEqual([
-    'the environment cannot be used:',
+    'the environment cannot be used (docs/config.md has all settings):',
     'PORT must be a whole number, 0 to 65535',
     'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
     'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
@@ -49,18 +49,19 @@ test('every fault is told at once, each with what to write instead', () => {
     'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`',
     'TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more',
     'TOLLGATE_HEADER_TIMEOUT_MS is not a setting: did you mean TOLLGATE_HEADERS_TIMEOUT_MS?',
-    'UPSTREAM_BASE_URL must be an http or https address ending in /v1',
+    'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1',
     "UPSTREAM_API_KEY must be set to the gateway's key at the upstream",
   ])
 })
 
 test.each([
   ['TOLLGATE_KEYTAG', ''],
+  ['TOLLGATE_PORT', ': did you mean PORT?'],
   ['TOLLGATE_SETTLE_AFTER', ': did you mean TOLLGATE_SETTLE_AFTER_MS?'],
   ['TOLLGATE_MAX_BUFFER_BYTES', ': did you mean TOLLGATE_BUFFER_BYTES_MAX?'],
 ])('%s is not a setting%s', (name, suggested) => {
   expect(faultsOf({ [name]: '1' })).toEqual([
-    'the environment cannot be used:',
+    'the environment cannot be used (docs/config.md has all settings):',
     `${name} is not a setting${suggested}`,
   ])
 })

@@ -242,7 +242,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   faults.push(...upstreamFaults(env), ...metricsFaults(env))
   if (faults.length > 0) {
     throw new ConfigError(
-      `the environment cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+      `the environment cannot be used (docs/config.md has all settings):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     )
   }
   // Every name of the table is here with what its own schema made of it, or a fault was thrown.
@@ -258,7 +258,9 @@ function upstreamFaults(env: Readonly<Record<string, string | undefined>>): stri
   const faults: string[] = []
   const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)
   if (!isHttp || !/\/v1\/?$/.test(baseUrl)) {
-    faults.push('UPSTREAM_BASE_URL must be an http or https address ending in /v1')
+    faults.push(
+      'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1',
+    )
   }
   if (apiKey === '')
     faults.push("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
@@ -273,6 +275,8 @@ function metricsFaults(env: Readonly<Record<string, string | undefined>>): strin
 
 /** The setting whose name has most words in common with one that is none. */
 function suggestion(name: string): string {
+  const bare = name.slice('TOLLGATE_'.length)
+  if (Object.hasOwn(SETTINGS, bare)) return `: did you mean ${bare}?`
   const wordsOfName = new Set(name.split('_').slice(1))
   let closest = { known: '', likeness: 0 }
   for (const known of Object.keys(SETTINGS)) {

@@ -251,7 +251,10 @@ function openReconciler(
 
 function logRefresh(log: Logger, outcome: RefreshOutcome): void {
   if (outcome.kind === 'failed') {
-    log.error({ cause: String(outcome.cause) }, 'the catalog could not be refreshed')
+    log.error(
+      { cause: String(outcome.cause) },
+      'the catalog could not be refreshed: can UPSTREAM_BASE_URL be reached, and its list of models be read? It is tried again',
+    )
     return
   }
   const { models, skipped, doubtedIds, storeFailure } = outcome

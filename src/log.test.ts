@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openThreadLog } from './log.ts'
+import { linesForPeople, openThreadLog } from './log.ts'
 
 test("a thread's lines are handed over whole, in their order, with its number in each", () => {
   const posted: string[] = []
@@ -18,5 +18,44 @@ test("a thread's lines are handed over whole, in their order, with its number in
   const lines = posted.join('').trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toMatchObject(
     Array.from({ length: LINES }, (_, line) => ({ line, worker: 2 })),
+  )
+})
+
+test('a person reads time, level and message, and each value that there is', () => {
+  const [first, second] = [
+    {
+      level: 30,
+      time: 1_795_271_402_254,
+      pid: 7,
+      hostname: 'h',
+      worker: 2,
+      stream: false,
+      state: null,
+      msg: 'request',
+    },
+    {
+      level: 50,
+      time: 1_795_271_402_254,
+      cause: 'Error: a b',
+      ids: ['x'],
+      msg: 'the store is away',
+    },
+  ].map((entry) => `${JSON.stringify(entry)}\n`)
+  expect(linesForPeople(`${first}${second}`)).toBe(
+    '14:30:02 info  request worker=2 stream=false\n' +
+      '14:30:02 error the store is away cause="Error: a b" ids=["x"]\n',
+  )
+})
+
+test('no value steers the terminal that a person reads on', () => {
+  const entry = {
+    level: 40,
+    time: 0,
+    cause: '\u001b[2J\u009b2J\n',
+    nested: { '\u007f': 1 },
+    msg: 'm',
+  }
+  expect(linesForPeople(`${JSON.stringify(entry)}\n`)).toBe(
+    '00:00:00 warn  m cause="\\u001b[2J\\u009b2J\\n" nested={"\\u007f":1}\n',
   )
 })

@@ -2,9 +2,11 @@ import { type Logger, pino } from 'pino'
 
 export interface OpenLogInput {
   readonly level: string
+  /** Whether a person reads the lines, as on a terminal, and not a program. Default false. */
+  readonly isForPeople?: boolean
 }
 
-/** The process's log, on standard output, one JSON object a line. */
+/** The process's log, on standard output: one JSON object a line, and text for people. */
 export interface OpenLog {
   readonly log: Logger
   /** Writes whole lines that the log of another thread has made. */
@@ -19,13 +21,15 @@ const FLUSH_INTERVAL_MS = 100
 const BATCH_BYTES = 15 * 1024
 
 /** Opens the log. Lines reach standard output within a tenth of a second. */
-export function openLog({ level }: OpenLogInput): OpenLog {
+export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
   const destination = pino.destination({ fd: 1, sync: false, minLength: BATCH_BYTES })
   const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS)
   timer.unref()
+  const writeLines = (lines: string): void =>
+    void destination.write(isForPeople ? linesForPeople(lines) : lines)
   return {
-    log: pino({ level }, destination),
-    writeLines: (lines) => void destination.write(lines),
+    log: pino({ level }, isForPeople ? { write: writeLines } : destination),
+    writeLines,
     close() {
       clearInterval(timer)
       destination.flushSync()
@@ -33,7 +37,32 @@ export function openLog({ level }: OpenLogInput): OpenLog {
   }
 }
 
-export interface OpenThreadLogInput extends OpenLogInput {
+// Of no use to who sits before the machine, or at the beginning of the line.
+const LEFT_OUT = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
+
+/** Lines of JSON as a person reads them: time, level, message, then what has a value. */
+export function linesForPeople(lines: string): string {
+  return lines.replace(/[^\n]+/g, (line) => {
+    const entry: Readonly<Record<string, unknown>> = JSON.parse(line)
+    const { level, time, msg } = entry
+    const values = Object.entries(entry)
+      .filter(([name, value]) => !LEFT_OUT.has(name) && value !== null)
+      .map(([name, value]) => ` ${name}=${shown(value)}`)
+    const clock = new Date(Number(time)).toISOString().slice(11, 19)
+    return `${clock} ${(pino.levels.labels[Number(level)] ?? '').padEnd(5)} ${String(msg)}${values.join('')}`
+  })
+}
+
+/** No byte of it steers the terminal that it is read on. */
+function shown(value: unknown): string {
+  if (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)) return value
+  return JSON.stringify(value).replace(
+    /[\x7f-\x9f]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+export interface OpenThreadLogInput extends Pick<OpenLogInput, 'level'> {
   /** The thread's number, which all its lines have. */
   readonly worker: number
   /** Takes whole lines to the thread that writes them. */

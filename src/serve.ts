@@ -3,6 +3,7 @@ import type { Terminal } from './cli/terminal.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { makeFirstAccount } from './first-account.ts'
 import { type Gateway, startGateway } from './gateway.ts'
+import { listAccounts } from './identity/accounts.ts'
 import { openLog } from './log.ts'
 import { showDatabaseUrl } from './store/database-url.ts'
 import { systemClock } from './vocabulary/clock.ts'
@@ -15,14 +16,17 @@ const SIMULATOR_API_KEY = 'simulator'
 export async function serve(terminal: Terminal): Promise<void> {
   const config = configFromEnvironment()
   const closing = new AsyncDisposableStack()
-  const { log, writeLines, close } = openLog({ level: config.LOG_LEVEL })
+  const { log, writeLines, close } = openLog({
+    level: config.LOG_LEVEL,
+    isForPeople: process.stdout.isTTY === true,
+  })
   closing.defer(close)
   let gateway: Gateway
   try {
     const upstream = await openUpstream({ config, log }, closing)
     gateway = await startGateway({ config, upstream, log, writeLog: writeLines })
     closing.defer(() => gateway.close())
-    if (upstream.mode === 'simulator') await greet({ gateway, config, terminal })
+    await greet({ gateway, config, terminal, mode: upstream.mode })
   } catch (error) {
     await closing.disposeAsync()
     throw error
@@ -45,31 +49,58 @@ async function openUpstream(
   return { baseUrl: simulator.baseUrl, apiKey: SIMULATOR_API_KEY, mode: 'simulator' }
 }
 
+const PLAY = 'The built-in simulator answers: models and money are play.'
+
+const NO_ACCOUNT_YET = `
+No account yet. Make one, in another terminal; it says what comes next:
+
+  npx tollgate account create "Ada Lovelace"
+`
+
 interface Greeting {
   readonly gateway: Gateway
   readonly config: Config
   readonly terminal: Terminal
+  readonly mode: UpstreamAddress['mode']
 }
 
-async function greet({ gateway, config, terminal }: Greeting): Promise<void> {
+/** What to do next, for who has not done it yet. */
+async function greet({ gateway, config, terminal, mode }: Greeting): Promise<void> {
+  const { address, store } = gateway
+  const [account] = (await listAccounts(store.db, { limit: 1 })).accounts
+  if (mode === 'live') {
+    if (account === undefined) terminal.note(NO_ACCOUNT_YET)
+    return
+  }
+  if (account !== undefined) {
+    terminal.note(`
+tollgate is ready at ${address}. ${PLAY}
+
+Keys are shown once. For another one, in another terminal:
+
+  npx tollgate key create ${account.id}
+`)
+    return
+  }
   const first = await makeFirstAccount(gateway, {
     clock: systemClock,
     keyTag: config.TOLLGATE_KEY_TAG,
   })
-  if (first === null) return
   terminal.note(`
-tollgate is ready. The built-in simulator answers: models and money are play.
+tollgate is ready. ${PLAY}
 
   account  ${first.accountId}, with $10 of credit
   key      ${first.apiKey}   (shown this once)
 
 Try it:
 
-  curl -i ${gateway.address}/v1/chat/completions -H 'authorization: Bearer ${first.apiKey}' -H 'content-type: application/json' -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'
+  curl -i ${address}/v1/chat/completions -H 'authorization: Bearer ${first.apiKey}' -H 'content-type: application/json' -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'
 
 Then see what it was charged, in another terminal:
 
   npx tollgate request list
+
+Every endpoint, with a command to paste: ${address}/docs
 `)
 }
 
@@ -81,7 +112,7 @@ function stopSignal(log: Logger): Promise<void> {
         process.off(name, onSignal)
         process.once(name, () => process.exit(1))
       }
-      log.info({ signal }, 'stopping: requests in flight may end')
+      log.info({ signal }, 'stopping: requests in flight may end, a second signal ends them')
       resolve()
     }
     process.on('SIGINT', onSignal)

@@ -30,6 +30,9 @@ test('on an empty folder the printed curl line completes a chat, and the request
 
   const again = await serve({ folder })
   expect(again.greeting).not.toContain('sk-tollgate-')
+  const [account = ''] = /acct_\w+/.exec(server.greeting) ?? []
+  expect(again.greeting).toContain(`tollgate is ready at ${again.address}. `)
+  expect(again.greeting).toContain(`\n  npx tollgate key create ${account}\n`)
   expect(await again.stop('SIGINT')).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
 }, 60_000)
@@ -41,6 +44,19 @@ test('a second server on the same store ends with a message that says what to do
   await server.stop('SIGTERM')
   rmSync(folder, { recursive: true, force: true })
 })
+
+test('a server on a real upstream says what to do while nobody has an account, and only then', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-live-'))
+  const env = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1', UPSTREAM_API_KEY: 'real' }
+  const first = await serve({ folder, env })
+  expect(first.greeting).toContain('npx tollgate account create "Ada Lovelace"')
+  await first.stop('SIGTERM')
+  await tollgate(['account', 'create', 'Ada'], { folder, env })
+  const second = await serve({ folder, env })
+  expect(second.greeting).toBe('')
+  await second.stop('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+}, 60_000)
 
 test("a simulator's store is never opened with a real upstream", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-play-'))

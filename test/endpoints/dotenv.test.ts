@@ -43,7 +43,7 @@ test('every fault of .env and of the environment is told at once, and nothing st
   writeDotenv('TOLLGATE_REQUESTS_PER_MINUTE=many\nTOLLGATE_KEY_TAGG=x\n')
   const { code, out, notes } = await tollgate(['serve'], { folder, env: { PORT: 'http' } })
   expect([code, out]).toEqual([1, ''])
-  expect(notes).toBe(`tollgate: the environment cannot be used:
+  expect(notes).toBe(`tollgate: the environment cannot be used (docs/config.md has all settings):
   - PORT must be a whole number, 0 to 65535
   - TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more
   - TOLLGATE_KEY_TAGG is not a setting: did you mean TOLLGATE_KEY_TAG?

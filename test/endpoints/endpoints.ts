@@ -72,7 +72,6 @@ const ABSENT: readonly Endpoint[] = [
     '/images',
     '/completions',
     '/models',
-    '/',
     '/v1/',
     '/v1/admin',
     '/v1/admin/accounts',

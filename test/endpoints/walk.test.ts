@@ -143,7 +143,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   )
 
   test('nothing is below it, nor above /v1', async () => {
-    if (['/', '/v1', '/v1/', '/v1/models'].includes(path)) return
+    if (['/v1', '/v1/', '/v1/models'].includes(path)) return
     const credential = 'a good key'
     const below = `${path}/nothing/there`
     const found = await ask({ method, path: below, body, credential })
@@ -154,6 +154,15 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     const doubled = await ask({ method, path: `/v1${path}`, body, credential })
     expectError(doubled, { httpStatus: 404, code: 'not_found', family: 'openai' })
   })
+})
+
+test('the bare address leads whoever opens it to the reference, and is nothing to any other method', async () => {
+  const { httpStatus, headers } = await ask({ method: 'GET', path: '/', credential: 'no key' })
+  expect([httpStatus, headers['location']]).toEqual([302, '/docs'])
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    const answer = await ask({ method, path: '/', credential: 'a good key' })
+    expectError(answer, { httpStatus: 404, code: 'not_found', family: 'openai' })
+  }
 })
 
 test('the 404 of a model alone carries no request id', async () => {

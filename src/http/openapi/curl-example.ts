@@ -27,6 +27,6 @@ export function curlExample({ name, method, path, access }: DocumentedOperation)
   ]
   const header = HEADERS[access]
   const lines = [words.join(' '), ...(header === null ? [] : [header])]
-  if (example !== undefined) lines.push(`--json '${JSON.stringify(example)}'`)
+  if (example !== undefined) lines.push(`-d '${JSON.stringify(example)}'`)
   return lines.join(' \\\n  ')
 }

@@ -17,7 +17,7 @@ export interface OpenApiInput {
   readonly admin: readonly OperationSection[]
 }
 
-/** `/openapi.json` and `/docs`: what the service does, told by what it does it with. */
+/** `/openapi.json` and `/docs`, to which `/` leads: what the service does, told by what it does it with. */
 export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput): void {
   const named: NamedSchemas = new Map<string, JsonSchema>()
   const sections = sectionsOf(input, named)
@@ -26,6 +26,10 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
   const page = Buffer.from(referencePage(told))
   app.get('/openapi.json', (request, reply) => {
     reply.header('x-request-id', request.id).type('application/json').send(document)
+  })
+  // Who opens the bare address in a browser wants to know what is here.
+  app.get('/', (request, reply) => {
+    reply.header('x-request-id', request.id).redirect('/docs')
   })
   app.get('/docs', (request, reply) => {
     reply

@@ -45,8 +45,8 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
     remedy: 'Pick an id of `GET /v1/models`.',
   },
   not_found: {
-    meaning: 'Nothing is at this path.',
-    remedy: 'Look at the base address: one `/v1`, no more.',
+    meaning: 'Nothing is at this path with this method.',
+    remedy: 'Look at the base address: one `/v1`, no more; and at the method.',
   },
   request_timeout: {
     meaning: 'The body did not arrive in time.',
