@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -11,19 +12,21 @@ export class FileExists extends Error {
 /**
  * Writes a file that is not there yet and that nobody but its owner may read: it has its name only once
  * it is whole and on the disk. `write` is given the file of another name that becomes it, open and
- * empty. Throws `FileExists`; `StoreUnavailable` where it can't be made; what `write` throws.
+ * empty, which only a process that is killed leaves behind. Throws `FileExists`; `StoreUnavailable` where it can't be made; what `write` throws.
  */
 export async function writeNewFile<T>(
   file: string,
   write: (partial: NewFile) => Promise<T>,
 ): Promise<T> {
-  if (existsSync(file)) throw new FileExists(`${file} is there already: name another file`)
-  const path = `${file}.partial`
+  refuseExisting(file)
+  // A name that nobody else writes by: of two at once, neither is to finish the other's half.
+  const path = `${file}.${randomBytes(6).toString('hex')}.partial`
   const handle = await make(path)
   try {
     const written = await write({ path, handle })
     await handle.sync()
     await handle.close()
+    refuseExisting(file)
     await rename(path, file)
     return written
   } catch (error) {
@@ -39,11 +42,13 @@ export interface NewFile {
   readonly handle: FileHandle
 }
 
+function refuseExisting(file: string): void {
+  if (existsSync(file)) throw new FileExists(`${file} is there already: name another file`)
+}
+
 async function make(path: string): Promise<FileHandle> {
   try {
     await mkdir(dirname(path), { recursive: true })
-    // Of a process that was killed; and whoever made it otherwise must not choose who may read ours.
-    await rm(path, { force: true })
     return await open(path, 'wx', 0o600)
   } catch (error) {
     throw new StoreUnavailable(`the file ${path} can't be made`, { cause: error })

@@ -1,0 +1,66 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FileExists, type NewFile, writeNewFile } from './new-file.ts'
+
+let folder: string
+let file: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-new-file-'))
+  file = join(folder, 'whole')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Writes the file in two halves, the second once it may. */
+function writeInHalves(text: string) {
+  const begun = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  const written = writeNewFile(file, async ({ handle }: NewFile) => {
+    await handle.appendFile(text.slice(0, text.length / 2))
+    begun.resolve()
+    await mayEnd.promise
+    await handle.appendFile(text.slice(text.length / 2))
+  })
+  return { written, begun: begun.promise, end: () => mayEnd.resolve() }
+}
+
+test.each([
+  ['which began first', 0],
+  ['which began last', 1],
+])(
+  'of two that write a file at once, the one that ends first, %s, has it whole, and the other is told',
+  async (_which, first) => {
+    const texts = ['aaaaaa', 'bbbbbb']
+    const writers: ReturnType<typeof writeInHalves>[] = []
+    for (const text of texts) {
+      const writer = writeInHalves(text)
+      writers.push(writer)
+      await writer.begun
+    }
+    writers[first]?.end()
+    await writers[first]?.written
+    expect(readFileSync(file, 'utf8')).toBe(texts[first])
+    writers[1 - first]?.end()
+    await expect(writers[1 - first]?.written).rejects.toThrow(FileExists)
+    expect(readFileSync(file, 'utf8')).toBe(texts[first])
+    expect(readdirSync(folder)).toEqual(['whole'])
+  },
+)
+
+test('a file that could not be written is not there, nor any part of it', async () => {
+  const failing = writeNewFile(file, async ({ handle }) => {
+    await handle.appendFile('half')
+    throw new Error('the disk is full')
+  })
+  await expect(failing).rejects.toThrow('the disk is full')
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('nobody but its owner may read the file, not even while it is written', async () => {
+  await writeNewFile(file, async ({ path }) => {
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+})
