@@ -1,0 +1,148 @@
+import type { Socket } from 'node:net'
+import { request } from 'undici'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { JourneyParts } from '../src/journey/journey.ts'
+import { Settler } from '../src/settle/settler.ts'
+import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
+import { wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+/** A settler of the usual ledger that tells of each settle as it is asked for and once it is durable. */
+function watchedSettler(
+  { ledger }: JourneyParts,
+  told: { readonly asked?: () => void; readonly durable?: () => void },
+): Settler {
+  return new Settler({
+    ledger: {
+      openHold: (input) => ledger.openHold(input),
+      noteGeneration: (input) => ledger.noteGeneration(input),
+      async settle(input) {
+        told.asked?.()
+        const settled = await ledger.settle(input)
+        told.durable?.()
+        return settled
+      },
+    },
+    waitMs: 60_000,
+    onFailure: (_, cause) => {
+      throw cause
+    },
+    onSettled: () => {},
+  })
+}
+
+describe('the charge is durable before the first byte', () => {
+  const SUCCESS = '{"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}'
+  test.each([
+    ['of an answer', '200 OK', SUCCESS, '1050'],
+    ['of an error', '400 Bad Request', '{"error":{"message":"no"}}', undefined],
+  ])('%s', async (_, status, body, cost) => {
+    const headersSent: (boolean | undefined)[] = []
+    world = await startJourneyWorld({
+      upstream: async (socket) => {
+        await wholeRequest(socket)
+        socket.end(`HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+      },
+      replace: (parts) => ({
+        settler: watchedSettler(parts, {
+          durable: () => headersSent.push(world?.clients[0]?.headersSent),
+        }),
+      }),
+    })
+    const answer = await request(world.url, { method: 'POST', body: CHAT_BODY })
+    await answer.body.dump()
+    expect(answer.headers['x-service-cost']).toBe(cost)
+    expect(headersSent).toEqual([false])
+    await world.expectNothingLeft()
+  })
+})
+
+/** The usual gate, which tells of what becomes of each place in flight. */
+function watchedGate({ gate }: JourneyParts, told: (what: string) => void): JourneyParts['gate'] {
+  return {
+    remembered: 0,
+    enter(caller) {
+      const slot = gate.enter(caller)
+      return {
+        admitted() {
+          told('admitted')
+          slot.admitted()
+        },
+        leave() {
+          told('left')
+          slot.leave()
+        },
+      }
+    },
+  }
+}
+
+test('a stream is settled and its place is free before its last event is written', async () => {
+  const told: [string, number | undefined][] = []
+  const note = (what: string) => told.push([what, world?.clients[0]?.socket?.bytesWritten])
+  const provider = Promise.withResolvers<Socket>()
+  const durable = Promise.withResolvers<void>()
+  world = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      socket.write(
+        'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {"usage":{"cost":0.001}}\n\n',
+      )
+      provider.resolve(socket)
+    },
+    replace: (parts) => ({
+      gate: watchedGate(parts, note),
+      settler: watchedSettler(parts, { asked: () => note('settled'), durable: durable.resolve }),
+    }),
+  })
+  const { body } = await request(world.url, { method: 'POST', body: STREAM_BODY })
+  const events = body[Symbol.asyncIterator]()
+  expect(String((await events.next()).value)).toContain('usage')
+  const writtenBefore = world.clients[0]?.socket?.bytesWritten
+  const socket = await provider.promise
+  // The provider keeps its connection open meanwhile.
+  socket.write('data: [DONE]\n\n')
+  expect(String((await events.next()).value)).toContain('[DONE]')
+  expect(told.slice(1)).toEqual([
+    ['settled', writtenBefore],
+    ['left', writtenBefore],
+  ])
+  socket.end()
+  expect((await events.next()).done).toBe(true)
+  await durable.promise
+  await world.expectNothingLeft()
+})
+
+test('a request counts from the moment that its hold was opened, as in the ledger', async () => {
+  const told: string[] = []
+  const note = (what: string) => told.push(what)
+  world = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      note('sent')
+      socket.end('HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\n{}')
+    },
+    replace: (parts) => ({
+      gate: watchedGate(parts, note),
+      ledger: {
+        async openHold(input) {
+          const verdict = await parts.ledger.openHold(input)
+          note(verdict.kind)
+          return verdict
+        },
+        settle: (input) => parts.ledger.settle(input),
+        noteGeneration: (input) => parts.ledger.noteGeneration(input),
+      },
+    }),
+  })
+  const { body } = await request(world.url, { method: 'POST', body: CHAT_BODY })
+  await body.dump()
+  expect(told).toEqual(['opened', 'admitted', 'sent', 'left'])
+  await world.expectNothingLeft()
+})
