@@ -128,6 +128,7 @@ function answersOf(
   closing: AsyncDisposableStack,
 ): ConstructorParameters<typeof Line<AskedOfMain, AskedOfWorker>>[0]['answers'] {
   return {
+    alive: () => undefined,
     catalog: async (rows) => {
       const { catalog, looksOn } = await opened
       catalog.replace(rows)

@@ -12,7 +12,8 @@ export class FileExists extends Error {
 /**
  * Writes a file that is not there yet and that nobody but its owner may read: it has its name only once
  * it is whole and on the disk. `write` is given the file of another name that becomes it, open and
- * empty, which only a process that is killed leaves behind. Throws `FileExists`; `StoreUnavailable` where it can't be made; what `write` throws.
+ * empty, which only a process that is killed leaves behind. Throws `FileExists`; `StoreUnavailable`
+ * where it can't be made; what `write` throws.
  */
 export async function writeNewFile<T>(
   file: string,

@@ -7,6 +7,8 @@ import type { MetricsSnapshot } from '../telemetry/metrics.ts'
 
 /** What the main thread asks and tells a worker. */
 export type AskedOfWorker = {
+  /** Answered at once: who does not answer stands still. */
+  readonly alive: { readonly asked: null; readonly answer: undefined }
   /** The catalog has been refreshed: these are its rows from now on. */
   readonly catalog: { readonly asked: readonly CatalogRow[]; readonly answer: undefined }
   /** A key or an account has changed. */

@@ -40,6 +40,7 @@ function open(scripts: readonly (readonly Script['serves'][])[]) {
       seen()
     },
     onEnded: (news) => void ended.push(news),
+    lookEveryMs: 20,
   })
   /** Resolves once so many starts have come to serve. */
   const servedTimes = async (times: number): Promise<void> => {
@@ -103,4 +104,21 @@ test('workers that are stopped are cleared up after before it resolves, and none
   await workers.start()
   await workers.stop()
   expect([ended, cleared.toSorted(), workers.allServe]).toEqual([[], [1, 2], false])
+})
+
+test('a worker whose event loop stands still is ended and replaced, and the others are left alone', async () => {
+  const { lines, served, ended, cleared, servedTimes } = open([['well'], ['well', 'well']])
+  await workers.start()
+  lines.get(2)?.tell('askMaintenance', null)
+  await servedTimes(3)
+  expect([served, cleared]).toEqual([[1, 2, 2], [2]])
+  expect(ended).toMatchObject([{ number: 2, cause: { code: 'WORKER_STANDS_STILL' } }])
+})
+
+test('workers stop although one of them stands still', async () => {
+  const { lines, cleared } = open([['well'], ['well']])
+  await workers.start()
+  lines.get(1)?.tell('askMaintenance', null)
+  await workers.stop()
+  expect(cleared.toSorted()).toEqual([1, 2])
 })

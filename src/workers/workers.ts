@@ -33,6 +33,8 @@ export interface WorkersInput {
   readonly onServing: (number: number, address: string) => void
   /** Told of each worker that ended though nobody asked it to; another takes its place. */
   readonly onEnded: (ended: EndedWorker) => void
+  /** How often is looked whether each worker's event loop turns. Default 1,000. */
+  readonly lookEveryMs?: number
 }
 
 /** The main thread's side of a line to a worker. */
@@ -44,6 +46,10 @@ interface Running {
   readonly line: WorkerLine
   /** Null until it serves. */
   servingSinceMs: number | null
+  /** Why it ends, where it does. */
+  cause: unknown
+  /** How often it was looked for since it last answered. */
+  looksUnanswered: number
 }
 
 const RETRY_FIRST_MS = 100
@@ -52,18 +58,24 @@ const RETRY_MOST_MS = 30_000
 const STEADY_AFTER_MS = 60_000
 // A worker that is busy for longer hears of it all the same, later.
 const ANSWER_WAIT_MS = 5_000
+const LOOK_EVERY_MS = 1_000
+// Counted in looks and not in time: where the whole process was asleep, this thread was too.
+const LOOKS_UNANSWERED_MAX = 30
 
-/** The worker threads of this process, each of which is replaced when it ends. */
+/** The worker threads of this process, each of which is replaced when it ends, and ended when it stands still. */
 export class Workers {
   readonly #input: WorkersInput
   readonly #running = new Map<number, Running>()
   readonly #clearingUp = new Set<Promise<void>>()
   readonly #retries = new Map<number, NodeJS.Timeout>()
   readonly #endsInARow = new Map<number, number>()
+  readonly #looking: NodeJS.Timeout
   #stopping = false
 
   constructor(input: WorkersInput) {
     this.#input = input
+    this.#looking = setInterval(() => this.#look(), input.lookEveryMs ?? LOOK_EVERY_MS)
+    this.#looking.unref()
   }
 
   /** Resolves when all serve. Rejects with what one of them could not start for; to be stopped then too. */
@@ -125,7 +137,24 @@ export class Workers {
       await thread.terminate()
     })
     await Promise.all(stopping)
+    clearInterval(this.#looking)
     await Promise.all(this.#clearingUp)
+  }
+
+  /** Ends each worker whose event loop has not turned for long: its clients would wait for ever. */
+  #look(): void {
+    for (const running of this.#running.values()) {
+      if (running.servingSinceMs === null) continue
+      if (running.looksUnanswered === LOOKS_UNANSWERED_MAX) {
+        running.cause = standsStill(running.number)
+        void running.thread.terminate()
+      }
+      running.looksUnanswered += 1
+      const answered = (): void => {
+        running.looksUnanswered = 0
+      }
+      running.line.ask('alive', null).then(answered, () => {})
+    }
   }
 
   /** Resolves when it serves; rejects where it ends before. */
@@ -150,22 +179,28 @@ export class Workers {
         },
       },
     })
-    const running: Running = { number, thread, line, servingSinceMs: null }
+    const running: Running = {
+      number,
+      thread,
+      line,
+      servingSinceMs: null,
+      cause: new Error(`worker ${number} ended`),
+      looksUnanswered: 0,
+    }
     this.#running.set(number, running)
-    let cause: unknown = new Error(`worker ${number} ended`)
     thread.on('message', (message: LineMessage<AskedOfWorker, AskedOfMain>) =>
       line.received(message),
     )
     thread.on('error', (error) => {
-      cause = error
+      running.cause = error
     })
     thread.on('exit', () => {
       this.#running.delete(number)
       line.hangUp()
-      served.reject(cause)
+      served.reject(running.cause)
       const clearing = clearUp().finally(() => this.#clearingUp.delete(clearing))
       this.#clearingUp.add(clearing)
-      if (running.servingSinceMs !== null) this.#replace(running, cause)
+      if (running.servingSinceMs !== null) this.#replace(running, running.cause)
     })
     meet(line)
     return served.promise
@@ -186,4 +221,9 @@ export class Workers {
     }
     this.#retries.set(number, setTimeout(retry, retryMs))
   }
+}
+
+function standsStill(number: number): Error {
+  const error = new Error(`worker ${number} stands still`)
+  return Object.assign(error, { code: 'WORKER_STANDS_STILL' })
 }

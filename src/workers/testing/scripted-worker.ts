@@ -22,7 +22,11 @@ const line = new Line<AskedOfMain, AskedOfWorker>({
         throw new Error('it has crashed')
       })
     },
-    askMaintenance: () => undefined,
+    alive: () => undefined,
+    // The news at which its event loop stands still.
+    askMaintenance: () => {
+      for (;;);
+    },
     faults: () => undefined,
     ledgerPort: () => undefined,
     metrics: () => [],
