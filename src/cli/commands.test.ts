@@ -212,6 +212,60 @@ describe('key', () => {
     expect(enabled).toMatchObject({ disabled: false })
   })
 
+  test('update changes what is given, and none takes a limit or an expiry away', async () => {
+    const { id: key } = await line.json('key', 'create', id, '--limit', '5')
+    const update = (...args: string[]) => line.json('key', 'update', String(key), ...args)
+    expect(await update('--limit', '20', '--expires', '2999-01-31')).toMatchObject({
+      name: 'default',
+      credit_limit: 20_000_000,
+      expires_at: '2999-01-31T00:00:00.000Z',
+    })
+    expect(await update('--name', 'ci', '--limit', 'none')).toMatchObject({
+      name: 'ci',
+      credit_limit: null,
+      expires_at: '2999-01-31T00:00:00.000Z',
+    })
+    expect(await update('--expires', 'none')).toMatchObject({ name: 'ci', expires_at: null })
+    const { out } = await line.run('key', 'update', String(key), '--limit', '1')
+    expect(cells(out)[1]).toEqual([
+      key,
+      expect.any(String),
+      'ci',
+      'active',
+      '$0.000000',
+      '$1.000000',
+      '-',
+    ])
+  })
+
+  test.each<[string[], string]>([
+    [[], 'nothing to change: give --name, --limit or --expires'],
+    [['--limit', '-1'], 'a limit cannot be negative'],
+    [['--limit', 'all'], 'Write an amount in dollars'],
+    [['--name', 'x'], 'no API key has the id key_0'],
+  ])('update %j of no key fails', async (args, message) => {
+    const { exitCode, notes } = await line.run('key', 'update', 'key_0', ...args)
+    expect(exitCode).toBe(1)
+    expect(notes).toContain(message)
+  })
+
+  test('delete is for good: the key is listed no more, nor deleted twice', async () => {
+    const { id: key } = await line.json('key', 'create', id)
+    expect(await line.run('key', 'delete', String(key))).toEqual({
+      exitCode: 0,
+      out: `deleted ${key}; what it did stays in Activity\n`,
+      notes: '',
+    })
+    expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
+    for (const verb of ['delete', 'enable']) {
+      const { exitCode, notes } = await line.run('key', verb, String(key))
+      expect([exitCode, notes]).toEqual([
+        1,
+        expect.stringContaining(`no API key has the id ${key}`),
+      ])
+    }
+  })
+
   test('list goes on where it is told to', async () => {
     await line.json('key', 'create', id, '--name', 'one')
     const two = await line.json('key', 'create', id, '--name', 'two')

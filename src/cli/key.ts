@@ -2,7 +2,13 @@ import { Command } from 'commander'
 import { apiKeyAnswer } from '../answers/api-key.ts'
 import { listAnswer } from '../answers/list.ts'
 import { getAccount } from '../identity/accounts.ts'
-import { type ApiKey, createApiKey, listApiKeys, updateApiKey } from '../identity/api-keys.ts'
+import {
+  type ApiKey,
+  createApiKey,
+  deleteApiKey,
+  listApiKeys,
+  updateApiKey,
+} from '../identity/api-keys.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import {
@@ -26,7 +32,7 @@ interface CreateOptions {
 
 /** `tollgate key`: what clients send. */
 export function keyCommand(input: CommandInput): Command {
-  const command = new Command('key').description('make, list and disable API keys')
+  const command = new Command('key').description('make, list, change, disable and delete API keys')
   command
     .command('create')
     .description('make an API key; it is shown once, now')
@@ -44,6 +50,21 @@ export function keyCommand(input: CommandInput): Command {
     .option('--after <key>', 'go on after this key id', readId('key'))
     .option('--json', 'print JSON')
     .action((accountId: string, options: ListOptions) => list(input, { accountId, options }))
+  command
+    .command('update')
+    .description('change what is given of an API key, from its next request on')
+    .argument('<key>', 'its id, key_…')
+    .option('--name <name>', 'what people call it', readName)
+    .option('--limit <dollars>', 'the most it may ever spend, or none', orNone(readDollars))
+    .option('--expires <date>', 'when it stops working, or none', orNone(readMoment))
+    .option('--json', 'print JSON')
+    .action((id: string, options: UpdateOptions) => update(input, { id, options }))
+  command
+    .command('delete')
+    .description('refuse its requests for good; what it did stays in Activity')
+    .argument('<key>', 'its id, key_…')
+    .option('--json', 'print JSON')
+    .action((id: string, options: { readonly json?: true }) => remove(input, { id, options }))
   for (const { verb, disabled, description } of SWITCHES) {
     command
       .command(verb)
@@ -78,9 +99,7 @@ function create(
   input: CommandInput,
   { accountId, options }: { readonly accountId: string; readonly options: CreateOptions },
 ): Promise<void> {
-  if (options.limit !== undefined && options.limit < 0) {
-    throw new CommandFailure('a limit cannot be negative')
-  }
+  checkLimit(options.limit)
   return withBooks(input, async ({ store, ids, clock, keyTag, terminal }) => {
     if (options.expires !== undefined && options.expires <= clock.nowMs()) {
       throw new CommandFailure('the key would never work: --expires is in the past')
@@ -102,6 +121,59 @@ function create(
     terminal.out(created.text)
     terminal.note(`This is the only time the key ${created.apiKey.id} is shown.`)
   })
+}
+
+interface UpdateOptions {
+  readonly name?: string
+  readonly limit?: Micros | 'none'
+  readonly expires?: number | 'none'
+  readonly json?: true
+}
+
+function update(
+  input: CommandInput,
+  { id, options }: { readonly id: string; readonly options: UpdateOptions },
+): Promise<void> {
+  const { name, limit, expires, json } = options
+  if (name === undefined && limit === undefined && expires === undefined) {
+    throw new CommandFailure('nothing to change: give --name, --limit or --expires')
+  }
+  if (limit !== 'none') checkLimit(limit)
+  return withBooks(input, async ({ store, terminal }) => {
+    const apiKey = await updateApiKey(store.db, {
+      id,
+      ...(name === undefined ? {} : { name }),
+      ...(limit === undefined ? {} : { creditLimitMicros: limit === 'none' ? null : limit }),
+      ...(expires === undefined ? {} : { expiresAtMs: expires === 'none' ? null : expires }),
+    })
+    if (apiKey === null) throw noApiKey(id)
+    terminal.out(json === true ? JSON.stringify(apiKeyAnswer(apiKey)) : keyTable([apiKey]))
+  })
+}
+
+function remove(
+  input: CommandInput,
+  { id, options }: { readonly id: string; readonly options: { readonly json?: true } },
+): Promise<void> {
+  return withBooks(input, async ({ store, clock, terminal }) => {
+    if (!(await deleteApiKey(store.db, { id, nowMs: clock.nowMs() }))) throw noApiKey(id)
+    terminal.out(
+      options.json === true
+        ? JSON.stringify({ id, object: 'key', deleted: true })
+        : `deleted ${id}; what it did stays in Activity`,
+    )
+  })
+}
+
+function checkLimit(limitMicros: Micros | undefined): void {
+  if (limitMicros !== undefined && limitMicros < 0) {
+    throw new CommandFailure('a limit cannot be negative')
+  }
+}
+
+/** Reads a value or `none`, which takes it away. Not null: commander makes an empty text of that. */
+function orNone<T>(read: (text: string) => T): (text: string) => T | 'none' {
+  return (text) => (text === 'none' ? text : read(text))
 }
 
 function list(

@@ -10,7 +10,7 @@ afterAll(() => line.close())
 const GROUPS = {
   account: ['create', 'list', 'show', 'disable', 'enable'],
   credit: ['grant'],
-  key: ['create', 'list', 'disable', 'enable'],
+  key: ['create', 'list', 'update', 'delete', 'disable', 'enable'],
   request: ['list', 'show'],
 }
 

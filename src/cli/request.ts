@@ -116,7 +116,8 @@ function show(
       terminal.out(JSON.stringify(answer))
       return
     }
-    const lines = Object.entries(answer).map(([name, value]) => [name, shown(name, value)])
+    const { object: _, ...fields } = answer
+    const lines = Object.entries(fields).map(([name, value]) => [name, shown(name, value)])
     terminal.out(table(['FIELD', 'VALUE'], lines))
   })
 }
@@ -134,7 +135,11 @@ const MONEY_FIELDS = ['hold', 'held', 'charge', 'overrun']
 function shown(name: string, value: unknown): string {
   if (value === null) return '-'
   if (typeof value === 'number' && MONEY_FIELDS.includes(name)) return dollars(value)
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (name === 'provider_cost') return `$${String(value)}`
+  if (typeof value !== 'object') return String(value)
+  // Tokens by their kind, of those that there were.
+  const counts = Object.entries(value).filter(([, count]) => count !== 0)
+  return counts.length === 0 ? '-' : counts.map(([kind, count]) => `${kind} ${count}`).join(', ')
 }
 
 function requestTable(rows: readonly RequestRow[]): string {
