@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -112,6 +112,13 @@ describe('migrations', () => {
     const copy = await open({ url: `sqlite:${file}.before-${NEXT.number}` })
     expect(await tableNames(copy)).not.toContain('later')
     expect(await readSetting(copy.db, 'maintenance')).toBe('on')
+  })
+
+  test('copy a store aside for the eyes of those alone who may read the store', async () => {
+    await open()
+    await chmod(file, 0o600)
+    await open({ migrations: [...MIGRATIONS, NEXT], migrateStore: 'always' })
+    expect((await stat(`${file}.before-${NEXT.number}`)).mode & 0o777).toBe(0o600)
   })
 
   test('that fail leave the store as it was, and a copy of each try', async () => {
