@@ -91,3 +91,9 @@ test('a fault of ours that the client was not told of is an error, by its name a
   expect(line).toMatchObject({ level: 50, msg: 'request failed', cause: { name: 'TypeError' } })
   expect(JSON.stringify(line)).not.toContain('quotes')
 })
+
+test('no line of what a fault quotes is taken for a place in the program', () => {
+  const line = lineOf({ fault: new TypeError('not JSON: "\n    at the office, as I said"') })
+  expect(JSON.stringify(line)).not.toContain('office')
+  expect(JSON.stringify(line)).toContain('request-log.test.ts')
+})

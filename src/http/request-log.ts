@@ -39,6 +39,10 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
  */
 export function faultOf(cause: unknown): object | null {
   if (!(cause instanceof Error)) return null
-  const frames = (cause.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
+  const { stack = '', message } = cause
+  // The message stands before the frames, and may have lines that look like them.
+  const messageAt = message === '' ? -1 : stack.indexOf(message)
+  const trace = messageAt < 0 ? stack : stack.slice(messageAt + message.length)
+  const frames = trace.split('\n').filter((line) => line.startsWith('    at '))
   return { name: cause.name, frames: frames.slice(0, 8).map((line) => line.trim()) }
 }
