@@ -84,16 +84,16 @@ export class Bench {
   ): Promise<RunningTarget> {
     const { address: upstreamAddress } = await this.simulator()
     const { checkout, profileFolder, settings } = this.flags
+    // By this way, for threads take over no flags.
     const profiling =
-      profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+      profileFolder === null ? {} : { NODE_OPTIONS: `--cpu-prof "--cpu-prof-dir=${profileFolder}"` }
     return this.#keep(
       startGateway({
         ...input,
         folder: this.folder,
         upstreamAddress,
         checkout,
-        nodeArgs: [...(input.nodeArgs ?? []), ...profiling],
-        settings: { ...settings, ...input.settings },
+        settings: { ...settings, ...profiling, ...input.settings },
       }),
     )
   }
