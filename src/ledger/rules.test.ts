@@ -323,6 +323,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     settle R2 final 8             → final 7 before
     settle R3 final 7             → final 7
     settle R1 unresolved          → unresolved 0
+    show R1                       → unresolved, charge backed 0 free 0, held backed 10 free 0, generation G1
     settle R1 final 7             → unresolved 0 before
     `))
 

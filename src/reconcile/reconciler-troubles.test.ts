@@ -260,6 +260,26 @@ describe('many requests', () => {
 })
 
 describe('a store', () => {
+  test('that takes no correction before it has been asked for all of them does not stop the look-ups', async () => {
+    const all = Promise.withResolvers<void>()
+    let corrections = 0
+    const process = world.startProcess({
+      settings: { lookupsInFlightMax: 2 },
+      books: {
+        async correct(input) {
+          if (++corrections === 20) all.resolve()
+          await all.promise
+          return world.bench.ledger.correct(input)
+        },
+      },
+    })
+    await leaveMany(20)
+    world.nowMs += MINUTE_MS
+    await process.reconciler.runDue()
+    expect([process.settled.length, new Set(settledIds(process)).size]).toEqual([20, 20])
+    expect([corrections, process.inFlightMost]).toEqual([20, 2])
+  })
+
   test('that does not take a correction is asked again', async () => {
     let refusals = 3
     const process = world.startProcess({
