@@ -201,6 +201,20 @@ describe('many requests', () => {
     expect(process.pageLimits).toEqual(Array.from({ length: 32 }, () => 100))
   }, 60_000)
 
+  test('that end one after the other are looked up together, none more than a quarter second late', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    for (let place = 0; place < 20; place++) {
+      world.nowMs = START_MS + 10 * place
+      for (const request of await leaveMany(1, place)) process.reconciler.noticed(request)
+    }
+    await world.passUntil(START_MS + 10 * SECOND_MS, process)
+    expect(process.settled.length).toBe(20)
+    const moments = process.asked.map(({ atMs }) => atMs - START_MS)
+    expect(moments).toEqual([1_000, ...Array.from({ length: 19 }, () => 1_250)])
+  })
+
   test('that find no room in memory are found in the store', async () => {
     const process = world.startProcess({ settings: { waitingRequestsMax: 10 } })
     process.reconciler.start()
