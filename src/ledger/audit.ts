@@ -104,90 +104,72 @@ async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Prom
   }
 }
 
-async function auditRequests(
-  view: Kysely<Tables>,
-  { tally, found, read }: Findings,
-): Promise<number> {
-  let count = 0
-  let after = ''
-  for (;;) {
-    const rows = await view
-      .selectFrom('requests')
-      .selectAll()
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(PAGE_ROWS)
-      .execute()
-    const last = rows.at(-1)
-    if (last === undefined) return count
-    const entries = await view
-      .selectFrom('entries')
-      .selectAll()
-      .where('request_id', '>', after)
-      .where('request_id', '<=', last.id)
-      .execute()
-    const byRequest = Map.groupBy(
-      entries.map((row) => entryOf({ ...row })),
-      ({ requestId }) => requestId,
-    )
-    for (const row of rows) {
-      const request = requestRowOf({ ...row })
-      tally.addRequest(request)
-      found(auditRequest(request, byRequest.get(request.id) ?? []))
-    }
-    count += rows.length
-    read(rows.length)
-    after = last.id
-  }
+function auditRequests(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
+  return eachPage({
+    read,
+    rowsAfter: (after) =>
+      view
+        .selectFrom('requests')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    async audit({ rows, after, last }) {
+      const entries = await view
+        .selectFrom('entries')
+        .selectAll()
+        .where('request_id', '>', after)
+        .where('request_id', '<=', last)
+        .execute()
+      const byRequest = Map.groupBy(
+        entries.map((row) => entryOf({ ...row })),
+        ({ requestId }) => requestId,
+      )
+      for (const row of rows) {
+        const request = requestRowOf({ ...row })
+        tally.addRequest(request)
+        found(auditRequest(request, byRequest.get(request.id) ?? []))
+      }
+    },
+  })
 }
 
-async function auditAccounts(
-  view: Kysely<Tables>,
-  { tally, found, read }: Findings,
-): Promise<number> {
-  let count = 0
-  let after = ''
-  for (;;) {
-    const rows = await view
-      .selectFrom('accounts')
-      .selectAll()
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(PAGE_ROWS)
-      .execute()
-    for (const row of rows) found(tally.auditAccount(accountRowOf({ ...row })))
-    count += rows.length
-    read(rows.length)
-    const last = rows.at(-1)
-    if (last === undefined) return count
-    after = last.id
-  }
+function auditAccounts(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
+  return eachPage({
+    read,
+    rowsAfter: (after) =>
+      view
+        .selectFrom('accounts')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    audit({ rows }) {
+      for (const row of rows) found(tally.auditAccount(accountRowOf({ ...row })))
+    },
+  })
 }
 
-async function auditApiKeys(
-  view: Kysely<Tables>,
-  { tally, found, read }: Findings,
-): Promise<number> {
-  let count = 0
-  let after = ''
-  for (;;) {
-    const rows = await view
-      .selectFrom('api_keys')
-      .selectAll()
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(PAGE_ROWS)
-      .execute()
-    const last = rows.at(-1)
-    if (last === undefined) return count
-    const pruned = await prunedBetween(view, { after, last: last.id })
-    for (const row of rows) {
-      found(tally.auditApiKey(apiKeyRowOf({ ...row }), pruned.get(row.id) ?? null))
-    }
-    count += rows.length
-    read(rows.length)
-    after = last.id
-  }
+function auditApiKeys(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
+  return eachPage({
+    read,
+    rowsAfter: (after) =>
+      view
+        .selectFrom('api_keys')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    async audit({ rows, after, last }) {
+      const pruned = await prunedBetween(view, { after, last })
+      for (const row of rows) {
+        found(tally.auditApiKey(apiKeyRowOf({ ...row }), pruned.get(row.id) ?? null))
+      }
+    },
+  })
 }
 
 /** What was pruned, by key, of the keys of a page. */
@@ -204,25 +186,52 @@ async function prunedBetween(
   return new Map(rows.map((row) => [row.api_key_id, prunedRequestsRowOf({ ...row })]))
 }
 
-async function auditCreditCodes(
-  view: Kysely<Tables>,
-  { tally, found, read }: Findings,
-): Promise<number> {
+function auditCreditCodes(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
+  return eachPage({
+    read,
+    rowsAfter: (after) =>
+      view
+        .selectFrom('credit_codes')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute(),
+    audit({ rows }) {
+      for (const row of rows) found(tally.auditCreditCode(creditCodeRowOf({ ...row })))
+    },
+  })
+}
+
+interface PagesById<Row> {
+  readonly rowsAfter: (id: string) => Promise<readonly Row[]>
+  readonly audit: (page: PageById<Row>) => void | Promise<void>
+  readonly read: Findings['read']
+}
+
+interface PageById<Row> {
+  readonly rows: readonly Row[]
+  /** The last id of the page before; empty for the first. */
+  readonly after: string
+  /** Its own last id. */
+  readonly last: string
+}
+
+/** Goes through a table in the order of its ids, and returns how many rows it had. */
+async function eachPage<Row extends { readonly id: string }>({
+  rowsAfter,
+  audit,
+  read,
+}: PagesById<Row>): Promise<number> {
   let count = 0
   let after = ''
   for (;;) {
-    const rows = await view
-      .selectFrom('credit_codes')
-      .selectAll()
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(PAGE_ROWS)
-      .execute()
-    for (const row of rows) found(tally.auditCreditCode(creditCodeRowOf({ ...row })))
+    const rows = await rowsAfter(after)
+    const last = rows.at(-1)?.id
+    if (last === undefined) return count
+    await audit({ rows, after, last })
     count += rows.length
     read(rows.length)
-    const last = rows.at(-1)
-    if (last === undefined) return count
-    after = last.id
+    after = last
   }
 }
