@@ -17,7 +17,6 @@ export interface UnsettledPlace {
   readonly requestId: string
 }
 
-/** Which page of the list. */
 /** Which page of the list is asked for. */
 export interface UnsettledPage {
   /** From here on; null: from the start. */
@@ -25,7 +24,6 @@ export interface UnsettledPage {
   readonly limit: number
 }
 
-/** One page of the list. */
 /** A page of the list. */
 export interface UnsettledList {
   readonly requests: readonly UnsettledRequest[]

@@ -294,6 +294,32 @@ describe('a store', () => {
     expect([corrections, process.inFlightMost]).toEqual([20, 2])
   })
 
+  test('that hangs on a correction keeps nobody else waiting', async () => {
+    const [asked, hung] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const process = world.startProcess({
+      settings: { lookupsInFlightMax: 1 },
+      books: {
+        async correct(input) {
+          asked.resolve()
+          await hung.promise
+          return world.bench.ledger.correct(input)
+        },
+      },
+    })
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    for (const place of [0, 1]) {
+      world.nowMs = START_MS + place * 500
+      for (const request of await leaveMany(1, place)) process.reconciler.noticed(request)
+    }
+    world.nowMs = START_MS + SECOND_MS
+    const [timer] = process.timers
+    timer?.run()
+    await asked.promise
+    expect([...process.timers].map(({ dueAtMs }) => dueAtMs)).toContain(START_MS + 1_500)
+    hung.resolve()
+  })
+
   test('that does not take a correction is asked again', async () => {
     let refusals = 3
     const process = world.startProcess({

@@ -329,6 +329,7 @@ class SecondChance implements Reconciler {
     const learned = await this.#lookUp(request, step.generationId)
     // The next look-up need not wait for this one's correction: so corrections share commits.
     this.#beginDue()
+    this.#setTimer()
     if (this.#stopping && typeof learned === 'string') return
     if (typeof learned !== 'string') {
       await this.#correct(request, learned)

@@ -34,8 +34,8 @@ interface Replacement {
 
 /**
  * The body's bytes with the edits made, as parts to be sent in this order: what stays as it is are slices
- * of the body, however large, and no copies. Without edits, the body alone. Throws TypeError, which is a bug in the caller, where a place is not there,
- * is of the wrong kind, or two edits want the same bytes.
+ * of the body, however large, and no copies. Without edits, the body alone. Throws TypeError, which is a
+ * bug in the caller, where a place is not there, is of the wrong kind, or two edits want the same bytes.
  */
 export function editJson(body: JsonBody, edits: readonly JsonEdit[]): readonly Buffer[] {
   if (edits.length === 0) return [body.bytes]
