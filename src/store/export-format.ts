@@ -109,16 +109,44 @@ function isInexact(value: unknown): boolean {
   return typeof value === 'number' && !Number.isSafeInteger(value)
 }
 
-const MEMBERS = /"(?:[^"\\]|\\.)*"|null|[-+.\deE]+/g
-
 /** The members of a line that is a JSON array of texts, numbers and nulls, each integer exact. */
 function exactValues(line: string): ExportedValue[] {
-  return (line.match(MEMBERS) ?? []).map((member) => {
+  return membersOf(line).map((member) => {
     if (member === 'null') return null
     if (member.startsWith('"')) return String(JSON.parse(member))
     const nearest = Number(member)
     return Number.isSafeInteger(nearest) || !/^-?\d+$/.test(member) ? nearest : BigInt(member)
   })
+}
+
+/** The source of each member. A text can be of megabytes, which a pattern has no stack for. */
+function membersOf(line: string): string[] {
+  const members: string[] = []
+  const start = /["n\d-]/g
+  for (let found = start.exec(line); found !== null; found = start.exec(line)) {
+    const { index } = found
+    const end = line[index] === '"' ? endOfText(line, index) : endOfPlain(line, index)
+    members.push(line.slice(index, end))
+    start.lastIndex = end
+  }
+  return members
+}
+
+/** By position: a line, and where a text of it begins. */
+function endOfText(line: string, start: number): number {
+  for (let end = line.indexOf('"', start + 1); end > 0; end = line.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (line[end - 1 - escapes] === '\\') escapes += 1
+    if (escapes % 2 === 0) return end + 1
+  }
+  return line.length
+}
+
+/** By position: a line, and where a number or null of it begins. */
+function endOfPlain(line: string, start: number): number {
+  const end = /[^-+.\w]/g
+  end.lastIndex = start
+  return end.exec(line)?.index ?? line.length
 }
 
 const INTEGER_MAX = 2n ** 63n - 1n

@@ -105,6 +105,22 @@ test('any text and any integer comes back to the byte, on either engine and from
   )
 }, 60_000)
 
+test.each([
+  ['plain', 'x'],
+  ['escaped', '\n"\\'],
+])(
+  'a %s text of megabytes comes back beside an integer that no number of JavaScript is',
+  async (_how, characters) => {
+    const url = await newDatabase('SQLite')
+    const long = JSON.stringify(
+      characters.repeat(14_000_000 / (JSON.stringify(characters).length - 2)),
+    )
+    const original = exportText({ price_snapshots: [`["p","a/b",${long},9223372036854775807]`] })
+    await importText(original, url)
+    expect((await exportedText({ url, file: newFile() })) === original).toBe(true)
+  },
+)
+
 test('pages of a key with a number in it are in the order of the number', async () => {
   const entries = Array.from({ length: 2_500 }, (_, place) =>
     ENTRY.replace('1,', `${place + 1},`).replace('"r"', 'null'),
