@@ -82,6 +82,13 @@ async function chat(world: World, apiKey: string): Promise<Response> {
   return answer
 }
 
+/** The body of the last chat request that reached the provider, whatever it was asked since. */
+function lastChat({ simulator }: World): unknown {
+  const last = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'))
+  if (last === undefined) throw new Error('no chat request came')
+  return last.body
+}
+
 test('whatever has happened in a store, it moves to PostgreSQL and back to the byte, and stays exact', async () => {
   await fc.assert(
     fc.asyncProperty(randomScript, async (script) => {
@@ -109,7 +116,7 @@ describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
     const { id, apiKey } = await before.account()
     await chat(before, apiKey)
     const balanceMicros = await before.backedBalanceMicros(id)
-    const tag = before.simulator.requests.at(-1)?.body
+    const tag = lastChat(before)
     await before.gateway.close()
     const url = await databaseOf(create)
     await move(before.config.DATABASE_URL ?? '', url)
@@ -121,7 +128,7 @@ describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
       data: [{ account_id: id, state: expect.stringMatching(/^(provisional|final)$/) }],
     })
     expect((await chat(after, apiKey)).status).toBe(200)
-    expect(after.simulator.requests.at(-1)?.body).toEqual(tag)
+    expect(lastChat(after)).toEqual(tag)
     expect(await after.backedBalanceMicros(id)).toBe(2 * balanceMicros - 10_000_000)
     expect(await after.audit()).toMatchObject({ ok: true, checked: { requests: 2 } })
   })

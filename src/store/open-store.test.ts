@@ -114,6 +114,16 @@ describe('migrations', () => {
     expect(await readSetting(copy.db, 'maintenance')).toBe('on')
   })
 
+  test('make a store that its owner alone may read, and leave what one may that is there', async () => {
+    const opened = await open()
+    await writeSetting(opened.db, { name: 'maintenance', value: 'on' })
+    for (const name of [file, `${file}-wal`]) expect((await stat(name)).mode & 0o777).toBe(0o600)
+    await opened.close()
+    await chmod(file, 0o640)
+    await open()
+    expect((await stat(file)).mode & 0o777).toBe(0o640)
+  })
+
   test('copy a store aside for the eyes of those alone who may read the store', async () => {
     await open()
     await chmod(file, 0o600)

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Kysely } from 'kysely'
 import { bringUpToDate, type UpToDateInput } from './bring-up-to-date.ts'
@@ -15,13 +15,14 @@ export type SqliteStoreInput = Extract<DatabaseLocation, { kind: 'sqlite' }> & {
   readonly busyTimeoutMs?: number
 }
 
-/** As `openStore`: a SQLite file, made with its folder where there is none. */
+/** As `openStore`: a SQLite file, made with its folder where there is none, for its owner alone. */
 export async function openSqliteStore(
   input: SqliteStoreInput,
   upToDate: UpToDateInput,
 ): Promise<Store> {
   const { file } = input
   makeFolder(dirname(file))
+  makeFile(file)
   const busy = input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }
   const connect = (readOnly: boolean) =>
     new Kysely<Tables>({ dialect: sqliteThreadDialect({ file, readOnly, ...busy }) })
@@ -59,5 +60,15 @@ function makeFolder(folder: string): void {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
     throw new StoreUnavailable(`the store's folder ${folder} can't be made`, { cause: error })
+  }
+}
+
+/** A store holds the secret behind account tags, so that SQLite is not left to make it for everybody. */
+function makeFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
+    throw new StoreUnavailable(`the store's file ${file} can't be made`, { cause: error })
   }
 }
