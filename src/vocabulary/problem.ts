@@ -100,7 +100,12 @@ export const PROBLEMS = {
     'do not retry',
     'No model of this id is in the catalog; GET /v1/models lists them.',
   ),
-  not_found: row(404, 'client', 'do not retry', 'Nothing is at this path with this method; /docs lists what there is.'),
+  not_found: row(
+    404,
+    'client',
+    'do not retry',
+    'Nothing is at this path with this method; /docs lists what there is.',
+  ),
   reference_conflict: row(
     409,
     'client',
