@@ -58,7 +58,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(await line.run('request', 'show', requestId)).toMatchObject({
       exitCode: 1,
       notes: expect.stringMatching(
-        /no request that opened a hold has the id req_\w+, or it was pruned, as requests that were settled up to 20\d\d-/,
+        /no request has the id req_\w+: one that was refused has no record, or it was pruned, as requests that were settled up to 20\d\d-/,
       ),
     })
     const world = await open()

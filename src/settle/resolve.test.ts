@@ -264,7 +264,7 @@ test.each<[string, boolean, Reported['servedTier'], string]>([
 })
 
 test('a cost or counts that no real amount comes to are as good as none', () => {
-  const absurd: Reported = { ...ALL, costUsd: cost('1e40') }
+  const absurd: Reported = { ...ALL, costUsd: cost('1e30') }
   expect(resolved(ended.completed(absurd), WHOLE)).toBe(ESTIMATE)
   expect(resolved(ended.completed({ ...absurd, generationId: null }), WHOLE)).toBe(UNRESOLVED)
   expect(resolved(ended.failed(absurd), WHOLE)).toBe(RELEASED)
