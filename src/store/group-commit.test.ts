@@ -28,7 +28,13 @@ function createScriptedStore(refuse: (command: number) => boolean = () => false)
 }
 
 const rank = (command: number): number => command % 2
-const settings = { rank, batchCommandsMax: 10, idleDelayMs: 1 }
+const settings = {
+  rank,
+  batchCommandsMax: 10,
+  idleDelayMs: 1,
+  apartMs: () => 0,
+  delay: () => Promise.reject(new Error('nothing is to wait')),
+}
 
 test('what arrives during a commit is the next one, lower ranks first, in order within a rank', async () => {
   const store = createScriptedStore()
@@ -60,6 +66,30 @@ test('a batch has a bound, and those that came first are in it', async () => {
   for (let batch = 0; batch < 3; batch++) await store.finishNext()
   await answers
   expect(store.batches).toEqual([[1, 3], [2, 4], [6]])
+})
+
+test('commits that are to be apart are, and share what came in between', async () => {
+  const store = createScriptedStore()
+  const pauses: PromiseWithResolvers<void>[] = []
+  const delay = (delayMs: number): Promise<void> => {
+    expect(delayMs).toBe(7)
+    const pause = Promise.withResolvers<void>()
+    pauses.push(pause)
+    return pause.promise
+  }
+  const commits = new GroupCommit({ ...settings, commit: store.commit, apartMs: () => 7, delay })
+  const first = commits.submit(2)
+  await store.finishNext()
+  await first
+  const second = commits.submit(4)
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  const third = commits.submit(6)
+  expect(store.batches).toEqual([[2]])
+  pauses[0]?.resolve()
+  await store.finishNext()
+  expect(await Promise.all([second, third])).toEqual(['committed 4', 'committed 6'])
+  expect(store.batches).toEqual([[2], [4, 6]])
+  expect(pauses).toHaveLength(2)
 })
 
 test('a command that nobody waits for starts no commit while others do', async () => {

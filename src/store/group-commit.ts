@@ -11,6 +11,10 @@ export interface GroupCommitInput<Command, Answer> {
   readonly batchCommandsMax: number
   /** The longest that a command which waits for others' commit does so. */
   readonly idleDelayMs: number
+  /** How long after this commit has begun the next one may; 0: as soon as it has ended. */
+  readonly apartMs: () => number
+  /** Resolves after so long. */
+  readonly delay: (delayMs: number) => Promise<unknown>
 }
 
 interface Queued<Command, Answer> {
@@ -28,6 +32,8 @@ export class GroupCommit<Command, Answer> {
   readonly #input: GroupCommitInput<Command, Answer>
   #queue: Queued<Command, Answer>[] = []
   #running: Promise<void> | null = null
+  /** Ends when the next commit may begin. */
+  #pause: Promise<unknown> | null = null
   #idleTimer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -78,11 +84,18 @@ export class GroupCommit<Command, Answer> {
     // One turn of the microtask queue: what the same event submits shares its commit.
     await null
     while (this.#queue.length > 0) {
+      if (this.#pause !== null) await this.#pause
+      this.#pause = this.#beginPause()
       const batch = this.#queue.slice(0, this.#input.batchCommandsMax)
       this.#queue = this.#queue.slice(batch.length)
       await this.#commit(batch.sort((a, b) => a.rank - b.rank))
     }
     this.#running = null
+  }
+
+  #beginPause(): Promise<unknown> | null {
+    const apartMs = this.#input.apartMs()
+    return apartMs === 0 ? null : this.#input.delay(apartMs)
   }
 
   async #commit(batch: readonly Queued<Command, Answer>[]): Promise<void> {
