@@ -21,7 +21,8 @@ WORKDIR /var/lib/tollgate
 VOLUME /var/lib/tollgate
 # By number, so that a platform which insists on no root can see that it is none.
 USER 1000:1000
-ENV HOST=0.0.0.0 PORT=8787
+# Two arenas of malloc: its threads hold some 20 MB less of what was freed.
+ENV HOST=0.0.0.0 PORT=8787 MALLOC_ARENA_MAX=2
 EXPOSE 8787
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

@@ -4,6 +4,7 @@ import type { Flags } from './flags.ts'
 import { refuseMemory } from './machine.ts'
 import type { Measure } from './measure.ts'
 import {
+  type RunningGateway,
   type RunningTarget,
   type StartGatewayInput,
   startBareProxy,
@@ -81,7 +82,7 @@ export class Bench {
   /** Starts a gateway of a scenario's own, for it to {@link end}, or the run at its end. */
   async startGateway(
     input: Omit<StartGatewayInput, 'folder' | 'upstreamAddress' | 'checkout'>,
-  ): Promise<RunningTarget> {
+  ): Promise<RunningGateway> {
     const { address: upstreamAddress } = await this.simulator()
     const { checkout, profileFolder, settings } = this.flags
     // By this way, for threads take over no flags.
@@ -124,7 +125,7 @@ export class Bench {
     for (const target of this.#running.toReversed()) await this.end(target)
   }
 
-  async #keep(starting: Promise<RunningTarget>): Promise<RunningTarget> {
+  async #keep<T extends RunningTarget>(starting: Promise<T>): Promise<T> {
     const target = await starting
     this.keep(target)
     return target

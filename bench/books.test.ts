@@ -15,7 +15,7 @@ let apiKeys: readonly SeededKey[] = []
 let seeded: SeededActivity
 
 beforeAll(async () => {
-  apiKeys = await seedStore({ url, accounts: 3, apiKeysPerAccount: 2 })
+  apiKeys = await seedStore({ url, apiKeyCounts: [2, 2, 2] })
   seeded = seedActivity({ file, apiKeys, requests: 50 })
 })
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -8,8 +8,8 @@ import { DEFAULT_WORDS } from '../src/vocabulary/words.ts'
 export interface SeedStoreInput {
   /** As in `DATABASE_URL`; nobody may be serving from it. */
   readonly url: string
-  readonly accounts: number
-  readonly apiKeysPerAccount: number
+  /** How many keys each account has. */
+  readonly apiKeyCounts: readonly number[]
 }
 
 /** A key that was seeded. */
@@ -25,16 +25,19 @@ const CREDIT_MICROS = 1_000_000_000_000
 // SQLite takes 32,766 values in a statement.
 const ROWS_AT_ONCE = 1_000
 
-/** Makes the tables, and accounts with credit and keys, in an empty store. Resolves with the keys. */
+/**
+ * Makes the tables, and accounts with credit and keys, in an empty store. Resolves with the keys, account
+ * by account.
+ */
 export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   const ids = createIdSource({
     clock: systemClock,
     fillRandom: (bytes) => randomFillSync(bytes),
   })
   const nowMs = Date.now()
-  const accountIds = Array.from({ length: input.accounts }, () => ids.next('acct')).sort()
-  const apiKeys = accountIds.flatMap((accountId) =>
-    Array.from({ length: input.apiKeysPerAccount }, () => ({
+  const accountIds = input.apiKeyCounts.map(() => ids.next('acct')).sort()
+  const apiKeys = accountIds.flatMap((accountId, place) =>
+    Array.from({ length: input.apiKeyCounts[place] ?? 0 }, () => ({
       apiKeyId: ids.next('key'),
       accountId,
       ...makeApiKey(DEFAULT_WORDS.keyTag),

@@ -4,7 +4,7 @@ import { checkBooks, openBooks } from './books.ts'
 import { type ChildProgram, startProgram } from './child-program.ts'
 import type { ProcessTree } from './process-tree.ts'
 import { seedActivity } from './seed-activity.ts'
-import { seedStore } from './seed-store.ts'
+import { type SeededKey, seedStore } from './seed-store.ts'
 import type { Probe, Target } from './target.ts'
 import { Witness } from './witness.ts'
 
@@ -65,27 +65,32 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly nodeArgs?: readonly string[]
   /** Settings beside what a bench needs. */
   readonly settings?: Readonly<Record<string, string>>
-  readonly accounts?: number
-  readonly apiKeysPerAccount?: number
+  /** How many keys each account has. Default: 100 accounts with ten each. */
+  readonly apiKeyCounts?: readonly number[]
   /** Requests of the past in its Activity. Default 0; only on SQLite. */
   readonly activityRows?: number
-  /** How many of the keys send requests; they are spread over the accounts. Default all. */
-  readonly apiKeysUsed?: number
 }
 
+/** A gateway that runs, with the keys that are in its store, account by account. All of them call it. */
+export interface RunningGateway extends RunningTarget {
+  readonly apiKeys: readonly SeededKey[]
+}
+
+const API_KEY_COUNTS_DEFAULT = Array.from({ length: 100 }, () => 10)
+
 /** `tollgate serve` on a store of its own, every commit synced to the disk, with many keys. */
-export async function startGateway(input: StartGatewayInput): Promise<RunningTarget> {
-  const { name, accounts = 100, apiKeysPerAccount = 10 } = input
+export async function startGateway(input: StartGatewayInput): Promise<RunningGateway> {
+  const { name, apiKeyCounts = API_KEY_COUNTS_DEFAULT } = input
   const folder = join(input.folder, name.replaceAll(/\W+/g, '-'))
   mkdirSync(folder)
   const url = input.databaseUrl ?? `sqlite:${join(folder, 'tollgate.db')}`
-  const apiKeys = await seedStore({ url, accounts, apiKeysPerAccount })
+  const apiKeys = await seedStore({ url, apiKeyCounts })
   const file = join(folder, 'tollgate.db')
   const seeded = seedActivity({ file, apiKeys, requests: input.activityRows ?? 0 })
   const program = await startProgram({
     command: process.execPath,
     args: [
-      // As `npm start` has it.
+      // With the variable below, as the Dockerfile and the systemd unit have it.
       '--max-semi-space-size=8',
       ...(input.nodeArgs ?? []),
       join(input.checkout ?? ROOT, 'bin', 'tollgate.js'),
@@ -93,6 +98,7 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
     ],
     folder,
     env: {
+      MALLOC_ARENA_MAX: '2',
       PORT: '0',
       DATABASE_URL: url,
       UPSTREAM_BASE_URL: `${input.upstreamAddress}/v1`,
@@ -102,14 +108,12 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
     logFile: join(folder, 'gateway.log'),
     findAddress: (written) => /"address":"([^"]+)"/.exec(written)?.[1] ?? null,
   })
-  const usedEvery = Math.max(1, Math.floor(apiKeys.length / (input.apiKeysUsed ?? apiKeys.length)))
-  const callers = apiKeys
-    .filter((_, place) => place % usedEvery === 0)
-    .map(({ text }) => ({ authorization: `Bearer ${text}` }))
+  const callers = callersOf(apiKeys)
   const books = await openBooks(url)
   const target = targetOf({ name, program, callers, givesRequestIds: true, probe: HEALTH })
   return {
     ...target,
+    apiKeys,
     server: input.server ?? null,
     countUnsettled: books.countUnsettled,
     async close() {
@@ -119,6 +123,20 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningTar
       return [...failures, ...(await checkBooks({ url, witness, seeded }))]
     },
   }
+}
+
+/** Keys as callers, in turns over the accounts: who calls next has mostly nothing to do with who called. */
+export function callersOf(apiKeys: readonly SeededKey[]): Target['callers'] {
+  const ofAccounts = new Map<string, SeededKey[]>()
+  for (const apiKey of apiKeys) {
+    const ofAccount = ofAccounts.get(apiKey.accountId)
+    if (ofAccount === undefined) ofAccounts.set(apiKey.accountId, [apiKey])
+    else ofAccount.push(apiKey)
+  }
+  const inTurns = [...ofAccounts.values()].flatMap((ofAccount) => [...ofAccount.entries()])
+  return inTurns
+    .sort(([a], [b]) => a - b)
+    .map(([, { text }]) => ({ authorization: `Bearer ${text}` }))
 }
 
 interface TargetOfInput {

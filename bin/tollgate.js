@@ -43,10 +43,12 @@ function isNewEnough(version) {
 
 // Runs this same file on another Node and ends the way that one ends.
 function runOn(nodePath) {
-  // As `npm start` runs it: a third less memory with a thousand streams, for a tenth more CPU.
+  // As the Dockerfile and the systemd unit run it. The flag: a third less memory with a thousand
+  // streams, for a tenth more CPU. The variable, glibc's: some 20 MB less that freed memory holds.
   const nodeFlags = ['--max-semi-space-size=8']
   const child = spawn(nodePath, [...nodeFlags, launcherPath, ...process.argv.slice(2)], {
     stdio: 'inherit',
+    env: { MALLOC_ARENA_MAX: '2', ...process.env },
   })
   const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP']
   const forward = (signal) => {

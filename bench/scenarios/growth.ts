@@ -2,64 +2,97 @@ import type { Scenario } from '../bench.ts'
 import { closedLoop } from '../load.ts'
 import { measure } from '../measure.ts'
 import { cpuMicrosPerRequest, interleave, warm } from '../rounds.ts'
+import type { SeededKey } from '../seed-store.ts'
 import { pairedRatios } from '../statistics.ts'
+import { callersOf } from '../systems.ts'
 import { chatWorkload, textBody } from '../workloads.ts'
 
 const CLIENTS = 32
-/** Keys that send requests, on either store: growth of the store is measured, not of the load. */
-const API_KEYS_USED = 1_000
 const GROWTH_MAX = 1.1
-const SMALL = { accounts: 10, activityRows: 0 }
+/** Accounts of a thousand keys together, in a store of their own and among all the others of a grown one. */
+const BUSY = { accounts: 10, apiKeysEach: 100 }
 const SIZES = {
   quick: { accounts: 1_000, activityRows: 10_000 },
   usual: { accounts: 10_000, activityRows: 200_000 },
   full: { accounts: 100_000, activityRows: 5_000_000 },
 }
 
-/** The requests of 1 KB on a store that is nearly empty, and on one that has grown. */
+/**
+ * The requests of 1 KB on a store that is nearly empty and on one that has grown: by keys of as many
+ * accounts, so that nothing but the store differs, and by as many keys of an account each.
+ */
 export const GROWTH: Scenario = {
   name: 'growth',
   summary: 'CPU a request on a grown store over a small one’s: accounts, and rows of activity',
   runs: 'always',
   async run(bench) {
     const { full, quick } = bench.flags
-    const size = SIZES[full ? 'full' : quick ? 'quick' : 'usual']
+    const { accounts, activityRows } = SIZES[full ? 'full' : quick ? 'quick' : 'usual']
     const small = await bench.startGateway({
       name: 'tollgate, small store',
-      ...SMALL,
-      apiKeysPerAccount: API_KEYS_USED / SMALL.accounts,
+      apiKeyCounts: Array.from({ length: BUSY.accounts }, () => BUSY.apiKeysEach),
     })
-    const large = await bench.startGateway({
+    const busyEvery = accounts / BUSY.accounts
+    const grown = await bench.startGateway({
       name: 'tollgate, grown store',
-      ...size,
-      apiKeysPerAccount: 1,
-      apiKeysUsed: API_KEYS_USED,
+      apiKeyCounts: Array.from({ length: accounts }, (_, place) =>
+        place % busyEvery === 0 ? BUSY.apiKeysEach : 1,
+      ),
+      activityRows,
     })
-    const targets = [small, large]
+    const { busy, others } = splitByKeys(grown.apiKeys)
+    const othersEvery = Math.ceil(others.length / busy.length)
+    const targets = [
+      small,
+      { ...grown, callers: callersOf(busy) },
+      { ...grown, callers: callersOf(others.filter((_, place) => place % othersEvery === 0)) },
+    ]
     const workload = await chatWorkload(await bench.simulator(), textBody())
     await warm({ targets, workload, requests: bench.scaled({ full: 6_000, quick: 300 }) })
     const requests = bench.scaled({ full: 4_000, quick: 500 })
-    const [before = [], after = []] = await interleave({
+    const rounds = await interleave({
       targets,
       rounds: bench.rounds,
       run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
     })
-    for (const target of targets) await bench.end(target)
-    const [under, over] = [cpuMicrosPerRequest(before), cpuMicrosPerRequest(after)]
-    const [accounts, rows] = [size.accounts, size.activityRows].map((n) => n.toLocaleString('en'))
+    for (const gateway of [small, grown]) await bench.end(gateway)
+    const [under = [], same = [], spread = []] = rounds.map(cpuMicrosPerRequest)
+    const [all, rows] = [accounts, activityRows].map((count) => count.toLocaleString('en'))
     return [
-      measure({ name: '10 accounts, no activity: CPU a request', unit: 'µs', values: under }),
+      measure({ name: '10 accounts and no activity: CPU a request', unit: 'µs', values: under }),
       measure({
-        name: `${accounts} accounts, ${rows} rows of activity: CPU a request`,
+        name: `10 of ${all} accounts, ${rows} rows of activity: CPU a request`,
         unit: 'µs',
-        values: over,
+        values: same,
       }),
       measure({
         name: 'the second over the first',
         unit: 'x',
-        values: pairedRatios({ over, under }),
+        values: pairedRatios({ over: same, under }),
+        budget: GROWTH_MAX,
+      }),
+      measure({
+        name: 'a thousand of them, a key each: CPU a request',
+        unit: 'µs',
+        values: spread,
+      }),
+      measure({
+        name: 'the same over the first',
+        unit: 'x',
+        values: pairedRatios({ over: spread, under }),
         budget: GROWTH_MAX,
       }),
     ]
   },
+}
+
+/** Keys of accounts that have many, and of accounts that have one. */
+function splitByKeys(apiKeys: readonly SeededKey[]): {
+  readonly busy: readonly SeededKey[]
+  readonly others: readonly SeededKey[]
+} {
+  const counts = new Map<string, number>()
+  for (const { accountId } of apiKeys) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+  const hasOne = ({ accountId }: SeededKey): boolean => counts.get(accountId) === 1
+  return { busy: apiKeys.filter((key) => !hasOne(key)), others: apiKeys.filter(hasOne) }
 }
