@@ -74,14 +74,14 @@ export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
   const { config, upstream: address, log, clock = systemClock } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const beside: Beside = { workers: null }
+  const beside: Beside = { workers: null, reconciler: null }
   const looksOn = await openTelemetry(
     { config, address, log, clock, ids, closing },
     { thread: 'main', renderAll: (own) => beside.workers?.renderMetrics(own) ?? own.render() },
   )
   const { telemetry, metricsAddress } = looksOn
   const wiring: Wiring = { config, address, log, clock, ids, telemetry, closing }
-  const books = await openBooks(wiring)
+  const books = await openBooks(wiring, { onSwept: () => beside.reconciler?.sweepNow() })
   const upstream = openUpstream(wiring)
   const { catalog, refresher } = await openCatalog(wiring, {
     store: books.store,
@@ -90,6 +90,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   })
   openActivityPruner(wiring, books.store)
   const reconciler = openReconciler(wiring, { ...books, upstream })
+  beside.reconciler = reconciler
   const parts = { looksOn, books, upstream, catalog, refresher, reconciler }
   const served =
     config.WORKERS === 1
@@ -107,9 +108,12 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   }
 }
 
-/** The threads that serve beside this one; null until they do, or where this one serves alone. */
+/** What is there only later than those who tell it something. */
 interface Beside {
+  /** The threads that serve beside this one; null until they do, or where this one serves alone. */
   workers: OpenWorkers | null
+  /** Null until it is open: it begins with all that was left before. */
+  reconciler: Reconciler | null
 }
 
 interface GatewayParts {
@@ -133,6 +137,7 @@ async function serveHere(wiring: Wiring, parts: GatewayParts): Promise<Served> {
     upstream,
     byteBudget,
     onUnsettled: (request) => reconciler.noticed(request),
+    onSwept: () => reconciler.sweepNow(),
     refreshCatalog: () => refresher.refreshNow(),
     // No other thread has anything to be told.
     onCallersChanged: async () => {},

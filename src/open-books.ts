@@ -23,8 +23,13 @@ export interface ServedBooks {
   readonly storeClock: Clock
 }
 
+interface OpenBooksInput {
+  /** Told when holds of dead processes have become unresolved. */
+  readonly onSwept: () => void
+}
+
 /** Opens the books of a process: nobody else serves from a SQLite store, and its tables are up to date. */
-export async function openBooks(wiring: Wiring): Promise<ServedBooks> {
+export async function openBooks(wiring: Wiring, { onSwept }: OpenBooksInput): Promise<ServedBooks> {
   const { config, address, clock, ids, telemetry, closing } = wiring
   const url = storeUrlOf(config)
   // Before anything is migrated or swept: nobody else may be serving from this store.
@@ -48,6 +53,7 @@ export async function openBooks(wiring: Wiring): Promise<ServedBooks> {
     ledger,
     instanceId: ids.next('inst'),
     isBesideOthers: false,
+    onSwept,
   })
 }
 
@@ -60,7 +66,11 @@ export interface WorkerBooks extends ServedBooks {
 /** Opens the books of a worker thread, beside the main thread's. */
 export async function openWorkerBooks(
   wiring: Wiring,
-  { instanceId, ledgerPort }: Pick<WorkerStart, 'instanceId' | 'ledgerPort'>,
+  {
+    instanceId,
+    ledgerPort,
+    onSwept,
+  }: OpenBooksInput & Pick<WorkerStart, 'instanceId' | 'ledgerPort'>,
 ): Promise<WorkerBooks> {
   const { config, clock, telemetry, closing } = wiring
   const store = await openStore({ url: storeUrlOf(config), clock })
@@ -74,7 +84,13 @@ export async function openWorkerBooks(
   if (ledgerPort !== null) attachedLedger?.attach(ledgerPort)
   const ledger = attachedLedger ?? openLedger({ location: store.location, ...settings })
   closing.defer(() => ledger.close())
-  const books = await joinInstances(wiring, { store, ledger, instanceId, isBesideOthers: true })
+  const books = await joinInstances(wiring, {
+    store,
+    ledger,
+    instanceId,
+    isBesideOthers: true,
+    onSwept,
+  })
   return { ...books, attachedLedger }
 }
 
@@ -83,11 +99,12 @@ interface JoinInput {
   readonly ledger: BatchedLedger
   readonly instanceId: string
   readonly isBesideOthers: boolean
+  readonly onSwept: () => void
 }
 
 async function joinInstances(
   { log, clock, telemetry, closing }: Wiring,
-  { store, ledger, instanceId, isBesideOthers }: JoinInput,
+  { store, ledger, instanceId, isBesideOthers, onSwept }: JoinInput,
 ): Promise<ServedBooks> {
   const instance: Instance = await openInstance({
     store,
@@ -95,8 +112,10 @@ async function joinInstances(
     instanceId,
     clock,
     isBesideOthers,
-    onSwept: (swept) =>
-      log.warn({ swept }, 'requests of a dead process were in flight: unresolved'),
+    onSwept: (swept) => {
+      log.warn({ swept }, 'requests of a dead process were in flight: unresolved')
+      onSwept()
+    },
     onBeat: () => telemetry.heartbeatStored(),
     onFailure: (cause) => {
       log.error({ cause: String(cause) }, 'the heartbeat could not be stored')

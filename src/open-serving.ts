@@ -26,6 +26,8 @@ export interface ServingInput
   readonly byteBudget: ByteBudget
   /** Told of each request that has just become provisional or unresolved. */
   readonly onUnsettled: (request: UnsettledRequest) => void
+  /** Told when forgotten holds have become unresolved. */
+  readonly onSwept: () => void
   /** Told when a key or an account has changed, after this thread knows. */
   readonly onCallersChanged: () => Promise<void>
 }
@@ -81,7 +83,8 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
       await input.onCallersChanged()
     },
   })
-  const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference })
+  const { onSwept } = input
+  const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference, onSwept })
   return {
     address,
     inference,
@@ -121,7 +124,12 @@ function openForgottenHolds(
     instanceId,
     settler,
     inference,
-  }: ServedBooks & { readonly settler: Settler; readonly inference: Inference },
+    onSwept,
+  }: ServedBooks & {
+    readonly settler: Settler
+    readonly inference: Inference
+    readonly onSwept: () => void
+  },
 ): ForgottenHolds {
   const holds = new ForgottenHolds({
     db: store.db,
@@ -130,7 +138,10 @@ function openForgottenHolds(
     // Whoever has a hold forgets it only once another has it, or its end is durable.
     isKnown: (requestId) =>
       inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
-    onSwept: (swept) => log.error({ swept }, 'holds of this process were forgotten: unresolved'),
+    onSwept: (swept) => {
+      log.error({ swept }, 'holds of this process were forgotten: unresolved')
+      onSwept()
+    },
     onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be looked at'),
   })
   closing.defer(() => holds.close())

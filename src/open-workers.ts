@@ -211,6 +211,9 @@ class WorkerThreads implements OpenWorkers {
       unsettled: (requests) => {
         for (const request of requests) reconciler.noticed(request)
       },
+      swept: () => {
+        reconciler.sweepNow()
+      },
       faults: (faults) => {
         this.#faults.set(number, faults)
         this.#lookAtFaults()
@@ -239,7 +242,8 @@ class WorkerThreads implements OpenWorkers {
   /** Nothing runs on the holds of a thread that is gone: they are ended as those of a dead process. */
   async #clearUp({ number, instanceId, link }: Ended): Promise<void> {
     const { log, clock } = this.#wiring
-    const { store, ledger } = this.#input.books
+    const { books, reconciler } = this.#input
+    const { store, ledger } = books
     const { signal } = this.#stopping
     Atomics.store(this.#bufferCells, number, 0n)
     this.#metrics.threadEnded(this.#known.get(number)?.metrics ?? [])
@@ -248,8 +252,10 @@ class WorkerThreads implements OpenWorkers {
     for (;;) {
       try {
         const swept = await endInstance({ store, ledger, instanceId, clock })
-        if (swept > 0)
+        if (swept > 0) {
           log.warn({ worker: number, swept }, 'requests of a worker that ended: unresolved')
+          reconciler.sweepNow()
+        }
         return
       } catch (cause) {
         log.error({ worker: number, cause: String(cause) }, 'holds of a worker could not be ended')

@@ -87,7 +87,8 @@ async function open({ start, line, log, closing }: OpenInput): Promise<OpenWorke
   )
   const { telemetry } = looksOn
   const wiring: Wiring = { config, address, log, clock, ids, telemetry, closing }
-  const books = await openWorkerBooks(wiring, start)
+  const onSwept = (): void => line.tell('swept', null)
+  const books = await openWorkerBooks(wiring, { ...start, onSwept })
   const catalog = new Catalog({ clock, settings: catalogSettingsOf(config) })
   if (start.catalogRows.length > 0) catalog.replace(start.catalogRows)
   const byteBudget = createSharedByteBudget({
@@ -102,6 +103,7 @@ async function open({ start, line, log, closing }: OpenInput): Promise<OpenWorke
     upstream: openUpstream(wiring),
     byteBudget,
     onUnsettled: tellUnsettled(line, closing),
+    onSwept,
     refreshCatalog: () => line.ask('refreshCatalog', null),
     onCallersChanged: () => line.ask('callersChanged', null),
     onMaintenanceTurned: () => line.ask('maintenanceTurned', null),

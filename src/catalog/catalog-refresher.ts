@@ -1,5 +1,6 @@
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
+import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
 import { PriceBeliefs } from './believe-prices.ts'
 import type { Catalog } from './catalog.ts'
 import {
@@ -76,20 +77,9 @@ export interface CatalogRefresherInput {
   readonly random?: () => number
 }
 
-/** Runs something once after a while; the answer cancels it. */
-export type StartTimer = (timer: {
-  readonly delayMs: number
-  readonly run: () => void
-}) => () => void
-
 /** Makes a refresher; nothing runs before {@link CatalogRefresher.start}. */
 export function createCatalogRefresher(input: CatalogRefresherInput): CatalogRefresher {
   return new Refresher(input)
-}
-
-const startUnrefTimer: StartTimer = ({ delayMs, run }) => {
-  const timer = setTimeout(run, delayMs).unref()
-  return () => clearTimeout(timer)
 }
 
 // The first retry comes after a tenth of the usual time, each further one after twice the last.

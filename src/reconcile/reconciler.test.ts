@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { listUnsettled } from '../ledger/list-unsettled.ts'
 import {
   createReconcileWorld,
   describeSettlement,
@@ -70,6 +71,37 @@ describe('a request that has just ended', () => {
     await world.leave('R1', estimated('gen-1', 500))
     await world.passUntil(START_MS + 5 * MINUTE_MS, process)
     expect(await world.show('R1')).toBe('final 210')
+  })
+
+  test('is found at once where it is said that there are such', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    world.ran('gen-1', 0.0001)
+    await world.leave('R1', unresolved('gen-1'))
+    process.reconciler.sweepNow()
+    await world.passUntil(START_MS + 3 * SECOND_MS, process)
+    expect(await world.show('R1')).toBe('final 105')
+  })
+
+  test('is found at once where that is said while the store is gone through', async () => {
+    const goOn = Promise.withResolvers<void>()
+    let sweeps = 0
+    const process = world.startProcess({
+      async list(page) {
+        if (++sweeps > 1) return listUnsettled(world.bench.store.reports, page)
+        await goOn.promise
+        return { requests: [], next: null }
+      },
+    })
+    process.reconciler.start()
+    expect(sweeps).toBe(1)
+    world.ran('gen-1', 0.0001)
+    await world.leave('R1', unresolved('gen-1'))
+    process.reconciler.sweepNow()
+    goOn.resolve()
+    await world.passUntil(START_MS + 3 * SECOND_MS, process)
+    expect(await world.show('R1')).toBe('final 105')
   })
 
   test('is looked up once, however often it is noticed', async () => {

@@ -5,6 +5,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { chargeForCost } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/resolution.ts'
+import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
 import { Outage } from './outage.ts'
 import {
   firstLookupAtMs,
@@ -22,6 +23,8 @@ export interface Reconciler {
   start(): void
   /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
   noticed(request: UnsettledRequest): void
+  /** Says that requests have become unresolved which nobody names: the store is gone through now. */
+  sweepNow(): void
   /** Requests that are kept in mind until their next look-up, for metrics. */
   readonly waiting: Pick<WaitingList, 'size' | 'nextDueAtMs'>
   /** Does all that is due at this moment, and resolves when it is done. */
@@ -70,20 +73,9 @@ export interface ReconcileFailure {
   readonly cause: unknown
 }
 
-/** Runs something once after a while; the answer cancels it. */
-export type StartTimer = (timer: {
-  readonly delayMs: number
-  readonly run: () => void
-}) => () => void
-
 /** Makes a reconciler; nothing runs before {@link Reconciler.start} or {@link Reconciler.runDue}. */
 export function createReconciler(input: ReconcilerInput): Reconciler {
   return new SecondChance(input)
-}
-
-const startUnrefTimer: StartTimer = ({ delayMs, run }) => {
-  const timer = setTimeout(run, delayMs).unref()
-  return () => clearTimeout(timer)
 }
 
 const WAITING_REQUESTS_MAX_DEFAULT = 10_000
@@ -154,6 +146,12 @@ class SecondChance implements Reconciler {
     const nowMs = this.#input.clock.nowMs()
     const step = this.#stepFor(request, nowMs)
     this.#waitUntil(step.kind === 'wait' ? step.untilMs : nowMs, { request, nowMs })
+    this.#setTimer()
+  }
+
+  sweepNow(): void {
+    // Where a sweep is under way, another follows it.
+    this.#nextSweepAtMs = this.#input.clock.nowMs()
     this.#setTimer()
   }
 

@@ -36,6 +36,8 @@ export type AskedOfMain = {
   readonly log: { readonly asked: string; readonly answer: undefined }
   /** Requests that have just become provisional or unresolved. */
   readonly unsettled: { readonly asked: readonly UnsettledRequest[]; readonly answer: undefined }
+  /** Holds that nobody ran any more have become unresolved. */
+  readonly swept: { readonly asked: null; readonly answer: undefined }
   /** What is wrong with it, where that has changed. */
   readonly faults: { readonly asked: readonly ReadinessCheck[]; readonly answer: undefined }
   readonly refreshCatalog: { readonly asked: null; readonly answer: RefreshOutcome }

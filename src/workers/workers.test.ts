@@ -26,6 +26,7 @@ function open(scripts: readonly (readonly Script['serves'][])[]) {
       answers: {
         log: NOTHING,
         unsettled: NOTHING,
+        swept: NOTHING,
         faults: NOTHING,
         refreshCatalog: () => ({ kind: 'failed', cause: null }),
         callersChanged: NOTHING,
