@@ -6,6 +6,7 @@ import { AuditTally } from './audit-tally.ts'
 import {
   accountRowOf,
   apiKeyRowOf,
+  type Columns,
   creditCodeRowOf,
   entryOf,
   prunedRequestsRowOf,
@@ -105,16 +106,9 @@ async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Prom
 }
 
 function auditRequests(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage({
+  return eachPage(view, {
+    table: 'requests',
     read,
-    rowsAfter: (after) =>
-      view
-        .selectFrom('requests')
-        .selectAll()
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute(),
     async audit({ rows, after, last }) {
       const entries = await view
         .selectFrom('entries')
@@ -127,7 +121,7 @@ function auditRequests(view: Kysely<Tables>, { tally, found, read }: Findings): 
         ({ requestId }) => requestId,
       )
       for (const row of rows) {
-        const request = requestRowOf({ ...row })
+        const request = requestRowOf(row)
         tally.addRequest(request)
         found(auditRequest(request, byRequest.get(request.id) ?? []))
       }
@@ -136,37 +130,23 @@ function auditRequests(view: Kysely<Tables>, { tally, found, read }: Findings): 
 }
 
 function auditAccounts(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage({
+  return eachPage(view, {
+    table: 'accounts',
     read,
-    rowsAfter: (after) =>
-      view
-        .selectFrom('accounts')
-        .selectAll()
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute(),
     audit({ rows }) {
-      for (const row of rows) found(tally.auditAccount(accountRowOf({ ...row })))
+      for (const row of rows) found(tally.auditAccount(accountRowOf(row)))
     },
   })
 }
 
 function auditApiKeys(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage({
+  return eachPage(view, {
+    table: 'api_keys',
     read,
-    rowsAfter: (after) =>
-      view
-        .selectFrom('api_keys')
-        .selectAll()
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute(),
     async audit({ rows, after, last }) {
       const pruned = await prunedBetween(view, { after, last })
       for (const row of rows) {
-        found(tally.auditApiKey(apiKeyRowOf({ ...row }), pruned.get(row.id) ?? null))
+        found(tally.auditApiKey(apiKeyRowOf(row), pruned.get(row.id) ?? null))
       }
     },
   })
@@ -187,30 +167,23 @@ async function prunedBetween(
 }
 
 function auditCreditCodes(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage({
+  return eachPage(view, {
+    table: 'credit_codes',
     read,
-    rowsAfter: (after) =>
-      view
-        .selectFrom('credit_codes')
-        .selectAll()
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute(),
     audit({ rows }) {
-      for (const row of rows) found(tally.auditCreditCode(creditCodeRowOf({ ...row })))
+      for (const row of rows) found(tally.auditCreditCode(creditCodeRowOf(row)))
     },
   })
 }
 
-interface PagesById<Row> {
-  readonly rowsAfter: (id: string) => Promise<readonly Row[]>
-  readonly audit: (page: PageById<Row>) => void | Promise<void>
+interface PagesById {
+  readonly table: 'requests' | 'accounts' | 'api_keys' | 'credit_codes'
+  readonly audit: (page: PageById) => void | Promise<void>
   readonly read: Findings['read']
 }
 
-interface PageById<Row> {
-  readonly rows: readonly Row[]
+interface PageById {
+  readonly rows: readonly (Columns & { readonly id: string })[]
   /** The last id of the page before; empty for the first. */
   readonly after: string
   /** Its own last id. */
@@ -218,15 +191,17 @@ interface PageById<Row> {
 }
 
 /** Goes through a table in the order of its ids, and returns how many rows it had. */
-async function eachPage<Row extends { readonly id: string }>({
-  rowsAfter,
-  audit,
-  read,
-}: PagesById<Row>): Promise<number> {
+async function eachPage(view: Kysely<Tables>, { table, audit, read }: PagesById): Promise<number> {
   let count = 0
   let after = ''
   for (;;) {
-    const rows = await rowsAfter(after)
+    const rows = await view
+      .selectFrom(table)
+      .selectAll()
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE_ROWS)
+      .execute()
     const last = rows.at(-1)?.id
     if (last === undefined) return count
     await audit({ rows, after, last })

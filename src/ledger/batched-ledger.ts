@@ -64,8 +64,8 @@ const UNSURE_FACTS: RequestFacts = {
 
 /**
  * The ledger over any store that commits commands: those that arrive while a commit is under way, or
- * too soon after one where many requests are under way, share the next one. A failure of the store fails the commands of that commit (`StoreUnavailable`), and the
- * next commit tries again.
+ * too soon after one where many requests are under way, share the next one. A failure of the store
+ * fails the commands of that commit (`StoreUnavailable`), and the next commit tries again.
  */
 export class BatchedLedger implements Ledger, LedgerBooks {
   readonly #closeStore: () => Promise<void>
