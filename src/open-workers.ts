@@ -252,10 +252,10 @@ class WorkerThreads implements OpenWorkers {
     for (;;) {
       try {
         const swept = await endInstance({ store, ledger, instanceId, clock })
-        if (swept > 0) {
+        if (swept > 0)
           log.warn({ worker: number, swept }, 'requests of a worker that ended: unresolved')
-          reconciler.sweepNow()
-        }
+        // Whatever was swept now: an earlier try may have, and of its last settles it told nobody.
+        reconciler.sweepNow()
         return
       } catch (cause) {
         log.error({ worker: number, cause: String(cause) }, 'holds of a worker could not be ended')

@@ -97,3 +97,10 @@ test('no line of what a fault quotes is taken for a place in the program', () =>
   expect(JSON.stringify(line)).not.toContain('office')
   expect(JSON.stringify(line)).toContain('request-log.test.ts')
 })
+
+test('of a fault whose message was changed since, no line is taken for a place in the program', () => {
+  const fault = new TypeError('"\n    at the office, as I said"')
+  expect(fault.stack).toContain('office')
+  fault.message = 'not JSON'
+  expect(lineOf({ fault })).toMatchObject({ cause: { name: 'TypeError', frames: [] } })
+})

@@ -40,9 +40,10 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
 export function faultOf(cause: unknown): object | null {
   if (!(cause instanceof Error)) return null
   const { stack = '', message } = cause
-  // The message stands before the frames, and may have lines that look like them.
-  const messageAt = message === '' ? -1 : stack.indexOf(message)
-  const trace = messageAt < 0 ? stack : stack.slice(messageAt + message.length)
+  // The message stands before the frames, and may have lines that look like them. Where it is another
+  // than the stack has, nothing says where the frames begin.
+  const messageAt = stack.indexOf(message)
+  const trace = messageAt < 0 ? '' : stack.slice(messageAt + message.length)
   const frames = trace.split('\n').filter((line) => line.startsWith('    at '))
   return { name: cause.name, frames: frames.slice(0, 8).map((line) => line.trim()) }
 }

@@ -66,3 +66,21 @@ test('commits are held apart only while many holds are open', async () => {
   expect(delaysMs).toEqual([5, 5])
   await ledger.close()
 })
+
+test('holds that are released because nothing may run on them hold no commit apart', async () => {
+  const delaysMs: number[] = []
+  const ledger = new BatchedLedger({
+    commit: async (commands) => commands.map(verdictOf),
+    closeStore: async () => {},
+    delay: async (delayMs) => void delaysMs.push(delayMs),
+    unsureRetryMs: 1,
+  })
+  const ids = Array.from({ length: 65 }, (_, place) => `R${place}`)
+  for (const id of ids) await ledger.openHold(holdOf(id))
+  for (const requestId of ids) ledger.releaseUnsure({ requestId, accountId: 'A' })
+  await ledger.sure()
+  const before = delaysMs.length
+  await ledger.openHold(holdOf('next'))
+  expect(delaysMs.length).toBe(before)
+  await ledger.close()
+})

@@ -71,7 +71,7 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   readonly #closeStore: () => Promise<void>
   readonly #commits: GroupCommit<LedgerCommand, LedgerVerdict>
   readonly #unsure: UnsureHolds
-  /** The holds that were opened here and whose settle was not asked for yet. */
+  /** The holds that were opened here and whose end was not asked for yet. */
   readonly #open = new Set<string>()
 
   constructor(input: BatchedLedgerInput) {
@@ -151,6 +151,7 @@ export class BatchedLedger implements Ledger, LedgerBooks {
 
   /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */
   releaseUnsure({ requestId, accountId }: UnsureHold): void {
+    this.#open.delete(requestId)
     this.#unsure.add({ requestId, accountId })
   }
 

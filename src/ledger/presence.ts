@@ -74,8 +74,8 @@ export class Presence {
       await this.#heartbeat()
       for (const instanceId of this.#watch.see(await this.#look())) {
         const swept = await this.#input.books.sweepInstance(instanceId)
-        await this.#stopped(instanceId)
         if (swept > 0) this.#input.onSwept(instanceId, swept)
+        await this.#stopped(instanceId)
       }
     } catch (cause) {
       this.#watch.lose()

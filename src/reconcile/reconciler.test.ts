@@ -80,8 +80,25 @@ describe('a request that has just ended', () => {
     world.ran('gen-1', 0.0001)
     await world.leave('R1', unresolved('gen-1'))
     process.reconciler.sweepNow()
+    expect([...process.timers].map(({ dueAtMs }) => dueAtMs)).toEqual([START_MS + 250])
     await world.passUntil(START_MS + 3 * SECOND_MS, process)
     expect(await world.show('R1')).toBe('final 105')
+  })
+
+  test('asks for no older one more often, however often others are said to be there', async () => {
+    const process = world.startProcess()
+    await world.leave('old', unresolved('gen-old'))
+    world.nowMs += HOUR_MS
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    expect(process.asked.length).toBe(1)
+    for (let second = 1; second < 10; second++) {
+      process.reconciler.sweepNow()
+      await world.passUntil(START_MS + HOUR_MS + second * SECOND_MS, process)
+    }
+    expect(process.asked.length).toBe(1)
+    await world.passUntil(START_MS + HOUR_MS + 5 * MINUTE_MS, process)
+    expect(process.asked.length).toBe(2)
   })
 
   test('is found at once where that is said while the store is gone through', async () => {

@@ -11,7 +11,7 @@ import {
   firstLookupAtMs,
   LOOKUP_INTERVAL_MS_MAX,
   nextLookupAtMs,
-  type Patience,
+  type ReconcilerSettings,
   type Silence,
   settledAsItStandsAtMs,
 } from './schedule.ts'
@@ -23,7 +23,7 @@ export interface Reconciler {
   start(): void
   /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
   noticed(request: UnsettledRequest): void
-  /** Says that requests have become unresolved which nobody names: the store is gone through now. */
+  /** Says that requests have just become unresolved which nobody names: the store is gone through now. */
   sweepNow(): void
   /** Requests that are kept in mind until their next look-up, for metrics. */
   readonly waiting: Pick<WaitingList, 'size' | 'nextDueAtMs'>
@@ -46,16 +46,6 @@ export interface ReconcilerInput {
   readonly onFailure: (failure: ReconcileFailure) => void
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer
-}
-
-/** How long a reconciler waits, and how much it takes on. */
-export interface ReconcilerSettings extends Patience {
-  /** Look-ups that may be under way at once; from two on, old and new requests share them. */
-  readonly lookupsInFlightMax: number
-  /** Requests kept in memory until they are due. Default 10,000. */
-  readonly waitingRequestsMax?: number
-  /** Requests read from the store at once. Default 500. */
-  readonly pageRequests?: number
 }
 
 /** How a request was settled. */
@@ -120,6 +110,8 @@ class SecondChance implements Reconciler {
   #pageUsedUp: () => void = () => {}
   #sweeping: Promise<void> | null = null
   #nextSweepAtMs = Number.NEGATIVE_INFINITY
+  /** Of a sweep that takes whatever it finds, and not only what has just ended. */
+  #nextFullSweepAtMs = Number.NEGATIVE_INFINITY
   #endpointSeen = false
   #endpointMissingUntilMs = Number.NEGATIVE_INFINITY
   #repeating = false
@@ -181,6 +173,7 @@ class SecondChance implements Reconciler {
     if (nowMs < this.#wokeAtMs - CLOCK_STEP_MS_MAX) {
       this.waiting.clear()
       this.#nextSweepAtMs = nowMs
+      this.#nextFullSweepAtMs = nowMs
       this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
     }
     this.#wokeAtMs = nowMs
@@ -213,10 +206,15 @@ class SecondChance implements Reconciler {
   }
 
   #startSweep(nowMs: number): void {
-    this.#nextSweepAtMs = nowMs + LOOKUP_INTERVAL_MS_MAX
-    this.#sweeping = this.#sweep()
+    const isFull = nowMs >= this.#nextFullSweepAtMs
+    if (isFull) this.#nextFullSweepAtMs = nowMs + LOOKUP_INTERVAL_MS_MAX
+    this.#nextSweepAtMs = this.#nextFullSweepAtMs
+    // What is older is asked for as often as full sweeps come, however many others there are.
+    const endedAfterMs = isFull ? Number.NEGATIVE_INFINITY : nowMs - LOOKUP_INTERVAL_MS_MAX
+    this.#sweeping = this.#sweep(endedAfterMs)
       .catch((cause: unknown) => {
         this.#nextSweepAtMs = this.#input.clock.nowMs() + STORE_RETRY_MS
+        if (isFull) this.#nextFullSweepAtMs = this.#nextSweepAtMs
         this.#input.onFailure({ of: 'store', requestId: null, cause })
       })
       .finally(() => {
@@ -225,7 +223,7 @@ class SecondChance implements Reconciler {
       })
   }
 
-  async #sweep(): Promise<void> {
+  async #sweep(endedAfterMs: number): Promise<void> {
     const { listUnsettled, settings } = this.#input
     const limit = settings.pageRequests ?? PAGE_REQUESTS_DEFAULT
     let after: UnsettledPage['after'] = null
@@ -233,7 +231,7 @@ class SecondChance implements Reconciler {
       const { requests, next }: UnsettledList = await listUnsettled({ after, limit })
       if (this.#stopping) return
       const { promise: usedUp, resolve } = Promise.withResolvers<void>()
-      this.#page = requests.toReversed()
+      this.#page = requests.filter((request) => request.endedAtMs > endedAfterMs).toReversed()
       this.#pageUsedUp = resolve
       this.#beginDue()
       await usedUp

@@ -9,6 +9,16 @@ export interface Patience {
   readonly settleAfterNoLookupMs: number
 }
 
+/** How long a reconciler waits, and how much it takes on. */
+export interface ReconcilerSettings extends Patience {
+  /** Look-ups that may be under way at once; from two on, old and new requests share them. */
+  readonly lookupsInFlightMax: number
+  /** Requests kept in memory until they are due. Default 10,000. */
+  readonly waitingRequestsMax?: number
+  /** Requests read from the store at once. Default 500. */
+  readonly pageRequests?: number
+}
+
 /** Why the cost of a request is not known. */
 export type Silence =
   /** It has no generation id to ask by. */

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from './tables.ts'
 
@@ -12,12 +12,12 @@ export interface CopyAsideInput {
 
 /**
  * Copies a SQLite store to `<file>.before-<version>`, the schema that comes after its own, before it
- * is migrated. An earlier copy is kept: the new one takes the next free name. Nobody may read it who may
- * not read the store. Returns the copy's path.
+ * is migrated. An earlier copy is kept: the new one takes the next free name. It is its owner's alone.
+ * Returns the copy's path.
  */
 export async function copyAside({ db, file, version }: CopyAsideInput): Promise<string> {
   const copy = freeName(`${file}.before-${version + 1}`)
-  closeSync(openSync(copy, 'wx', statSync(file).mode))
+  closeSync(openSync(copy, 'wx', 0o600))
   await sql`vacuum into ${copy}`.execute(db)
   return copy
 }

@@ -124,9 +124,9 @@ describe('migrations', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640)
   })
 
-  test('copy a store aside for the eyes of those alone who may read the store', async () => {
+  test('copy a store aside for the eyes of its owner alone, whoever else may read the store', async () => {
     await open()
-    await chmod(file, 0o600)
+    await chmod(file, 0o640)
     await open({ migrations: [...MIGRATIONS, NEXT], migrateStore: 'always' })
     expect((await stat(`${file}.before-${NEXT.number}`)).mode & 0o777).toBe(0o600)
   })

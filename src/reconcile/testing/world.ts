@@ -15,9 +15,9 @@ import {
   createReconciler,
   type ReconcileFailure,
   type Reconciler,
-  type ReconcilerSettings,
   type Settlement,
 } from '../reconciler.ts'
+import type { ReconcilerSettings } from '../schedule.ts'
 
 export const SECOND_MS = 1_000
 export const MINUTE_MS = 60 * SECOND_MS
