@@ -50,7 +50,8 @@ function paced(input: PacedInput): Scenario {
         return held
       }
       const results = targets.map((): HeldStreams[] => [])
-      for (let count = 0; count < Math.min(bench.rounds, input.roundsMax); count++) {
+      const rounds = bench.scaled({ full: Math.min(bench.rounds, input.roundsMax), quick: 1 })
+      for (let count = 0; count < rounds; count++) {
         const places = [...targets.entries()]
         if (count % 2 === 1) places.reverse()
         for (const [place, target] of places) results[place]?.push(await round(target))
