@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { HANG_LIMITS } from './test/hang-limits.ts'
 import { TallyReporter } from './tidy/tally-reporter.ts'
 
 export default defineConfig({
@@ -17,7 +18,6 @@ export default defineConfig({
     reporters: ['default', new TallyReporter()],
     // Two cores: more workers than that measure only each other.
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    ...HANG_LIMITS,
   },
 })

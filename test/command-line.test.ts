@@ -79,7 +79,6 @@ test.each(['PORT', 'METRICS_PORT'])(
     }
     taken.close()
   },
-  30_000,
 )
 
 test('a copy that cannot be written is not blamed on the store', async () => {

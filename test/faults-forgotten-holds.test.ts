@@ -6,6 +6,7 @@ import { parseDatabaseUrl } from '../src/store/database-url.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { HANG_LIMITS } from './hang-limits.ts'
 import { startWorld, type World } from './world.ts'
 
 const TEN_MINUTES_MS = 600_000
@@ -38,7 +39,7 @@ async function states(): Promise<string[]> {
 async function runSql(sql: { readonly sqlite: string; readonly postgres: string }): Promise<void> {
   const location = parseDatabaseUrl(database.url)
   if (location.kind === 'sqlite') {
-    const connection = new DatabaseSync(location.file, { timeout: 5_000 })
+    const connection = new DatabaseSync(location.file, { timeout: HANG_LIMITS.testTimeout })
     connection.exec(sql.sqlite)
     connection.close()
     return

@@ -35,7 +35,7 @@ test('on an empty folder the printed curl line completes a chat, and the request
   expect(again.greeting).toContain(`\n  npx tollgate key create ${account}\n`)
   expect(await again.stop('SIGINT')).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 test('a second server on the same store ends with a message that says what to do', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-second-'))
@@ -56,7 +56,7 @@ test('a server on a real upstream says what to do while nobody has an account, a
   expect(second.greeting).toBe('')
   await second.stop('SIGTERM')
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 test("a simulator's store is never opened with a real upstream", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-play-'))

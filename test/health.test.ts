@@ -85,7 +85,7 @@ test('while the database is away it is not ready, and once it answers it is', as
   await refused.body.dump()
   expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['store'] })
   proxy.open()
-  await expect.poll(() => readiness(world as World), { timeout: 15_000 }).toEqual(READY)
+  await expect.poll(() => readiness(world as World)).toEqual(READY)
   await world.close()
   world = null
   await proxy.close()

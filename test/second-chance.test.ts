@@ -32,7 +32,7 @@ async function onlyRequest() {
 }
 
 async function becomes(state: string): Promise<void> {
-  await expect.poll(async () => (await onlyRequest())?.state, { timeout: 10_000 }).toBe(state)
+  await expect.poll(async () => (await onlyRequest())?.state).toBe(state)
 }
 
 test('a provisional charge becomes what the provider has on record, and the books add up', async () => {

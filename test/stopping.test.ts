@@ -152,4 +152,4 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
   expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
   expect(await ended).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
-}, 30_000)
+})

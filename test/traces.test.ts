@@ -200,13 +200,13 @@ test('a collector that refuses fails no request, and is logged once, and once wh
   const away = () => to.log.filter((line) => line.includes('does not take traces'))
   for (let batch = 1; batch <= 3; batch++) {
     expect((await send(to)).statusCode).toBe(200)
-    await expect.poll(() => collector.batches.length, { timeout: 10_000 }).toBe(batch)
+    await expect.poll(() => collector.batches.length).toBe(batch)
   }
   await expect.poll(away).toHaveLength(1)
   collector.answerWith(200)
   expect((await send(to)).statusCode).toBe(200)
   await expect
-    .poll(() => to.log.filter((line) => line.includes('takes traces again')), { timeout: 10_000 })
+    .poll(() => to.log.filter((line) => line.includes('takes traces again')))
     .toHaveLength(1)
   expect(away()).toHaveLength(1)
 })

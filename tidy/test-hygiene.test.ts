@@ -19,6 +19,16 @@ test.each([
   [`xit('adds', () => {})`, 'leaves tests out'],
   [`test('adds', (context) => { context.skip() })`, 'a test that cannot run fails'],
   ['expect(sum).toBeCloseTo(0.3)', 'compare exactly'],
+  [`test('adds', () => {}, 5_000)`, 'a busy machine meets'],
+  [`test('adds', async () => {}, LIMIT_MS)`, 'a busy machine meets'],
+  [`test('adds', { timeout: 5_000 }, () => {})`, 'a busy machine meets'],
+  [`test.each([1])('adds', function () {}, 5_000)`, 'a busy machine meets'],
+  [`describe('sums', { timeout: limitMs }, () => {})`, 'a busy machine meets'],
+  ['beforeEach(() => {}, 5_000)', 'a busy machine meets'],
+  [`expect.poll(() => 1, { timeout: 5_000, interval: 5 }).toBe(1)`, 'a busy machine meets'],
+  ['vi.waitFor(() => sum)', 'a busy machine meets'],
+  ['vi.setConfig({ testTimeout: 5_000 })', 'a busy machine meets'],
+  ['fetch(url, { signal: AbortSignal.timeout(5_000) })', 'a busy machine meets'],
 ])('%s fails', async (text, reason) => {
   expect(await judgeToyTree(checkTestHygiene, { 'src/a.test.ts': text })).toEqual([
     expect.stringContaining(reason),
@@ -32,6 +42,8 @@ test('whole tests pass, and timers outside of tests are no concern', async () =>
       vi.useFakeTimers()
       const spied = vi.fn()
       rows.only
+      expect.poll(() => sum, { interval: 5 }).toBe(1)
+      test('waits', { concurrent: true }, () => {})
     `,
     'src/a.ts': 'setTimeout(() => {}, 50)',
   })

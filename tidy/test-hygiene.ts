@@ -8,8 +8,14 @@ const RUNNERS = new Set(['bench', 'describe', 'it', 'suite', 'test'])
 const LEFT_OUT = new Set(['fails', 'only', 'runIf', 'skip', 'skipIf', 'todo'])
 const MOCKS = new Set(['doMock', 'mock'])
 const SLEEPS = new Set(['setInterval', 'setTimeout'])
+const TIMED = new Set([...RUNNERS, 'afterAll', 'afterEach', 'beforeAll', 'beforeEach'])
+const BOUNDED_WAITS = new Set(['setConfig', 'waitFor', 'waitUntil'])
+const TIME_OUT = 'a busy machine meets this time-out: HANG_LIMITS bounds every test already'
 
-/** Tests run whole, on real parts, and wait for what happens and not for time to pass. */
+/**
+ * Tests run whole, on real parts, and wait for what happens: not for time to pass, nor until their own
+ * time-out, which a machine with other work meets.
+ */
 export function checkTestHygiene(files: readonly SourceFile[]): Violation[] {
   const violations: Violation[] = []
   for (const file of files) {
@@ -25,7 +31,9 @@ export function checkTestHygiene(files: readonly SourceFile[]): Violation[] {
     }
     walk(program, (node, parents) => {
       const message =
-        node.type === 'CallExpression' ? objectionToCall(node) : objectionToSelection(node, parents)
+        node.type === 'CallExpression'
+          ? (objectionToCall(node) ?? objectionToTimeout(node))
+          : objectionToSelection(node, parents)
       if (message !== null) violations.push({ path: file.path, line: lineAt(node.start), message })
     })
   }
@@ -47,6 +55,37 @@ function objectionToCall({ callee }: CallExpression): string | null {
   return null
 }
 
+/** test('…', …, 5_000), expect.poll(…, { timeout: 5_000 }), vi.waitFor(…), AbortSignal.timeout(5_000). */
+function objectionToTimeout({ callee, arguments: given }: CallExpression): string | null {
+  const name = nameOf(callee.type === 'MemberExpression' ? callee.property : callee) ?? ''
+  const object = callee.type === 'MemberExpression' ? nameOf(callee.object) : null
+  if (object === 'AbortSignal' && name === 'timeout') return TIME_OUT
+  if (object === 'vi' && BOUNDED_WAITS.has(name)) return TIME_OUT
+  const isTimed = TIMED.has(rootOf(callee))
+  if (!isTimed && name !== 'poll') return null
+  const isOptions = given.some(
+    (argument) =>
+      argument.type === 'ObjectExpression' &&
+      argument.properties.some(
+        (property) => property.type === 'Property' && nameOf(property.key) === 'timeout',
+      ),
+  )
+  const last = given.at(-1)
+  const isLast = last !== undefined && !isFunction(last) && given.some(isFunction)
+  return isOptions || (isTimed && isLast) ? TIME_OUT : null
+}
+
+function isFunction({ type }: Node): boolean {
+  return type === 'ArrowFunctionExpression' || type === 'FunctionExpression'
+}
+
+/** The name that a callee begins with: `test` of `test.each(…).concurrent`. */
+function rootOf(callee: Node): string {
+  if (callee.type === 'MemberExpression') return rootOf(callee.object)
+  if (callee.type === 'CallExpression') return rootOf(callee.callee)
+  return nameOf(callee) ?? ''
+}
+
 /** test.only, describe.skip, test.each(…).only and the like. */
 function objectionToSelection(node: Node, parents: readonly Node[]): string | null {
   if (node.type === 'Identifier') {
@@ -57,7 +96,5 @@ function objectionToSelection(node: Node, parents: readonly Node[]): string | nu
   if (node.type !== 'MemberExpression') return null
   const name = nameOf(node.property) ?? ''
   if (!LEFT_OUT.has(name)) return null
-  let object: Node = node.object
-  while (object.type === 'MemberExpression') object = object.object
-  return RUNNERS.has(nameOf(object) ?? '') ? `.${name} leaves tests out` : null
+  return RUNNERS.has(rootOf(node.object)) ? `.${name} leaves tests out` : null
 }

@@ -107,7 +107,7 @@ test('whatever has happened in a store, it moves to PostgreSQL and back to the b
     }),
     { numRuns: 2 },
   )
-}, 60_000)
+})
 
 describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
   test('a gateway goes on with the same keys, balances, tags, models and Activity', async () => {

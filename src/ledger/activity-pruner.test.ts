@@ -218,5 +218,5 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       }),
       { numRuns: 4 },
     )
-  }, 60_000)
+  })
 })

@@ -16,7 +16,7 @@ let server: PostgresServer
 
 beforeAll(async () => {
   server = await startPostgresServer({ settings: ['max_connections=30'] })
-}, 60_000)
+})
 
 afterAll(() => server.stop())
 
@@ -113,4 +113,4 @@ test('a server that is killed under load fails requests until it is back, and lo
   expect(backedHeldMicros).toBe(0)
   await bench.audit()
   await bench.close()
-}, 60_000)
+})

@@ -199,7 +199,7 @@ describe('many requests', () => {
     expect(process.inFlightMost).toBe(8)
     // 30 full pages of provisional requests and the end of them, then the unresolved ones.
     expect(process.pageLimits).toEqual(Array.from({ length: 32 }, () => 100))
-  }, 60_000)
+  })
 
   test('that end one after the other are looked up together, none more than a quarter second late', async () => {
     const process = world.startProcess()

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startVitest } from 'vitest/node'
+import { HANG_LIMITS } from '../hang-limits.ts'
 import { AGENTS, type Agent, installAgent } from './install.ts'
 
 /**
@@ -28,8 +29,7 @@ async function verdictOn(agent: Agent): Promise<string> {
       watch: false,
       include: [path],
       provide: { agentProgram: installation.program },
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      ...HANG_LIMITS,
     })
     const modules = state.getTestModules()
     const isPassed = modules.length === 1 && modules.every((module) => module.ok())

@@ -72,7 +72,7 @@ test('a process that dies at any byte of its log leaves every commit before that
   }
   expect(commits).toBe(COMMITS)
   expect(recovered).toBeGreaterThan(100)
-}, 120_000)
+})
 
 /** Opens and settles holds, several a commit, and answers the books after each of them. */
 async function commitSome(): Promise<{ files: Files; expected: readonly Expected[] }> {

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { parseDatabaseUrl } from '../../src/store/database-url.ts'
+import { HANG_LIMITS } from '../hang-limits.ts'
 
 /** A store in which nobody else's command can be committed. */
 export interface HeldStore {
@@ -13,7 +14,7 @@ export interface HeldStore {
 export async function holdStore(url: string): Promise<HeldStore> {
   const location = parseDatabaseUrl(url)
   if (location.kind === 'sqlite') {
-    const holder = new DatabaseSync(location.file, { timeout: 5_000 })
+    const holder = new DatabaseSync(location.file, { timeout: HANG_LIMITS.testTimeout })
     holder.exec('begin immediate')
     return {
       async somebodyWaits() {},

@@ -51,7 +51,6 @@ test.each(CASES)(
     expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
     await bench.audit()
   },
-  60_000,
 )
 
 /** One request for each place that the keys have in flight, half of them streams. */

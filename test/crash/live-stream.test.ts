@@ -73,7 +73,7 @@ test('of three gateways on one store, one that is killed is swept and looked up 
   expect(await sweeping.stop('SIGTERM')).toEqual({ code: 0, signal: null })
 
   await theBooksAreExact()
-}, 120_000)
+})
 
 /** Has requests in flight at a gateway, one of them a stream whose generation id is known, and kills it. */
 async function loseRequests(dying: ServeProcess, apiKey: string): Promise<void> {

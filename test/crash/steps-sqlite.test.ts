@@ -13,6 +13,6 @@ describe('kill -9 on SQLite', () => {
     test(`${step.name}: no money is lost or invented, no place stays taken`, async () => {
       bench = await openCrashBench({ createDatabase: createSqliteFile })
       await killAndRecover({ bench, step })
-    }, 60_000)
+    })
   }
 })

@@ -22,7 +22,7 @@ describe.each(TEST_DATABASES)('kill -9 under load on $engine', ({ create }) => {
       surviveKills({ createDatabase: create, killedAfter }),
     )
     await fc.assert(survives, { numRuns: 1, endOnFailure: true })
-  }, 120_000)
+  })
 })
 
 interface Kills {

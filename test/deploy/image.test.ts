@@ -120,7 +120,7 @@ test('what the image holds serves, healthy, as another user on a tree that canno
   const write = `require('node:fs').writeFileSync('${join(folder, 'opt/tollgate/src/x.ts')}', '')`
   const [code] = await once(start(['node', '-e', write], env), 'exit')
   expect(code).toBe(1)
-}, 60_000)
+})
 
 /** The port in the log line that says it serves; empty where the log ends without one. */
 async function portServed(log: NodeJS.ReadableStream): Promise<string> {

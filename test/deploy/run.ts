@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startVitest } from 'vitest/node'
+import { HANG_LIMITS } from '../hang-limits.ts'
 import { ROOT } from './image-recipe.ts'
 import { PROXIES, type ProxyKind, unpackProxy } from './proxy.ts'
 
@@ -31,8 +32,7 @@ async function verdictOnProxy(proxy: ProxyKind): Promise<string> {
       watch: false,
       include: [path],
       provide: { proxyName: proxy.name, proxyProgram: unpacked.program },
-      testTimeout: 30_000,
-      hookTimeout: 30_000,
+      ...HANG_LIMITS,
     })
     const modules = state.getTestModules()
     const isPassed = modules.length === 1 && modules.every((module) => module.ok())

@@ -26,7 +26,7 @@ test('a first start with two workers gives a key that works, and SIGTERM lets a 
   expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
   expect(await ended).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
-}, 30_000)
+})
 
 test('several workers share no port with another program', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))

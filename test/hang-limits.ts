@@ -1,0 +1,13 @@
+const HANG_MS = 20 * 60_000
+
+/**
+ * The only time-outs of tests. They end what would never end: a machine twenty times slower than an idle
+ * one, or one with much other work, meets none of them. A poll is the first to give up, so that the
+ * failure says what was waited for.
+ */
+export const HANG_LIMITS = {
+  testTimeout: HANG_MS,
+  hookTimeout: HANG_MS,
+  teardownTimeout: HANG_MS,
+  expect: { poll: { timeout: HANG_MS / 2 } },
+}
