@@ -64,7 +64,10 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
   const server = createHttpServer({
     ids,
     inference,
-    catalog: { listBytes: () => catalog.listBytes(), get: (name) => catalog.get(name) },
+    catalog: {
+      listBytes: () => catalog.listBytes(),
+      modelBytes: (name) => catalog.modelBytes(name),
+    },
     root: {
       version: VERSION,
       mode: address.mode,

@@ -197,7 +197,10 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
   const app = createHttpServer({
     ids,
     inference,
-    catalog: { listBytes: () => Buffer.from('{"object":"list","data":[]}'), get: () => null },
+    catalog: {
+      listBytes: () => Buffer.from('{"object":"list","data":[]}'),
+      modelBytes: () => null,
+    },
     root: { version: '0', mode: 'live', formats: [] },
     onFailure: (_, problem) => {
       throw problem

@@ -3,6 +3,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { Catalog } from './catalog.ts'
 import { upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
 import { parseCatalog } from './parse-catalog.ts'
+import type { ModelListing } from './row.ts'
 import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -20,6 +21,12 @@ function stocked({ rows, aliases = new Map() }: Stocked) {
   const { models } = parseCatalog(upstreamList(...rows), DEFAULT_CATALOG_SETTINGS)
   catalog.replace(models.map((model) => ({ ...model, refreshedAtMs: START_MS })))
   return { catalog, clock }
+}
+
+/** A model as `GET /v1/models/{id}` has it; null: there is none of the name. */
+function listed(catalog: Catalog, name: string): ModelListing | null {
+  const bytes = catalog.modelBytes(name)
+  return bytes === null ? null : JSON.parse(bytes.toString('utf8'))
 }
 
 /** The code of the problem that `look` throws. */
@@ -58,7 +65,7 @@ describe('a name', () => {
     ['an id that a configured alias would shadow', 'acme/OTHER', 'acme/other'],
   ])('resolves by %s', (_, name, modelId) => {
     expect(catalog.offerFor(name).modelId).toBe(modelId)
-    expect(catalog.get(name)?.id).toBe(modelId)
+    expect(listed(catalog, name)?.id).toBe(modelId)
   })
 
   test.each([
@@ -74,7 +81,7 @@ describe('a name', () => {
     ['as long as a body', 'a'.repeat(1_000_000)],
   ])('is not found where it is %s', (_, name) => {
     expect(codeOf(() => catalog.offerFor(name))).toBe('model_not_found')
-    expect(catalog.get(name)).toBeNull()
+    expect(listed(catalog, name)).toBeNull()
   })
 
   test('that two ids differ from in case alone resolves to neither, each id to itself', () => {
@@ -103,7 +110,7 @@ describe('prices', () => {
   test('that are stale neither hide the model nor make an unknown one anything but unknown', () => {
     const { catalog, clock } = stocked({ rows: [upstreamRow()] })
     clock.now = START_MS + 2 * HOUR_MS
-    expect(catalog.get('acme/sage-pro')?.id).toBe('acme/sage-pro')
+    expect(listed(catalog, 'acme/sage-pro')?.id).toBe('acme/sage-pro')
     expect(codeOf(() => catalog.offerFor('acme/nothing'))).toBe('model_not_found')
   })
 
@@ -120,7 +127,7 @@ test('a catalog that was never loaded can not say of any model that it does not 
     settings: { pricesStaleAfterMs: HOUR_MS, aliases: new Map() },
   })
   expect(codeOf(() => catalog.offerFor('acme/sage-pro'))).toBe('service_unavailable')
-  expect(catalog.get('acme/sage-pro')).toBeNull()
+  expect(listed(catalog, 'acme/sage-pro')).toBeNull()
   expect(JSON.parse(catalog.listBytes().toString())).toEqual({ object: 'list', data: [] })
   expect(catalog.list()).toEqual({ object: 'list', data: [] })
 })
@@ -148,6 +155,13 @@ describe('the list', () => {
     expect(catalog.listBytes()).toBe(catalog.listBytes())
   })
 
+  test('has each model as it is alone, in bytes that are made once a refresh too', () => {
+    for (const listing of catalog.list().data) {
+      expect(listed(catalog, listing.id)).toEqual(listing)
+      expect(catalog.modelBytes(listing.id)).toBe(catalog.modelBytes(listing.id.toUpperCase()))
+    }
+  })
+
   test('is another after a refresh, and a model that is gone is not found', () => {
     const { catalog: changing } = stocked({ rows: [upstreamRow()] })
     const { models } = parseCatalog(
@@ -156,7 +170,7 @@ describe('the list', () => {
     )
     changing.replace(models.map((model) => ({ ...model, refreshedAtMs: START_MS })))
     expect(JSON.parse(changing.listBytes().toString()).data).toHaveLength(1)
-    expect(changing.get('acme/next')?.owned_by).toBe('acme')
+    expect(listed(changing, 'acme/next')?.owned_by).toBe('acme')
     expect(codeOf(() => changing.offerFor('acme/sage-pro'))).toBe('model_not_found')
   })
 })

@@ -2,7 +2,7 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { MODEL_NAME_CHARS_MAX } from './parse-row.ts'
-import type { CatalogRow, ModelList, ModelListing } from './row.ts'
+import type { CatalogRow, ModelList } from './row.ts'
 import type { CatalogSettings } from './settings.ts'
 
 const ONE_MILLION_CONTEXT_MARK = '[1m]'
@@ -49,9 +49,14 @@ export class Catalog {
     return row.offer
   }
 
-  /** What `GET /v1/models/{id}` answers, by any name that resolves; null: 404. Never throws. */
-  get(modelName: string): ModelListing | null {
-    return this.#index === null ? null : (resolve(this.#index, modelName)?.listing ?? null)
+  /**
+   * What `GET /v1/models/{id}` answers, as UTF-8 JSON that is made once a refresh, by any name that
+   * resolves; null: 404. The same bytes for all: not to be written to. Never throws.
+   */
+  modelBytes(modelName: string): Buffer | null {
+    if (this.#index === null) return null
+    const row = resolve(this.#index, modelName)
+    return row === null ? null : (this.#index.bytesByRow.get(row) ?? null)
   }
 
   /** What `GET /v1/models` answers. Empty while no list was ever loaded. */
@@ -86,13 +91,16 @@ interface CatalogIndex {
   /** By lower-cased id or alias; null: two models share the name. */
   readonly byOtherName: ReadonlyMap<string, CatalogRow | null>
   readonly listBytes: Buffer
+  /** Each row's listing as it stands in {@link listBytes}: a part of the same memory. */
+  readonly bytesByRow: ReadonlyMap<CatalogRow, Buffer>
   /** Of the youngest row; null where there are none. */
   readonly refreshedAtMs: number | null
 }
 
-const EMPTY_LIST_BYTES = Buffer.from(
-  JSON.stringify({ object: 'list', data: [] } satisfies ModelList),
-)
+const LIST_HEAD = Buffer.from('{"object":"list","data":[')
+const LIST_TAIL = Buffer.from(']}')
+const COMMA = Buffer.from(',')
+const EMPTY_LIST_BYTES = Buffer.concat([LIST_HEAD, LIST_TAIL])
 
 function buildIndex(
   rows: readonly CatalogRow[],
@@ -108,12 +116,25 @@ function buildIndex(
   const listed = rows.flatMap((row) => row.aliases.map((name) => ({ name, row })))
   // What stands later wins, even where it says that a name is ambiguous.
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
-  const list: ModelList = { object: 'list', data: rows.map((row) => row.listing) }
   const refreshedAtMs = rows.reduce<number | null>(
     (youngest, row) => Math.max(youngest ?? row.refreshedAtMs, row.refreshedAtMs),
     null,
   )
-  return { rows, byId, byOtherName, listBytes: Buffer.from(JSON.stringify(list)), refreshedAtMs }
+  return { rows, byId, byOtherName, ...bytesOf(rows), refreshedAtMs }
+}
+
+function bytesOf(rows: readonly CatalogRow[]): Pick<CatalogIndex, 'listBytes' | 'bytesByRow'> {
+  const listings = rows.map(({ listing }) => Buffer.from(JSON.stringify(listing)))
+  const pieces = listings.flatMap((bytes, place) => (place === 0 ? [bytes] : [COMMA, bytes]))
+  const listBytes = Buffer.concat([LIST_HEAD, ...pieces, LIST_TAIL])
+  const bytesByRow = new Map<CatalogRow, Buffer>()
+  let from = LIST_HEAD.length
+  for (const [place, row] of rows.entries()) {
+    const to = from + (listings[place]?.length ?? 0)
+    bytesByRow.set(row, listBytes.subarray(from, to))
+    from = to + COMMA.length
+  }
+  return { listBytes, bytesByRow }
 }
 
 interface NamedRow {

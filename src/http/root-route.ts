@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { keptAnswer, sendKept } from './kept-answer.ts'
 
 /** What `GET /v1` says of the service. */
 export interface RootInput {
@@ -18,7 +19,6 @@ export function registerRootRoute(app: FastifyInstance, root: RootInput): void {
     formats: root.formats,
     links: { models: '/v1/models', openapi: '/openapi.json', docs: '/docs' },
   }
-  app.get('/v1', (request, reply) => {
-    reply.header('x-request-id', request.id).send(answer)
-  })
+  const kept = keptAnswer(Buffer.from(JSON.stringify(answer)))
+  app.get('/v1', (request, reply) => sendKept({ request, reply }, kept))
 }

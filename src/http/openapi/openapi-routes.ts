@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { OperationSection } from '../admin/admin-routes.ts'
+import { keptAnswer, sendKept } from '../kept-answer.ts'
 import type { Operation } from '../operation.ts'
 import { RETIRED_PATHS } from '../retired-routes.ts'
 import { type DocumentSection, documentedOperation, openApiDocument } from './document.ts'
@@ -22,23 +23,19 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
   const named: NamedSchemas = new Map<string, JsonSchema>()
   const sections = sectionsOf(input, named)
   const told = { version: input.version, sections, named }
-  const document = Buffer.from(JSON.stringify(openApiDocument(told)))
-  const page = Buffer.from(referencePage(told))
-  app.get('/openapi.json', (request, reply) => {
-    reply.header('x-request-id', request.id).type('application/json').send(document)
-  })
+  const document = keptAnswer(Buffer.from(JSON.stringify(openApiDocument(told))))
+  const page = keptAnswer(Buffer.from(referencePage(told)), 'text/html; charset=utf-8')
+  app.get('/openapi.json', (request, reply) => sendKept({ request, reply }, document))
   // Who opens the bare address in a browser wants to know what is here.
   app.get('/', (request, reply) => {
     reply.header('x-request-id', request.id).redirect('/docs')
   })
   app.get('/docs', (request, reply) => {
     reply
-      .header('x-request-id', request.id)
       .header('content-security-policy', REFERENCE_POLICY)
       .header('x-content-type-options', 'nosniff')
       .header('referrer-policy', 'no-referrer')
-      .type('text/html; charset=utf-8')
-      .send(page)
+    sendKept({ request, reply }, page)
   })
 }
 
