@@ -9,7 +9,9 @@ export const catalogRefreshShape = z
     stored: z.boolean().describe('Whether a restart would have it too.'),
     doubted: z
       .array(z.string())
-      .describe('Models whose prices fell more than tenfold, which is not believed yet.'),
+      .describe(
+        'Models with a price, a window or a longest answer whose fall to a tenth or less is not believed yet.',
+      ),
     skipped: z
       .array(z.object({ model: z.string().nullable(), why: z.string() }))
       .describe("Rows of the provider's list that offer nothing, and why."),

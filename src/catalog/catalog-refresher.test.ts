@@ -135,6 +135,74 @@ describe('a price', () => {
   })
 })
 
+describe('a context window and a longest answer', () => {
+  const sized = (contextTokens: number | null, outputTokensMax: number | null) =>
+    upstreamList(
+      upstreamRow({
+        context_length: contextTokens,
+        top_provider: { context_length: contextTokens, max_completion_tokens: outputTokensMax },
+      }),
+    )
+  const sizesAfterEach = async (
+    start: ReturnType<typeof sized>,
+    listings: readonly ReturnType<typeof sized>[],
+  ) => {
+    const process = startProcess()
+    await refreshWith(process, start)
+    const seen: unknown[] = []
+    for (const listing of listings) {
+      const outcome = await refreshWith(process, listing)
+      const { contextTokens, outputTokensMax } = process.catalog.offerFor('acme/sage-pro')
+      const doubted = outcome.kind === 'refreshed' && outcome.doubtedIds.length > 0
+      seen.push([contextTokens, outputTokensMax, doubted])
+    }
+    return seen
+  }
+
+  test('that fall to a tenth are believed at the third refresh, and named until then', async () => {
+    const fallen = sized(20_000, 6_400)
+    expect(await sizesAfterEach(sized(200_000, 64_000), [fallen, fallen, fallen])).toEqual([
+      [200_000, 64_000, true],
+      [200_000, 64_000, true],
+      [20_000, 6_400, false],
+    ])
+  })
+
+  test('that fall by less, rise, or are no longer listed count at once', async () => {
+    const listings = [sized(20_001, 6_401), sized(900_000, 800_000), sized(null, null)]
+    expect(await sizesAfterEach(sized(200_000, 64_000), listings)).toEqual([
+      [20_001, 6_401, false],
+      [900_000, 800_000, false],
+      [null, null, false],
+    ])
+  })
+
+  test('are doubted as holds count them: an unknown window is a million, and bounds an unknown answer', async () => {
+    const listings = [sized(100_000, 64_000), sized(200_000, 20_000), sized(200_000, 20_001)]
+    expect(await sizesAfterEach(sized(null, null), listings)).toEqual([
+      [null, null, true],
+      [200_000, null, true],
+      [200_000, 20_001, false],
+    ])
+  })
+
+  test('do not hold back a price that rises', async () => {
+    const process = startProcess()
+    await process.refresher.refreshNow()
+    await refreshWith(
+      process,
+      upstreamList(
+        upstreamRow({
+          context_length: 10,
+          pricing: { prompt: '0.0003', completion: '0.000015' },
+        }),
+      ),
+    )
+    expect(inputPrice(process)).toBe(300_000_000n)
+    expect(process.catalog.offerFor('acme/sage-pro').contextTokens).toBe(1_000_000)
+  })
+})
+
 describe('flat prices of images', () => {
   const image = upstreamRow({ id: 'acme/draw', architecture: IMAGE_ARCHITECTURE })
   const flat = (costUsd: number) => ({

@@ -1,7 +1,7 @@
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
-import { PriceBeliefs } from './believe-prices.ts'
+import { Beliefs } from './beliefs.ts'
 import type { Catalog } from './catalog.ts'
 import {
   type ListedModel,
@@ -17,7 +17,7 @@ import {
   decodeModel,
   encodeModel,
   snapshotOf,
-  withPrices,
+  withFigures,
 } from './stored-catalog.ts'
 
 /** Keeps a catalog in step with its upstream, and the store in step with the catalog. */
@@ -47,7 +47,7 @@ export type RefreshOutcome =
       readonly kind: 'refreshed'
       readonly models: number
       readonly skipped: readonly SkippedRow[]
-      /** Models whose prices fell more than tenfold, which is not believed yet. */
+      /** Models with a price, a window or a longest answer whose steep fall is not believed yet. */
       readonly doubtedIds: readonly string[]
       /** Why the refresh could not be stored, though it counts in memory; null: it was. */
       readonly storeFailure: unknown
@@ -89,7 +89,7 @@ const IMAGE_PRICE_FAILURES_MAX = 3
 
 class Refresher implements CatalogRefresher {
   readonly #input: CatalogRefresherInput
-  readonly #beliefs = new PriceBeliefs()
+  readonly #beliefs = new Beliefs()
   #underWay: Promise<RefreshOutcome> | null = null
   #repeating = false
   #tried = false
@@ -184,14 +184,12 @@ class Refresher implements CatalogRefresher {
     const rows: CatalogRow[] = []
     for (const model of parsed.models) {
       const { modelId } = model.offer
-      const before = believed.get(modelId)?.offer.prices ?? null
-      const listed = {
-        ...model.offer.prices,
-        imageFlat: flatPrices.get(modelId) ?? before?.imageFlat ?? 0n,
-      }
-      const prices =
-        before === null ? listed : this.#beliefs.weigh({ modelId, believed: before, listed })
-      rows.push({ ...withPrices(model, prices), refreshedAtMs: askedAtMs })
+      const before = believed.get(modelId)?.offer
+      const imageFlat = flatPrices.get(modelId) ?? before?.prices.imageFlat ?? 0n
+      const listed = { ...model.offer, prices: { ...model.offer.prices, imageFlat } }
+      const figures =
+        before === undefined ? listed : this.#beliefs.weigh({ modelId, believed: before, listed })
+      rows.push({ ...withFigures(model, figures), refreshedAtMs: askedAtMs })
     }
     // A row that can't be read is neither gone nor refreshed: it is offered until its prices are stale.
     for (const modelId of parsed.unreadableIds) {

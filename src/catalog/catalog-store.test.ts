@@ -70,6 +70,20 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(inputPrice(after)).toBe(3_000_000n)
     })
 
+    test('keeps a context window and a longest answer whose fall was doubted', async () => {
+      const before = startProcess()
+      await before.refresher.refreshNow()
+      const fallen = upstreamRow({
+        context_length: 1_000,
+        top_provider: { context_length: 1_000, max_completion_tokens: 100 },
+      })
+      await refreshWith(before, upstreamList(fallen))
+      const after = startProcess()
+      await after.refresher.load()
+      const { contextTokens, outputTokensMax } = after.catalog.offerFor('acme/sage-pro')
+      expect([contextTokens, outputTokensMax]).toEqual([1_000_000, 64_000])
+    })
+
     test('keeps the age of a model whose row could not be read', async () => {
       const before = startProcess()
       await before.refresher.refreshNow()

@@ -22,6 +22,13 @@ describe('an id that is listed twice', () => {
     expect(parse(anchor, upstreamRow(), dear).unreadableIds).toEqual(new Set(['acme/sage-pro']))
   })
 
+  test.each<[string, object]>([
+    ['window', { context_length: 1_000 }],
+    ['longest answer', { top_provider: { context_length: 1_000_000, max_completion_tokens: 1 } }],
+  ])('is not offered where its rows contradict each other on its %s', (_, changes) => {
+    expect(idsOf(upstreamRow(), upstreamRow({ ...changes }))).toEqual([])
+  })
+
   test('is offered once where they agree', () => {
     expect(idsOf(upstreamRow(), upstreamRow())).toEqual(['acme/sage-pro'])
   })

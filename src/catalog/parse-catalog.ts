@@ -56,7 +56,7 @@ export function parseCatalog(
   return { models, unreadableIds, skipped }
 }
 
-/** Leaves one row an id. Rows of one id that disagree on its price leave none that can be believed. */
+/** Leaves one row an id. Rows of one id that disagree on what holds go by leave none that can be believed. */
 function dropContradictions(rows: readonly ParsedRow[]): readonly ParsedRow[] {
   const kept = new Map<string, ParsedRow>()
   const nameless: ParsedRow[] = []
@@ -78,7 +78,11 @@ function dropContradictions(rows: readonly ParsedRow[]): readonly ParsedRow[] {
 
 function agree(a: ParsedRow, b: ParsedRow): boolean {
   if (a.kind === 'model' && b.kind === 'model') {
-    return a.offer.priceSnapshotId === b.offer.priceSnapshotId
+    return (
+      a.offer.priceSnapshotId === b.offer.priceSnapshotId &&
+      a.offer.contextTokens === b.offer.contextTokens &&
+      a.offer.outputTokensMax === b.offer.outputTokensMax
+    )
   }
   if (a.kind === 'alias' && b.kind === 'alias') return a.target === b.target
   return a.kind === b.kind

@@ -305,6 +305,16 @@ describe('a row is not offered', () => {
     ['without an author', upstreamRow({ id: 'sage-pro' })],
     ['with an id that needs escaping', upstreamRow({ id: 'acme/sage pro' })],
     ['with an id as long as a book', upstreamRow({ id: `acme/${'a'.repeat(300)}` })],
+    ['with an id that leads to its parent', upstreamRow({ id: 'acme/../sage-pro' })],
+    ['with an id that ends in its parent', upstreamRow({ id: 'acme/..' })],
+    ['with an id that has two dots in a row', upstreamRow({ id: 'acme/sage..pro' })],
+    ['with an id that leads to itself', upstreamRow({ id: 'acme/./sage-pro' })],
+    ['with an id that has an empty segment', upstreamRow({ id: 'acme//sage-pro' })],
+    ['with an id that ends in an empty segment', upstreamRow({ id: 'acme/sage-pro/' })],
+    [
+      'that is an alias with an empty segment',
+      upstreamRow({ id: '~acme//sage', alias_target: { slug: 'acme/sage-pro' } }),
+    ],
     ['without modalities', upstreamRow({ architecture: null })],
     [
       'that makes nothing',

@@ -22,6 +22,9 @@ export const MODEL_NAME_CHARS_MAX = 256
 // The id stands in URLs, logs and other people's JSON: nothing in it may need escaping.
 const MODEL_ID = /^~?[A-Za-z0-9][\w.-]*\/[\w.:@+/-]+$/
 
+// As part of a URL's path, it would ask the upstream for something else with our key.
+const STRAYING_PATH = /\.\.|\/\.?(?:\/|$)/
+
 type PerSearchSettings = Pick<CatalogSettings, 'perSearchIdsAdded' | 'perSearchIdsRemoved'>
 
 /** Reads one row of an upstream's model list, or one of our own listings. Never throws. */
@@ -40,7 +43,7 @@ export function parseRow(value: unknown, settings: PerSearchSettings): ParsedRow
 }
 
 function isModelId(text: string): boolean {
-  return text.length <= MODEL_NAME_CHARS_MAX && MODEL_ID.test(text)
+  return text.length <= MODEL_NAME_CHARS_MAX && MODEL_ID.test(text) && !STRAYING_PATH.test(text)
 }
 
 function parseIdentified(

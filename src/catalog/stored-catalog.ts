@@ -1,5 +1,5 @@
-import type { PriceTable } from '../vocabulary/offer.ts'
-import { readRecord, readStrings } from './json-reading.ts'
+import type { HoldFigures } from './beliefs.ts'
+import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
 import type { ListedModel } from './parse-catalog.ts'
 import { parseRow } from './parse-row.ts'
 import { decodePriceTable, encodePriceTable, priceSnapshotId } from './price-table.ts'
@@ -55,6 +55,8 @@ export function encodeModel(input: EncodeModelInput): StoredModel {
     `"listing":${JSON.stringify(listing)}`,
     `"aliases":${JSON.stringify(aliases)}`,
     `"prices":${encodePriceTable(offer.prices)}`,
+    `"contextTokens":${JSON.stringify(offer.contextTokens)}`,
+    `"outputTokensMax":${JSON.stringify(offer.outputTokensMax)}`,
     `"refreshedAtMs":${JSON.stringify(own)}`,
   ]
   return { modelId: offer.modelId, itemJson: `{${fields.join(',')}}` }
@@ -79,8 +81,13 @@ export function decodeModel(input: DecodeModelInput): CatalogRow | null {
   const own = record?.['refreshedAtMs']
   if (parsed.kind !== 'model' || aliases === null || prices === null) return null
   const { offer, listing } = parsed
+  const figures = {
+    prices,
+    contextTokens: storedTokens(record?.['contextTokens'], offer.contextTokens),
+    outputTokensMax: storedTokens(record?.['outputTokensMax'], offer.outputTokensMax),
+  }
   return {
-    ...withPrices({ offer, listing, aliases }, prices),
+    ...withFigures({ offer, listing, aliases }, figures),
     refreshedAtMs: typeof own === 'number' ? own : catalogRefreshedAtMs,
   }
 }
@@ -91,12 +98,19 @@ export interface DecodeModelInput {
   readonly settings: Pick<CatalogSettings, 'perSearchIdsAdded' | 'perSearchIdsRemoved'>
 }
 
-/** The same model at other prices, its price snapshot named accordingly. */
-export function withPrices(model: ListedModel, prices: PriceTable): ListedModel {
+/** By position: what was believed, and what was listed: an earlier version stored only the latter. */
+function storedTokens(believed: unknown, listed: number | null): number | null {
+  return believed === null || isTokenCount(believed) ? believed : listed
+}
+
+/** The same model with other figures to hold by, its price snapshot named accordingly. */
+export function withFigures(model: ListedModel, figures: HoldFigures): ListedModel {
   const { modelId } = model.offer
+  const { prices, contextTokens, outputTokensMax } = figures
+  const snapshotId = priceSnapshotId(modelId, prices)
   return {
     ...model,
-    offer: { ...model.offer, prices, priceSnapshotId: priceSnapshotId(modelId, prices) },
+    offer: { ...model.offer, prices, contextTokens, outputTokensMax, priceSnapshotId: snapshotId },
   }
 }
 

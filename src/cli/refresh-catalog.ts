@@ -42,7 +42,7 @@ export async function refreshCatalog(
       },
       onRefreshed: () => {},
     })
-    // What was believed before says which prices are doubted now.
+    // What was believed before says which figures are doubted now.
     await refresher.load()
     if (!json) terminal.note(`fetching models from ${baseUrl} …`)
     const outcome = await refresher.refreshNow()

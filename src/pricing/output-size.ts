@@ -1,8 +1,7 @@
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
-import type { Offer } from '../vocabulary/offer.ts'
+import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { CONTEXT_TOKENS_UNKNOWN } from './prompt-size.ts'
 
 /** The cap that is held where a chat or legacy completion sets none, if the model allows as much. */
 const DEFAULT_CAP_TOKENS_MAX = 32_768

@@ -1,8 +1,5 @@
 import type { Call } from '../vocabulary/call.ts'
-import type { Offer } from '../vocabulary/offer.ts'
-
-/** What stands for a context window that the catalog does not know. */
-export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
+import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../vocabulary/offer.ts'
 
 /** The least that an image counts as, whatever its bytes. */
 export const IMAGE_TOKENS_MIN = 2_000

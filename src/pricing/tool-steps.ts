@@ -1,6 +1,6 @@
 import type { Call } from '../vocabulary/call.ts'
-import type { Offer } from '../vocabulary/offer.ts'
-import { CONTEXT_TOKENS_UNKNOWN, type PromptSize } from './prompt-size.ts'
+import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../vocabulary/offer.ts'
+import type { PromptSize } from './prompt-size.ts'
 
 /** Searches after which results are no longer held as often as they are read again. */
 const GROWING_STEPS_MAX = 7

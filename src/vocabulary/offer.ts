@@ -1,5 +1,8 @@
 import type { Picos } from './money.ts'
 
+/** What stands for a context window that the catalog does not know. */
+export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
+
 /** One model at its price: what the catalog answers for a model name. */
 export interface Offer {
   /** The catalog id, which is what goes upstream. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PriceTable } from '../vocabulary/offer.ts'
-import { PriceBeliefs } from './believe-prices.ts'
+import { Beliefs } from './beliefs.ts'
 import { buildPriceTable } from './price-table.ts'
 
 /** A table whose input price is given, tier by tier; all else is free. */
@@ -12,12 +12,24 @@ function inputPrices(base: bigint, tiers: Readonly<Record<number, bigint>> = {})
   })
 }
 
+function weighPrices(
+  beliefs: Beliefs,
+  { believed, listed }: { readonly believed: PriceTable; readonly listed: PriceTable },
+): PriceTable {
+  const figures = (prices: PriceTable) => ({ prices, contextTokens: null, outputTokensMax: null })
+  return beliefs.weigh({
+    modelId: 'acme/sage',
+    believed: figures(believed),
+    listed: figures(listed),
+  }).prices
+}
+
 /** Weighs one listed table after another, as refreshes do; answers what was believed after each. */
 function believedAfterEach(start: PriceTable, listings: readonly PriceTable[]): PriceTable[] {
-  const beliefs = new PriceBeliefs()
+  const beliefs = new Beliefs()
   let believed = start
   return listings.map((listed) => {
-    believed = beliefs.weigh({ modelId: 'acme/sage', believed, listed })
+    believed = weighPrices(beliefs, { believed, listed })
     return believed
   })
 }
@@ -128,9 +140,9 @@ test('no price is ever believed below a tenth of the last, unless three refreshe
 })
 
 test('a model that is no longer listed is forgotten', () => {
-  const beliefs = new PriceBeliefs()
+  const beliefs = new Beliefs()
   const weigh = () =>
-    beliefs.weigh({ modelId: 'acme/sage', believed: inputPrices(1_000n), listed: inputPrices(1n) })
+    weighPrices(beliefs, { believed: inputPrices(1_000n), listed: inputPrices(1n) })
   weigh()
   weigh()
   expect(beliefs.doubts('acme/sage')).toBe(true)

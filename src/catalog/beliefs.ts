@@ -1,0 +1,110 @@
+import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PriceTable } from '../vocabulary/offer.ts'
+import { buildPriceTable, priceReadingOf } from './price-table.ts'
+
+/** What a hold is sized by: a model's prices, its context window and its longest answer. */
+export type HoldFigures = Pick<Offer, 'prices' | 'contextTokens' | 'outputTokensMax'>
+
+/** A price that falls to less than one part in this many is doubted; a token count at exactly that. */
+const DOUBTED_FALL = 10
+/** How many refreshes in a row must say so before a doubted fall is believed. */
+const REFRESHES_TO_BELIEVE_FALL = 3
+
+/**
+ * Weighs listed figures against those believed so far. A rise counts at once, however steep, because
+ * a hold that is too large costs no money. A steep fall is far more often a slip of the upstream's
+ * (a price in another unit, a window that lost a zero) than a change, and holds sized by it would let
+ * an account spend what it does not have: it is believed once three refreshes in a row say so. What
+ * was seen so far is kept in memory alone; a restart begins to count anew.
+ */
+export class Beliefs {
+  /** Model id → name of a figure → refreshes in a row that doubted it. */
+  readonly #doubts = new Map<string, ReadonlyMap<string, number>>()
+
+  /** What to hold with from here on. Call once a model and refresh. */
+  weigh({ modelId, believed, listed }: WeighInput): HoldFigures {
+    const seenBefore = this.#doubts.get(modelId)
+    const doubts = new Map<string, number>()
+    const isDoubted: IsDoubted = ({ figure, isSteepFall }) => {
+      if (!isSteepFall) return false
+      const refreshes = (seenBefore?.get(figure) ?? 0) + 1
+      if (refreshes >= REFRESHES_TO_BELIEVE_FALL) return false
+      doubts.set(figure, refreshes)
+      return true
+    }
+    const weighed: HoldFigures = {
+      prices: weighPrices(believed.prices, { listed: listed.prices, isDoubted }),
+      ...weighTokens(believed, { listed, isDoubted }),
+    }
+    if (doubts.size === 0) this.#doubts.delete(modelId)
+    else this.#doubts.set(modelId, doubts)
+    return weighed
+  }
+
+  /** Whether some figure of the model is not taken as the upstream lists it. */
+  doubts(modelId: string): boolean {
+    return this.#doubts.has(modelId)
+  }
+
+  /** Forgets models that are no longer listed, so that memory is bounded by the catalog. */
+  keepOnly(modelIds: ReadonlySet<string>): void {
+    for (const modelId of this.#doubts.keys()) {
+      if (!modelIds.has(modelId)) this.#doubts.delete(modelId)
+    }
+  }
+}
+
+export interface WeighInput {
+  readonly modelId: string
+  readonly believed: HoldFigures
+  readonly listed: HoldFigures
+}
+
+/** Whether a figure stays as it was. To be asked once for each figure. */
+type IsDoubted = (fall: { readonly figure: string; readonly isSteepFall: boolean }) => boolean
+
+interface Weighing<Listed> {
+  readonly listed: Listed
+  readonly isDoubted: IsDoubted
+}
+
+function weighPrices(
+  believed: PriceTable,
+  { listed, isDoubted }: Weighing<PriceTable>,
+): PriceTable {
+  const before = priceReadingOf(believed)
+  const now = priceReadingOf(listed)
+  const thresholds = [...believed.tiers, ...listed.tiers].map((tier) => tier.inputTokensAbove)
+  return buildPriceTable(thresholds, (name, step) => {
+    const [oldPrice, newPrice] = [before(name, step), now(name, step)]
+    const figure = step === null ? name : `${name} above ${step}`
+    const isSteepFall = newPrice * BigInt(DOUBTED_FALL) < oldPrice
+    return isDoubted({ figure, isSteepFall }) ? oldPrice : newPrice
+  })
+}
+
+type TokenFigures = Pick<HoldFigures, 'contextTokens' | 'outputTokensMax'>
+
+/** Compared as holds count them: an unknown window is a million, an unknown maximum the window. */
+function weighTokens(
+  believed: TokenFigures,
+  { listed, isDoubted }: Weighing<TokenFigures>,
+): TokenFigures {
+  const windowBefore = believed.contextTokens ?? CONTEXT_TOKENS_UNKNOWN
+  const windowNow = listed.contextTokens ?? CONTEXT_TOKENS_UNKNOWN
+  // Windows are round numbers: one that lost a zero is exactly a tenth of what it was.
+  const { contextTokens } = isDoubted({
+    figure: 'contextTokens',
+    isSteepFall: windowNow * DOUBTED_FALL <= windowBefore,
+  })
+    ? believed
+    : listed
+  const answerBefore = believed.outputTokensMax ?? windowBefore
+  const answerNow = listed.outputTokensMax ?? contextTokens ?? CONTEXT_TOKENS_UNKNOWN
+  const { outputTokensMax } = isDoubted({
+    figure: 'outputTokensMax',
+    isSteepFall: answerNow * DOUBTED_FALL <= answerBefore,
+  })
+    ? believed
+    : listed
+  return { contextTokens, outputTokensMax }
+}
