@@ -20,10 +20,11 @@ import {
   readSearchOptions,
   readSteps,
   readTools,
-  refuseRouting,
+  refuseFields,
   type ToolRules,
 } from './refusals.ts'
 import { searchResultTokens } from './search-size.ts'
+import { readToolChoice } from './tool-choice.ts'
 
 /** What is read alike from the bodies of all formats. */
 export type ChatStyleFields = Omit<Call, 'endpoint' | 'stream' | 'outputCapTokens' | 'completions'>
@@ -39,7 +40,7 @@ export function readChatStyleFields(
 ): ChatStyleFields {
   const { root } = body
   const modelName = readModelName(root)
-  refuseRouting(root)
+  refuseFields(root)
   const { fileParser } = readPlugins(root, words)
   const tools = readTools(readObjects(root, 'tools'), {
     rules: toolRules,
@@ -47,8 +48,11 @@ export function readChatStyleFields(
   })
   const functions = readObjects(root, 'functions').length
   const searchOptions = readSearchOptions(root)
-  const searches =
-    searchOptions === undefined ? tools.searchTools : [...tools.searchTools, searchOptions]
+  const searches = [
+    ...tools.searchTools,
+    ...readToolChoice(root, toolRules),
+    ...(searchOptions === undefined ? [] : [searchOptions]),
+  ]
   const { media, cacheWrites } = surveyBody(root)
   return {
     modelName,

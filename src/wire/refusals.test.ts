@@ -25,7 +25,35 @@ const REFUSED: readonly (readonly [Members, string])[] = [
   [{ route: 'fallback' }, 'route'],
   [{ provider: {} }, 'provider'],
   [{ provider: false }, 'provider'],
+  [{ preset: 'cheap' }, 'preset'],
+  [{ preset: '' }, 'preset'],
+  [{ mcp_servers: [{ type: 'url', url: 'https://example.org' }] }, 'mcp_servers'],
+  [{ mcp_servers: [] }, 'mcp_servers'],
+  [{ debug: { echo_upstream_body: true } }, 'debug'],
+  [{ debug: false }, 'debug'],
   [{ x_search: {} }, 'x_search'],
+  [{ tool_choice: { type: 'image_generation' } }, 'tool_choice.type'],
+  [{ tool_choice: { type: 'mcp', server_label: 'a' } }, 'tool_choice.type'],
+  [{ tool_choice: { type: 'x_search' } }, 'tool_choice.type'],
+  [{ tool_choice: { type: 'openrouter:web_fetch' } }, 'tool_choice.type'],
+  [{ tool_choice: 'code_interpreter' }, 'tool_choice'],
+  [{ tool_choice: 'openrouter:fusion' }, 'tool_choice'],
+  [{ tool_choice: { type: 'tool', name: 'openrouter:bash' } }, 'tool_choice.name'],
+  [
+    { tool_choice: { type: 'function', function: { name: 'openrouter:bash' } } },
+    'tool_choice.function.name',
+  ],
+  [{ tool_choice: { type: 'tool', name: 'x_search' } }, 'tool_choice.name'],
+  [
+    { tool_choice: { type: 'allowed_tools', tools: [{ type: 'function' }, { type: 'shell' }] } },
+    'tool_choice.tools[1].type',
+  ],
+  [
+    { tool_choice: { type: 'allowed_tools', allowed_tools: { tools: [{ type: 'mcp' }] } } },
+    'tool_choice.allowed_tools.tools[0].type',
+  ],
+  [{ tool_choice: { mode: 'auto', tools: [{ type: 'shell' }] } }, 'tool_choice.tools[0].type'],
+  [{ tool_choice: { type: 'openrouter:web_search', x_search: {} } }, 'tool_choice.x_search'],
   [{ plugins: [{ id: 'web' }] }, 'plugins[0]'],
   [{ plugins: [{ id: 'web', enabled: false }] }, 'plugins[0]'],
   [{ plugins: [{}] }, 'plugins[0]'],
@@ -71,6 +99,42 @@ const REFUSED: readonly (readonly [Members, string])[] = [
   [{ extra: [{ type: 'input_audio', input_audio: { data: 'UklGRg==' } }] }, 'extra[0]'],
 ]
 
+/** Ways to name a search that `tools` does not list. */
+const NAMED_SEARCHES = [
+  'openrouter:web_search',
+  { type: 'openrouter:web_search' },
+  { type: 'tool', name: 'openrouter:web_search' },
+  { type: 'tool', name: 'web_search' },
+  { type: 'function', function: { name: 'openrouter:web_search' } },
+  { type: 'function', name: 'openrouter:web_search' },
+  { name: 'openrouter:web_search' },
+  { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'openrouter:web_search' }] },
+  {
+    type: 'allowed_tools',
+    allowed_tools: { mode: 'required', tools: [{ type: 'openrouter:web_search' }] },
+  },
+]
+
+/** What names no tool, or one of the client's: a function may well be called `web_search`. */
+const NO_SEARCHES = [
+  'auto',
+  'none',
+  'required',
+  'any',
+  'f',
+  { type: 'auto' },
+  { type: 'any', disable_parallel_tool_use: true },
+  { type: 'none' },
+  { type: 'tool', name: 'web_search' },
+  { type: 'tool', name: 'not_listed' },
+  { type: 'function', name: 'web_search' },
+  { type: 'function', function: { name: 'f' } },
+  { type: 'custom', name: 'other' },
+  { type: 'custom', custom: { name: 'g' } },
+  { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'web_search' }] },
+  { type: 'allowed_tools', mode: 'auto', tools: [] },
+]
+
 describe.each(EVERY_FORMAT)('on %s', (_, format) => {
   test.each(REFUSED)('%j is unsupported', (members, param) => {
     expect(refusalOf(() => callWith(format, members))).toEqual({
@@ -95,7 +159,10 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
   })
 
   test('null is the same as leaving a refused field out', () => {
-    const absent = ['models', 'fallbacks', 'route', 'provider', 'plugins', 'tools', 'x_search']
+    const absent = [
+      ...['models', 'fallbacks', 'route', 'provider', 'preset', 'mcp_servers', 'debug'],
+      ...['plugins', 'tools', 'tool_choice', 'x_search', 'x_search_filter'],
+    ]
     const nulls = Object.fromEntries(absent.map((name) => [name, null]))
     expect(callWith(format, nulls)).toMatchObject({
       ...callWith(format, {}),
@@ -129,6 +196,34 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     })
   })
 
+  test.each(NAMED_SEARCHES)('a tool_choice of %j counts as a search', (toolChoice) => {
+    const { tools } = callWith(format, { tool_choice: toolChoice })
+    expect(tools).toMatchObject({ serverTools: true, steps: 30 })
+  })
+
+  test('a search that is named twice is held as one', () => {
+    const tools = [{ type: 'openrouter:web_search', parameters: { max_results: 12 } }]
+    const named = { tools, tool_choice: { type: 'openrouter:web_search' } }
+    expect(callWith(format, named).tools).toEqual(callWith(format, { tools }).tools)
+  })
+
+  test.each(NO_SEARCHES)('a tool_choice of %j names no tool of the provider', (toolChoice) => {
+    const tools = [
+      { type: 'function', name: 'web_search', function: { name: 'f' } },
+      { type: 'custom', name: 'other', custom: { name: 'g' } },
+    ]
+    const call = callWith(format, { tools, tool_choice: toolChoice })
+    expect(call.tools).toMatchObject({ clientTools: 2, serverTools: false })
+  })
+
+  test('a long list of allowed tools is compared with a long list of tools in one pass', () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => `f${index}`)
+    const tools = names.map((name) => ({ type: 'function', name }))
+    const allowed = names.map(() => ({ type: 'function', name: 'openrouter:web_search' }))
+    const call = callWith(format, { tools, tool_choice: { type: 'allowed_tools', tools: allowed } })
+    expect(call.tools).toMatchObject({ clientTools: 100_000, serverTools: true })
+  })
+
   test('a search that is to bring more is held at more', () => {
     const tools = [{ type: 'openrouter:web_search', parameters: { max_results: 12 } }]
     expect(callWith(format, { tools }).tools.searchResultTokens).toBe(16_000)
@@ -143,6 +238,11 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     [{ plugins: [['web']] }, 'plugins[0]'],
     [{ max_tool_calls: 1.5 }, 'max_tool_calls'],
     [{ model: 7 }, 'model'],
+    [{ tool_choice: 7 }, 'tool_choice'],
+    [{ tool_choice: ['auto'] }, 'tool_choice'],
+    [{ tool_choice: { tools: {} } }, 'tool_choice.tools'],
+    [{ tool_choice: { type: 'allowed_tools', tools: [7] } }, 'tool_choice.tools[0]'],
+    [{ tool_choice: { allowed_tools: { tools: 7 } } }, 'tool_choice.allowed_tools.tools'],
   ])('%j has the wrong type', (members, param) => {
     expect(refusalOf(() => callWith(format, members))).toEqual({ code: 'invalid_parameter', param })
   })
@@ -212,6 +312,18 @@ test.each([
   expect(refusalOf(() => callWith(refuses, members))).toEqual({
     code: 'unsupported_parameter',
     param: 'tools[0].type',
+  })
+})
+
+test.each([
+  ...OPENAI_SEARCHES.map((type) => [chat, messages, type] as const),
+  ...MESSAGES_SEARCHES.map((type) => [messages, chat, type] as const),
+])('a tool_choice names a search in the words of its own format: %#', (takes, refuses, type) => {
+  const members = { tool_choice: { type } }
+  expect(callWith(takes, members).tools.serverTools).toBe(true)
+  expect(refusalOf(() => callWith(refuses, members))).toEqual({
+    code: 'unsupported_parameter',
+    param: 'tool_choice.type',
   })
 })
 

@@ -7,20 +7,28 @@ import { field, readCount, readObject, readObjects, wrongType } from './fields.t
 
 /** The refusals that hold on every endpoint, whatever the format. */
 
-const ROUTING_FIELDS = ['models', 'fallbacks', 'route', 'provider']
+const ONE_MODEL = 'a request runs on exactly the model that it names.'
+
+/** Fields that no endpoint supports, and why. */
+const REFUSED_FIELDS = [
+  ['models', ONE_MODEL],
+  ['fallbacks', ONE_MODEL],
+  ['route', ONE_MODEL],
+  ['provider', ONE_MODEL],
+  ['preset', ONE_MODEL],
+  ['mcp_servers', 'the tools of other servers have no price here.'],
+  ['debug', 'what the provider is sent is not shown.'],
+] as const
 
 /**
- * Throws `unsupported_parameter` for fields that would run another model than the one named, or a search
- * through a social platform.
+ * Throws `unsupported_parameter` for fields that would run another model than the one named, run tools
+ * without a price, show what goes upstream, or search through a social platform.
  */
-export function refuseRouting(body: JsonObject): void {
+export function refuseFields(body: JsonObject): void {
   refuseSocialField(body, () => '')
-  for (const name of ROUTING_FIELDS) {
+  for (const [name, why] of REFUSED_FIELDS) {
     if (field(body, name) === undefined) continue
-    throw unsupported(
-      name,
-      `\`${name}\` is not supported: a request runs on exactly the model that it names.`,
-    )
+    throw unsupported(name, `\`${name}\` is not supported: ${why}`)
   }
 }
 
@@ -95,6 +103,10 @@ export function isMessagesSearchType(type: string): boolean {
   return /^(web_search_\d{8}|openrouter:web_search)$/.test(type)
 }
 
+/** What a client is told of a tool that the provider would run and that is no search. */
+export const UNSUPPORTED_TOOL =
+  'Of tools, the types `function`, `custom` and web search are supported.'
+
 /** What an array of tools has in it. */
 export interface ToolList {
   readonly clientTools: number
@@ -122,10 +134,7 @@ export function readTools(
       refuseSocialSearch(tool, place)
       searchTools.push(tool)
     } else {
-      throw unsupported(
-        `${place}.type`,
-        'Of tools, the types `function`, `custom` and web search are supported.',
-      )
+      throw unsupported(`${place}.type`, UNSUPPORTED_TOOL)
     }
   }
   return { clientTools, searchTools }
@@ -141,7 +150,7 @@ export function readSteps(body: JsonObject): ToolUse['steps'] {
 }
 
 /** Throws `unsupported_parameter` for a search through a social platform, in this object or anywhere below. */
-function refuseSocialSearch(owner: JsonObject, place: string): void {
+export function refuseSocialSearch(owner: JsonObject, place: string): void {
   walkJson(owner, (node, path) => {
     refuseSocialField(node, () => [place, path()].filter((step) => step !== '').join('.'))
   })

@@ -90,15 +90,13 @@ describe('what a call asks for', () => {
     [{ tools: [SEARCH], max_tool_calls: 400 }, 30],
     [{ tools: [SEARCH], max_tool_calls: 4, stop_server_tools_when: [] }, 30],
     [{ tools: [SEARCH, { type: 'openrouter:web_search' }], max_tool_calls: 4 }, 8],
-    [{ mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'm' }] }, 30],
-    [{ mcp_servers: {} }, 30],
     [{ container: 'container_01' }, 30],
     [{ container: { skills: [] }, max_tool_calls: 2 }, 2],
   ])('the provider runs tools of %j, in at most %i steps', (members, steps) => {
     expect(callWith(members).tools).toMatchObject({ serverTools: true, steps })
   })
 
-  test.each([[{ mcp_servers: [] }], [{ mcp_servers: null }], [{ container: null }]])(
+  test.each([[{ mcp_servers: null }], [{ container: null }]])(
     'the provider runs no tool of %j',
     (members) => {
       expect(callWith(members).tools.serverTools).toBe(false)

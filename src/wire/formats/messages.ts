@@ -82,18 +82,12 @@ function readCall(body: JsonBody, words: Words): Call {
     completions: 1,
     tools: {
       ...tools,
-      serverTools: tools.serverTools || hasHostedTools(root),
+      // Code of the model's is run by the provider.
+      serverTools: tools.serverTools || field(root, 'container') !== undefined,
       // Each search tool has a `max_uses` of its own, and takes as many steps.
       steps: tools.steps * Math.max(1, searchTools(root).length),
     },
   }
-}
-
-/** Whether the provider is to run tools of the client's servers, or code of the model's. */
-function hasHostedTools(root: JsonObject): boolean {
-  const servers = field(root, 'mcp_servers')
-  const hasServers = Array.isArray(servers) ? servers.length > 0 : servers !== undefined
-  return hasServers || field(root, 'container') !== undefined
 }
 
 interface SearchTool {
