@@ -248,6 +248,10 @@ function openReconciler(
       log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled yet')
       telemetry.reconcileFailed(failure)
     },
+    onDoubted: ({ requestId, doubt }) => {
+      log.warn({ requestId, doubt }, "the provider's record of a request is not believed")
+      telemetry.lookupDoubted(doubt)
+    },
   })
   closing.defer(() => reconciler.stop())
   reconciler.start()

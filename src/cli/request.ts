@@ -5,7 +5,7 @@ import { getRequest, listRequests } from '../ledger/activity.ts'
 import { prunedUntilMs } from '../ledger/prune-requests.ts'
 import type { RequestRow } from '../ledger/rows.ts'
 import type { Store } from '../store/open-store.ts'
-import { chargeForCost, type Decimal } from '../vocabulary/money.ts'
+import { chargeForSaidCost, type Decimal } from '../vocabulary/money.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { dollars, moment, readCost, readId, readRowLimit } from './read-values.ts'
@@ -65,7 +65,7 @@ interface Settling {
 }
 
 function settle(input: CommandInput, { id, costUsd, options }: Settling): Promise<void> {
-  const chargeMicros = chargeForCost(costUsd)
+  const chargeMicros = chargeForSaidCost(costUsd)
   if (chargeMicros === null) throw new CommandFailure('the cost is beyond any real amount')
   return withBooks(input, async ({ store, ledger, terminal }) => {
     const correction = { kind: 'final', chargeMicros, costUsd } as const

@@ -93,8 +93,20 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const first = await listUnsettled(bench.store.reports, { after: null, limit: 10 })
     const second = await listUnsettled(bench.store.reports, { after: first.next, limit: 10 })
     expect([...first.requests, ...second.requests]).toEqual([
-      { requestId: 'R1', state: 'provisional', generationId: 'gen-1', endedAtMs: 7_000 },
-      { requestId: 'R2', state: 'unresolved', generationId: null, endedAtMs: 7_000 },
+      {
+        requestId: 'R1',
+        state: 'provisional',
+        generationId: 'gen-1',
+        expectsCost: false,
+        endedAtMs: 7_000,
+      },
+      {
+        requestId: 'R2',
+        state: 'unresolved',
+        generationId: null,
+        expectsCost: false,
+        endedAtMs: 7_000,
+      },
     ])
     expect(second.next).toBeNull()
   })

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/tables.ts'
+import type { TokenUsage } from '../vocabulary/usage.ts'
 
 /** A request whose attempt has ended and whose charge has not: what the reconciler works through. */
 export interface UnsettledRequest {
@@ -7,7 +8,29 @@ export interface UnsettledRequest {
   readonly state: 'provisional' | 'unresolved'
   /** What the provider can be asked for; null: nothing. */
   readonly generationId: string | null
+  /** Whether a record of the provider that says it cost nothing can't be its last word; see {@link expectsCost}. */
+  readonly expectsCost: boolean
   readonly endedAtMs: number
+}
+
+/** What an answer reported, as far as it says whether the request cost anything. */
+export interface ReportedCost {
+  readonly state: UnsettledRequest['state']
+  readonly chargedMicros: number
+  /** Whether the reported cost is nothing; null: none was reported. */
+  readonly costIsZero: boolean | null
+  readonly usage: Pick<
+    TokenUsage,
+    'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'
+  > | null
+}
+
+/** Whether a cost was reported, or tokens of a model that has a price: then nothing is no cost of it. */
+export function expectsCost({ state, chargedMicros, costIsZero, usage }: ReportedCost): boolean {
+  if (costIsZero !== null) return !costIsZero
+  if (usage === null || (state === 'provisional' && chargedMicros === 0)) return false
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage
+  return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens > 0
 }
 
 /** The place of a request in the list. */
@@ -42,7 +65,20 @@ export async function listUnsettled(
   const { state, instanceId, requestId } = after ?? startOf('provisional')
   const rows = await db
     .selectFrom('requests')
-    .select(['id', 'instance_id', 'generation_id', 'opened_at_ms', 'ended_at_ms'])
+    .select([
+      'id',
+      'instance_id',
+      'generation_id',
+      'cost_usd',
+      'backed_charge_micros',
+      'free_charge_micros',
+      'input_tokens',
+      'cache_read_tokens',
+      'cache_write_tokens',
+      'output_tokens',
+      'opened_at_ms',
+      'ended_at_ms',
+    ])
     // A literal: the index covers unsettled states alone, which SQLite can't see of a parameter.
     .where('state', '=', sql.lit(state))
     .where(({ eb, refTuple, tuple }) =>
@@ -56,6 +92,20 @@ export async function listUnsettled(
     requestId: row.id,
     state,
     generationId: row.generation_id,
+    expectsCost: expectsCost({
+      state,
+      chargedMicros: row.backed_charge_micros + row.free_charge_micros,
+      costIsZero: row.cost_usd === null ? null : row.cost_usd === '0',
+      usage:
+        row.input_tokens === null
+          ? null
+          : {
+              inputTokens: row.input_tokens,
+              cacheReadTokens: row.cache_read_tokens ?? 0,
+              cacheWriteTokens: row.cache_write_tokens ?? 0,
+              outputTokens: row.output_tokens ?? 0,
+            },
+    }),
     endedAtMs: row.ended_at_ms ?? row.opened_at_ms,
   }))
   const last = rows.at(-1)

@@ -1,12 +1,8 @@
-import type { Corrected, LedgerBooks } from '../ledger/ledger.ts'
+import { type Corrected, type LedgerBooks, StoreUnavailable } from '../ledger/ledger.ts'
 import type { UnsettledList, UnsettledPage, UnsettledRequest } from '../ledger/list-unsettled.ts'
-import type { FetchGenerationInput, GenerationAnswer } from '../upstream/generation.ts'
-import { assertNever } from '../vocabulary/assert-never.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import { chargeForCost } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/resolution.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
-import { Outage } from './outage.ts'
+import { Lookups, type LookupsInput } from './lookups.ts'
 import {
   firstLookupAtMs,
   LOOKUP_INTERVAL_MS_MAX,
@@ -33,12 +29,10 @@ export interface Reconciler {
   stop(): Promise<void>
 }
 
-export interface ReconcilerInput {
+export interface ReconcilerInput
+  extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted'> {
   readonly listUnsettled: (page: UnsettledPage) => Promise<UnsettledList>
   readonly books: Pick<LedgerBooks, 'correct'>
-  /** Must never reject, and keep a deadline of its own. */
-  readonly fetchGeneration: (input: FetchGenerationInput) => Promise<GenerationAnswer>
-  readonly clock: Clock
   readonly settings: ReconcilerSettings
   /** Told of each request that this reconciler settled. Must not throw. */
   readonly onSettled: (settlement: Settlement) => void
@@ -78,8 +72,6 @@ const WAKES_APART_MS = 250
 const UNDER_WAY_MAX = 1_000
 // A clock that steps back further makes moments of before meaningless.
 const CLOCK_STEP_MS_MAX = 60_000
-// An upstream without look-ups is asked now and then whether it has them by now.
-const NO_ENDPOINT_RECHECK_MS = LOOKUP_INTERVAL_MS_MAX
 
 const GIVEN_UP: Correction = { kind: 'givenUp' }
 
@@ -99,11 +91,9 @@ type Step =
 class SecondChance implements Reconciler {
   readonly #input: ReconcilerInput
   readonly waiting: WaitingList
-  readonly #outage = new Outage()
   readonly #askingSinceMs: number
-  readonly #lookups = new AbortController()
+  readonly #lookups: Lookups
   readonly #underWay = new Map<string, Promise<void>>()
-  #lookupsInFlight = 0
   #sweptUnderWay = 0
   /** What is left of the sweep's page, last first. */
   #page: UnsettledRequest[] = []
@@ -112,8 +102,6 @@ class SecondChance implements Reconciler {
   #nextSweepAtMs = Number.NEGATIVE_INFINITY
   /** Of a sweep that takes whatever it finds, and not only what has just ended. */
   #nextFullSweepAtMs = Number.NEGATIVE_INFINITY
-  #endpointSeen = false
-  #endpointMissingUntilMs = Number.NEGATIVE_INFINITY
   #repeating = false
   #stopping = false
   #cancelTimer: () => void = () => {}
@@ -123,6 +111,10 @@ class SecondChance implements Reconciler {
   constructor(input: ReconcilerInput) {
     this.#input = input
     this.#askingSinceMs = input.clock.nowMs()
+    this.#lookups = new Lookups({
+      ...input,
+      onUnanswered: (requestId, cause) => input.onFailure({ of: 'upstream', requestId, cause }),
+    })
     this.waiting = new WaitingList({
       requestsMax: input.settings.waitingRequestsMax ?? WAITING_REQUESTS_MAX_DEFAULT,
     })
@@ -155,7 +147,7 @@ class SecondChance implements Reconciler {
   async stop(): Promise<void> {
     this.#stopping = true
     this.#cancelTimer()
-    this.#lookups.abort()
+    this.#lookups.stop()
     this.#page = []
     this.#pageUsedUp()
     await this.#idle()
@@ -174,7 +166,7 @@ class SecondChance implements Reconciler {
       this.waiting.clear()
       this.#nextSweepAtMs = nowMs
       this.#nextFullSweepAtMs = nowMs
-      this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
+      this.#lookups.clockSteppedBack()
     }
     this.#wokeAtMs = nowMs
     if (this.#sweeping === null && nowMs >= this.#nextSweepAtMs) this.#startSweep(nowMs)
@@ -241,7 +233,7 @@ class SecondChance implements Reconciler {
 
   #hasPlace(): boolean {
     return (
-      this.#lookupsInFlight < this.#input.settings.lookupsInFlightMax &&
+      this.#lookups.inFlight < this.#input.settings.lookupsInFlightMax &&
       this.#underWay.size < UNDER_WAY_MAX
     )
   }
@@ -284,14 +276,15 @@ class SecondChance implements Reconciler {
   #stepFor(request: UnsettledRequest, nowMs: number): Step {
     const { generationId } = request
     if (generationId === null) return this.#untilItStands(request, 'noGenerationId', nowMs)
-    if (nowMs < this.#endpointMissingUntilMs) {
+    if (this.#lookups.isEndpointMissing(nowMs)) {
       const step = this.#untilItStands(request, 'noEndpoint', nowMs)
       // Before its charge stands for want of a look-up, it is seen whether there really is none.
       if (step.kind === 'wait') return step
     }
-    if (!this.#outage.mayAsk(nowMs)) {
+    const pausedUntilMs = this.#lookups.pausedUntilMs(nowMs)
+    if (pausedUntilMs !== null) {
       const step = this.#untilItStands(request, 'unavailable', nowMs)
-      return step.kind === 'wait' ? { kind: 'wait', untilMs: this.#outage.retryAtMs(nowMs) } : step
+      return step.kind === 'wait' ? { kind: 'wait', untilMs: pausedUntilMs } : step
     }
     const firstAtMs = firstLookupAtMs(request, nowMs)
     return firstAtMs > nowMs
@@ -322,65 +315,24 @@ class SecondChance implements Reconciler {
       await this.#correct(request, GIVEN_UP)
       return
     }
-    const learned = await this.#lookUp(request, step.generationId)
+    const learned = await this.#lookups.ask(request, step.generationId)
     // The next look-up need not wait for this one's correction: so corrections share commits.
     this.#beginDue()
     this.#setTimer()
     if (this.#stopping && typeof learned === 'string') return
-    if (typeof learned !== 'string') {
-      await this.#correct(request, learned)
-      return
-    }
+    const silence = typeof learned === 'string' ? learned : await this.#correct(request, learned)
+    if (silence === null) return
     const nowMs = this.#input.clock.nowMs()
-    const scheduled = this.#scheduled(request, learned)
+    const scheduled = this.#scheduled(request, silence)
     if (nowMs >= settledAsItStandsAtMs(scheduled)) await this.#correct(request, GIVEN_UP)
     else this.#waitUntil(nextLookupAtMs({ ...scheduled, nowMs }), { request, nowMs })
   }
 
-  /** What the upstream knows of a request, or how it was silent. */
-  async #lookUp(request: UnsettledRequest, generationId: string): Promise<Correction | Silence> {
-    const { fetchGeneration, clock, onFailure } = this.#input
-    const round = this.#outage.asked()
-    this.#lookupsInFlight++
-    const answer = await fetchGeneration({ generationId, signal: this.#lookups.signal })
-    this.#lookupsInFlight--
-    if (answer.kind === 'unavailable') {
-      // A look-up that was given up says nothing about the upstream.
-      if (this.#stopping) return 'unavailable'
-      this.#outage.failed({ round, nowMs: clock.nowMs() })
-      onFailure({ of: 'upstream', requestId: request.requestId, cause: answer.cause })
-      return 'unavailable'
-    }
-    this.#outage.answered()
-    switch (answer.kind) {
-      case 'found': {
-        this.#sawEndpoint()
-        const { costUsd, usage } = answer
-        const chargeMicros = chargeForCost(costUsd)
-        if (chargeMicros === null) return 'unknown'
-        const final: Correction = { kind: 'final', chargeMicros, costUsd }
-        return usage === null ? final : { ...final, usage }
-      }
-      case 'unknown':
-        this.#sawEndpoint()
-        return 'unknown'
-      case 'noEndpoint':
-        // Where there was a look-up before, this is how something in between words its troubles.
-        if (this.#endpointSeen) return 'unknown'
-        this.#endpointMissingUntilMs = clock.nowMs() + NO_ENDPOINT_RECHECK_MS
-        return 'noEndpoint'
-      default:
-        return assertNever(answer)
-    }
-  }
-
-  #sawEndpoint(): void {
-    this.#endpointSeen = true
-    this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
-  }
-
-  /** Posts what was learned: once, whoever else learned it too. */
-  async #correct(request: UnsettledRequest, correction: Correction): Promise<void> {
+  /**
+   * Posts what was learned: once, whoever else learned it too. Where the store is away it is tried again
+   * at the next look-up. Answers `unknown` where the store refuses, as the books can't take it.
+   */
+  async #correct(request: UnsettledRequest, correction: Correction): Promise<'unknown' | null> {
     const { books, clock, onSettled, onFailure } = this.#input
     const { requestId } = request
     try {
@@ -388,9 +340,11 @@ class SecondChance implements Reconciler {
       if (corrected.kind === 'corrected') onSettled({ requestId, correction, corrected })
     } catch (cause) {
       onFailure({ of: 'store', requestId, cause })
+      if (!(cause instanceof StoreUnavailable)) return 'unknown'
       const nowMs = clock.nowMs()
       const scheduled = this.#scheduled(request, 'unavailable')
       this.#waitUntil(nextLookupAtMs({ ...scheduled, nowMs }), { request, nowMs })
     }
+    return null
   }
 }

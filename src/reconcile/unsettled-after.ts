@@ -1,5 +1,5 @@
 import type { Settled, SettleInput } from '../ledger/ledger.ts'
-import type { UnsettledRequest } from '../ledger/list-unsettled.ts'
+import { expectsCost, type UnsettledRequest } from '../ledger/list-unsettled.ts'
 
 /** What was asked for, and when it was done. */
 export interface JustSettled {
@@ -9,10 +9,18 @@ export interface JustSettled {
 
 /** What a settle leaves to be reconciled; null: nothing. */
 export function unsettledAfter(
-  { state }: Settled,
+  { state, chargedMicros }: Settled,
   { input: { requestId, resolution, facts }, nowMs }: JustSettled,
 ): UnsettledRequest | null {
   if (state !== 'provisional' && state !== 'unresolved') return null
   const generationId = 'generationId' in resolution ? resolution.generationId : facts.generationId
-  return { requestId, state, generationId, endedAtMs: nowMs }
+  const costUsd = 'costUsd' in resolution ? resolution.costUsd : null
+  const costIsZero = costUsd === null ? null : costUsd.digits === 0n
+  return {
+    requestId,
+    state,
+    generationId,
+    expectsCost: expectsCost({ state, chargedMicros, costIsZero, usage: facts.usage }),
+    endedAtMs: nowMs,
+  }
 }

@@ -4,7 +4,13 @@ import type { UnsettledRequest } from '../ledger/list-unsettled.ts'
 import { WaitingList } from './waiting-list.ts'
 
 function request(requestId: string): UnsettledRequest {
-  return { requestId, state: 'provisional', generationId: 'gen-1', endedAtMs: 0 }
+  return {
+    requestId,
+    state: 'provisional',
+    generationId: 'gen-1',
+    expectsCost: false,
+    endedAtMs: 0,
+  }
 }
 
 test('whatever is added and taken, the earliest that is due comes first, each once', () => {

@@ -1,7 +1,7 @@
 import { chargeForUsage, estimateUsage } from '../pricing/charge.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
-import { chargeForCost, type Micros, maxMicros, ZERO_MICROS } from '../vocabulary/money.ts'
+import { chargeForSaidCost, type Micros, maxMicros, ZERO_MICROS } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
@@ -108,7 +108,7 @@ function resolveBrokenStream(reported: Reported, ran: Ran): Resolution {
 // Null where no cost was reported, or one that no real amount comes to.
 function chargeReported({ costUsd, generationId }: Reported): Resolution | null {
   if (costUsd === null) return null
-  const chargeMicros = chargeForCost(costUsd)
+  const chargeMicros = chargeForSaidCost(costUsd)
   if (chargeMicros === null) return null
   if (generationId === null) return { kind: 'final', chargeMicros, costUsd }
   return { kind: 'provisional', chargeMicros, costUsd, generationId }

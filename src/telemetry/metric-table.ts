@@ -96,6 +96,11 @@ export const METRICS = {
     labels: ['of'],
     help: 'Questions of the reconciler that were not answered.',
   },
+  tollgate_lookups_doubted_total: {
+    kind: 'counter',
+    labels: ['doubt'],
+    help: "Look-ups whose answer was not believed; the request's charge stays as it was.",
+  },
   tollgate_reconcile_waiting: {
     kind: 'gauge',
     labels: [],

@@ -9,6 +9,7 @@ import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { HoldCount } from '../ledger/count-holds.ts'
 import type { CommitReport } from '../ledger/timed-commit.ts'
+import type { Doubt } from '../reconcile/lookups.ts'
 import type { ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { makeOwnMetrics, type OwnMetrics } from './own-metrics.ts'
@@ -47,6 +48,12 @@ export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 interface RequestTimings {
   readonly firstByte: Pick<Histogram.Internal<string>, 'observe'>
   readonly duration: Pick<Histogram.Internal<string>, 'observe'>
+}
+
+const DOUBT_LABELS: Readonly<Record<Doubt, string>> = {
+  otherGeneration: 'other_generation',
+  zeroCost: 'zero_cost',
+  absurdCost: 'absurd_cost',
 }
 
 const MICROS_PER_DOLLAR = 1_000_000
@@ -125,6 +132,11 @@ export class Metrics {
   /** Counts a question of the reconciler that was not answered. */
   reconcileFailed({ of }: ReconcileFailure): void {
     this.#own.reconcileFailures.inc({ of })
+  }
+
+  /** Counts a look-up whose answer was not believed. */
+  lookupDoubted(doubt: Doubt): void {
+    this.#own.lookupsDoubted.inc({ doubt: DOUBT_LABELS[doubt] })
   }
 
   /** All metrics, in the text format of Prometheus. */

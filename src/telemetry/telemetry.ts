@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/timed-commit.ts'
+import type { Doubt } from '../reconcile/lookups.ts'
 import type { ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import { StoreUnavailable } from '../store/store-unavailable.ts'
 import { UpstreamRefusesAccount } from '../upstream/catalog-pages.ts'
@@ -80,6 +81,11 @@ export class Telemetry {
   /** A question of the reconciler was not answered. */
   reconcileFailed(failure: ReconcileFailure): void {
     this.#metrics?.reconcileFailed(failure)
+  }
+
+  /** A record of the provider was not believed. */
+  lookupDoubted(doubt: Doubt): void {
+    this.#metrics?.lookupDoubted(doubt)
   }
 
   #accountRefused(asker: AccountAsker): void {

@@ -57,15 +57,21 @@ describe('a record', () => {
     ],
     ['{"data":{"id":"gen-1","total_cost":4e-8}}', '0.00000004'],
     ['{"data":{"id":"gen-1","total_cost":0}}', '0'],
-    ['{"data":{"total_cost":0.25}}', '0.25'],
-    ['{"data":{"total_cost":0.25,"is_byok":false,"upstream_inference_cost":7}}', '0.25'],
-    ['{"data":{"total_cost":0.05,"is_byok":true,"upstream_inference_cost":1.1}}', '1.15'],
+    [
+      '{"data":{"id":"gen-1","total_cost":0.25,"is_byok":false,"upstream_inference_cost":7}}',
+      '0.25',
+    ],
+    [
+      '{"data":{"id":"gen-1","total_cost":0.05,"is_byok":true,"upstream_inference_cost":1.1}}',
+      '1.15',
+    ],
   ])('%s costs exactly what is written', async (rawBody, cost) => {
     expect(await costIn(rawBody)).toBe(cost)
   })
 
   test('of what ran has its tokens, each in one field', async () => {
     const record = {
+      id: 'gen-1',
       total_cost: 0.1,
       native_tokens_prompt: 120,
       native_tokens_cached: 20,
@@ -90,7 +96,8 @@ describe('a record', () => {
   })
 
   test('with half of its counts has those', async () => {
-    const rawBody = '{"data":{"total_cost":0.1,"native_tokens_prompt":5,"native_tokens_cached":9}}'
+    const rawBody =
+      '{"data":{"id":"gen-1","total_cost":0.1,"native_tokens_prompt":5,"native_tokens_cached":9}}'
     expect(await answerTo({ rawBody })).toMatchObject({
       usage: { inputTokens: 0, cacheReadTokens: 9, outputTokens: 0 },
     })
@@ -102,7 +109,7 @@ describe('a record', () => {
     ['what are no counts', { native_tokens_prompt: -1, native_tokens_completion: '5' }],
     ['counts of another tokenizer', { tokens_prompt: 5, tokens_completion: 5 }],
   ])('with %s has no tokens, and a cost all the same', async (_, counts) => {
-    const rawBody = JSON.stringify({ data: { total_cost: 0.1, ...counts } })
+    const rawBody = JSON.stringify({ data: { id: 'gen-1', total_cost: 0.1, ...counts } })
     expect(await answerTo({ rawBody })).toMatchObject({ kind: 'found', usage: null })
   })
 
@@ -111,15 +118,22 @@ describe('a record', () => {
     ['is null', '{"data":{"id":"gen-1","total_cost":null}}'],
     ['is text', '{"data":{"id":"gen-1","total_cost":"0.1"}}'],
     ['is negative', '{"data":{"id":"gen-1","total_cost":-0.1}}'],
-    ['has more digits than money', `{"data":{"total_cost":${'1'.repeat(50)}}}`],
+    ['has more digits than money', `{"data":{"id":"gen-1","total_cost":${'1'.repeat(50)}}}`],
     [
       'is half of two',
-      '{"data":{"total_cost":0.05,"is_byok":true,"upstream_inference_cost":null}}',
+      '{"data":{"id":"gen-1","total_cost":0.05,"is_byok":true,"upstream_inference_cost":null}}',
     ],
-    ['belongs to another id', '{"data":{"id":"gen-2","total_cost":0.1}}'],
     ['stands elsewhere', '{"total_cost":0.1}'],
   ])('whose cost %s is unknown', async (_, rawBody) => {
     expect(await costIn(rawBody)).toBe('unknown')
+  })
+
+  test.each([
+    ['names another generation', '{"data":{"id":"gen-2","total_cost":0.1}}'],
+    ['names none', '{"data":{"total_cost":0.1}}'],
+    ['names null', '{"data":{"id":null,"total_cost":0.1}}'],
+  ])('that %s is of another generation, whatever it costs', async (_, rawBody) => {
+    expect(await costIn(rawBody)).toBe('otherGeneration')
   })
 })
 

@@ -21,6 +21,8 @@ export type GenerationAnswer =
     }
   /** Not there, or not there yet, or without a cost. */
   | { readonly kind: 'unknown' }
+  /** A record that names another generation, or none: of this one nothing is known. */
+  | { readonly kind: 'otherGeneration' }
   /** Nothing can be looked up at this upstream. */
   | { readonly kind: 'noEndpoint' }
   /** No answer to the question, which is worth asking again. */
@@ -102,8 +104,9 @@ function saysNotFound(body: JsonBody | null): boolean {
 
 function readRecord(body: JsonBody, generationId: string): GenerationAnswer {
   const record = body.root['data']
+  if (!isJsonObject(record)) return UNKNOWN
   // A record of something else must never become this request's charge.
-  if (!isJsonObject(record) || (record['id'] ?? generationId) !== generationId) return UNKNOWN
+  if (record['id'] !== generationId) return { kind: 'otherGeneration' }
   const costUsd = readCost(body, record)
   return costUsd === null ? UNKNOWN : { kind: 'found', costUsd, usage: readUsage(record) }
 }

@@ -4,6 +4,7 @@ import {
   addDecimals,
   addMicros,
   chargeForCost,
+  chargeForSaidCost,
   type Decimal,
   decimalOfPicos,
   divCeil,
@@ -242,6 +243,14 @@ describe('a charge', () => {
       expect(chargeForCost(decimalOf(cost))).toBeNull()
     },
   )
+
+  test('for a cost that somebody says is a million dollars at most', () => {
+    expect(chargeForSaidCost(decimalOf('0.000198'))).toBe(208)
+    expect(chargeForSaidCost(decimalOf('952380'))).toBe(999_999_000_000)
+    expect(chargeForSaidCost(decimalOf('952381'))).toBeNull()
+    expect(chargeForSaidCost(decimalOf('5e9'))).toBeNull()
+    expect(chargeForSaidCost(decimalOf('-0.01'))).toBeNull()
+  })
 
   test('is the largest there is for the largest cost that has one', () => {
     expect(microsOfDecimal(decimalOf('9007199254.740991'))).toBe(MAX)

@@ -117,6 +117,18 @@ export function chargeForCost(costUsd: Decimal): Micros | null {
   )
 }
 
+// A thousand times what the dearest model charges for the longest call. A balance takes thousands of such.
+const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
+
+/**
+ * As {@link chargeForCost}, for a cost that somebody outside says: null also above a charge of a million
+ * dollars, which no request comes to.
+ */
+export function chargeForSaidCost(costUsd: Decimal): Micros | null {
+  const chargeMicros = chargeForCost(costUsd)
+  return chargeMicros === null || chargeMicros > SAID_CHARGE_MICROS_MAX ? null : chargeMicros
+}
+
 /** A dollar amount in micro-dollars, rounded half up; for showing a provider's own cost. */
 export function microsOfDecimal(usd: Decimal): Micros | null {
   if (usd.digits < 0n) return null

@@ -3,7 +3,7 @@ import { listAnswer, listShape } from '../../answers/list.ts'
 import { requestAnswer, requestShape } from '../../answers/request.ts'
 import { getRequest, listRequests } from '../../ledger/activity.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
-import { chargeForCost } from '../../vocabulary/money.ts'
+import { chargeForSaidCost } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { REQUEST_STATES } from '../../vocabulary/request-state.ts'
 import { type Operation, operation } from '../operation.ts'
@@ -78,7 +78,7 @@ function settle({ store, books }: AdminParts): Operation {
     answers: { 200: requestShape },
     problems: ['not_found', 'request_not_settleable'],
     async run({ param, body: { cost: costUsd } }) {
-      const chargeMicros = chargeForCost(costUsd)
+      const chargeMicros = chargeForSaidCost(costUsd)
       if (chargeMicros === null) {
         throw new Problem('invalid_parameter', { message: '`cost` is too large.', param: 'cost' })
       }

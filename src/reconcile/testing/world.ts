@@ -1,5 +1,5 @@
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
-import { LEDGER_LIMITS_DEFAULT, type LedgerBooks } from '../../ledger/ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerBooks, type SettleInput } from '../../ledger/ledger.ts'
 import {
   listUnsettled,
   type UnsettledPage,
@@ -10,7 +10,7 @@ import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite
 import { fetchGeneration } from '../../upstream/generation.ts'
 import { Upstream } from '../../upstream/upstream.ts'
 import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
-import type { Resolution } from '../../vocabulary/resolution.ts'
+import type { RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
 import {
   createReconciler,
   type ReconcileFailure,
@@ -18,6 +18,7 @@ import {
   type Settlement,
 } from '../reconciler.ts'
 import type { ReconcilerSettings } from '../schedule.ts'
+import { unsettledAfter } from '../unsettled-after.ts'
 
 export const SECOND_MS = 1_000
 export const MINUTE_MS = 60 * SECOND_MS
@@ -49,6 +50,8 @@ export interface ReconcileProcess {
   readonly reconciler: Reconciler
   readonly settled: Settlement[]
   readonly failures: ReconcileFailure[]
+  /** Each record that was not believed: its request, and why. */
+  readonly doubted: string[]
   /** Every look-up, with its moment. */
   readonly asked: { readonly generationId: string; readonly atMs: number }[]
   /** The most look-ups that were under way at once. */
@@ -67,7 +70,11 @@ export interface ReconcileWorld {
   /** Lets time pass up to a moment: each timer of a process runs at its own, and does its work. */
   passUntil(atMs: number, process: ReconcileProcess): Promise<void>
   /** Opens a hold of 1,000 micro-dollars and settles it like this, now. */
-  leave(requestId: string, resolution: Resolution): Promise<UnsettledRequest>
+  leave(
+    requestId: string,
+    resolution: Resolution,
+    facts?: Partial<RequestFacts>,
+  ): Promise<UnsettledRequest>
   /** The simulator ran it, at this cost. */
   ran(generationId: string, totalUsd: number): void
   /** `state charge`, in micro-dollars. */
@@ -131,7 +138,8 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
       }
       world.nowMs = atMs
     },
-    leave: (requestId, resolution) => leave(world, { requestId, resolution }),
+    leave: (requestId, resolution, facts = {}) =>
+      leave(world, { requestId, resolution, facts: { ...FACTS, ...facts } }),
     ran(generationId, totalUsd) {
       simulator.generations.record(generationOf(generationId, totalUsd))
     },
@@ -171,6 +179,7 @@ function openProcess(
   const known = {
     settled: [] as Settlement[],
     failures: [] as ReconcileFailure[],
+    doubted: [] as string[],
     asked: [] as { readonly generationId: string; readonly atMs: number }[],
     pageLimits: [] as number[],
     inFlightMost: 0,
@@ -199,6 +208,7 @@ function openProcess(
     settings: { ...SETTINGS, ...settings },
     onSettled: (settlement) => known.settled.push(settlement),
     onFailure: (failure) => known.failures.push(failure),
+    onDoubted: ({ requestId, doubt }) => known.doubted.push(`${requestId} ${doubt}`),
     startTimer({ delayMs, run }) {
       const timer = { dueAtMs: world.nowMs + delayMs, run }
       timers.add(timer)
@@ -218,8 +228,9 @@ function earliest({ timers }: ReconcileProcess, atMs: number): Timer | null {
 
 async function leave(
   { bench, nowMs }: ReconcileWorld,
-  { requestId, resolution }: { readonly requestId: string; readonly resolution: Resolution },
+  input: SettleInput,
 ): Promise<UnsettledRequest> {
+  const { requestId } = input
   bench.setNowMs(nowMs)
   const opened = await bench.ledger.openHold({
     ...holdInput(requestId),
@@ -232,12 +243,10 @@ async function leave(
     freeCreditAloneRunsOnLess: false,
   })
   if (opened.kind !== 'opened') throw new Error(opened.code)
-  const settled = await bench.ledger.settle({ requestId, resolution, facts: FACTS })
-  if (settled.state !== 'provisional' && settled.state !== 'unresolved') {
-    throw new Error(`${requestId} is settled`)
-  }
-  const generationId = 'generationId' in resolution ? resolution.generationId : null
-  return { requestId, state: settled.state, generationId, endedAtMs: nowMs }
+  const settled = await bench.ledger.settle(input)
+  const unsettled = unsettledAfter(settled, { input, nowMs })
+  if (unsettled === null) throw new Error(`${requestId} is settled`)
+  return unsettled
 }
 
 function generationOf(id: string, totalUsd: number) {

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { CorrectInput } from '../ledger/ledger.ts'
+import { StoreRefused } from '../store/store-unavailable.ts'
+import {
+  createReconcileWorld,
+  describeSettlement,
+  estimated,
+  HOUR_MS,
+  provisional,
+  type ReconcileWorld,
+  SECOND_MS,
+  START_MS,
+  unresolved,
+} from './testing/world.ts'
+
+const COUNTED = {
+  inputTokens: 10,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  outputTokens: 5,
+  reasoningTokens: 0,
+  imageOutputTokens: 0,
+  searches: 0,
+}
+
+let world: ReconcileWorld
+
+beforeEach(async () => {
+  world = await createReconcileWorld()
+})
+
+// Closing audits the books.
+afterEach(() => world.close())
+
+describe('a record that cannot be true', () => {
+  const record = (id: string, totalCost: string) =>
+    `{"data":{"id":"${id}","total_cost":${totalCost}}}`
+
+  /** Every look-up is answered like this. */
+  const answer = (rawBody: string) =>
+    world.simulator.script({ path: '/generation', times: 'always', rawBody })
+
+  test.each([
+    ['of another generation', record('gen-2', '0.0002'), 'otherGeneration'],
+    ['without an id', '{"data":{"total_cost":0.0002}}', 'otherGeneration'],
+    ['of a cost that no request has', record('gen-1', '5000000000'), 'absurdCost'],
+    ['of nothing, where a cost was reported', record('gen-1', '0'), 'zeroCost'],
+  ])('%s is not known yet; after a day the charge stands', async (_, rawBody, doubt) => {
+    answer(rawBody)
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    process.reconciler.noticed(await world.leave('R1', provisional('gen-1', '0.0001')))
+    await world.passUntil(START_MS + 24 * HOUR_MS - 1, process)
+    expect(process.settled).toEqual([])
+    expect(new Set(process.doubted)).toEqual(new Set([`R1 ${doubt}`]))
+    await world.passUntil(START_MS + 24 * HOUR_MS, process)
+    expect(process.settled.map(describeSettlement)).toEqual(['R1 final 105 (givenUp, 0)'])
+  })
+
+  test('of nothing, where tokens were reported, is not known yet: so is one found in the store', async () => {
+    answer(record('gen-1', '0'))
+    await world.leave('counted', estimated('gen-1', 500), { usage: COUNTED })
+    await world.leave('unpriced', unresolved('gen-1'), { usage: COUNTED })
+    const process = world.startProcess()
+    process.reconciler.start()
+    await world.passUntil(START_MS + 24 * HOUR_MS, process)
+    expect(new Set(process.doubted)).toEqual(new Set(['counted zeroCost', 'unpriced zeroCost']))
+    expect(process.settled.map(describeSettlement).toSorted()).toEqual([
+      'counted final 500 (givenUp, 0)',
+      'unpriced released 0 (givenUp, 0)',
+    ])
+  })
+
+  test('is not: nothing where nothing was reported, or where a cost of nothing was', async () => {
+    answer(record('gen-1', '0'))
+    await world.leave('guessed', estimated('gen-1', 500))
+    await world.leave('lost', unresolved('gen-1'))
+    await world.leave('free', provisional('gen-1', '0'), { usage: COUNTED })
+    await world.leave('unpriced', estimated('gen-1', 0), { usage: COUNTED })
+    const process = world.startProcess()
+    world.nowMs += SECOND_MS
+    await process.reconciler.runDue()
+    expect(process.doubted).toEqual([])
+    expect(process.settled.map(describeSettlement).toSorted()).toEqual([
+      'free final 0 (0, 0)',
+      'guessed final 0 (0, -500)',
+      'lost final 0 (0, 0)',
+      'unpriced final 0 (0, 0)',
+    ])
+  })
+
+  test('that the store refuses is not retried for ever: after a day the charge stands', async () => {
+    world.ran('gen-1', 0.0002)
+    const refusing = {
+      correct: async (input: CorrectInput) => {
+        if (input.correction.kind === 'final') throw new StoreRefused('beyond any amount')
+        return world.bench.ledger.correct(input)
+      },
+    }
+    const process = world.startProcess({ books: refusing })
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))
+    await world.passUntil(START_MS + 24 * HOUR_MS, process)
+    expect(process.settled.map(describeSettlement)).toEqual(['R1 final 500 (givenUp, 0)'])
+    const askedBefore = process.asked.length
+    await world.passUntil(START_MS + 26 * HOUR_MS, process)
+    expect(process.asked.length).toBe(askedBefore)
+  })
+})

@@ -1,0 +1,121 @@
+import type { UnsettledRequest } from '../ledger/list-unsettled.ts'
+import type { FetchGenerationInput, GenerationAnswer } from '../upstream/generation.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { chargeForSaidCost } from '../vocabulary/money.ts'
+import type { Correction } from '../vocabulary/resolution.ts'
+import { Outage } from './outage.ts'
+import { LOOKUP_INTERVAL_MS_MAX, type Silence } from './schedule.ts'
+
+/** Why a record of the provider is not believed; the look-up is repeated until the time is up. */
+export type Doubt =
+  /** It names another generation than it was asked for, or none. */
+  | 'otherGeneration'
+  /** It says that it cost nothing, though the answer reported a cost or tokens. */
+  | 'zeroCost'
+  /** No request comes to that much. */
+  | 'absurdCost'
+
+export interface LookupsInput {
+  /** Must never reject, and keep a deadline of its own. */
+  readonly fetchGeneration: (input: FetchGenerationInput) => Promise<GenerationAnswer>
+  readonly clock: Clock
+  /** Told of each look-up that was not answered. Must not throw. */
+  readonly onUnanswered: (requestId: string, cause: unknown) => void
+  /** Told of each record that is not believed. Must not throw. */
+  readonly onDoubted: (doubted: { readonly requestId: string; readonly doubt: Doubt }) => void
+}
+
+// An upstream without look-ups is asked now and then whether it has them by now.
+const NO_ENDPOINT_RECHECK_MS = LOOKUP_INTERVAL_MS_MAX
+
+/** Asks the upstream what requests cost, and knows whether it can be asked at all. */
+export class Lookups {
+  readonly #input: LookupsInput
+  readonly #outage = new Outage()
+  readonly #givingUp = new AbortController()
+  #inFlight = 0
+  #endpointSeen = false
+  #endpointMissingUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(input: LookupsInput) {
+    this.#input = input
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** Whether the upstream has no look-ups, as far as is known. */
+  isEndpointMissing(nowMs: number): boolean {
+    return nowMs < this.#endpointMissingUntilMs
+  }
+
+  /** Null where the upstream may be asked now; else when to see again whether it may. */
+  pausedUntilMs(nowMs: number): number | null {
+    return this.#outage.mayAsk(nowMs) ? null : this.#outage.retryAtMs(nowMs)
+  }
+
+  /** Forgets moments of a clock that has stepped back. */
+  clockSteppedBack(): void {
+    this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** Gives up what is under way and is yet to come. */
+  stop(): void {
+    this.#givingUp.abort()
+  }
+
+  /** What the upstream knows of a request, or how it was silent. Never rejects. */
+  async ask(request: UnsettledRequest, generationId: string): Promise<Correction | Silence> {
+    const { fetchGeneration, clock, onUnanswered } = this.#input
+    const round = this.#outage.asked()
+    this.#inFlight++
+    const answer = await fetchGeneration({ generationId, signal: this.#givingUp.signal })
+    this.#inFlight--
+    if (answer.kind === 'unavailable') {
+      // A look-up that was given up says nothing about the upstream.
+      if (this.#givingUp.signal.aborted) return 'unavailable'
+      this.#outage.failed({ round, nowMs: clock.nowMs() })
+      onUnanswered(request.requestId, answer.cause)
+      return 'unavailable'
+    }
+    this.#outage.answered()
+    if (answer.kind === 'noEndpoint') {
+      // Where there was a look-up before, this is how something in between words its troubles.
+      if (this.#endpointSeen) return 'unknown'
+      this.#endpointMissingUntilMs = clock.nowMs() + NO_ENDPOINT_RECHECK_MS
+      return 'noEndpoint'
+    }
+    this.#endpointSeen = true
+    this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
+    return this.#believed(request, answer)
+  }
+
+  #believed(
+    request: UnsettledRequest,
+    answer: Exclude<GenerationAnswer, { kind: 'unavailable' | 'noEndpoint' }>,
+  ): Correction | Silence {
+    switch (answer.kind) {
+      case 'unknown':
+        return 'unknown'
+      case 'otherGeneration':
+        return this.#doubted(request, 'otherGeneration')
+      case 'found': {
+        const { costUsd, usage } = answer
+        if (costUsd.digits === 0n && request.expectsCost) return this.#doubted(request, 'zeroCost')
+        const chargeMicros = chargeForSaidCost(costUsd)
+        if (chargeMicros === null) return this.#doubted(request, 'absurdCost')
+        const final: Correction = { kind: 'final', chargeMicros, costUsd }
+        return usage === null ? final : { ...final, usage }
+      }
+      default:
+        return assertNever(answer)
+    }
+  }
+
+  #doubted({ requestId }: UnsettledRequest, doubt: Doubt): Silence {
+    this.#input.onDoubted({ requestId, doubt })
+    return 'unknown'
+  }
+}
