@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Audit } from '../ledger/audit.ts'
+import { idField, timeAnswer, timeField } from './fields.ts'
 
 const figure = z.union([z.string(), z.number()]).nullable()
 
@@ -17,6 +18,10 @@ export const auditShape = z
         codes: z.int(),
       })
       .describe('How many rows were recomputed.'),
+    newest_request: z
+      .object({ id: idField('req'), opened_at: timeField })
+      .nullable()
+      .describe('The request that opened its hold last: an old copy of a store has an old one.'),
     differences: z
       .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
       .describe(
@@ -26,7 +31,8 @@ export const auditShape = z
   .meta({ id: 'Audit' })
 
 /** An audit as it is answered. */
-export function auditAnswer({ ok, checked, differences }: Audit): z.infer<typeof auditShape> {
+export function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
+  const { ok, checked, newestRequest, differences } = audit
   return {
     object: 'audit',
     ok,
@@ -37,6 +43,10 @@ export function auditAnswer({ ok, checked, differences }: Audit): z.infer<typeof
       entries: checked.entries,
       codes: checked.creditCodes,
     },
+    newest_request:
+      newestRequest === null
+        ? null
+        : { id: newestRequest.id, opened_at: timeAnswer(newestRequest.openedAtMs) },
     differences: differences.map(({ what, id, stored, recomputed }) => {
       return { what, id, stored, recomputed }
     }),

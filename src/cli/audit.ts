@@ -5,6 +5,7 @@ import type { Difference } from '../ledger/difference.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { counted, listed } from './counted.ts'
 import { showProgress } from './progress.ts'
+import { moment } from './read-values.ts'
 import { table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -25,13 +26,17 @@ export function auditCommand(input: CommandInput): Command {
         )
         const { ok, differences } = audit
         if (options.json === true) terminal.out(JSON.stringify(auditAnswer(audit)))
-        else terminal.out(ok ? exact(audit) : differenceTable(differences))
+        else terminal.out(ok ? found(audit) : differenceTable(differences))
         if (!ok) throw new CommandFailure(counted(differences.length, 'difference'))
       }),
     )
 }
 
-function exact({ checked }: Audit): string {
+// The books of a copy that lacks the latest requests are exact too: what is newest in it shows that.
+function found({ checked, newestRequest }: Audit): string {
+  if (checked.accounts === 0) {
+    return 'empty store: it has no account. If it should, DATABASE_URL names another store or a bad copy'
+  }
   const counts = listed([
     [checked.accounts, 'account'],
     [checked.apiKeys, 'apiKey'],
@@ -39,7 +44,9 @@ function exact({ checked }: Audit): string {
     [checked.entries, 'entry'],
     [checked.creditCodes, 'code'],
   ])
-  return `exact: ${counts}`
+  const newest =
+    newestRequest === null ? 'none' : `${newestRequest.id}, ${moment(newestRequest.openedAtMs)}`
+  return `exact: ${counts}\nnewest request: ${newest}`
 }
 
 /** Figures that differ, as a person reads them. */

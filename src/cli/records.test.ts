@@ -142,14 +142,37 @@ describe('request', () => {
 })
 
 describe('audit', () => {
-  test('of exact books says so', async () => {
-    await makeRequests()
+  test('of exact books says so, and names the newest request, so that an old copy shows itself', async () => {
+    const { requests } = await makeRequests()
+    const newest = requests[1] ?? ''
+    const { opened_at } = await line.json('request', 'show', newest)
     expect(await line.run('audit')).toEqual({
       exitCode: 0,
-      out: 'exact: 1 account, 1 key, 2 requests, 1 entry, 0 credit codes\n',
+      out:
+        'exact: 1 account, 1 key, 2 requests, 1 entry, 0 credit codes\n' +
+        `newest request: ${newest}, ${String(opened_at)}\n`,
       notes: '',
     })
-    expect(await line.json('audit')).toMatchObject({ object: 'audit', ok: true, differences: [] })
+    expect(await line.json('audit')).toMatchObject({
+      object: 'audit',
+      ok: true,
+      newest_request: { id: newest, opened_at },
+      differences: [],
+    })
+  })
+
+  test('of a store without requests says that there is none', async () => {
+    await line.run('account', 'create', 'Ada')
+    expect((await line.run('audit')).out).toBe(
+      'exact: 1 account, 0 keys, 0 requests, 0 entries, 0 credit codes\nnewest request: none\n',
+    )
+    expect(await line.json('audit')).toMatchObject({ newest_request: null })
+  })
+
+  test('of a store without an account says that it is empty', async () => {
+    await (await openStore({ url: line.storeUrl })).close()
+    const { exitCode, out } = await line.run('audit')
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^empty store: it has no account\./)])
   })
 
   test('of books that are off by a micro-dollar fails, and names what is off', async () => {

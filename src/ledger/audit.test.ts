@@ -54,6 +54,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await auditStore(bench.store)).toEqual({
       ok: true,
       checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6, creditCodes: 0 },
+      newestRequest: { id: 'R5', openedAtMs: expect.any(Number) },
       differences: [],
     })
   })

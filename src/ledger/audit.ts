@@ -27,8 +27,16 @@ export interface Audit {
     readonly entries: number
     readonly creditCodes: number
   }
+  /** The request that opened its hold last; null where there is none, or all were pruned. */
+  readonly newestRequest: NewestRequest | null
   /** The first thousand. */
   readonly differences: readonly Difference[]
+}
+
+/** What shows how old a copy of a store is. */
+export interface NewestRequest {
+  readonly id: string
+  readonly openedAtMs: number
 }
 
 const PAGE_ROWS = 2_000
@@ -60,7 +68,7 @@ export async function auditView(view: Kysely<Tables>, onRows?: OnAuditedRows): P
   }
   const findings = { tally, found, read }
   const entries = await addEntries(view, findings)
-  const requests = await auditRequests(view, findings)
+  const { requests, newestRequest } = await auditRequests(view, findings)
   const accounts = await auditAccounts(view, findings)
   const apiKeys = await auditApiKeys(view, findings)
   const creditCodes = await auditCreditCodes(view, findings)
@@ -68,6 +76,7 @@ export async function auditView(view: Kysely<Tables>, onRows?: OnAuditedRows): P
   return {
     ok: differences.length === 0,
     checked: { accounts, apiKeys, requests, entries, creditCodes },
+    newestRequest,
     differences,
   }
 }
@@ -105,8 +114,12 @@ async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Prom
   }
 }
 
-function auditRequests(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage(view, {
+async function auditRequests(
+  view: Kysely<Tables>,
+  { tally, found, read }: Findings,
+): Promise<{ readonly requests: number; readonly newestRequest: NewestRequest | null }> {
+  let newest: NewestRequest | null = null
+  const requests = await eachPage(view, {
     table: 'requests',
     read,
     async audit({ rows, after, last }) {
@@ -124,9 +137,15 @@ function auditRequests(view: Kysely<Tables>, { tally, found, read }: Findings): 
         const request = requestRowOf(row)
         tally.addRequest(request)
         found(auditRequest(request, byRequest.get(request.id) ?? []))
+        newest = laterOf(newest, request)
       }
     },
   })
+  return { requests, newestRequest: newest }
+}
+
+function laterOf(newest: NewestRequest | null, { id, openedAtMs }: NewestRequest): NewestRequest {
+  return newest === null || openedAtMs >= newest.openedAtMs ? { id, openedAtMs } : newest
 }
 
 function auditAccounts(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {

@@ -49,6 +49,10 @@ class SqlitePruner implements ThreadDesk<PruneBatch, Pruned> {
     }
   }
 
+  close(): void {
+    this.#connection.close()
+  }
+
   #prune(ids: string, settledBeforeMs: number): number {
     this.#connection.exec('begin immediate')
     try {

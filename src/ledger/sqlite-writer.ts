@@ -14,6 +14,10 @@ export interface WriterJob {
 // The entry file of the thread that writes the books of a SQLite store.
 const connectionInput: SqliteConnectionInput = workerData
 serveThread<WriterJob, readonly LedgerVerdict[]>(() => {
-  const books = new SqliteBooks(openSqliteConnection(connectionInput))
-  return { answer: ({ commands, terms }) => books.apply(commands, terms) }
+  const connection = openSqliteConnection(connectionInput)
+  const books = new SqliteBooks(connection)
+  return {
+    answer: ({ commands, terms }) => books.apply(commands, terms),
+    close: () => connection.close(),
+  }
 })

@@ -24,3 +24,17 @@ export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync
   connection.exec('pragma synchronous = full')
   return connection
 }
+
+/**
+ * Writes the write-ahead log into the file and closes the connection, so that the file alone has all of
+ * the store. SQLite does this by itself only where no other connection has the file open. Where another one
+ * reads or writes at this moment, the log is left to that one: waiting would hold up a server's commits.
+ */
+export function checkpointAndClose(connection: DatabaseSync): void {
+  try {
+    connection.exec('pragma busy_timeout = 0')
+    connection.prepare('pragma wal_checkpoint(truncate)').get()
+  } finally {
+    connection.close()
+  }
+}

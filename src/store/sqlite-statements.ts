@@ -1,6 +1,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
-import { openSqliteConnection, type SqliteConnectionInput } from './sqlite-connection.ts'
+import {
+  checkpointAndClose,
+  openSqliteConnection,
+  type SqliteConnectionInput,
+} from './sqlite-connection.ts'
 import { serveThread, type ThreadDesk } from './thread-worker.ts'
 
 /** One SQL statement for the thread that runs what Kysely compiles. */
@@ -21,16 +25,23 @@ const STATEMENTS_MAX = 256
 
 class SqlDesk implements ThreadDesk<SqlJob, SqlAnswer> {
   readonly #connection: DatabaseSync
+  readonly #isReadOnly: boolean
   readonly #statements = new Map<string, StatementSync>()
 
   constructor(input: SqliteConnectionInput) {
     this.#connection = openSqliteConnection(input)
+    this.#isReadOnly = input.readOnly ?? false
   }
 
   answer({ sql, parameters }: SqlJob): SqlAnswer {
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     return { rows: [], changes: Number(statement.run(...parameters).changes) }
+  }
+
+  close(): void {
+    if (this.#isReadOnly) this.#connection.close()
+    else checkpointAndClose(this.#connection)
   }
 
   #prepare(sql: string): StatementSync {

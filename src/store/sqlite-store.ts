@@ -37,20 +37,25 @@ export async function openSqliteStore(
     throw error
   }
   const reports = connect(true)
+  const views = new Set<Kysely<Tables>>()
   return {
     location: { kind: 'sqlite', file },
     db,
     reports,
     async snapshot(read) {
       const view = connect(true)
+      views.add(view)
       try {
         return await view.transaction().execute(read)
       } finally {
         await view.destroy()
+        views.delete(view)
       }
     },
     async close() {
-      await Promise.all([db.destroy(), reports.destroy()])
+      // A connection that reads keeps the log from being written into the file, so `db` is closed last.
+      await Promise.all([reports, ...views].map((reader) => reader.destroy()))
+      await db.destroy()
     },
   }
 }

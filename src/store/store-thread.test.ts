@@ -3,11 +3,15 @@ import { AttachedThread } from './attached-thread.ts'
 import { StoreThread } from './store-thread.ts'
 import { StoreRefused, StoreUnavailable } from './store-unavailable.ts'
 
+const ENTRY = new URL('./testing/scripted-thread.ts', import.meta.url)
+
 let thread: StoreThread<string, string>
+/** How often a desk was closed. */
+let closings: Int32Array
 
 beforeEach(async () => {
-  const entry = new URL('./testing/scripted-thread.ts', import.meta.url)
-  thread = new StoreThread({ entry, startWith: null })
+  closings = new Int32Array(new SharedArrayBuffer(4))
+  thread = new StoreThread({ entry: ENTRY, startWith: closings })
   // The script's store is not there at first, and opens at the second job.
   await expect(thread.call('first')).rejects.toThrow('not open yet')
 })
@@ -37,11 +41,26 @@ test('a thread that dies fails all that waits for it, and the next job starts an
   expect(await thread.call('again')).toBe('again answered')
 })
 
-test('a thread that is closed fails what waits and takes no more', async () => {
-  const waiting = expect(thread.call('hang')).rejects.toBeInstanceOf(StoreUnavailable)
+test('a thread that is closed does what it was asked, closes its desk and takes no more', async () => {
+  const asked = [thread.call('one'), thread.call('two')]
   await thread.close()
-  await waiting
+  expect(await Promise.all(asked)).toEqual(['one answered', 'two answered'])
+  expect(Atomics.load(closings, 0)).toBe(1)
   await expect(thread.call('later')).rejects.toBeInstanceOf(StoreUnavailable)
+})
+
+test('a thread that hangs is ended all the same, and fails what waits', async () => {
+  const hanging = new StoreThread<string, string>({
+    entry: ENTRY,
+    startWith: closings,
+    closeTimeoutMs: 50,
+  })
+  await expect(hanging.call('first')).rejects.toThrow('not open yet')
+  const waiting = expect(hanging.call('hang')).rejects.toBeInstanceOf(StoreUnavailable)
+  await hanging.close()
+  await waiting
+  await expect(hanging.call('later')).rejects.toBeInstanceOf(StoreUnavailable)
+  expect(Atomics.load(closings, 0)).toBe(0)
 })
 
 describe('a thread that is attached', () => {

@@ -1,14 +1,23 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { StoreUnavailable } from './store-unavailable.ts'
 import { ThreadCalls } from './thread-calls.ts'
-import type { ThreadAttachment, ThreadDetached, ThreadReply } from './thread-messages.ts'
+import type {
+  ThreadAttachment,
+  ThreadClosing,
+  ThreadDetached,
+  ThreadReply,
+} from './thread-messages.ts'
 
 export interface StoreThreadInput {
   /** The file that the thread runs; it calls `serveThread`. */
   readonly entry: URL
   /** What the thread reads as its `workerData`. */
   readonly startWith: unknown
+  /** How long it may take to close what it has open, before it is ended all the same. Default a minute. */
+  readonly closeTimeoutMs?: number
 }
+
+const CLOSE_TIMEOUT_MS_DEFAULT = 60_000
 
 /** A way for another thread to send jobs of its own to a store thread. */
 export interface Attachment {
@@ -25,15 +34,17 @@ export interface Attachment {
 export class StoreThread<Job, Answer> {
   readonly #entry: URL
   readonly #startWith: unknown
+  readonly #closeTimeoutMs: number
   readonly #calls = new ThreadCalls<Job, Answer>()
   readonly #attached = new Map<number, () => void>()
   #worker: Worker | null = null
   #attachments = 0
   #closed = false
 
-  constructor({ entry, startWith }: StoreThreadInput) {
+  constructor({ entry, startWith, closeTimeoutMs }: StoreThreadInput) {
     this.#entry = entry
     this.#startWith = startWith
+    this.#closeTimeoutMs = closeTimeoutMs ?? CLOSE_TIMEOUT_MS_DEFAULT
   }
 
   /** Rejects with `StoreUnavailable` or, where only this job failed, `StoreRefused`. */
@@ -55,13 +66,20 @@ export class StoreThread<Job, Answer> {
     return { port: port2, detached }
   }
 
-  /** Ends the thread. Jobs that wait are failed: whoever closes has drained first. */
+  /**
+   * Ends the thread once it has done what it was asked and has closed its connection, so that nothing of
+   * it is left open. One that does not come to that in time is ended as it is, and fails what it was asked.
+   */
   async close(): Promise<void> {
     this.#closed = true
     const worker = this.#worker
-    this.#worker = null
-    if (worker !== null) await worker.terminate()
-    this.#failWaiting('the store was closed')
+    if (worker === null) return
+    const ended = Promise.withResolvers<void>()
+    worker.once('exit', () => ended.resolve())
+    const timer = setTimeout(() => void worker.terminate(), this.#closeTimeoutMs)
+    worker.postMessage({ closing: true } satisfies ThreadClosing)
+    await ended.promise
+    clearTimeout(timer)
   }
 
   #start(): Worker {

@@ -12,6 +12,11 @@ export interface ThreadAttachment {
   readonly attach: MessagePort
 }
 
+/** Ends a store thread: it closes what it has open and sends nothing more. */
+export interface ThreadClosing {
+  readonly closing: true
+}
+
 /** What comes back from a store thread. */
 export type ThreadReply<Answer> =
   | { readonly number: number; readonly kind: 'answer'; readonly answer: Answer }

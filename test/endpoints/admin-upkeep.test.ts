@@ -55,10 +55,13 @@ test('what runs when maintenance begins goes on to its end', async () => {
 test('the audit says what was checked, and finds what is not exact', async () => {
   await admin.chat(apiKey)
   await admin.world.gateway.settled()
+  const { json: listed } = await admin.get('/v1/admin/requests')
+  const [request] = Array.isArray(listed['data']) ? listed['data'] : []
   expect((await admin.get('/v1/admin/audit')).json).toEqual({
     object: 'audit',
     ok: true,
     checked: { accounts: 1, keys: 1, requests: 1, entries: 2, codes: 0 },
+    newest_request: { id: request.id, opened_at: request.opened_at },
     differences: [],
   })
   await sql`update accounts set backed_balance_micros = backed_balance_micros + 1`.execute(

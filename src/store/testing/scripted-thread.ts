@@ -1,6 +1,8 @@
+import { workerData } from 'node:worker_threads'
 import { StoreRefused } from '../store-unavailable.ts'
 import { serveThread } from '../thread-worker.ts'
 
+const closings: Int32Array = workerData
 let desks = 0
 let jobs = 0
 
@@ -17,6 +19,9 @@ serveThread<string, string>(() => {
       if (job === 'refuse') throw new StoreRefused('refused')
       if (job === 'fail') throw Object.assign(new Error('disk full'), { errcode: 13 })
       return `${job} answered`
+    },
+    close() {
+      Atomics.add(closings, 0, 1)
     },
   }
 })

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
+
+const WORKERS = ['1', '2'] as const
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+const STOPS = WORKERS.flatMap((workers) => SIGNALS.map((signal) => ({ workers, signal })))
+
+let folder: string
+let file: string
+let closing: (() => void)[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-rest-'))
+  file = join(folder, 'data', 'simulator.db')
+  closing = []
+})
+afterEach(() => {
+  for (const close of closing) close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Starts a server whose Activity is pruned, so that every thread that may have the store open has it. */
+function serveHere(env: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
+  return serve({ folder, env: { TOLLGATE_ACTIVITY_DAYS: '1', ...env } })
+}
+
+/** Sends a request and returns its id. */
+async function send({ address, greeting }: ServeProcess): Promise<string> {
+  const [apiKey = ''] = /sk-tollgate-[A-Za-z0-9]+/.exec(greeting) ?? []
+  const answer = await fetch(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey },
+    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
+  })
+  expect(answer.status, await answer.text()).toBe(200)
+  return answer.headers.get('x-request-id') ?? ''
+}
+
+function logBytes(): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** What the command line says of a copy of the store's one file, without what lies beside it. */
+async function auditOfCopy(): Promise<string> {
+  const copy = join(folder, `${randomBytes(4).toString('hex')}.db`)
+  copyFileSync(file, copy)
+  const { out, notes } = await tollgate(['audit'], {
+    folder,
+    env: { DATABASE_URL: `sqlite:${copy}` },
+  })
+  expect(notes).toBe('')
+  return out
+}
+
+test.each(STOPS)(
+  'after $signal to a server of $workers threads, the one file has all of the store',
+  async ({ workers, signal }) => {
+    const server = await serveHere({ WORKERS: workers })
+    await send(server)
+    const last = await send(server)
+    expect(await server.stop(signal)).toEqual({ code: 0, signal: null })
+    expect(logBytes()).toBe(0)
+    const said = await auditOfCopy()
+    expect(said).toContain('2 requests')
+    expect(said).toContain(last)
+  },
+)
+
+test('the one file has all of the store where others still have it open to read', async () => {
+  const server = await serveHere()
+  const last = await send(server)
+  for (let reader = 0; reader < 16; reader++) {
+    const connection = new DatabaseSync(file, { readOnly: true })
+    closing.push(() => connection.close())
+    expect(connection.prepare('select count(*) as n from requests').get()).toEqual({ n: 1 })
+  }
+  expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(logBytes()).toBe(0)
+  expect(await auditOfCopy()).toContain(last)
+})
+
+test.each(WORKERS)(
+  'after a start of %s threads that failed, the one file has all of the store',
+  async (workers) => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    closing.push(() => taken.close())
+    const bound = taken.address()
+    const PORT = typeof bound === 'object' ? String(bound?.port) : ''
+    await expect(serveHere({ WORKERS: workers, PORT })).rejects.toThrow('is taken')
+    expect(logBytes()).toBe(0)
+    expect(await auditOfCopy()).toMatch(/^empty store: it has no account\./)
+  },
+)
+
+test('after a command, the one file has what it wrote', async () => {
+  const env = { DATABASE_URL: `sqlite:${file}` }
+  await tollgate(['account', 'create', 'Ada'], { folder, env })
+  expect(logBytes()).toBe(0)
+  expect(await auditOfCopy()).toContain('1 account,')
+})
+
+test('a command beside a server leaves the log to it, and both find all of the store', async () => {
+  const server = await serveHere()
+  const last = await send(server)
+  expect((await tollgate(['request', 'list'], { folder })).out).toContain(last)
+  const next = await send(server)
+  expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(logBytes()).toBe(0)
+  expect(await auditOfCopy()).toContain(next)
+})
+
+test('a killed server leaves its log, and the next one takes it up', async () => {
+  const server = await serveHere()
+  const last = await send(server)
+  await server.stop('SIGKILL')
+  expect(logBytes()).toBeGreaterThan(0)
+  const next = await serveHere()
+  expect(await next.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(logBytes()).toBe(0)
+  expect(await auditOfCopy()).toContain(last)
+})
