@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import type { CatalogSettings } from './catalog/settings.ts'
+import { parseAddressRange } from './limits/client-address.ts'
 import {
   list,
   type Matching,
@@ -18,6 +19,13 @@ import { DEFAULT_WORDS, type Words } from './vocabulary/words.ts'
 const HEADER_NAME: Omit<Matching, 'fallback'> = {
   pattern: /^[a-z][a-z0-9-]{0,62}$/,
   message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
+}
+
+function trustedProxies(description: string): Setting<readonly string[]> {
+  const { schema, ...rest } = list(description)
+  const message = 'must be addresses or networks, like `127.0.0.1, 10.0.0.0/8`'
+  const isRange = (text: string): boolean => parseAddressRange(text) !== null
+  return { ...rest, schema: schema.refine((texts) => texts.every(isRange), message) }
 }
 
 function databaseUrlFault(error: unknown): string {
@@ -204,6 +212,17 @@ export const SETTINGS = {
   TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber(
     { fallback: 8 },
     'Requests of one API key that may run at the same time.',
+  ),
+  TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: wholeNumber(
+    { fallback: 100 },
+    'Requests in a minute of one client address with no API key or admin token that is known. A known key is never refused for its address.',
+  ),
+  TOLLGATE_IPV6_PREFIX_BITS: wholeNumber(
+    { fallback: 64, min: 1, max: 128 },
+    'How many bits of an IPv6 address count as the client address.',
+  ),
+  TOLLGATE_TRUSTED_PROXIES: trustedProxies(
+    'Addresses and networks of proxies, comma-separated, such as `127.0.0.1, 10.0.0.0/8`: the client address is then the right-most of `x-forwarded-for` that is none of them. Unset: the header is not read.',
   ),
   TOLLGATE_PER_SEARCH_MODELS: list(
     'Model ids, comma-separated, that bill per search although their catalog row does not show it; they are refused.',

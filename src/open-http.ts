@@ -10,6 +10,7 @@ import type { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
 import type { BatchedLedger } from './ledger/batched-ledger.ts'
 import { Maintenance } from './limits/maintenance.ts'
+import type { UnknownCallers } from './limits/unknown-callers.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
 import type { Store } from './store/open-store.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -23,6 +24,7 @@ export interface HttpParts {
   readonly store: Store
   readonly ledger: BatchedLedger
   readonly authenticator: Authenticator
+  readonly unknownCallers: UnknownCallers
   readonly catalog: Catalog
   /** Never rejects. */
   readonly refreshCatalog: () => Promise<RefreshOutcome>
@@ -112,6 +114,7 @@ function managementOf(
     store,
     ledger,
     authenticator,
+    unknownCallers,
     refreshCatalog,
     onCallersChanged,
     maintenance,
@@ -121,7 +124,7 @@ function managementOf(
     account: {
       store,
       clock,
-      authenticate: (headers) => authenticator.authenticate(headers),
+      authenticate: (arrival) => authenticator.authenticate(arrival),
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
     },
     admin: {
@@ -135,6 +138,7 @@ function managementOf(
       onCallersChanged,
     },
     adminToken: config.ADMIN_API_TOKEN,
+    unknownCallers,
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     document: {
       version: VERSION,

@@ -8,8 +8,10 @@ import { ForgottenHolds } from './ledger/forgotten-holds.ts'
 import type { UnsettledRequest } from './ledger/list-unsettled.ts'
 import { whileAlive } from './ledger/while-alive.ts'
 import type { ByteBudget } from './limits/byte-budget.ts'
+import { ClientAddresses } from './limits/client-address.ts'
 import { createGate } from './limits/gate.ts'
 import type { Maintenance } from './limits/maintenance.ts'
+import { UnknownCallers } from './limits/unknown-callers.ts'
 import type { ServedBooks } from './open-books.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import { unsettledAfter } from './reconcile/unsettled-after.ts'
@@ -49,14 +51,16 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
   const { config, clock } = wiring
   const { books, catalog, upstream } = input
   const settler = openSettler(wiring, input)
+  const unknownCallers = openUnknownCallers(wiring)
   const authenticator = new Authenticator({
     db: books.store.db,
     clock,
+    unknownCallers,
     keyTag: config.TOLLGATE_KEY_TAG,
   })
   const parts: JourneyParts = {
     ...(await openCallers(wiring, input)),
-    authenticate: (headers) => authenticator.authenticate(headers),
+    authenticate: (arrival) => authenticator.authenticate(arrival),
     offerFor: (modelName) => catalog.offerFor(modelName),
     ledger: whileAlive(books.ledger, books.isAlive),
     settler,
@@ -78,6 +82,7 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
     ...books,
     parts,
     authenticator,
+    unknownCallers,
     onCallersChanged: async () => {
       authenticator.forget()
       await input.onCallersChanged()
@@ -147,6 +152,18 @@ function openForgottenHolds(
   closing.defer(() => holds.close())
   holds.start()
   return holds
+}
+
+function openUnknownCallers({ config, clock }: Wiring): UnknownCallers {
+  const addresses = new ClientAddresses({
+    trustedProxies: config.TOLLGATE_TRUSTED_PROXIES,
+    ipv6PrefixBits: config.TOLLGATE_IPV6_PREFIX_BITS,
+  })
+  return new UnknownCallers({
+    clock,
+    addressOf: (arrival) => addresses.of(arrival),
+    requestsPerMinuteMax: config.TOLLGATE_UNKNOWN_KEYS_PER_MINUTE,
+  })
 }
 
 /** How much of this thread each caller may take. */

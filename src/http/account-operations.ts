@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { ownKeyAnswer, ownKeyShape } from '../answers/api-key.ts'
 import { balanceAnswer, balanceShape } from '../answers/balance.ts'
 import { entryAnswer, entryShape } from '../answers/entry.ts'
@@ -7,6 +6,7 @@ import { getApiKey } from '../identity/api-keys.ts'
 import type { Caller } from '../identity/authenticator.ts'
 import { getBalance, listPurchases } from '../ledger/activity.ts'
 import type { Store } from '../store/open-store.ts'
+import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type Operation, operation } from './operation.ts'
@@ -16,7 +16,7 @@ import { entryCursor, entryPageQuery } from './request-fields.ts'
 export interface AccountParts {
   readonly store: Store
   readonly clock: Clock
-  readonly authenticate: (headers: IncomingHttpHeaders) => Promise<Caller>
+  readonly authenticate: (arrival: Arrival) => Promise<Caller>
   /** How long an unresolved hold stays reserved. */
   readonly settleAfterMs: number
 }
@@ -31,6 +31,7 @@ const KEY_PROBLEMS = [
   'invalid_api_key',
   'api_key_disabled',
   'api_key_expired',
+  'rate_limited',
 ] as const
 
 function ownKey({ store, clock, authenticate }: AccountParts): Operation {

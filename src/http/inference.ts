@@ -142,6 +142,7 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
       format,
       requestId,
       headers: clientRequest.headers,
+      peerAddress: clientRequest.socket.remoteAddress,
       client,
       readBody: (reserveBytes) =>
         readBody(clientRequest, {

@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
+import type { Arrival } from '../vocabulary/arrival.ts'
 import { parseJsonBody } from '../vocabulary/json-body.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import { checkInput } from './check-input.ts'
@@ -25,8 +25,7 @@ export interface Operation {
 }
 
 /** A client's request for an operation, nothing of it checked. */
-export interface OperationRequest {
-  readonly headers: IncomingHttpHeaders
+export interface OperationRequest extends Arrival {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   /** Null: it was not read. */
@@ -61,7 +60,7 @@ export interface OperationInput<Query extends z.ZodType, Body extends z.ZodType,
   /** Default: none. */
   readonly problems?: readonly ProblemCode[]
   /** Tells who sends a request, before anything else of it is checked. Throws Problem. */
-  readonly authenticate?: (headers: IncomingHttpHeaders) => Promise<Who>
+  readonly authenticate?: (arrival: Arrival) => Promise<Who>
   readonly run: (
     clientRequest: CheckedRequest<z.output<Query>, z.output<Body>, Who>,
   ) => Promise<Answered>
@@ -79,10 +78,10 @@ export function operation<
     query: query ?? null,
     body: body ?? null,
     problems,
-    async run({ headers, params, ...sent }) {
+    async run({ params, ...sent }) {
       return run({
         // Without it the type is `undefined`, and so is the value: here and below.
-        who: (await authenticate?.(headers)) as Who,
+        who: (await authenticate?.(sent)) as Who,
         param(name) {
           const value = params[name]
           if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Arrival } from '../vocabulary/arrival.ts'
 import { asksToGoOn } from './expect-continue.ts'
 import type { Operation } from './operation.ts'
 import { readBody } from './read-body.ts'
@@ -27,8 +28,8 @@ export function registerOperations(
         const sent = body === null ? null : await readSmallBody({ request, reply, bodyTimeoutMs })
         // What is asked for may take long to make, such as an audit; only its reading may not.
         reply.raw.setTimeout(0)
-        const { headers, params, query } = request
-        const answered = await run({ headers, params, query, body: sent })
+        const { params, query } = request
+        const answered = await run({ ...arrivalOf(request), params, query, body: sent })
         reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
         return reply
           .code(answered.httpStatus)
@@ -37,6 +38,11 @@ export function registerOperations(
       },
     })
   }
+}
+
+/** What is known of a request of Fastify's before it is read. */
+export function arrivalOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): Arrival {
+  return { headers, peerAddress: raw.socket.remoteAddress }
 }
 
 interface SmallBodyInput {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
+import type { UnknownCallers } from '../limits/unknown-callers.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { EnvelopeFamily } from '../wire/format.ts'
@@ -39,6 +40,7 @@ export interface ManagementInput {
   readonly admin: AdminParts
   /** What admins send; null: there is nothing under `/v1/admin`. */
   readonly adminToken: string | null
+  readonly unknownCallers: UnknownCallers
   readonly bodyTimeoutMs: number
   /** What the documents say beside the operations. */
   readonly document: Pick<OpenApiInput, 'version' | 'formats' | 'costHeader'>
@@ -96,7 +98,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
 }
 
 function registerManagement(app: FastifyInstance, input: ManagementInput): void {
-  const { adminToken, bodyTimeoutMs } = input
+  const { adminToken, unknownCallers, bodyTimeoutMs } = input
   const account = accountOperations(input.account)
   const admin = adminSections(input.admin)
   registerOpenApiRoutes(app, { ...input.document, account, admin })
@@ -106,6 +108,7 @@ function registerManagement(app: FastifyInstance, input: ManagementInput): void 
     operations: admin.flatMap(({ operations }) => operations),
     bodyTimeoutMs,
     adminToken,
+    unknownCallers,
     onAnswered: input.onAdminCall,
   })
 }

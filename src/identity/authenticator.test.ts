@@ -6,10 +6,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Tables } from '../store/tables.ts'
 import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
+import type { RequestHeaders } from '../vocabulary/arrival.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import { createAccount, updateAccount } from './accounts.ts'
 import { makeApiKey } from './api-key-text.ts'
 import { createApiKey, deleteApiKey, updateApiKey } from './api-keys.ts'
-import { Authenticator } from './authenticator.ts'
+import { Authenticator, type Caller } from './authenticator.ts'
+
+const FLOODING = '192.0.2.66'
 
 let database: TestDatabase
 let store: Store
@@ -18,12 +22,15 @@ let db: Kysely<Tables>
 let nowMs: number
 let authenticator: Authenticator
 let text: string
+/** What waits for its time, first come first. */
+let timers: { readonly delayMs: number; readonly run: () => void }[]
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   beforeEach(async () => {
     database = await create()
     store = await openStore({ url: database.url })
     queries = []
+    timers = []
     db = store.db.withPlugin({
       transformQuery({ node }) {
         queries.push(node.kind)
@@ -44,7 +51,34 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
   function createAuthenticator(cacheEntriesMax = 100): Authenticator {
     const clock = { nowMs: () => nowMs }
-    return new Authenticator({ db, clock, keyTag: 'tollgate', cacheMs: 3_000, cacheEntriesMax })
+    return new Authenticator({
+      db,
+      clock,
+      keyTag: 'tollgate',
+      cacheMs: 3_000,
+      cacheEntriesMax,
+      unknownCallers: {
+        isOver: ({ peerAddress }) => peerAddress === FLOODING,
+        refusal: ({ peerAddress }, code) =>
+          new Problem(peerAddress === FLOODING ? 'rate_limited' : code),
+      },
+      startTimer({ delayMs, run }) {
+        timers.push({ delayMs, run })
+        return () => {}
+      },
+    })
+  }
+
+  function authenticate(headers: RequestHeaders, by = authenticator): Promise<Caller> {
+    return by.authenticate({ headers, peerAddress: '192.0.2.1' })
+  }
+
+  /** The same from an address that sends unknown keys without end. */
+  function authenticateAmongGuesses(apiKey: string): Promise<Caller> {
+    return authenticator.authenticate({
+      headers: { 'x-api-key': apiKey },
+      peerAddress: FLOODING,
+    })
   }
 
   async function newKey(id: string, expiresAtMs: number | null = null): Promise<string> {
@@ -74,7 +108,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
         () => ({ authorization: `Bearer ${text}`, 'x-api-key': 'x' }),
       ],
     ])('%s', async (_how, headers) => {
-      expect(await authenticator.authenticate(headers())).toEqual(CALLER)
+      expect(await authenticate(headers())).toEqual(CALLER)
     })
   })
 
@@ -97,7 +131,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
         () => ({ 'x-api-key': text.toUpperCase() }),
       ],
     ])('%s: %s', async (code, _how, headers) => {
-      await expect(authenticator.authenticate(headers())).rejects.toMatchObject({
+      await expect(authenticate(headers())).rejects.toMatchObject({
         code,
         httpStatus: 401,
       })
@@ -106,7 +140,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     test('invalid_api_key: with a deleted key', async () => {
       expect(await deleteApiKey(store.db, { id: 'key_1', nowMs })).toBe(true)
       expect(await deleteApiKey(store.db, { id: 'key_1', nowMs })).toBe(false)
-      await expect(authenticator.authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
         code: 'invalid_api_key',
       })
     })
@@ -114,23 +148,19 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     test('api_key_disabled: with a disabled key, or one of a disabled account', async () => {
       const disabled = { code: 'api_key_disabled' }
       await updateApiKey(store.db, { id: 'key_1', disabled: true })
-      await expect(authenticator.authenticate({ 'x-api-key': text })).rejects.toMatchObject(
-        disabled,
-      )
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
       await updateApiKey(store.db, { id: 'key_1', disabled: false })
       await updateAccount(store.db, { id: 'acct_1', disabled: true })
       nowMs += 3_000
-      await expect(authenticator.authenticate({ 'x-api-key': text })).rejects.toMatchObject(
-        disabled,
-      )
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
     })
 
     test('api_key_expired: from the moment of its expiry, cached or not', async () => {
       const expiring = { 'x-api-key': await newKey('key_2', nowMs + 1_000) }
       nowMs += 999
-      expect(await authenticator.authenticate(expiring)).toMatchObject({ apiKeyId: 'key_2' })
+      expect(await authenticate(expiring)).toMatchObject({ apiKeyId: 'key_2' })
       nowMs += 1
-      await expect(authenticator.authenticate(expiring)).rejects.toMatchObject({
+      await expect(authenticate(expiring)).rejects.toMatchObject({
         code: 'api_key_expired',
       })
     })
@@ -140,76 +170,160 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     test('once for a key in three seconds, and then again', async () => {
       for (const elapsedMs of [0, 1_000, 1_999]) {
         nowMs += elapsedMs
-        await authenticator.authenticate({ 'x-api-key': text })
+        await authenticate({ 'x-api-key': text })
       }
       expect(queries).toHaveLength(1)
       await updateApiKey(store.db, { id: 'key_1', disabled: true })
       nowMs += 1
-      await expect(authenticator.authenticate({ 'x-api-key': text })).rejects.toThrow()
+      await expect(authenticate({ 'x-api-key': text })).rejects.toThrow()
       expect(queries).toHaveLength(2)
     })
 
     test('once for a key that many requests bring at once', async () => {
-      const callers = Array.from({ length: 50 }, () =>
-        authenticator.authenticate({ 'x-api-key': text }),
-      )
+      const callers = Array.from({ length: 50 }, () => authenticate({ 'x-api-key': text }))
       expect(await Promise.all(callers)).toEqual(new Array(50).fill(CALLER))
       expect(queries).toHaveLength(1)
     })
 
     test('once in three seconds for a key of nobody', async () => {
       const unknown = { 'x-api-key': makeApiKey('tollgate').text }
-      await expect(authenticator.authenticate(unknown)).rejects.toThrow()
-      await expect(authenticator.authenticate(unknown)).rejects.toThrow()
+      await expect(authenticate(unknown)).rejects.toThrow()
+      await expect(authenticate(unknown)).rejects.toThrow()
       expect(queries).toHaveLength(1)
     })
 
     test('again at once after a change that is told of, also by who was asking meanwhile', async () => {
-      const asking = authenticator.authenticate({ 'x-api-key': text })
+      const asking = authenticate({ 'x-api-key': text })
       await updateApiKey(store.db, { id: 'key_1', disabled: true })
       authenticator.forget()
       await Promise.allSettled([asking])
-      await expect(authenticator.authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
         code: 'api_key_disabled',
       })
       await updateApiKey(store.db, { id: 'key_1', disabled: false })
       authenticator.forget()
-      expect(await authenticator.authenticate({ 'x-api-key': text })).toEqual(CALLER)
+      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
     })
 
     test('not at all for what has not the shape of a key', async () => {
-      await expect(
-        authenticator.authenticate({ 'x-api-key': 'sk-tollgate-short' }),
-      ).rejects.toThrow()
+      await expect(authenticate({ 'x-api-key': 'sk-tollgate-short' })).rejects.toThrow()
       expect(queries).toEqual([])
     })
 
     test('no more often for a known key, however many made-up keys flood it', async () => {
       const bounded = createAuthenticator(3)
-      await bounded.authenticate({ 'x-api-key': text })
+      await authenticate({ 'x-api-key': text }, bounded)
       for (let made = 0; made < 20; made++) {
         const unknown = { 'x-api-key': makeApiKey('tollgate').text }
-        await expect(bounded.authenticate(unknown)).rejects.toThrow()
+        await expect(authenticate(unknown, bounded)).rejects.toThrow()
       }
       queries = []
-      await bounded.authenticate({ 'x-api-key': text })
+      await authenticate({ 'x-api-key': text }, bounded)
       expect(queries).toEqual([])
     })
 
     test('again after it failed: a failure is no answer to keep, and no refusal of the key', async () => {
       await sql`alter table api_keys rename to elsewhere`.execute(store.db)
-      const twice = [1, 2].map(() => authenticator.authenticate({ 'x-api-key': text }))
+      const twice = [1, 2].map(() => authenticate({ 'x-api-key': text }))
       for (const outcome of await Promise.allSettled(twice)) {
         expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StoreRefused' } })
       }
       await sql`alter table elsewhere rename to api_keys`.execute(store.db)
-      expect(await authenticator.authenticate({ 'x-api-key': text })).toEqual(CALLER)
+      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+    })
+  })
+
+  describe('from an address that sends unknown keys without end', () => {
+    const guesses = (count: number): Promise<unknown>[] =>
+      Array.from({ length: count }, () =>
+        authenticateAmongGuesses(makeApiKey('tollgate').text).catch(({ code }) => code),
+      )
+
+    test('all keys that come at once cost one query, and all that come until a tenth of a second after it another', async () => {
+      const first = guesses(500)
+      await Promise.all(first)
+      expect(queries).toHaveLength(1)
+      const second = guesses(500)
+      expect(timers.map(({ delayMs }) => delayMs)).toEqual([100])
+      timers.shift()?.run()
+      expect(new Set(await Promise.all([...first, ...second]))).toEqual(new Set(['rate_limited']))
+      expect(queries).toHaveLength(2)
+    })
+
+    test('what is no key, and a key that was just looked up in vain, costs no query', async () => {
+      const unknown = makeApiKey('tollgate').text
+      await expect(authenticate({ 'x-api-key': unknown })).rejects.toThrow()
+      queries = []
+      for (const apiKey of [unknown, 'sk-tollgate-short', '']) {
+        await expect(authenticateAmongGuesses(apiKey)).rejects.toMatchObject({
+          code: 'rate_limited',
+        })
+      }
+      expect(queries).toEqual([])
+    })
+
+    test('a known key is found among the guesses', async () => {
+      const flood = guesses(2_500)
+      const caller = authenticateAmongGuesses(text)
+      const more = guesses(10)
+      let answered = false
+      void caller.then(() => {
+        answered = true
+      })
+      while (!answered) {
+        timers.shift()?.run()
+        await new Promise(setImmediate)
+      }
+      expect(await caller).toEqual(CALLER)
+      await Promise.all([...flood, ...more])
+      expect(queries).toHaveLength(3)
+    })
+
+    test('a key that was known before waits for no guess, however long ago', async () => {
+      await authenticate({ 'x-api-key': text })
+      await Promise.all(guesses(1))
+      nowMs += 3_600_000
+      expect(await authenticateAmongGuesses(text)).toEqual(CALLER)
+      expect(await authenticateAmongGuesses(text)).toEqual(CALLER)
+      expect(queries).toHaveLength(3)
+    })
+
+    test('a key that is deleted is one more guess', async () => {
+      await authenticate({ 'x-api-key': text })
+      await deleteApiKey(store.db, { id: 'key_1', nowMs })
+      nowMs += 3_000
+      await expect(authenticateAmongGuesses(text)).rejects.toThrow()
+      nowMs += 3_000
+      queries = []
+      await Promise.all(guesses(1))
+      const again = authenticateAmongGuesses(text).catch(({ code }) => code)
+      await new Promise(setImmediate)
+      expect(queries).toHaveLength(1)
+      timers.shift()?.run()
+      expect(await again).toBe('rate_limited')
+    })
+
+    test('a store that fails refuses nobody, and is asked again', async () => {
+      await sql`alter table api_keys rename to elsewhere`.execute(store.db)
+      await expect(authenticateAmongGuesses(text)).rejects.toMatchObject({ name: 'StoreRefused' })
+      await sql`alter table elsewhere rename to api_keys`.execute(store.db)
+      const caller = authenticateAmongGuesses(text)
+      timers.shift()?.run()
+      expect(await caller).toEqual(CALLER)
+    })
+
+    test('nobody else waits for the guesses', async () => {
+      await Promise.all(guesses(1))
+      const waiting = guesses(10)
+      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+      timers.shift()?.run()
+      await Promise.all(waiting)
     })
   })
 
   test('a caller whose account had backed credit is told from one whose had none', async () => {
     await store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
-    expect(await authenticator.authenticate({ 'x-api-key': text })).toEqual({
+    expect(await authenticate({ 'x-api-key': text })).toEqual({
       ...CALLER,
       hasBackedCredit: true,
     })

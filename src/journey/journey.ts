@@ -7,6 +7,7 @@ import { capForGrant, sizeHold } from '../pricing/hold.ts'
 import { relayAnswer } from '../relay/relay.ts'
 import type { Settler } from '../settle/settler.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { editJson, parseJsonBody } from '../vocabulary/json-body.ts'
 import type { Offer } from '../vocabulary/offer.ts'
@@ -21,7 +22,7 @@ import { openHold } from './open-hold.ts'
 
 /** What every journey shares: the parts of the process, wired once. */
 export interface JourneyParts {
-  readonly authenticate: (headers: IncomingHttpHeaders) => Promise<Caller>
+  readonly authenticate: (arrival: Arrival) => Promise<Caller>
   readonly gate: Gate
   /** Memory for bodies and whole answers of all requests together. */
   readonly byteBudget: ByteBudget
@@ -39,7 +40,7 @@ export interface JourneyParts {
 }
 
 /** One client's request, as it stands when its headers have been read. */
-export interface JourneyRequest {
+export interface JourneyRequest extends Arrival {
   readonly format: WireFormat
   readonly requestId: string
   readonly headers: IncomingHttpHeaders
@@ -83,7 +84,7 @@ export interface JourneyRecord {
  */
 export async function runJourney(parts: JourneyParts, request: JourneyRequest): Promise<void> {
   const { format, record } = request
-  const caller = await parts.authenticate(request.headers) // 401
+  const caller = await parts.authenticate(request) // 401, 429
   record.accountId = caller.accountId
   record.apiKeyId = caller.apiKeyId
 

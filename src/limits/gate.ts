@@ -1,6 +1,7 @@
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { RequestCount } from './request-count.ts'
+import { RunningSeconds } from './running-seconds.ts'
 
 /** The figures that the gate keeps; those of the ledger are the same. */
 export interface GateSettings {
@@ -206,27 +207,5 @@ class TakenSlot implements GateSlot {
     const { apiKey, account } = this.#place
     apiKey.inFlight--
     if (account !== null) account.inFlight--
-  }
-}
-
-/**
- * Whole seconds that never run backwards: where the system's clock is set back, they go on from
- * where they stood, so that no one waits for a time that was already there.
- */
-class RunningSeconds {
-  readonly #clock: Clock
-  #lastMs: number
-  #setBackMs = 0
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-    this.#lastMs = clock.nowMs()
-  }
-
-  now(): number {
-    const nowMs = this.#clock.nowMs()
-    if (nowMs < this.#lastMs) this.#setBackMs += this.#lastMs - nowMs
-    this.#lastMs = nowMs
-    return Math.floor((nowMs + this.#setBackMs) / 1_000)
   }
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
+import type { UnknownCallers } from '../../limits/unknown-callers.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { bearerCheck } from '../bearer-check.ts'
 import type { Operation } from '../operation.ts'
-import { registerOperations } from '../register-operations.ts'
+import { arrivalOf, registerOperations } from '../register-operations.ts'
 import { accountAdmin } from './accounts.ts'
 import type { AdminParts } from './admin-parts.ts'
 import { apiKeyAdmin } from './api-keys.ts'
@@ -42,6 +43,8 @@ export interface AdminRoutesInput {
   readonly bodyTimeoutMs: number
   /** What whoever calls must send. */
   readonly adminToken: string
+  /** Those who send another. */
+  readonly unknownCallers: UnknownCallers
   /** Told of each call when it has been answered. */
   readonly onAnswered: (call: AdminCall) => void
 }
@@ -55,8 +58,9 @@ const PREFIX = '/v1/admin'
 export function registerAdminRoutes(app: FastifyInstance, input: AdminRoutesInput): void {
   app.register(async (scope) => {
     const isAdmin = bearerCheck(input.adminToken)
-    scope.addHook('onRequest', async ({ headers }) => {
-      if (!isAdmin(headers.authorization)) throw new Problem('invalid_admin_token')
+    scope.addHook('onRequest', async (request) => {
+      if (isAdmin(request.headers.authorization)) return
+      throw input.unknownCallers.refusal(arrivalOf(request), 'invalid_admin_token')
     })
     scope.addHook('onResponse', async ({ id, method, url }, reply) => {
       const [path = ''] = url.split('?')

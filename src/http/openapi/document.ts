@@ -79,7 +79,8 @@ export function documentedOperation(
       ? []
       : ['invalid_json', 'invalid_parameter', 'request_too_large', 'request_timeout', 'bad_request']
   const ofQuery: readonly ProblemCode[] = told.query === null ? [] : ['invalid_parameter']
-  const ofToken: readonly ProblemCode[] = access === 'admin' ? ['invalid_admin_token'] : []
+  const ofToken: readonly ProblemCode[] =
+    access === 'admin' ? ['invalid_admin_token', 'rate_limited'] : []
   return {
     name: told.name,
     method: told.method.toLowerCase(),

@@ -123,7 +123,7 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
   },
   rate_limited: {
     meaning:
-      'Too many requests within a minute, of the key or of an account without backed credit.',
+      'Too many requests within a minute: of the key, of an account without backed credit, or of an address without a key that is known.',
     remedy: 'Wait for `retry-after`.',
   },
   too_many_concurrent_requests: {

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import { UnknownCallers } from './unknown-callers.ts'
+
+const START_MS = 1_790_000_000_000
+
+function counting({ addressesMax = 100, requestsPerMinuteMax = 3 } = {}) {
+  const clock = { now: START_MS, nowMs: () => clock.now }
+  const callers = new UnknownCallers({
+    clock,
+    addressOf: ({ peerAddress = '' }) => peerAddress,
+    requestsPerMinuteMax,
+    addressesMax,
+  })
+  const refused = (peerAddress: string): string => {
+    const { code, retryAfterSeconds } = callers.refusal(
+      { headers: {}, peerAddress },
+      'invalid_api_key',
+    )
+    return retryAfterSeconds === null ? code : `${code} ${retryAfterSeconds}`
+  }
+  const isOver = (peerAddress: string): boolean => callers.isOver({ headers: {}, peerAddress })
+  return { clock, callers, refused, isOver }
+}
+
+test('an address has its share of a minute, and is told when it has some again', () => {
+  const { clock, refused, isOver } = counting()
+  expect(refused('a')).toBe('invalid_api_key')
+  clock.now += 20_000
+  expect([refused('a'), isOver('a'), refused('a'), isOver('a')]).toEqual([
+    'invalid_api_key',
+    false,
+    'invalid_api_key',
+    true,
+  ])
+  expect(refused('a')).toBe('rate_limited 40')
+  clock.now += 39_000
+  expect(refused('a')).toBe('rate_limited 1')
+  clock.now += 1_000
+  expect([isOver('a'), refused('a'), refused('a')]).toEqual([
+    false,
+    'invalid_api_key',
+    'rate_limited 20',
+  ])
+})
+
+test('an address that never stops has its share of every minute', () => {
+  const { clock, refused } = counting()
+  const answered = new Map<string, number>()
+  for (let second = 0; second < 600; second++) {
+    const [code = ''] = refused('a').split(' ')
+    answered.set(code, (answered.get(code) ?? 0) + 1)
+    clock.now += 1_000
+  }
+  expect(Object.fromEntries(answered)).toEqual({ invalid_api_key: 30, rate_limited: 570 })
+})
+
+test('one address takes nothing of the share of another', () => {
+  const { refused, isOver } = counting()
+  for (let sent = 0; sent < 10; sent++) refused('a')
+  expect([isOver('b'), refused('b')]).toEqual([false, 'invalid_api_key'])
+})
+
+test('asking whether an address is over counts nothing and remembers nothing', () => {
+  const { callers, isOver } = counting()
+  for (let asked = 0; asked < 10; asked++) expect(isOver('a')).toBe(false)
+  expect(callers.remembered).toBe(0)
+})
+
+test('an address is forgotten a minute after its last mistake', () => {
+  const { clock, callers, refused } = counting()
+  refused('a')
+  clock.now += 59_000
+  refused('b')
+  expect(callers.remembered).toBe(2)
+  clock.now += 1_000
+  refused('c')
+  expect(callers.remembered).toBe(2)
+})
+
+test('a flood from more addresses than are told apart is limited as one, in the same memory', () => {
+  const { clock, callers, refused, isOver } = counting({ addressesMax: 10 })
+  for (let address = 0; address < 10; address++) refused(`known ${address}`)
+  const codes = Array.from({ length: 1_000 }, (_, address) => refused(`new ${address}`))
+  expect(codes.filter((code) => code === 'invalid_api_key')).toHaveLength(3)
+  expect(callers.remembered).toBe(10)
+  expect(isOver('another')).toBe(true)
+  expect(refused('known 0')).toBe('invalid_api_key')
+  clock.now += 60_000
+  expect(refused('another')).toBe('invalid_api_key')
+})
+
+test('a clock that is set back shuts nobody out', () => {
+  const { clock, refused } = counting()
+  for (let sent = 0; sent < 3; sent++) refused('a')
+  clock.now -= 3_600_000
+  expect(refused('a')).toBe('rate_limited 60')
+  clock.now += 60_000
+  expect(refused('a')).toBe('invalid_api_key')
+})
