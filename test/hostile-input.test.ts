@@ -15,12 +15,15 @@ afterAll(() => world.close())
 const MIB = 1024 * 1024
 const VALID = '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}'
 
+const MORE_VALUES = 'The body has more values than the gateway reads.'
+
 interface Hostile {
   readonly what: string
   readonly body: string | Buffer
   readonly status: number
   readonly code: string
   readonly param?: string | null
+  readonly message?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -102,6 +105,30 @@ const HOSTILE: readonly Hostile[] = [
     body: '['.repeat(100_000),
     status: 400,
     code: 'invalid_json',
+    message: MORE_VALUES,
+  },
+  {
+    what: 'depth 100,000 inside a valid body',
+    body: `${VALID.slice(0, -1)},"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+    status: 400,
+    code: 'invalid_json',
+    message: MORE_VALUES,
+  },
+  {
+    what: '16 million arrays that gzip makes 31 KB',
+    body: gzipSync(Buffer.alloc(16 * MIB, '[')),
+    status: 400,
+    code: 'invalid_json',
+    message: MORE_VALUES,
+    headers: { 'content-encoding': 'gzip' },
+  },
+  {
+    what: '30 MB of empty objects',
+    body: gzipSync(Buffer.alloc(30 * MIB, '{},')),
+    status: 400,
+    code: 'invalid_json',
+    message: MORE_VALUES,
+    headers: { 'content-encoding': 'gzip' },
   },
   { what: '40 MB', body: Buffer.alloc(40 * MIB, 32), status: 413, code: 'request_too_large' },
   {
@@ -127,7 +154,7 @@ const HOSTILE: readonly Hostile[] = [
   },
 ]
 
-for (const { what, body, status, code, param, headers } of HOSTILE) {
+for (const { what, body, status, code, param, message, headers } of HOSTILE) {
   test(`${what} is answered ${status} ${code} in the envelope`, async () => {
     const answer = await fetch(world.url('/v1/chat/completions'), {
       method: 'POST',
@@ -142,12 +169,13 @@ for (const { what, body, status, code, param, headers } of HOSTILE) {
     expect(Object.keys(error)).toEqual(['message', 'type', 'code', 'param'])
     expect(error.code).toBe(code)
     if (param !== undefined) expect(error.param).toBe(param)
+    if (message !== undefined) expect(error.message).toBe(message)
     expect(text).not.toMatch(/ {4}at |\.ts|node:/)
   })
 }
 
-test('depth 100,000 inside a valid body is relayed and answered like any other', async () => {
-  const depth = 100_000
+test('500 levels inside a valid body are relayed and answered like any other', async () => {
+  const depth = 500
   const body = `${VALID.slice(0, -1)},"x":${'['.repeat(depth)}${']'.repeat(depth)}}`
   const answer = await fetch(world.url('/v1/chat/completions'), {
     method: 'POST',

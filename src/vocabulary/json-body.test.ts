@@ -54,8 +54,8 @@ describe('a body', () => {
     expect(JSON.stringify(body.root)).toBe('{"a":[1,"é"],"__proto__":{"b":null}}')
   })
 
-  test('may be 100,000 objects deep, with a duplicate at the bottom', () => {
-    const nested = (inside: string) => `${'{"a":['.repeat(100_000)}${inside}${']}'.repeat(100_000)}`
+  test('may be 500 levels deep, with a duplicate at the bottom', () => {
+    const nested = (inside: string) => `${'{"a":['.repeat(250)}${inside}${']}'.repeat(250)}`
     expect(parse(nested('1')).root).toBeDefined()
     expect(refusalOf(nested('{"b":1,"b":2}'))).toMatchObject({ code: 'invalid_json' })
   })

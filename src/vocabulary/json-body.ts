@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import { JSON_TREE_BYTES_MAX, surveyJson } from './json-bound.ts'
 import { findDuplicate } from './json-duplicates.ts'
 import { textWithPlainKeys } from './json-keys.ts'
-import { surveyMembers } from './json-scan.ts'
 import type { JsonBody, JsonObject, JsonValue } from './json-value.ts'
 import { isJsonObject } from './json-value.ts'
 import { Problem } from './problem.ts'
@@ -21,11 +21,16 @@ export { walkJson } from './json-walk.ts'
 export function parseJsonBody(bytes: Buffer): JsonBody {
   if (bytes.length === 0) throw new Problem('invalid_json', { message: 'The body is empty.' })
   if (!isUtf8(bytes)) throw new Problem('invalid_json', { message: 'The body is not valid UTF-8.' })
+  const survey = surveyJson(bytes, JSON_TREE_BYTES_MAX)
+  if (survey === null) {
+    throw new Problem('invalid_json', {
+      message: 'The body has more values than the gateway reads.',
+    })
+  }
   const parsed = parseObject(bytes.toString())
-  const { members, hasEscapedKeys } = surveyMembers(bytes)
-  const root = hasEscapedKeys ? parseObject(textWithPlainKeys(bytes)) : parsed
+  const root = survey.hasEscapedKeys ? parseObject(textWithPlainKeys(bytes)) : parsed
   const body = { bytes, root }
-  const duplicate = findDuplicate(body, members)
+  const duplicate = findDuplicate(body, survey.members)
   if (duplicate !== null) {
     throw new Problem('invalid_json', {
       message: 'An object in the body gives the same member twice.',

@@ -28,19 +28,29 @@ const NEAR_BYTES = 24
 
 /** The position after the string whose opening quote is at `start`. */
 export function skipString(bytes: Buffer, start: number): number {
+  const end = stringEnd(bytes, start)
+  if (end === -1) throw new RangeError('a string without an end: not bytes of valid JSON')
+  return end
+}
+
+/** The position after the string whose opening quote is at `start`; -1 where it has no end. */
+export function stringEnd(bytes: Buffer, start: number): number {
   let at = start + 1
+  let nearBytes = NEAR_BYTES
   for (;;) {
-    const near = at + NEAR_BYTES
+    const near = at + nearBytes
     while (at < near) {
       const byte = bytes[at]
       if (byte === QUOTE) return at + 1
       at += byte === BACKSLASH ? 2 : 1
     }
     const quote = bytes.indexOf(QUOTE, at)
-    if (quote === -1) throw new RangeError('a string without an end: not bytes of valid JSON')
+    if (quote === -1) return -1
     let before = quote
     while (before > at && bytes[before - 1] === BACKSLASH) before--
     if ((quote - before) % 2 === 0) return quote + 1
+    // Where escaped quotes are close together, no search would get far.
+    nearBytes = quote - at < NEAR_BYTES ? nearBytes * 2 : NEAR_BYTES
     at = quote + 1
   }
 }
@@ -86,24 +96,6 @@ function skipScalar(bytes: Buffer, start: number): number {
     if (byte === undefined || byte <= SPACE || byte === 0x2c || closes(byte)) return at
     at++
   }
-}
-
-/** What one pass over the bytes tells of the members of all objects together. */
-export interface MemberSurvey {
-  readonly members: number
-  /** Whether the key of any of them is written with an escape. */
-  readonly hasEscapedKeys: boolean
-}
-
-/** Counts the members of all objects. */
-export function surveyMembers(bytes: Buffer): MemberSurvey {
-  let members = 0
-  let hasEscapedKeys = false
-  forEachKey(bytes, (key) => {
-    members++
-    hasEscapedKeys ||= hasEscape(bytes, key)
-  })
-  return { members, hasEscapedKeys }
 }
 
 /** Calls back for the key of every object member, however deep: for the strings that a colon follows. */

@@ -9,7 +9,8 @@ export interface Advice {
 /** The advice on every problem; `docs/errors.md` has the same sentences, and a test holds the two together. */
 export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
   invalid_json: {
-    meaning: 'The body is not UTF-8, not a JSON object, or gives a field twice where it matters.',
+    meaning:
+      'The body is not UTF-8, not a JSON object, gives a field twice where it matters, is nested deeper than 512 levels, or has more values than the gateway reads: some 800,000 objects or strings, or 4,000,000 numbers.',
     remedy: 'Send one JSON object.',
   },
   missing_model: {
