@@ -2,8 +2,9 @@ import type { Call } from '../vocabulary/call.ts'
 import { chargeForCost, decimalOfPicos, type Micros } from '../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
+import { IMAGE_TOKENS_MIN } from './image-tokens.ts'
 import { sizeOutput } from './output-size.ts'
-import { IMAGE_TOKENS_MIN, sizePrompt } from './prompt-size.ts'
+import { sizePrompt } from './prompt-size.ts'
 import { tierFactor, tokenPricesAt } from './token-prices.ts'
 
 /** Token counts, and the prices that they are billed at. */

@@ -9,7 +9,7 @@ import {
 } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { type OutputSize, sizeOutput } from './output-size.ts'
-import { IMAGE_TOKENS_MIN, type PromptSize, sizePrompt } from './prompt-size.ts'
+import { type PromptSize, sizePrompt } from './prompt-size.ts'
 import { dearest, type TokenPrices, tierFactor, tokenPricesAt } from './token-prices.ts'
 import { sizeStepGrowth } from './tool-steps.ts'
 
@@ -113,10 +113,21 @@ function promptTokenPicos(
   const textTokenPicos = media.videosInline > 0 ? videoTokenPicos : tokenPicos
   return (
     BigInt(prompt.textTokens) * textTokenPicos +
-    BigInt(media.imagesInline) * dearest(BigInt(IMAGE_TOKENS_MIN) * imageTokenPicos, imageInput) +
+    inlineImagePicos(prompt, { imageTokenPicos, imageInput }) +
     BigInt(media.imagesByUrl) * dearest(mediumTokens * imageTokenPicos, imageInput) +
     BigInt(media.files) * mediumTokens * imageTokenPicos +
     BigInt(media.videosByUrl) * mediumTokens * videoTokenPicos
+  )
+}
+
+/** The dearer reading of each image. */
+function inlineImagePicos(
+  { imageTokens }: PromptSize,
+  prices: { readonly imageTokenPicos: Picos; readonly imageInput: Picos },
+): Picos {
+  return imageTokens.reduce(
+    (sum, tokens) => sum + dearest(BigInt(tokens) * prices.imageTokenPicos, prices.imageInput),
+    0n,
   )
 }
 

@@ -1,8 +1,6 @@
 import type { Call } from '../vocabulary/call.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../vocabulary/offer.ts'
-
-/** The least that an image counts as, whatever its bytes. */
-export const IMAGE_TOKENS_MIN = 2_000
+import { IMAGE_TOKENS_MIN, imageTokens } from './image-tokens.ts'
 
 /** What chat templates and default system prompts put around the messages of a request. */
 const TEMPLATE_TOKENS = 400
@@ -12,8 +10,10 @@ const TOOL_PROMPT_TOKENS = 600
 
 /** A prompt's tokens by what they are held as. */
 export interface PromptSize {
-  /** Text, with everything inline that is not a file. */
+  /** Text, with everything inline that is neither a file nor an image. */
   readonly textTokens: number
+  /** What each inline image counts as, beside the text. */
+  readonly imageTokens: readonly number[]
   /** What each file, each image by URL and each video by URL counts as, beside the text. */
   readonly mediumTokens: number
   /** Everything together: the size that price tiers go by. */
@@ -38,11 +38,21 @@ export function sizePrompt(call: Call, offer: Offer): PromptSize {
   const textTokens = Math.min(filled, textTokensMax(call, offer))
   const mediumTokens = Math.max(textTokens, contextTokens ?? CONTEXT_TOKENS_UNKNOWN)
   const mediaByWindow = media.files + media.imagesByUrl + media.videosByUrl
+  const images = inlineImageTokens(call, offer)
   return {
     textTokens,
+    imageTokens: images,
     mediumTokens,
-    promptTokens: textTokens + media.imagesInline * IMAGE_TOKENS_MIN + mediaByWindow * mediumTokens,
+    promptTokens:
+      textTokens + images.reduce((sum, tokens) => sum + tokens, 0) + mediaByWindow * mediumTokens,
   }
+}
+
+/** Images that stand where no provider looks for any are text, and count beside it as the smallest do. */
+function inlineImageTokens({ media, inlineImages }: Call, offer: Offer): readonly number[] {
+  const tokens = inlineImages.map((image) => imageTokens(image, offer))
+  const others = Math.max(0, media.imagesInline - inlineImages.length)
+  return [...tokens, ...new Array<number>(others).fill(IMAGE_TOKENS_MIN)]
 }
 
 function addedTokens(call: Call): number {

@@ -21,8 +21,24 @@ export interface Call {
   readonly priorityTier: boolean
   /** How the body itself asks for files to be read: by the free parser, by the model, or not at all. */
   readonly fileParser: 'free' | 'native' | 'none'
-  /** Text of the body as tokens, estimated never below what a tokenizer makes of it. */
+  /** Text of the body as tokens, inline images left out, estimated never below what a tokenizer makes of it. */
   readonly textTokens: number
+  /** The inline images whose base64 is left out of `textTokens`, or may be. */
+  readonly inlineImages: readonly InlineImage[]
+}
+
+/** One image that is in the body itself. */
+export interface InlineImage {
+  /** Null where no header gives it. */
+  readonly pixels: PixelSize | null
+  /** What its base64 comes to as text, where it may be no image; else zero. */
+  readonly textTokens: number
+}
+
+/** How large an image is, in pixels. */
+export interface PixelSize {
+  readonly width: number
+  readonly height: number
 }
 
 /** Parts of the body that cost apart from its text. */

@@ -1,6 +1,5 @@
 import type { Call } from '../vocabulary/call.ts'
 import type { JsonBody, JsonObject } from '../vocabulary/json-body.ts'
-import { estimateTextTokens } from '../vocabulary/text-tokens.ts'
 import type { Words } from '../vocabulary/words.ts'
 import {
   field,
@@ -11,6 +10,7 @@ import {
   readObjects,
   wrongType,
 } from './fields.ts'
+import { sizeInlineImages } from './inline-images.ts'
 import { surveyBody } from './media.ts'
 import {
   asksForPriority,
@@ -53,7 +53,7 @@ export function readChatStyleFields(
     ...readToolChoice(root, toolRules),
     ...(searchOptions === undefined ? [] : [searchOptions]),
   ]
-  const { media, cacheWrites } = surveyBody(root)
+  const { media, inlineImages, cacheWrites } = surveyBody(root)
   return {
     modelName,
     media,
@@ -67,7 +67,7 @@ export function readChatStyleFields(
     outputKinds: readOutputKinds(root),
     priorityTier: asksForPriority(root),
     fileParser,
-    textTokens: estimateTextTokens(body.bytes),
+    ...sizeInlineImages(body.bytes, inlineImages),
   }
 }
 

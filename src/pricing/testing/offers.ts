@@ -63,6 +63,7 @@ export function callWith(fields: Partial<Call> = {}): Call {
     priorityTier: false,
     fileParser: 'none',
     textTokens: 600,
+    inlineImages: [],
     ...fields,
   }
 }

@@ -7,7 +7,7 @@ import { chunkObservers, errorFrame } from '../chat-stream.ts'
 import { openAiError } from '../envelope.ts'
 import { field, readBoolean, wrongType } from '../fields.ts'
 import type { AnswerReading, WireFormat } from '../format.ts'
-import { isInlineText } from '../media.ts'
+import { withBareImage } from '../media.ts'
 import { IMAGES_BODY_BYTES_MAX, OPENAI_STYLE } from '../openai-style.ts'
 import { refuseUnfitModel, refuseUnreadableFile } from '../refusals.ts'
 import { fileEngineEdits, modelEdit, userEdit } from '../rewrites.ts'
@@ -68,17 +68,16 @@ const BARE_IMAGE_FIELDS = ['image', 'images', 'mask', 'input_references']
 
 /** The count with images added that are no parts, but bare addresses. */
 function withBareImages(media: MediaCount, root: JsonObject): MediaCount {
-  let { imagesInline, imagesByUrl } = media
-  for (const name of BARE_IMAGE_FIELDS) {
-    const value = field(root, name)
-    for (const address of Array.isArray(value) ? value : [value]) {
-      const url = isJsonObject(address) && address['type'] === undefined ? address['url'] : address
-      if (typeof url !== 'string') continue
-      if (isInlineText(url)) imagesInline += 1
-      else imagesByUrl += 1
+  let counted = media
+  for (const param of BARE_IMAGE_FIELDS) {
+    const value = field(root, param)
+    for (const element of Array.isArray(value) ? value : [value]) {
+      const address =
+        isJsonObject(element) && element['type'] === undefined ? element['url'] : element
+      if (typeof address === 'string') counted = withBareImage(counted, { address, param })
     }
   }
-  return { ...media, imagesInline, imagesByUrl }
+  return counted
 }
 
 function readAnswer(answer: JsonBody): AnswerReading {

@@ -36,6 +36,7 @@ describe('what a call asks for', () => {
       priorityTier: false,
       fileParser: 'none',
       textTokens: expect.any(Number),
+      inlineImages: [],
     })
   })
 
