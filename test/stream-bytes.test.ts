@@ -105,14 +105,11 @@ describe('a stream arrives byte for byte', () => {
   const huge = `data: {"choices":[{"delta":{"content":"${'x'.repeat(5 * MIB)}"}}]}\n\n`
 
   test.each<[string, readonly (Buffer | string)[]]>([
-    ['with comments', [': OPENROUTER PROCESSING\n\n', EVENT, ':\n\n', USAGE, DONE]],
+    ['with bare comments', [':\n\n', EVENT, ':\n\n', USAGE, DONE]],
     ['with CRLF', [`${EVENT}${USAGE}${DONE}`.replaceAll('\n', '\r\n')]],
     ['with CR alone', [`${EVENT}${USAGE}${DONE}`.replaceAll('\n', '\r')]],
     ['with several events in one piece', [EVENT + EVENT + USAGE + DONE]],
-    [
-      'with blank lines and unknown fields',
-      ['\n\n', 'id: 7\nretry: 1\nx: y\n', EVENT, '\r\n', USAGE, DONE],
-    ],
+    ['with blank lines', ['\n\n', EVENT, '\r\n', USAGE, DONE]],
     [
       'with an event of several data lines',
       ['data: {"id":"gen-1",\ndata: "choices":[]}\n\n', USAGE, DONE],
@@ -120,7 +117,6 @@ describe('a stream arrives byte for byte', () => {
     ['with bytes that are no UTF-8', [EVENT, broken, USAGE, DONE]],
     ['with an event of 5 MB', [EVENT, huge, USAGE, DONE]],
     ['with a byte order mark', [`\ufeff${EVENT}`, USAGE, DONE]],
-    ['with an event that is no JSON', ['data: {"id":\n\n', EVENT, USAGE, DONE]],
   ])('%s', async (_, pieces) => {
     const to = await start({ upstream: streaming(pieces) })
     const sent = Buffer.concat(pieces.map((piece) => Buffer.from(piece)))
@@ -131,6 +127,58 @@ describe('a stream arrives byte for byte', () => {
       errorCode: null,
     })
     await to.expectNothingLeft()
+  })
+})
+
+describe('what is no part of the format does not arrive', () => {
+  const id = Buffer.from('id: LEAK\r')
+  test.each<[string, readonly (Buffer | string)[], string]>([
+    [
+      'the words of a comment',
+      [': LEAK\n\n', EVENT, `: LEAK\n${USAGE}`, DONE],
+      `:\n\n${EVENT}:\n${USAGE}${DONE}`,
+    ],
+    [
+      'other fields',
+      ['id: LEAK\nretry: 1\nx: LEAK\nLEAK\n', EVENT, 'id: LEAK\n\n', USAGE, DONE],
+      EVENT + USAGE + DONE,
+    ],
+    [
+      'other fields, cut at every byte',
+      [...[...id].map((byte) => Buffer.from([byte])), EVENT, USAGE, DONE],
+      EVENT + USAGE + DONE,
+    ],
+    ['the name of an event', [`event: LEAK\n${EVENT}`, USAGE, DONE], EVENT + USAGE + DONE],
+    [
+      'an event without data',
+      [EVENT, 'data\n\n', 'data: \r\n\r\n', 'event: ping\n\n', USAGE, DONE],
+      EVENT + USAGE + DONE,
+    ],
+    ['half an event at the end', [EVENT, USAGE, DONE, 'data: {"LEAK'], EVENT + USAGE + DONE],
+    ['a comment at the end', [EVENT, USAGE, DONE, ': LEAK'], EVENT + USAGE + DONE],
+  ])('%s', async (_, pieces, expected) => {
+    const to = await start({ upstream: streaming(pieces) })
+    expect((await relayed(to)).toString()).toBe(expected)
+    expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
+    await to.expectNothingLeft()
+  })
+
+  test('the last event may lack its blank line', async () => {
+    const to = await start({ upstream: streaming([EVENT, USAGE, 'data: [DONE]']) })
+    expect((await relayed(to)).toString()).toBe(`${EVENT}${USAGE}data: [DONE]`)
+    expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
+  })
+
+  test('an error in several data lines is joined before it is read', async () => {
+    const error = 'data: {"error":\ndata: {"message":"LEAK","code":429}}\n\n'
+    const to = await start({ upstream: streaming([EVENT, error, DONE]) })
+    const text = (await relayed(to)).toString()
+    expect(text).not.toContain('LEAK')
+    expect(text).toContain('"code":"provider_rate_limited"')
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'released',
+      errorCode: 'provider_rate_limited',
+    })
   })
 })
 

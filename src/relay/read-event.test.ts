@@ -1,8 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readEvent } from './read-event.ts'
+import { EventReader } from './read-event.ts'
 
-const read = (text: string) => readEvent(Buffer.from(text, 'latin1'))
+/** An event, the first of its stream, as it is read. */
+function read(text: string) {
+  const { name, data } = new EventReader({ namesEvents: true }).read(Buffer.from(text, 'latin1'))
+  return { name, data }
+}
+
+/** What of a stream's first event may be relayed. */
+function relayed(text: string, namesEvents = true): string {
+  const { bytes } = new EventReader({ namesEvents }).read(Buffer.from(text, 'latin1'))
+  return bytes.toString('latin1')
+}
 
 describe('an event is read as the event-stream format says', () => {
   test.each<[string, string | null, string]>([
@@ -43,7 +53,83 @@ describe('an event is read as the event-stream format says', () => {
     ' data: 1\n\n',
     'database: 1\n\n',
   ])('%j has no data', (text) => {
-    expect(read(text)).toBeNull()
+    expect(read(text).data).toBe('')
+  })
+
+  test('a byte order mark is one at the start of a stream alone', () => {
+    const events = new EventReader({ namesEvents: false })
+    const marked = Buffer.from('\ufeffdata: 1\n\n')
+    expect(events.read(marked).data).toBe('1')
+    expect(events.read(marked)).toEqual({ name: null, data: '', bytes: Buffer.alloc(0) })
+  })
+})
+
+describe('an event that has nothing but lines of its format is relayed byte for byte', () => {
+  test.each([
+    'data: {"a":1}\n\n',
+    'data:{"a":1}\r\n\r\n',
+    'data: {"a":1}\r\r',
+    'data: {"a":1,\ndata: "b":2}\n\n',
+    'data: 1\ndata\n\n',
+    'event: ping\ndata: {"type":"ping"}\n\n',
+    'event: ping\r\ndata: {"type":"ping"}\r\n\r\n',
+    'data: 1\nevent: response.output_text.delta\n\n',
+    '\xef\xbb\xbfdata: 1\n\n',
+    ':\n\n',
+    ':\ndata: 1\n\n',
+    '\n',
+    '\r\n',
+  ])('%j', (text) => {
+    expect(relayed(text)).toBe(text)
+  })
+})
+
+describe('of any other event, the lines of its format are relayed', () => {
+  test.each([
+    [': LEAK\n\n', ':\n\n'],
+    [': LEAK\r\n: LEAK\r\n\r\n', ':\n\n'],
+    [': LEAK\ndata: 1\n\n', ':\ndata: 1\n\n'],
+    ['data: 1\n: LEAK\n\n', ':\ndata: 1\n\n'],
+    ['id: LEAK\ndata: 1\n\n', 'data: 1\n\n'],
+    ['id: LEAK\n\n', ''],
+    ['id\n\n', ''],
+    ['retry: 1\nx-note: LEAK\nLEAK\n\n', ''],
+    ['LEAK: 1\ndata: 1\ndata: 2\n\n', 'data: 1\ndata: 2\n\n'],
+    ['Data: LEAK\n\n', ''],
+    ['event: a LEAK\ndata: 1\n\n', 'data: 1\n\n'],
+    ['event: LEAK\nevent: ping\ndata: 1\n\n', 'event: ping\ndata: 1\n\n'],
+    ['\xef\xbb\xbfid: LEAK\ndata: 1\n\n', 'data: 1\n\n'],
+    ['data: \n\n', ''],
+    ['data\n\n', ''],
+    ['event: ping\ndata:\n\n', ''],
+    ['event: ping\n\n', ''],
+    ['event: ping\n: LEAK\n\n', ':\n\n'],
+  ])('%j', (text, expected) => {
+    expect(relayed(text)).toBe(expected)
+  })
+
+  test.each([
+    ['event: LEAK\ndata: 1\n\n', 'data: 1\n\n'],
+    ['event: LEAK\n\n', ''],
+    ['data: 1\n\n', 'data: 1\n\n'],
+  ])('%j, in a format that does not name its events', (text, expected) => {
+    expect(relayed(text, false)).toBe(expected)
+  })
+
+  test('and read again they say the same', () => {
+    const line = fc.constantFrom(
+      ...['data: a', 'data:b', 'data', 'event: e', 'event: a b', ': c', ':', 'id: 1', 'é: 2'],
+    )
+    const ending = fc.constantFrom('\n', '\r\n', '\r')
+    fc.assert(
+      fc.property(fc.array(fc.tuple(line, ending), { minLength: 1 }), (lines) => {
+        const text = `${lines.map(([each, end]) => each + end).join('')}\n`
+        const again = relayed(text)
+        expect(read(again).data).toBe(read(text).data)
+        expect(relayed(again)).toBe(again)
+        for (const out of again.split(/\r\n|\n|\r/)) expect(out).toMatch(/^(data|event: e$|:?$)/)
+      }),
+    )
   })
 })
 
@@ -52,7 +138,7 @@ test('data comes byte for byte, one character a byte', () => {
     fc.property(fc.uint8Array(), (bytes) => {
       const data = Buffer.from(bytes.filter((byte) => byte !== 10 && byte !== 13))
       const event = Buffer.concat([Buffer.from('data: '), data, Buffer.from('\n\n')])
-      expect(readEvent(event)?.data).toBe(data.toString('latin1'))
+      expect(read(event.toString('latin1')).data).toBe(data.toString('latin1'))
     }),
   )
 })
@@ -67,7 +153,7 @@ test('lines of any order and ending are read as one reader of lines reads them',
       )
       const name = lines.some(([text]) => text === 'event: e') ? 'e' : null
       const text = `${lines.map(([each, end]) => each + end).join('')}\n`
-      expect(read(text)).toEqual(data.length === 0 ? null : { name, data: data.join('\n') })
+      expect(read(text)).toEqual({ name, data: data.join('\n') })
     }),
   )
 })

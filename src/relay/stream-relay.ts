@@ -4,12 +4,13 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
 import { NOTHING_REPORTED, type Reported } from '../vocabulary/usage.ts'
+import { isWholeData } from '../wire/event-data.ts'
 import type { ProviderError, StreamEvent, StreamObserver } from '../wire/format.ts'
 import { problemForProviderError } from '../wire/provider-error.ts'
 import { endAnswer } from './end-answer.ts'
 import { type EventSink, EventSplitter } from './event-splitter.ts'
 import { generationIdOf } from './generation-header.ts'
-import { readEvent } from './read-event.ts'
+import { EventReader, type ReadEvent } from './read-event.ts'
 import type { RelayEnding, RelayInput } from './relay.ts'
 
 export interface StreamRelayInput {
@@ -19,7 +20,8 @@ export interface StreamRelayInput {
 }
 
 /**
- * Relays one stream: whole events, in the tick they arrive, unchanged but for errors.
+ * Relays one stream: whole events, in the tick they arrive, unchanged but for errors and for lines that
+ * are no part of the format.
  *
  * Its outcome is told once: at the terminal event, before that event is written, so that a client
  * that sees the end finds its place in flight free; else at the end of the connection, of either side.
@@ -30,6 +32,7 @@ export class StreamRelay implements EventSink {
   readonly #resolve: (ending: RelayEnding) => void
   readonly #observer: StreamObserver
   readonly #splitter: EventSplitter
+  readonly #events: EventReader
   readonly #headerGenerationId: string | null
   /** Events of the chunk at hand that are to be written, in order. */
   #ready: Buffer[] = []
@@ -46,6 +49,7 @@ export class StreamRelay implements EventSink {
     this.#resolve = resolve
     this.#observer = input.format.observeStream()
     this.#splitter = new EventSplitter(input.eventBytesMax)
+    this.#events = new EventReader(input.format)
     this.#headerGenerationId = input.format.hasGenerationId ? generationIdOf(headers) : null
     input.client.writeHead(200, input.answerHeaders(headers))
     input.client.once('timeout', () => input.client.destroy())
@@ -67,10 +71,14 @@ export class StreamRelay implements EventSink {
   }
 
   /** One whole event, from the splitter. */
-  onEvent(bytes: Buffer): void {
-    const event = readEvent(bytes)
-    if (event === null) {
-      this.#pushReady(bytes)
+  onEvent(whole: Buffer): void {
+    this.#relayEvent(this.#events.read(whole))
+  }
+
+  #relayEvent(event: ReadEvent): void {
+    const { data, bytes } = event
+    if (data === '') {
+      if (bytes.length > 0) this.#pushReady(bytes)
       return
     }
     const reading = this.#observer.onEvent(event)
@@ -120,8 +128,9 @@ export class StreamRelay implements EventSink {
   }
 
   onResponseEnd(): void {
-    const tail = this.#splitter.takeTail()
-    if (tail.length > 0) this.onEvent(tail)
+    const tail = this.#events.read(this.#splitter.takeTail())
+    // The blank line behind the last event may be missing. What is no event then is half of one.
+    if (isWholeData(tail.data)) this.#relayEvent(tail)
     this.#tellOutcome(this.#endedWithoutTerminal())
     this.#write()
     this.#end()

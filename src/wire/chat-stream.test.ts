@@ -6,6 +6,19 @@ import { embeddings } from './formats/embeddings.ts'
 import { images } from './formats/images.ts'
 import { eventOf, eventsFixture, kindsOf, plainReport, usageOf } from './testing/exchange.ts'
 
+/** Data that is no JSON object. */
+const UNREADABLE = [
+  '{"id":"gen-',
+  'null',
+  '"text"',
+  '[]',
+  '7',
+  'upstream exploded',
+  '[DONE] and more',
+  '{"delta":{"content":"a\nb"}}',
+  '{"id":"gen-1","choices":[{"index":0,"delta":{"content":"a\tb"}}]}',
+]
+
 describe('what a stream says', () => {
   test.each([
     [
@@ -171,10 +184,25 @@ describe('what a stream says', () => {
     }
   })
 
-  test('a chunk that is no JSON is relayed and reports nothing', () => {
+  test.each(UNREADABLE)('%j is an error, after which the stream still reports', (data) => {
+    for (const format of [chat, completions, images]) {
+      const observer = format.observeStream()
+      const usage = eventOf('{"id":"gen-1","usage":{"cost":0.5}}')
+      const events = [delta({ content: 'a' }), delta({ content: 'b' }), eventOf(data), usage]
+      expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error', 'relay'])
+      expect(plainReport(observer.reported()).cost).toBe('0.5')
+    }
+  })
+
+  test.each([
+    String.raw`{"\u0065rror":{"message":"x"}}`,
+    String.raw`{"\u0065\u0072\u0072\u006f\u0072":"x","choices":[]}`,
+    String.raw`{"choices":[{"index":0,"\u0065rror":{"message":"x"}}]}`,
+    String.raw`{"choices":[{"index":0,"finish_reason":"\u0065rror"}]}`,
+  ])('%s is an error, escaped or not', (data) => {
     const observer = chat.observeStream()
-    expect(kindsOf(observer, [eventOf('{"id":"gen-'), eventOf('null')])).toEqual(['relay', 'relay'])
-    expect(observer.reported().generationId).toBeNull()
+    const events = [delta({ content: 'a' }), delta({ content: 'b' }), eventOf(data)]
+    expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error'])
   })
 
   test('the latest report of usage holds, and a null one does not undo it', () => {

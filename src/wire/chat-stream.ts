@@ -1,10 +1,9 @@
-import type { JsonBody } from '../vocabulary/json-body.ts'
+import { isJsonObject, type JsonObject } from '../vocabulary/json-body.ts'
 import type { Reported } from '../vocabulary/usage.ts'
 import { readChatError, readChatReport } from './chat-answer.ts'
 import { openAiError } from './envelope.ts'
-import { parseEventData, plainMembers, speaksOfError } from './event-data.ts'
+import { eventBody, parseEventData, plainMembers, UNREADABLE_EVENT } from './event-data.ts'
 import type { ErrorEventInput, StreamEvent, StreamEventReading, StreamObserver } from './format.ts'
-import { readProviderError } from './provider-error.ts'
 import { StreamTally } from './stream-tally.ts'
 import { StreamText } from './stream-text.ts'
 
@@ -22,11 +21,10 @@ export function chunkObservers(reading: ChunkReading): () => StreamObserver {
 }
 
 const RELAY: StreamEventReading = { kind: 'relay' }
-const USAGE_OBJECT = /"usage"\s*:\s*\{/
 
 /**
- * Reads usage, cost, generation id and errors from chunks. A chunk is parsed only where it may have one
- * of them: the text of all others is found without.
+ * Reads usage, cost, generation id and errors from chunks. A chunk is parsed unless it differs from one
+ * that was in its text alone.
  */
 class ChunkObserver implements StreamObserver {
   readonly #hasGenerationId: boolean
@@ -46,19 +44,15 @@ class ChunkObserver implements StreamObserver {
     }
     const { name, data } = event
     if (data === '[DONE]') return { kind: 'terminal' }
+    const chunk = parseEventData(data)
+    if (chunk === null) return UNREADABLE_EVENT
     this.#tally.addText(this.#text.read(event))
-    const mayFail = name === 'error' || data.includes('"error"')
-    if (mayFail || this.#mayReport(data)) {
-      const chunk = parseEventData(data)
-      if (chunk !== null) this.#learn(chunk)
-      const error = chunk === null ? null : readChatError(chunk.root)
-      if (error !== null) return { kind: 'error', error }
-      if (name === 'error' || (chunk === null && speaksOfError(data))) {
-        return { kind: 'error', error: readProviderError(null, null) }
-      }
-    } else {
-      this.#text.remember()
-    }
+    const reports = this.#reports(chunk)
+    if (reports) this.#learn(data, chunk)
+    const error = readChatError(chunk)
+    if (error !== null) return { kind: 'error', error }
+    if (name === 'error') return UNREADABLE_EVENT
+    if (!reports) this.#text.remember()
     return RELAY
   }
 
@@ -70,13 +64,14 @@ class ChunkObserver implements StreamObserver {
     return this.#tally.relayedTokens()
   }
 
-  #mayReport(data: string): boolean {
+  #reports(chunk: JsonObject): boolean {
     if (this.#hasGenerationId && this.reported().generationId === null) return true
-    return data.includes('"usage"') && USAGE_OBJECT.test(data)
+    return isJsonObject(chunk['usage'])
   }
 
-  #learn(chunk: JsonBody): void {
-    const reported = readChatReport(chunk)
+  // By position: an event's data, then the chunk in it.
+  #learn(data: string, chunk: JsonObject): void {
+    const reported = readChatReport(eventBody(data, chunk))
     this.#tally.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
 }
@@ -90,7 +85,7 @@ export function chunkErrorEvent(
   { problem, event }: ErrorEventInput,
   choice: { readonly [member: string]: unknown },
 ): string {
-  const chunk = parseEventData(event.data)?.root ?? {}
+  const chunk = parseEventData(event.data) ?? {}
   const kept = plainMembers(chunk, ['id', 'object', 'created', 'model'])
   const choices = [{ index: 0, ...choice, finish_reason: 'error' }]
   return errorFrame(event, { ...kept, ...openAiError(problem), choices })

@@ -19,6 +19,8 @@ export interface WireFormat {
   readonly bodyBytesMax: number
   /** Whether its answers belong to a generation that can be looked up; images have none. */
   readonly hasGenerationId: boolean
+  /** Whether the events of its streams have an `event:` line; of the others only the data is relayed. */
+  readonly namesEvents: boolean
   /** Request headers that are the format's own and go upstream as sent, by lower-case name. */
   forwardedHeaders(words: Words): readonly string[]
   /** Whether a header of the provider's answer, by lower-case name, goes back to the client. */

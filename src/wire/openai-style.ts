@@ -8,9 +8,10 @@ export const BODY_BYTES_MAX = 32 * MIB
 /** The most bytes of a body on images. */
 export const IMAGES_BODY_BYTES_MAX = 64 * MIB
 
-/** What the formats with the OpenAI-style envelope have in common: no headers of their own. */
+/** What the formats with the OpenAI-style envelope have in common: no headers of their own, and events without names. */
 export const OPENAI_STYLE = {
   family: 'openai',
+  namesEvents: false,
   forwardedHeaders: () => [],
   returnsHeader: () => false,
 } as const satisfies Partial<WireFormat>

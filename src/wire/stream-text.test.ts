@@ -81,10 +81,15 @@ describe('an event that differs from a remembered one in its text alone', () => 
     ['"Hello"', '" you"', ' you'],
     ['"Hello"', '""', ''],
     ['""', '"x"', 'x'],
-    ['"Hello"', String.raw`"a\nb"`, null],
+    ['"Hello"', String.raw`"a\nb\u00e9\""`, 'a\nb\xc3\xa9"'],
+    ['"Hello"', String.raw`"a\x"`, null],
+    ['"Hello"', String.raw`"\u12g4"`, null],
+    ['"Hello"', '"\\"', null],
+    ['"Hello"', '"a\tb"', null],
+    ['"Hello"', '"a\nb"', null],
     ['"Hello"', '"a","arguments":"b"', null],
     ['"Hello"', '"a"}},"usage":{"x":"b"', null],
-    [String.raw`"a\nb"`, '"x"', null],
+    [String.raw`"a\nb"`, '"x"', 'x'],
     ['null', '"x"', null],
     ['"Hello"', '"', null],
     ['"Hello","arguments":"x"', '"Hello","arguments":"y"', null],
@@ -96,6 +101,49 @@ describe('an event that differs from a remembered one in its text alone', () => 
     const text = afterRemembering(chunk('"Hello"'))
     expect(text.readAlike({ name: 'error', data: chunk('"x"') })).toBeNull()
     expect(text.readAlike(eventOf(chunk('"x"')))).toBe('x')
+  })
+
+  test.each<[string, string, string | null]>([
+    ['{"delta":"a","n":7}', '{"delta":"b","n":8}', 'b'],
+    ['{"delta":"a","n":9}', '{"delta":"b","n":10}', 'b'],
+    ['{"delta":"a","n":0,"x":[]}', '{"delta":"","n":123,"x":[]}', ''],
+    ['{"n":99,"x":1,"delta":"a","y":""}', '{"n":100,"x":1,"delta":"b","y":""}', 'b'],
+    ['{"delta":"a","n":7}', '{"delta":"b","n":08}', null],
+    ['{"delta":"a","n":7}', '{"delta":"b","n":00}', null],
+    ['{"delta":"a","n":7}', '{"delta":"b","n":}', null],
+    ['{"delta":"a","n":7}', '{"delta":"b","n":-8}', null],
+    ['{"delta":"a","n":7}', '{"delta":"b","n":8.5}', null],
+    ['{"n":7,"delta":"a"}', '{"n":,"delta":"b"}', null],
+    ['{"n":7,"delta":"a"}', '{"n":08,"delta":"b"}', null],
+    ['{"n":7.5,"delta":"a"}', '{"n":8.5,"delta":"b"}', null],
+    ['{"delta":"a","n":7}', '{"delta":"b","error":1,"n":8}', null],
+  ])('after %s with the counter n, that of %s is %j', (remembered, data, text) => {
+    const counted = new StreamText(['delta'], 'n')
+    counted.read(eventOf(remembered))
+    counted.remember()
+    expect(counted.readAlike(eventOf(data))).toBe(text)
+  })
+
+  test('is JSON where the remembered one is', () => {
+    const counter = fc.constantFrom('0', '7', '10', '010', '', '-1', '1.5', '1e3')
+    const piece = fc.constantFrom('a', '"', '\\', 'n', 'u00e9', 'u12', '\t', '\n', '\0', '}')
+    const content = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''))
+    const inOrder = (first: boolean) => (delta: string, n: string) =>
+      first ? `{"n":${n},"delta":"${delta}"}` : `{"delta":"${delta}","n":${n}}`
+    fc.assert(
+      fc.property(fc.boolean(), content, counter, (first, delta, n) => {
+        const eventWith = inOrder(first)
+        const counted = new StreamText(['delta'], 'n')
+        counted.read(eventOf(eventWith('x', '3')))
+        counted.remember()
+        const event = eventOf(eventWith(delta, n))
+        const alike = counted.readAlike(event)
+        if (alike === null) return
+        expect(() => JSON.parse(event.data)).not.toThrow()
+        expect(alike).toBe(latin1(JSON.parse(eventWith(delta, n)).delta))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 
   test('is nothing else than what reading it whole finds, whatever follows whatever', () => {

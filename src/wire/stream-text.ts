@@ -11,14 +11,17 @@ import type { StreamEvent } from './format.ts'
  */
 export class StreamText {
   readonly #quotedMembers: readonly string[]
-  /** Where the one text of the event last read stands; null: it had none, or several, or escapes. */
+  /** Where the one text of the event last read stands; null: it had none, or several. */
   #place: { readonly event: StreamEvent; readonly start: number; readonly end: number } | null =
     null
-  /** An event but for its text: its name, and its data up to the text and from there. */
-  #template: { readonly name: string | null; before: string; after: string } | null = null
+  readonly #counter: RegExp | null
+  #template: Template | null = null
 
-  constructor(members: readonly string[]) {
+  /** `counter`: a member whose number grows from event to event; null: there is none. */
+  constructor(members: readonly string[], counter: string | null = null) {
     this.#quotedMembers = members.map((member) => `"${member}"`)
+    this.#counter =
+      counter === null ? null : new RegExp(`^([^]*"${counter}":)[0-9]+([^0-9.eE][^]*)$`)
   }
 
   /** The text of any event. */
@@ -38,32 +41,114 @@ export class StreamText {
       }
     }
     if (count > 1) this.#place = null
-    if (!text.includes('\\')) return text
-    this.#place = null
-    return text.replace(ESCAPE, resolveEscape)
+    return unescaped(text)
   }
 
-  /** Remembers the event last read as one that says nothing but its text. */
+  /** Remembers the event last read, whose data is JSON, as one that says nothing but its text. */
   remember(): void {
     if (this.#place === null) return
     const { event, start, end } = this.#place
     const { name, data } = event
-    this.#template = { name, before: data.slice(0, start), after: data.slice(end) }
+    const [before, beforeCounted] = this.#cutAtCounter(data.slice(0, start))
+    const [afterText, afterCounted] = this.#cutAtCounter(data.slice(end))
+    this.#template = { name, before, beforeCounted, afterText, afterCounted }
+  }
+
+  #cutAtCounter(source: string): readonly [string, string | null] {
+    const [, upToNumber, fromThere] = this.#counter?.exec(source) ?? []
+    if (upToNumber === undefined || fromThere === undefined) return [source, null]
+    return [upToNumber, fromThere]
   }
 
   /**
-   * The text of an event that differs from the remembered one in its text alone, as most events of a
-   * stream do from the one before; null where it may say more. A tenth of the time of `read`.
+   * The text of an event that differs from the remembered one in its text and its counter alone, as most
+   * events of a stream do from the one before; null where it may say more, or be no JSON. A tenth of the
+   * time of `read`.
    */
   readAlike({ name, data }: StreamEvent): string | null {
-    if (this.#template === null || name !== this.#template.name) return null
-    const { before, after } = this.#template
-    const end = data.length - after.length
-    if (end < before.length || !data.startsWith(before) || !data.endsWith(after)) return null
-    const text = data.slice(before.length, end)
-    // A quote would end the text early, a backslash may hide one.
-    return text.includes('"') || text.includes('\\') ? null : text
+    const template = this.#template
+    if (template === null || name !== template.name) return null
+    const { before, beforeCounted, afterText, afterCounted } = template
+    // As `startsWith` with a position, which takes ten times as long.
+    const has = (part: string, at: number) => data.slice(at, at + part.length) === part
+    if (!has(before, 0)) return null
+    let start = before.length
+    if (beforeCounted !== null) {
+      start = wholeNumberEnd(data, start)
+      if (start === -1 || !has(beforeCounted, start)) return null
+      start += beforeCounted.length
+    }
+    let end = data.length
+    if (afterCounted !== null) {
+      end -= afterCounted.length
+      if (!has(afterCounted, end)) return null
+      end = wholeNumberStart(data, end)
+      if (end === -1) return null
+    }
+    end -= afterText.length
+    if (end < start || !has(afterText, end)) return null
+    const text = data.slice(start, end)
+    // Anything else would end the text early, or make the data no JSON.
+    return isStringContent(text) ? unescaped(text) : null
   }
+}
+
+/** An event but for its text, and for the number of its counter where it has one. */
+interface Template {
+  readonly name: string | null
+  /** The data up to the text, or to the counter before it. */
+  readonly before: string
+  /** What stands between that counter and the text; null: no counter stands before the text. */
+  readonly beforeCounted: string | null
+  /** The data behind the text, or up to the counter behind it. */
+  readonly afterText: string
+  /** What stands behind that counter; null: no counter stands behind the text. */
+  readonly afterCounted: string | null
+}
+
+// Where the whole number that starts here ends; -1: there is none. It has no zero before its other digits.
+function wholeNumberEnd(data: string, start: number): number {
+  let end = start
+  while (isDigit(data.charCodeAt(end))) end++
+  return isWholeNumber(data, { start, end }) ? end : -1
+}
+
+// Where the whole number that ends here starts; -1: there is none.
+function wholeNumberStart(data: string, end: number): number {
+  let start = end
+  while (isDigit(data.charCodeAt(start - 1))) start--
+  return isWholeNumber(data, { start, end }) ? start : -1
+}
+
+function isWholeNumber(data: string, { start, end }: { start: number; end: number }): boolean {
+  const digits = end - start
+  return digits === 1 || (digits > 1 && data.charCodeAt(start) !== ZERO)
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= ZERO + 9
+}
+
+const ZERO = 48
+
+function unescaped(text: string): string {
+  return text.includes('\\') ? text.replace(ESCAPE, resolveEscape) : text
+}
+
+/** Whether this may stand between the quotes of a JSON string. */
+function isStringContent(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE || code < SPACE) return false
+    if (code !== BACKSLASH) continue
+    at++
+    const letter = text.charAt(at)
+    if (letter === 'u') {
+      if (!/^[0-9a-fA-F]{4}$/.test(text.slice(at + 1, at + 5))) return false
+      at += 4
+    } else if (letter === '' || !'"\\/bfnrt'.includes(letter)) return false
+  }
+  return true
 }
 
 // Where the characters of the string value after a member name start; -1 for other values.

@@ -58,19 +58,23 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
     },
   )
 
-  test('an event that is no JSON is no error', async () => {
+  test('an event that is no JSON is an error, told in our words, and what it cost is charged', async () => {
     const whole = await bench.send(row, { apiKey })
     const fault = { answer: 'malformedJson' } as const
     const answer = await bench.send(row, { apiKey, stream: true, fault })
+    const [failure] = row.streams.failures
+    const words = { code: 'upstream_error', type: 'api_error', requestId: answer.requestId }
     const events = eventsOf(answer.text)
-    expect(events.filter(({ json, kind }) => json === undefined && kind !== '[DONE]')).toHaveLength(
-      1,
-    )
-    expect(row.streams.output(events)).toBe(row.output(whole.json))
+    const message = expect.stringMatching(/^\S.*\S$/)
+    const expected = Object.entries(failure?.event({ ...words, message }) ?? {})
+    // What can't be read has no `object` that could be kept.
+    const kept = expected.filter(([name]) => name !== 'object')
+    expect(events[1]?.json).toMatchObject(Object.fromEntries(kept))
+    for (const { json, kind } of events) expect(json === undefined).toBe(kind === '[DONE]')
     await expectCharge(bench, answer, {
       ...reportedCharge(whole.toldMicros ?? 0, row),
       httpStatus: 200,
-      errorCode: null,
+      errorCode: 'upstream_error',
     })
   })
 })

@@ -136,6 +136,9 @@ const WRITINGS: readonly Fault[] = [
   { eventsPerWrite: 100 },
   { drip: { bytes: 7, everyMs: 0 } },
   { rewrite: { pattern: '"type":"[a-z]+_error"', replacement: `"type":"${MARK}"` } },
+  { rewrite: { pattern: '"error"', replacement: '"\\u0065rror"' } },
+  { rewrite: { pattern: '"error":', replacement: '\ndata: "error":\ndata: ' } },
+  { rewrite: { pattern: '^', replacement: `: ${MARK}\n` } },
   ...[false, true].flatMap((dataOnlyEvents) =>
     [
       { pattern: '"code":', replacement: '"code"' },
@@ -146,7 +149,49 @@ const WRITINGS: readonly Fault[] = [
   ),
 ]
 
+/** What a provider can write beside the events of a stream, or in the place of one. */
+const CHANNELS = [
+  `: ${MARK}\n\n`,
+  `:${MARK}\n`,
+  `id: ${MARK}\n`,
+  `id:${MARK}\n\n`,
+  `retry: ${MARK}\n`,
+  `x-note: ${MARK}\n`,
+  `${MARK}: 1\n`,
+  `${MARK}\n\n`,
+  `Data: ${MARK}\n`,
+  `event: the account ${MARK}\n`,
+  `event: the account ${MARK}\ndata\n\n`,
+  `data: ${MARK}\n\n`,
+  `data: "${MARK}"\n\n`,
+  `data: ["${MARK}"]\n\n`,
+  `data: [DONE] ${MARK}\n\n`,
+  `data: {"message":"${MARK}"\n\n`,
+  `data: {"type":"x",\ndata: "message":\ndata: "${MARK}",}\n\n`,
+  `data: {"error":\ndata: {"message":"${MARK}"}}\n\n`,
+  `event: error\ndata: ${MARK}\n\n`,
+  `event: ${MARK}\ndata: ${MARK}\n\n`,
+  `data: {"\\u0065rror":{"message":"${MARK}"}}\n\n`,
+  `data: {"\\u0065\\u0072ror":"${MARK}","choices":[]}\n\n`,
+  `event: ping\ndata: {"type":"\\u0065rror","message":"${MARK}"}\n\n`,
+]
+
 describe.each(STREAMED_ROWS)('$endpoint, in a stream', (row) => {
+  test.each(CHANNELS)('%j between events tells nothing', async (words) => {
+    const rewrite = { pattern: '^', replacement: words }
+    const faults: readonly Fault[] = [
+      { rewrite },
+      { rewrite: { pattern: '^', replacement: words.replaceAll('\n', '\r') } },
+      { rewrite, lineEnds: 'crlf' },
+      { rewrite, dataOnlyEvents: true },
+      { rewrite, eventsPerWrite: 100 },
+      { rewrite, drip: { bytes: 7, everyMs: 0 } },
+      // Behind the first blank line of all, and as the last that is said.
+      { rewrite: { pattern: '\\n\\n$', replacement: `\n\n${words}` } },
+    ]
+    await expectNoLeak(row, { stream: true, faults })
+  })
+
   test.each(row.streams.failures)(
     'no error event of the form $fault tells anything',
     async (its) => {

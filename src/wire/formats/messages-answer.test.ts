@@ -244,6 +244,11 @@ describe('what a stream says', () => {
     ['{"message":"x"}', 'error'],
     ['upstream exploded', 'error'],
     ['', 'error'],
+    ['not JSON', null],
+    ['not JSON', 'content_block_delta'],
+    ['"not an event"', 'ping'],
+    [String.raw`{"type":"ping","\u0065rror":{"message":"x"}}`, 'ping'],
+    [String.raw`{"type":"\u0065rror","message":"x"}`, null],
   ])('%s named %s is an error', (data, name) => {
     expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('error')
   })
@@ -259,7 +264,7 @@ describe('what a stream says', () => {
   test.each([
     ['{"type":"ping"}', 'ping'],
     ['{"type":"a_new_event","error":null}', 'a_new_event'],
-    ['not JSON', null],
+    ['[DONE]', null],
   ])('%s named %s is relayed', (data, name) => {
     expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('relay')
   })

@@ -10,7 +10,7 @@ import type { TokenUsage } from '../../vocabulary/usage.ts'
 import type { Words } from '../../vocabulary/words.ts'
 import { readChatStyleFields, requireMessages } from '../chat-call.ts'
 import { messagesError } from '../envelope.ts'
-import { parseEventData, speaksOfError } from '../event-data.ts'
+import { eventBody, parseEventData, UNREADABLE_EVENT } from '../event-data.ts'
 import { field, readBoolean, readCount, readObjects } from '../fields.ts'
 import type {
   AnswerReading,
@@ -43,6 +43,7 @@ export const messages: WireFormat = {
   path: '/v1/messages',
   upstreamPath: '/messages',
   family: 'messages',
+  namesEvents: true,
   bodyBytesMax: BODY_BYTES_MAX,
   hasGenerationId: true,
   forwardedHeaders: (words) =>
@@ -210,20 +211,18 @@ class MessagesObserver implements StreamObserver {
       return RELAY
     }
     const { name, data } = streamEvent
-    this.#tally.addText(this.#text.read(streamEvent))
-    if (!mayMatter(name, data)) {
-      this.#text.remember()
-      return RELAY
-    }
+    if (data === '[DONE]') return RELAY
     const event = parseEventData(data)
-    if (event !== null) this.#learn(event)
-    const error = event === null ? null : readError(event.root)
+    if (event === null) return UNREADABLE_EVENT
+    this.#tally.addText(this.#text.read(streamEvent))
+    const reports = isJsonObject(event['usage']) || isJsonObject(event['message'])
+    if (reports) this.#learn(eventBody(data, event))
+    const error = readError(event)
     if (error !== null) return { kind: 'error', error }
-    if (name === 'error' || (event === null && speaksOfError(data))) {
-      return { kind: 'error', error: readProviderError(null, null) }
-    }
-    const type = event?.root['type'] ?? name
-    return { kind: type === 'message_stop' ? 'terminal' : 'relay' }
+    if (name === 'error') return UNREADABLE_EVENT
+    if ((event['type'] ?? name) === 'message_stop') return { kind: 'terminal' }
+    if (!reports) this.#text.remember()
+    return RELAY
   }
 
   reported(): ReturnType<StreamObserver['reported']> {
@@ -247,15 +246,4 @@ class MessagesObserver implements StreamObserver {
       ...readServedTier(objectAt(owner, 'usage')),
     })
   }
-}
-
-// Text inside a string has its quotes escaped: these are found only where they are names or values.
-function mayMatter(name: string | null, data: string): boolean {
-  return (
-    name === 'error' ||
-    name === 'message_stop' ||
-    data.includes('"usage"') ||
-    data.includes('"error"') ||
-    data.includes('"message_st')
-  )
 }

@@ -203,7 +203,12 @@ describe('what a stream says', () => {
     ['{"type":"response.output_text.delta","delta":"x"}', 'error', 'error'],
     ['{}', 'response.completed', 'terminal'],
     ['{}', 'response.failed', 'terminalError'],
-    ['upstream exploded', null, 'relay'],
+    ['upstream exploded', null, 'error'],
+    ['"upstream exploded"', null, 'error'],
+    ['upstream exploded.delta"', 'response.output_text.delta', 'error'],
+    [String.raw`{"type":"response.x.delta","\u0065rror":{"message":"x"}}`, null, 'error'],
+    [String.raw`{"type":"x","response":{"\u0065rror":{"message":"x"}}}`, null, 'terminalError'],
+    ['[DONE]', null, 'relay'],
   ])('%s named %s: %s', (text, name, kind) => {
     expect(responses.observeStream().onEvent(eventOf(text, name)).kind).toBe(kind)
   })

@@ -10,7 +10,7 @@ import type { Reported, TokenUsage } from '../../vocabulary/usage.ts'
 import type { Words } from '../../vocabulary/words.ts'
 import { readChatStyleFields } from '../chat-call.ts'
 import { openAiError } from '../envelope.ts'
-import { parseEventData, plainMembers, speaksOfError } from '../event-data.ts'
+import { eventBody, parseEventData, plainMembers, UNREADABLE_EVENT } from '../event-data.ts'
 import { field, readBoolean, readCount, readObjects, wrongType } from '../fields.ts'
 import type {
   AnswerReading,
@@ -39,6 +39,7 @@ export const responses: WireFormat = {
   upstreamPath: '/responses',
   bodyBytesMax: BODY_BYTES_MAX,
   hasGenerationId: true,
+  namesEvents: true,
   readCall,
   checkOffer: (call, input) => {
     refuseUnfitModel(call, input.offer)
@@ -173,15 +174,18 @@ const TERMINAL_TYPES = new Set<JsonValue | undefined>([
 /** Reads usage, cost, generation id and errors from the events of responses, which end with one of them. */
 class ResponsesObserver implements StreamObserver {
   readonly #tally = new StreamTally()
-  readonly #text = new StreamText(TEXT_MEMBERS)
+  readonly #text = new StreamText(TEXT_MEMBERS, 'sequence_number')
   /** Whether the stream has had the one event that it ends with. */
   #hasEnded = false
 
   onEvent(event: StreamEvent): StreamEventReading {
-    const { name, data } = event
-    if (data === '[DONE]') return RELAY
-    if (!this.#hasEnded) this.#tally.addText(this.#text.read(event))
-    const reading = isPlainDelta(name, data) ? RELAY : this.#read(name, data)
+    if (event.data === '[DONE]') return RELAY
+    const alike = this.#hasEnded ? null : this.#text.readAlike(event)
+    if (alike !== null) {
+      this.#tally.addText(alike)
+      return RELAY
+    }
+    const reading = this.#read(event)
     if (this.#hasEnded) return { kind: 'drop' }
     this.#hasEnded = reading.kind !== 'relay'
     return reading
@@ -195,16 +199,14 @@ class ResponsesObserver implements StreamObserver {
     return this.#tally.relayedTokens()
   }
 
-  // By position: an event's name, then its data.
-  #read(name: string | null, data: string): StreamEventReading {
-    const event = parseEventData(data)
-    if (event === null && speaksOfError(data)) {
-      return { kind: 'error', error: readProviderError(null, null) }
-    }
-    const root = event?.root ?? {}
+  #read(event: StreamEvent): StreamEventReading {
+    const { name, data } = event
+    const root = parseEventData(data)
+    if (root === null) return UNREADABLE_EVENT
+    if (!this.#hasEnded) this.#tally.addText(this.#text.read(event))
     const type = root['type'] ?? name
-    if (event !== null && isJsonObject(root['response'])) {
-      this.#tally.learn(readReport(event, ['response']))
+    if (isJsonObject(root['response'])) {
+      this.#tally.learn(readReport(eventBody(data, root), ['response']))
       const error = readResponseError(root['response'])
       if (error !== null) return { kind: 'terminalError', error }
     }
@@ -214,22 +216,13 @@ class ResponsesObserver implements StreamObserver {
     const error = readEventError(root, name)
     // What it cost, if anything, may be told by an event that comes after it.
     if (error !== null) return { kind: 'error', error }
-    return TERMINAL_TYPES.has(type) ? { kind: 'terminal' } : RELAY
+    if (TERMINAL_TYPES.has(type)) return { kind: 'terminal' }
+    if (!isJsonObject(root['response'])) this.#text.remember()
+    return RELAY
   }
 }
 
 const RELAY: StreamEventReading = { kind: 'relay' }
-
-// Nearly all events are these, and they report nothing. Text inside a string has its quotes escaped:
-// the words are found only where they are names or whole values.
-function isPlainDelta(name: string | null, data: string): boolean {
-  return (
-    data.includes('.delta"') &&
-    name !== 'error' &&
-    !data.includes('"response"') &&
-    !data.includes('"error"')
-  )
-}
 
 /** The error that an event is, flat or with an error object inside; null where it is none. */
 function readEventError(root: JsonObject, name: string | null): ProviderError | null {
@@ -240,7 +233,7 @@ function readEventError(root: JsonObject, name: string | null): ProviderError | 
 
 /** A failed response where the provider's event has one, else an `error` event; nothing of its words. */
 function errorEvent({ problem, requestId, event }: ErrorEventInput): string {
-  const root = parseEventData(event.data)?.root ?? {}
+  const root = parseEventData(event.data) ?? {}
   const { error } = openAiError(problem)
   const isResponse = isJsonObject(root['response']) || root['type'] === 'response.failed'
   const type = isResponse ? 'response.failed' : 'error'
