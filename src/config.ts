@@ -183,7 +183,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
     { fallback: 1024 * MIB, min: MIB },
-    'Memory for request bodies and whole answers of all requests together; over it, `503`.',
+    'Memory for request bodies and whole answers of all requests together; over it, `503`. Above half of it an account may have an eighth, a sixteenth without backed credit, and always one largest request.',
   ),
   TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
     { fallback: 128 * MIB, min: MIB },

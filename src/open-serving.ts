@@ -4,6 +4,7 @@ import type { Inference } from './http/inference.ts'
 import { openAccountTagger } from './identity/account-tag.ts'
 import { Authenticator } from './identity/authenticator.ts'
 import type { JourneyParts } from './journey/journey.ts'
+import { hasPostedCredit } from './ledger/activity.ts'
 import { ForgottenHolds } from './ledger/forgotten-holds.ts'
 import type { UnsettledRequest } from './ledger/list-unsettled.ts'
 import { whileAlive } from './ledger/while-alive.ts'
@@ -61,6 +62,8 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
   const parts: JourneyParts = {
     ...(await openCallers(wiring, input)),
     authenticate: (arrival) => authenticator.authenticate(arrival),
+    hasPostedCredit: (accountId) =>
+      hasPostedCredit(books.store.db, { accountId, nowMs: books.storeClock.nowMs() }),
     offerFor: (modelName) => catalog.offerFor(modelName),
     ledger: whileAlive(books.ledger, books.isAlive),
     settler,

@@ -104,10 +104,24 @@ describe('requests that are sent ahead of their turn', () => {
     await to.expectNothingLeft()
   })
 
-  test('are not kept in any number', async () => {
-    const to = await start({ upstream: () => {} })
-    const socket = dial(to, posted(STREAM_BODY).repeat(100))
+  test('are answered as far as sixteen wait at a time, and the connection ends behind them', async () => {
+    const to = await start({ upstream: answerOk })
+    const socket = dial(to, posted(CHAT_BODY).repeat(20))
+    const text = await received(socket, () => false)
+    expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(16)
+    expect(count(text, /"gen-1"/g)).toBe(16)
+    expect(count(text, /connection: close/gi)).toBe(1)
+    expect(text.lastIndexOf('HTTP/1.1')).toBeLessThan(text.search(/connection: close/i))
+    await to.expectNothingLeft()
+  })
+
+  test('are not kept in any number while the first is under way', async () => {
+    const to = await start({ upstream: (socket) => socket.resume() })
+    const socket = dial(to, posted(STREAM_BODY).repeat(10_000))
+    socket.end()
     await once(socket.resume(), 'close')
+    // What one read of the connection had in it: the rest is dropped unread.
+    expect(to.clients.length).toBeLessThan(1_000)
     await to.expectNothingLeft()
   })
 })

@@ -273,12 +273,15 @@ describe('a client that leaves a stream', () => {
 /** A budget that tells of each growth. */
 function tellingBudget(budget: ByteBudget, onGrow: (bytes: number) => void): ByteBudget {
   return {
-    reserve(bytes) {
-      const reservation = budget.reserve(bytes)
+    reserve(owner) {
+      const reservation = budget.reserve(owner)
       return {
         grow(moreBytes) {
           reservation.grow(moreBytes)
           onGrow(moreBytes)
+        },
+        get isCrowded() {
+          return reservation.isCrowded
         },
         release: () => reservation.release(),
       }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -64,6 +65,8 @@ export interface JourneyWorld {
   readonly ended: readonly EndedRequest[]
   /** Responses so far, as the gateway's own side of each client. */
   readonly clients: readonly ServerResponse[]
+  /** Emits `request` with each of them. */
+  readonly arrivals: EventEmitter
   /** The only request that opened a hold, once nothing is in flight; fails where there is another number. */
   onlyRequest(): Promise<RequestRow>
   /** Fails where anything is left of the requests so far: memory, a place in flight, an open hold. */
@@ -107,7 +110,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
   closing.defer(() => upstream.destroy())
   const usual = usualParts({ ledger, settler, upstream, caller, input })
   const parts: JourneyParts = { ...usual, ...input.replace?.(usual) }
-  const { inference, port, ended, clients } = await serveHttp({ parts, input, closing })
+  const { inference, port, ended, clients, arrivals } = await serveHttp({ parts, input, closing })
   const idle = async (): Promise<void> => {
     await inference.idle()
     await settler.drained()
@@ -121,6 +124,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
     upstream,
     ended,
     clients,
+    arrivals,
     async onlyRequest() {
       await idle()
       const { requests } = await listRequests(store.db, { limit: 10 })
@@ -162,6 +166,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
       },
     }),
     byteBudget: createByteBudget({ bytesMax: 256 * 1024 * 1024 }),
+    hasPostedCredit: async () => true,
     offerFor: () => offer,
     ledger,
     settler,
@@ -211,7 +216,7 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
   closing.defer(() => app.close())
   const bound = app.server.address()
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0
-  return { inference, port, ended, clients }
+  return { inference, port, ended, clients, arrivals: app.server }
 }
 
 function idSource() {

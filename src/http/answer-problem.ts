@@ -3,6 +3,7 @@ import { StoreUnavailable } from '../store/store-unavailable.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { errorEnvelope } from '../wire/envelope.ts'
 import type { EnvelopeFamily } from '../wire/format.ts'
+import { breakOfBody } from './client-request.ts'
 
 export interface AnswerProblemInput {
   readonly clientRequest: IncomingMessage
@@ -17,6 +18,7 @@ export interface AnswerProblemInput {
 // closed with unread bytes is reset, and a reset takes the answer with it.
 const DRAIN_BYTES_MAX = 128 * 1024 * 1024
 const DRAIN_TIMEOUT_MS = 10_000
+const BROKEN_DRAIN_TIMEOUT_MS = 2_000
 
 // Node reads and drops the rest of such a body by itself, and goes on to the next request.
 const SMALL_BODY_BYTES_MAX = 64 * 1024
@@ -74,21 +76,26 @@ function problemHeaders(
 
 /** Reads and drops what still comes, up to a bound, then calls back once. */
 function drain(clientRequest: IncomingMessage, onDrained: () => void): void {
+  const { socket } = clientRequest
+  const isBroken = breakOfBody(clientRequest) !== null
   let bytes = 0
-  let drained = false
+  let isDrained = false
   const finish = (): void => {
-    if (drained) return
-    drained = true
+    if (isDrained) return
+    isDrained = true
     clearTimeout(timer)
     onDrained()
   }
-  const timer = setTimeout(finish, DRAIN_TIMEOUT_MS)
+  const timer = setTimeout(finish, isBroken ? BROKEN_DRAIN_TIMEOUT_MS : DRAIN_TIMEOUT_MS)
   clientRequest.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > DRAIN_BYTES_MAX) finish()
   })
   clientRequest.once('end', finish)
-  clientRequest.once('close', finish)
-  clientRequest.once('error', finish)
+  // What comes behind a broken body reaches Node's parser alone, which drops it.
+  socket.once('end', finish)
+  socket.once('close', finish)
   clientRequest.resume()
+  if (isBroken) socket.resume()
+  if (socket.readableEnded) finish()
 }

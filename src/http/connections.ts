@@ -1,13 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Problem } from '../vocabulary/problem.ts'
 import { errorEnvelope } from '../wire/envelope.ts'
+import type { ClientRequest } from './client-request.ts'
 
 /** The requests of one connection that are still to be answered whole. */
 interface Unanswered {
   count: number
   /** Of the one that came last. */
-  readonly clientRequest: IncomingMessage
+  readonly clientRequest: ClientRequest
   readonly client: ServerResponse
 }
 
@@ -24,11 +25,13 @@ const DRAIN_TIMEOUT_MS = 2_000
  */
 export class Connections {
   readonly #unanswered = new WeakMap<Socket, Unanswered>()
+  /** Connections of which nothing more is read. */
   readonly #refused = new WeakSet<Socket>()
 
   /** Calls back when it is this request's turn on its connection, which mostly is at once. */
-  take(clientRequest: IncomingMessage, client: ServerResponse, serve: () => void): void {
+  take(clientRequest: ClientRequest, client: ServerResponse, serve: () => void): void {
     const { socket } = clientRequest
+    if (this.#refused.has(socket)) return
     const earlier = this.#unanswered.get(socket)
     if (earlier === undefined) {
       this.#add({ count: 1, clientRequest, client })
@@ -36,7 +39,7 @@ export class Connections {
       return
     }
     if (earlier.count === UNANSWERED_MAX) {
-      socket.destroy()
+      this.#takeNoMore(socket, earlier.client)
       return
     }
     earlier.client.once('close', () => {
@@ -46,8 +49,9 @@ export class Connections {
   }
 
   /**
-   * Answers what Node's own parser refuses, unless that would write into another answer. The rest of
-   * the refused bytes raise this again and are dropped.
+   * Ends what Node's own parser refuses. In the middle of a body that is the reading of this body, and
+   * the request is answered by what serves it. Elsewhere it is answered here, unless that would write into
+   * another answer. The rest of the refused bytes raise this again and are dropped.
    */
   refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     if (this.#refused.has(socket)) return
@@ -56,14 +60,28 @@ export class Connections {
       socket.destroy()
       return
     }
-    if (this.#isAnswering(socket)) {
+    const latest = this.#unanswered.get(socket)
+    if (latest === undefined) {
+      socket.write(refusalOf(error))
+      const timer = setTimeout(() => socket.destroy(), DRAIN_TIMEOUT_MS)
+      socket.once('end', () => socket.destroy())
+      socket.once('close', () => clearTimeout(timer))
+    } else if (latest.clientRequest.complete) {
       socket.destroySoon()
-      return
+    } else {
+      latest.client.once('close', () => socket.destroySoon())
+      latest.clientRequest.breakOff(problemOf(error))
     }
-    socket.write(refusalOf(error))
-    const timer = setTimeout(() => socket.destroy(), DRAIN_TIMEOUT_MS)
-    socket.once('end', () => socket.destroy())
-    socket.once('close', () => clearTimeout(timer))
+  }
+
+  /** Answers those that wait, the last of them with `connection: close`, and drops what comes behind them. */
+  #takeNoMore(socket: Socket, last: ServerResponse): void {
+    this.#refused.add(socket)
+    last.setHeader('connection', 'close')
+    // From here on Node's parser is given nothing: each head would be kept as a request.
+    socket.removeAllListeners('data')
+    socket.on('data', () => {})
+    socket.once('end', () => socket.end())
   }
 
   #add(unanswered: Unanswered): void {
@@ -77,18 +95,10 @@ export class Connections {
       else latest.count--
     })
   }
-
-  /** Whether an answer is under way or will be: not where the body that it would be to is what is broken. */
-  #isAnswering(socket: Socket): boolean {
-    const latest = this.#unanswered.get(socket)
-    if (latest === undefined) return false
-    const { count, clientRequest, client } = latest
-    return count > 1 || clientRequest.complete || client.headersSent
-  }
 }
 
 function refusalOf(error: NodeJS.ErrnoException): string {
-  const problem = new Problem(problemCodeOf(error))
+  const problem = problemOf(error)
   const body = errorEnvelope('openai', { problem, requestId: null })
   return (
     `HTTP/1.1 ${problem.httpStatus} Refused\r\ncontent-type: application/json\r\n` +
@@ -96,15 +106,15 @@ function refusalOf(error: NodeJS.ErrnoException): string {
   )
 }
 
-function problemCodeOf(
-  error: NodeJS.ErrnoException,
-): 'headers_too_large' | 'request_timeout' | 'bad_request' {
+function problemOf(error: NodeJS.ErrnoException): Problem {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return 'headers_too_large'
+      return new Problem('headers_too_large')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 'request_timeout'
+      return new Problem('request_timeout')
+    case 'HPE_INVALID_EOF_STATE':
+      return new Problem('bad_request', { message: 'The connection ended before the request did.' })
     default:
-      return 'bad_request'
+      return new Problem('bad_request')
   }
 }

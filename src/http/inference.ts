@@ -144,11 +144,11 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
       headers: clientRequest.headers,
       peerAddress: clientRequest.socket.remoteAddress,
       client,
-      readBody: (reserveBytes) =>
+      readBody: (account) =>
         readBody(clientRequest, {
           bytesMax: format.bodyBytesMax,
           timeoutMs: input.bodyTimeoutMs,
-          reserveBytes,
+          account,
           beforeReading: () => {
             if (asksToGoOn(clientRequest)) client.writeContinue()
           },

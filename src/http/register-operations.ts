@@ -55,8 +55,6 @@ function readSmallBody({ request, reply, bodyTimeoutMs }: SmallBodyInput): Promi
   return readBody(request.raw, {
     bytesMax: BODY_BYTES_MAX,
     timeoutMs: bodyTimeoutMs,
-    // Too small to be worth a share of the budget.
-    reserveBytes: () => {},
     beforeReading: () => {
       if (asksToGoOn(request.raw)) reply.raw.writeContinue()
     },

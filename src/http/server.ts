@@ -8,6 +8,7 @@ import { type AccountParts, accountOperations } from './account-operations.ts'
 import type { AdminParts } from './admin/admin-parts.ts'
 import { type AdminCall, adminSections, registerAdminRoutes } from './admin/admin-routes.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
+import { ClientRequest } from './client-request.ts'
 import { Connections } from './connections.ts'
 import { registerCreditSaleRoutes } from './credit-sale-routes.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
@@ -121,7 +122,7 @@ interface NodeServerInput {
 }
 
 function nodeServer({ inference, health, connections, serveRest }: NodeServerInput): Server {
-  const onRequest = (clientRequest: IncomingMessage, client: ServerResponse): void =>
+  const onRequest = (clientRequest: ClientRequest, client: ServerResponse<ClientRequest>): void =>
     connections.take(clientRequest, client, () => {
       if (inference.serve(clientRequest, client)) return
       client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
@@ -130,6 +131,7 @@ function nodeServer({ inference, health, connections, serveRest }: NodeServerInp
     })
   const server = createServer(
     {
+      IncomingMessage: ClientRequest,
       // Longer than any proxy in front keeps an idle connection, so that it is the proxy that closes it.
       keepAliveTimeout: 75_000,
       headersTimeout: 60_000,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Caller } from '../identity/authenticator.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ByteBudget } from '../limits/byte-budget.ts'
+import type { ByteBudget, ByteOwner, ByteReservation } from '../limits/byte-budget.ts'
 import type { Gate } from '../limits/gate.ts'
 import { capForGrant, sizeHold } from '../pricing/hold.ts'
 import { relayAnswer } from '../relay/relay.ts'
@@ -18,7 +18,10 @@ import type { WireFormat } from '../wire/format.ts'
 import { answerHeaders, upstreamHeaders } from './answer-headers.ts'
 import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
 import { HeldRequest } from './held-request.ts'
-import { openHold } from './open-hold.ts'
+import { openHold, requireCredit } from './open-hold.ts'
+
+// What the values parsed from one body may take.
+const TREE_BYTES_MAX = 64 * 1024 * 1024
 
 /** What every journey shares: the parts of the process, wired once. */
 export interface JourneyParts {
@@ -26,6 +29,8 @@ export interface JourneyParts {
   readonly gate: Gate
   /** Memory for bodies and whole answers of all requests together. */
   readonly byteBudget: ByteBudget
+  /** Whether the ledger has any credit posted to the account, be it held or not. */
+  readonly hasPostedCredit: (accountId: string) => Promise<boolean>
   readonly offerFor: (modelName: string) => Offer
   readonly ledger: Ledger
   readonly settler: Settler
@@ -45,8 +50,12 @@ export interface JourneyRequest extends Arrival {
   readonly requestId: string
   readonly headers: IncomingHttpHeaders
   readonly client: ServerResponse
-  /** Reads the body whole, inflated, within the format's limit and the process's budget. */
-  readonly readBody: (reserveBytes: (count: number) => void) => Promise<Buffer>
+  /** Reads the body whole, inflated, within the format's limit and what its account may take. */
+  readonly readBody: (account: {
+    readonly memory: ByteReservation
+    /** Asked before more than 64 KB are read; rejects with why they are not. */
+    readonly admitLargeBody: () => Promise<void>
+  }) => Promise<Buffer>
   /** Filled in as the journey goes, for the log and the metrics. */
   readonly record: JourneyRecord
 }
@@ -88,11 +97,11 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   record.accountId = caller.accountId
   record.apiKeyId = caller.apiKeyId
 
-  const memory = parts.byteBudget.reserve(0)
+  const memory = parts.byteBudget.reserve(byteOwner(caller, format))
   const slot = parts.gate.enter(caller) // 429
   // Between the place that was taken and this nothing may fail, or it would be kept for ever.
   try {
-    const bytes = await request.readBody((count) => memory.grow(count)) // 408, 413, 503
+    const bytes = await readBody(parts, { request, caller, memory }) // 402, 408, 413, 503
     const body = parseJsonBody(bytes) // 400
     const call = format.readCall(body, parts.words) // 400
     record.stream = call.stream
@@ -151,4 +160,21 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
     memory.release()
     slot.leave()
   }
+}
+
+function byteOwner({ accountId, hasBackedCredit }: Caller, format: WireFormat): ByteOwner {
+  return { accountId, hasBackedCredit, requestBytesMax: format.bodyBytesMax + TREE_BYTES_MAX }
+}
+
+/** Reads the body within what the caller's account may take. */
+function readBody(
+  parts: JourneyParts,
+  input: {
+    readonly request: JourneyRequest
+    readonly caller: Caller
+    readonly memory: ByteReservation
+  },
+): Promise<Buffer> {
+  const { request, caller, memory } = input
+  return request.readBody({ memory, admitLargeBody: () => requireCredit(parts, caller) })
 }

@@ -52,6 +52,20 @@ export async function openHold(
 }
 
 /**
+ * Throws Problem `insufficient_credit` where the account has no credit at all, also none that requests in
+ * flight hold: no hold can be opened then, so that a large body would be read for nothing.
+ */
+export async function requireCredit(
+  { hasPostedCredit }: Pick<JourneyParts, 'hasPostedCredit'>,
+  { accountId }: Caller,
+): Promise<void> {
+  if (await hasPostedCredit(accountId)) return
+  throw new Problem('insufficient_credit', {
+    message: 'The account has no credit, so this large request is not read. Add credit.',
+  })
+}
+
+/**
  * Free credit pays for text from open-weight models and for nothing else. A model that can make images
  * or sound may do so unasked.
  */

@@ -4,6 +4,7 @@ import {
   findCredit,
   getBalance,
   getRequest,
+  hasPostedCredit,
   listEntries,
   listPurchases,
   listRequests,
@@ -178,6 +179,31 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       const held = { heldMicros: 20, expiresAtMs: 60_000 }
       expect(await freeAt(59_999)).toEqual({ ...held, balanceMicros: 50, availableMicros: 30 })
       expect(await freeAt(60_000)).toEqual({ ...held, balanceMicros: 20, availableMicros: 0 })
+    })
+
+    test('is posted as long as either purse has credit, whatever requests in flight hold of it', async () => {
+      const { db } = bench.store
+      const postedAt = (accountId: string, nowMs = 0) => hasPostedCredit(db, { accountId, nowMs })
+      expect(await postedAt('A1')).toBe(true)
+      await runScript(bench, `at ${50 * HOUR}\nopen req_rest K1 935`)
+      expect(await postedAt('A1')).toBe(true)
+      await runScript(bench, 'credit A1 backed -995 r9')
+      expect(await postedAt('A1')).toBe(false)
+      await runScript(bench, 'credit A1 backed -5 r10')
+      expect(await postedAt('A1')).toBe(false)
+      expect(await postedAt('A9')).toBe(false)
+    })
+
+    test('is posted on free credit until its expiry, also where some is held', async () => {
+      const until = 60 * HOUR
+      await runScript(
+        bench,
+        `at ${50 * HOUR}\ncredit A2 backed -1000 r9\ncredit A2 free 50 r2 until ${until}\nopen req_free K3 20 free`,
+      )
+      const postedAt = (nowMs: number) =>
+        hasPostedCredit(bench.store.db, { accountId: 'A2', nowMs })
+      expect(await postedAt(until * 1_000 - 1)).toBe(true)
+      expect(await postedAt(until * 1_000)).toBe(false)
     })
 
     test('below zero has nothing available', async () => {

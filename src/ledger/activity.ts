@@ -176,6 +176,24 @@ export async function getBalance(
   return { ...creditOf(account, nowMs), unresolved: await unresolvedOf(db, accountId) }
 }
 
+/**
+ * Whether either purse of an account has credit, be it held or not. Expired free credit is none. One
+ * row is read, by its primary key.
+ */
+export async function hasPostedCredit(
+  db: Kysely<Tables>,
+  { accountId, nowMs }: BalanceInput,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('accounts')
+    .select(['backed_balance_micros as backed', 'free_balance_micros as free'])
+    .select('free_expires_at_ms as freeExpiresAtMs')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  if (row === undefined) return false
+  return row.backed > 0 || (row.free > 0 && !freeCreditExpired(row, nowMs))
+}
+
 export interface CreditsInput {
   readonly accountIds: readonly string[]
   readonly nowMs: number

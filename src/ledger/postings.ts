@@ -36,7 +36,10 @@ export function availableCredit(account: AccountRow, nowMs: number): AvailableCr
 }
 
 /** Whether free credit that is not held has lapsed. */
-export function freeCreditExpired(account: AccountRow, nowMs: number): boolean {
+export function freeCreditExpired(
+  account: Pick<AccountRow, 'freeExpiresAtMs'>,
+  nowMs: number,
+): boolean {
   return account.freeExpiresAtMs !== null && nowMs >= account.freeExpiresAtMs
 }
 

@@ -1,14 +1,34 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../vocabulary/problem.ts'
-import { type ByteReservation, createByteBudget, createSharedByteBudget } from './byte-budget.ts'
+import {
+  type ByteBudget,
+  type ByteOwner,
+  type ByteReservation,
+  createByteBudget,
+  createSharedByteBudget,
+} from './byte-budget.ts'
+
+const owner = (over: Partial<ByteOwner> = {}): ByteOwner => ({
+  accountId: 'acct_1',
+  hasBackedCredit: true,
+  requestBytesMax: 1_000_000,
+  ...over,
+})
+
+/** A reservation that has so many bytes from the start. */
+function reserved(budget: ByteBudget, bytes: number, over: Partial<ByteOwner> = {}) {
+  const reservation = budget.reserve(owner(over))
+  reservation.grow(bytes)
+  return reservation
+}
 
 test('a budget that is used up refuses with a time to come back, and what was had stays had', () => {
   const budget = createByteBudget({ bytesMax: 1_000 })
-  const body = budget.reserve(0)
+  const body = reserved(budget, 0)
   body.grow(400)
-  budget.reserve(600)
-  for (const take of [() => body.grow(1), () => budget.reserve(1)]) {
+  reserved(budget, 600)
+  for (const take of [() => body.grow(1), () => reserved(budget, 1)]) {
     expect(take).toThrow(
       expect.objectContaining({ code: 'service_unavailable', retryAfterSeconds: 1 }),
     )
@@ -35,11 +55,11 @@ test('what is reserved is what living reservations have, never more than the bud
         const hasRoom = total + bytes <= 100
         if (kind === 'reserve') {
           if (hasRoom) {
-            const reservation = budget.reserve(bytes)
+            const reservation = reserved(budget, bytes)
             reservations.push(reservation)
             living.set(reservation, bytes)
             total += bytes
-          } else expect(() => budget.reserve(bytes)).toThrow(Problem)
+          } else expect(() => reserved(budget, bytes)).toThrow(Problem)
         } else if (one !== undefined && kind === 'release') {
           one.release()
           total -= living.get(one) ?? 0
@@ -68,10 +88,10 @@ describe('a budget that several threads share', () => {
 
   test('is refused to one where another has it, and each shows its own', () => {
     const { one, two } = open()
-    const body = one.reserve(600)
-    two.reserve(400)
+    const body = reserved(one, 600)
+    reserved(two, 400)
     expect([one.bytesReserved, two.bytesReserved]).toEqual([600, 400])
-    for (const take of [() => two.reserve(1), () => body.grow(1)]) {
+    for (const take of [() => reserved(two, 1), () => body.grow(1)]) {
       expect(take).toThrow(
         expect.objectContaining({ code: 'service_unavailable', retryAfterSeconds: 1 }),
       )
@@ -80,25 +100,80 @@ describe('a budget that several threads share', () => {
     body.release()
     body.release()
     expect(one.bytesReserved).toBe(0)
-    two.reserve(600)
+    reserved(two, 600)
   })
 
   test('has again what a thread had that is gone, once its cell is emptied', () => {
     const { cells, one, two } = open()
-    one.reserve(1_000)
-    expect(() => two.reserve(1)).toThrow(Problem)
+    reserved(one, 1_000)
+    expect(() => reserved(two, 1)).toThrow(Problem)
     Atomics.store(cells, 0, 0n)
-    expect(two.reserve(1_000)).toBeDefined()
+    expect(reserved(two, 1_000)).toBeDefined()
   })
 
   test('never refuses a body of which no byte has come, also while another asks for too much', () => {
     const { cells, one, two } = open()
     // What another has asked for is there for the moment in which it is being refused.
     Atomics.store(cells, 0, 5_000n)
-    const body = two.reserve(0)
+    const body = reserved(two, 0)
     expect(() => body.grow(1)).toThrow(Problem)
     Atomics.store(cells, 0, 0n)
     body.grow(1_000)
     expect([one.bytesReserved, two.bytesReserved]).toEqual([0, 1_000])
+  })
+})
+
+describe('an account that takes much of a budget', () => {
+  const MAX = 16_000
+  const open = () => createByteBudget({ bytesMax: MAX })
+  const refusal = expect.objectContaining({ code: 'service_unavailable', retryAfterSeconds: 1 })
+
+  test('is not limited while less than half of it is taken', () => {
+    const budget = open()
+    const body = reserved(budget, MAX / 2 - 1, { requestBytesMax: 1 })
+    expect(body.isCrowded).toBe(false)
+    body.grow(MAX / 2)
+    expect(body.isCrowded).toBe(true)
+  })
+
+  test.each([
+    ['an eighth', true, MAX / 8],
+    ['a sixteenth without backed credit', false, MAX / 16],
+  ])('has at most %s above half, over all of its requests', (_, hasBackedCredit, share) => {
+    const budget = open()
+    reserved(budget, MAX / 2, { accountId: 'acct_other' })
+    const over = { hasBackedCredit, requestBytesMax: 1 }
+    const first = reserved(budget, share - 100, over)
+    const second = reserved(budget, 100, over)
+    for (const take of [
+      () => first.grow(1),
+      () => second.grow(1),
+      () => reserved(budget, 1, over),
+    ]) {
+      expect(take).toThrow(refusal)
+    }
+    expect(budget.bytesReserved).toBe(MAX / 2 + share)
+    reserved(budget, 1, { ...over, accountId: 'acct_third' })
+    first.release()
+    second.grow(share - 100)
+  })
+
+  test('may always have one largest request, as far as there is room', () => {
+    const budget = open()
+    reserved(budget, MAX / 2, { accountId: 'acct_other' })
+    const over = { hasBackedCredit: false, requestBytesMax: 6_000 }
+    const body = reserved(budget, 6_000, over)
+    expect(() => body.grow(1)).toThrow(refusal)
+  })
+
+  test('is forgotten with its last request, and what one released counts no more', () => {
+    const budget = open()
+    reserved(budget, MAX / 2, { accountId: 'acct_other' })
+    for (let round = 0; round < 100; round++) {
+      const body = reserved(budget, MAX / 8, { requestBytesMax: 1 })
+      body.release()
+      body.release()
+    }
+    reserved(budget, MAX / 8, { requestBytesMax: 1 })
   })
 })

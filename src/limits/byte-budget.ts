@@ -1,23 +1,31 @@
 import { Problem } from '../vocabulary/problem.ts'
 
-/** The memory that request bodies and buffered answers of all API keys may take together. */
+/** The memory that request bodies, their trees and buffered answers of all API keys may take together. */
 export interface ByteBudget {
-  /**
-   * Takes bytes out of the budget until they are released; 0, which is never refused, for a body whose
-   * length will show. Throws Problem `service_unavailable` where fewer are left.
-   */
-  reserve(bytes: number): ByteReservation
+  /** Begins a request's reservation, of nothing yet. */
+  reserve(owner: ByteOwner): ByteReservation
   /** Bytes taken at this moment, for metrics. */
   readonly bytesReserved: number
+}
+
+/** The account that a request's bytes count for. */
+export interface ByteOwner {
+  readonly accountId: string
+  /** Whether backed credit was ever added to the account. */
+  readonly hasBackedCredit: boolean
+  /** What one request may take, however small the account's share of the budget is. */
+  readonly requestBytesMax: number
 }
 
 /** Bytes of the budget that one request has. */
 export interface ByteReservation {
   /**
-   * Takes more. Throws Problem `service_unavailable` where fewer are left, and keeps what it had, to
-   * be released as ever. After the release it takes none.
+   * Takes more. Throws Problem `service_unavailable` where the budget, or the account's share of it, has
+   * fewer left, and keeps what it had, to be released as ever. After the release it takes none.
    */
   grow(moreBytes: number): void
+  /** Whether half of the budget is taken, so that accounts are held to their shares. */
+  readonly isCrowded: boolean
   /** Gives all of it back. Once; later calls do nothing. */
   release(): void
 }
@@ -25,12 +33,16 @@ export interface ByteReservation {
 // Bodies come and go within seconds, and nobody can know whose goes first.
 const RETRY_AFTER_SECONDS = 1
 
+const BACKED_SHARE = 8
+const UNBACKED_SHARE = 16
+
 /**
  * A budget of `bytesMax` bytes (`TOLLGATE_BUFFER_BYTES_MAX`). It must be larger than the largest
- * body that an endpoint takes, or such a body never fits.
+ * body that an endpoint takes, or such a body never fits. While less than half of it is taken, an
+ * account may take what is there; above that, an eighth of it, or a sixteenth without backed credit.
  */
 export function createByteBudget(input: { readonly bytesMax: number }): ByteBudget {
-  return new MemoryByteBudget(input.bytesMax)
+  return new SharedOutBudget(input.bytesMax, new OwnTally())
 }
 
 export interface SharedByteBudgetInput {
@@ -44,109 +56,145 @@ export interface SharedByteBudgetInput {
 /**
  * A budget that several threads have together. What a thread has taken is in a cell of its own, which
  * whoever sees the thread end sets to zero. Two that take the last of it at once may both be refused,
- * and never both be given it.
+ * and never both be given it. What an account has in other threads does not count in its share.
  */
 export function createSharedByteBudget(input: SharedByteBudgetInput): ByteBudget {
-  return new SharedByteBudget(input)
+  return new SharedOutBudget(input.bytesMax, new CellTally(input))
 }
 
-/** What reservations take from. */
-interface ByteStock {
-  /** Throws Problem `service_unavailable` where fewer are left. */
-  take(bytes: number): void
-  giveBack(bytes: number): void
+/** Counts the bytes that are taken. */
+interface Tally {
+  /** Of this thread. */
+  readonly own: number
+  /** Of all threads. */
+  readonly total: number
+  add(bytes: number): void
 }
 
-class SharedByteBudget implements ByteBudget, ByteStock {
-  readonly #bytesMax: bigint
+class OwnTally implements Tally {
+  own = 0
+
+  get total(): number {
+    return this.own
+  }
+
+  add(bytes: number): void {
+    this.own += bytes
+  }
+}
+
+class CellTally implements Tally {
   readonly #cells: BigInt64Array
   readonly #place: number
 
-  constructor({ bytesMax, cells, place }: SharedByteBudgetInput) {
-    this.#bytesMax = BigInt(bytesMax)
+  constructor({ cells, place }: SharedByteBudgetInput) {
     this.#cells = cells
     this.#place = place
   }
 
-  /** Of this thread alone. */
-  get bytesReserved(): number {
+  get own(): number {
     return Number(Atomics.load(this.#cells, this.#place))
   }
 
-  reserve(bytes: number): ByteReservation {
-    const reservation = new Reservation(this)
-    reservation.grow(bytes)
-    return reservation
-  }
-
-  take(bytes: number): void {
-    // Who takes nothing is never one too many, though another's attempt may show for a moment.
-    if (bytes === 0) return
-    Atomics.add(this.#cells, this.#place, BigInt(bytes))
+  get total(): number {
     let taken = 0n
     for (let place = 0; place < this.#cells.length; place++) {
       taken += Atomics.load(this.#cells, place)
     }
-    if (taken <= this.#bytesMax) return
-    this.giveBack(bytes)
-    throw busy()
+    return Number(taken)
   }
 
-  giveBack(bytes: number): void {
-    Atomics.sub(this.#cells, this.#place, BigInt(bytes))
+  add(bytes: number): void {
+    Atomics.add(this.#cells, this.#place, BigInt(bytes))
   }
 }
 
-class MemoryByteBudget implements ByteBudget, ByteStock {
+class SharedOutBudget implements ByteBudget {
   readonly #bytesMax: number
-  bytesReserved = 0
+  readonly #tally: Tally
+  /** What the requests of each account have; an account that has nothing is not in it. */
+  readonly #bytesByAccount = new Map<string, number>()
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, tally: Tally) {
     this.#bytesMax = bytesMax
+    this.#tally = tally
   }
 
-  reserve(bytes: number): ByteReservation {
-    const reservation = new Reservation(this)
-    reservation.grow(bytes)
-    return reservation
+  get bytesReserved(): number {
+    return this.#tally.own
   }
 
-  take(bytes: number): void {
-    if (this.bytesReserved + bytes > this.#bytesMax) throw busy()
-    this.bytesReserved += bytes
+  get isCrowded(): boolean {
+    return this.#tally.total * 2 >= this.#bytesMax
   }
 
-  giveBack(bytes: number): void {
-    this.bytesReserved -= bytes
+  reserve(owner: ByteOwner): ByteReservation {
+    return new Reservation(this, owner)
+  }
+
+  take(bytes: number, owner: ByteOwner): void {
+    // A request that takes nothing is never refused, also while another thread's attempt to take too
+    // much is briefly counted.
+    if (bytes === 0) return
+    this.#tally.add(bytes)
+    const taken = this.#tally.total
+    const isCrowded = (taken - bytes) * 2 >= this.#bytesMax
+    const accountBytes = (this.#bytesByAccount.get(owner.accountId) ?? 0) + bytes
+    const isOverShare = isCrowded && accountBytes > this.#shareOf(owner)
+    if (taken > this.#bytesMax || isOverShare) {
+      this.#tally.add(-bytes)
+      throw busy(isOverShare)
+    }
+    this.#bytesByAccount.set(owner.accountId, accountBytes)
+  }
+
+  giveBack(bytes: number, { accountId }: ByteOwner): void {
+    this.#tally.add(-bytes)
+    const accountBytes = (this.#bytesByAccount.get(accountId) ?? 0) - bytes
+    if (accountBytes > 0) this.#bytesByAccount.set(accountId, accountBytes)
+    else this.#bytesByAccount.delete(accountId)
+  }
+
+  #shareOf({ hasBackedCredit, requestBytesMax }: ByteOwner): number {
+    const share = this.#bytesMax / (hasBackedCredit ? BACKED_SHARE : UNBACKED_SHARE)
+    return Math.max(share, requestBytesMax)
   }
 }
 
-function busy(): Problem {
+function busy(isOverShare: boolean): Problem {
   return new Problem('service_unavailable', {
-    message: 'The gateway is busy with other large requests.',
+    message: isOverShare
+      ? 'The gateway is busy, and other large requests of this account take all the memory that one account may have.'
+      : 'The gateway is busy with other large requests.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
 }
 
 class Reservation implements ByteReservation {
-  readonly #budget: ByteStock
+  readonly #budget: SharedOutBudget
+  readonly #owner: ByteOwner
   #bytes = 0
   #released = false
 
-  constructor(budget: ByteStock) {
+  constructor(budget: SharedOutBudget, owner: ByteOwner) {
     this.#budget = budget
+    this.#owner = owner
+  }
+
+  get isCrowded(): boolean {
+    return this.#budget.isCrowded
   }
 
   grow(moreBytes: number): void {
     // Bytes taken after the release would never be given back.
     if (this.#released) return
-    this.#budget.take(moreBytes)
+    this.#budget.take(moreBytes, this.#owner)
     this.#bytes += moreBytes
   }
 
   release(): void {
     if (this.#released) return
     this.#released = true
-    this.#budget.giveBack(this.#bytes)
+    this.#budget.giveBack(this.#bytes, this.#owner)
   }
 }

@@ -1,3 +1,5 @@
+import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
+
 /** What a splitter found in one chunk: whole events, in order. */
 export interface EventSink {
   /** `bytes` is one event with its blank line, exactly as it came. */
@@ -22,8 +24,7 @@ const CR = 13
 export class EventSplitter {
   readonly #eventBytesMax: number
   #state = LINE_START
-  #tail: Buffer[] = []
-  #tailBytes = 0
+  readonly #tail = new GrowingBytes()
 
   constructor(eventBytesMax: number) {
     this.#eventBytesMax = eventBytesMax
@@ -56,29 +57,19 @@ export class EventSplitter {
     }
     this.#state = state
     if (eventStart < chunk.length) {
-      const rest = eventStart === 0 ? chunk : chunk.subarray(eventStart)
-      this.#tail.push(rest)
-      this.#tailBytes += rest.length
+      this.#tail.add(eventStart === 0 ? chunk : chunk.subarray(eventStart))
     }
-    return this.#tailBytes <= this.#eventBytesMax
+    return this.#tail.length <= this.#eventBytesMax
   }
 
   /** What stood after the last blank line when the stream ended cleanly; empty where nothing did. */
   takeTail(): Buffer {
-    const tail = Buffer.concat(this.#tail, this.#tailBytes)
-    this.#tail = []
-    this.#tailBytes = 0
     this.#state = LINE_START
-    return tail
+    return this.#tail.take()
   }
 
   #emit(end: Buffer, sink: EventSink): void {
-    if (this.#tailBytes === 0) {
-      sink.onEvent(end)
-      return
-    }
-    this.#tail.push(end)
-    this.#tailBytes += end.length
-    sink.onEvent(this.takeTail())
+    if (this.#tail.length === 0) sink.onEvent(end)
+    else sink.onEvent(this.#tail.take(end))
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Attempt, AttemptFailure } from '../upstream/attempt.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { parseAnswer } from '../vocabulary/json-body.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -25,8 +26,7 @@ export class WholeAnswer {
   readonly #httpStatus: number
   readonly #headers: IncomingHttpHeaders
   readonly #resolve: (ending: RelayEnding) => void
-  #chunks: Buffer[] = []
-  #length = 0
+  readonly #bytes = new GrowingBytes()
   /** Why the answer is not read further; the attempt was cancelled for it. */
   #refusal: Problem | null = null
 
@@ -40,8 +40,7 @@ export class WholeAnswer {
 
   onResponseData(chunk: Buffer): void {
     if (this.#refusal !== null) return
-    this.#length += chunk.length
-    if (this.#length > this.#input.answerBytesMax) {
+    if (this.#bytes.length + chunk.length > this.#input.answerBytesMax) {
       this.#refuse(new Problem('upstream_error', { cause: 'the answer is over its limit' }))
       return
     }
@@ -51,17 +50,11 @@ export class WholeAnswer {
       this.#refuse(cause instanceof Problem ? cause : new Problem('internal_error', { cause }))
       return
     }
-    this.#chunks.push(chunk)
+    this.#bytes.add(chunk)
   }
 
   onResponseEnd(): void {
-    const [first] = this.#chunks
-    const bytes =
-      this.#chunks.length === 1 && first !== undefined
-        ? first
-        : Buffer.concat(this.#chunks, this.#length)
-    this.#chunks = []
-    this.#endingOf(bytes)
+    this.#endingOf(this.#bytes.take())
   }
 
   onResponseError(failure: AttemptFailure): void {
@@ -112,7 +105,7 @@ export class WholeAnswer {
 
   #refuse(problem: Problem): void {
     this.#refusal = problem
-    this.#chunks = []
+    this.#bytes.clear()
     this.#attempt?.cancel()
   }
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 
 /** How much of the upstream's answer to a question of our own is waited for. */
 export interface AnswerBounds {
@@ -25,8 +26,7 @@ export class Question implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   #stopReason: Error | null = null
   #httpStatus = 0
-  #chunks: Buffer[] = []
-  #length = 0
+  readonly #bytes = new GrowingBytes()
 
   constructor({ timeoutMs, bytesMax, signal }: AnswerBounds) {
     this.#settle = Promise.withResolvers()
@@ -51,22 +51,16 @@ export class Question implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#length += chunk.length
-    if (this.#length > this.#bytesMax) {
+    if (this.#bytes.length + chunk.length > this.#bytesMax) {
       this.#stop(new Error(`the upstream's answer is over ${this.#bytesMax} bytes`))
     } else {
-      this.#chunks.push(chunk)
+      this.#bytes.add(chunk)
     }
   }
 
   onResponseEnd(): void {
     this.#leave()
-    const [first] = this.#chunks
-    const bytes =
-      this.#chunks.length === 1 && first !== undefined
-        ? first
-        : Buffer.concat(this.#chunks, this.#length)
-    this.#settle.resolve({ httpStatus: this.#httpStatus, bytes })
+    this.#settle.resolve({ httpStatus: this.#httpStatus, bytes: this.#bytes.take() })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -79,7 +73,7 @@ export class Question implements Dispatcher.DispatchHandler {
   #stop(reason: Error): void {
     if (this.#stopReason !== null) return
     this.#stopReason = reason
-    this.#chunks = []
+    this.#bytes.clear()
     this.#leave()
     // Told at once: a socket that is still connecting has no controller and may take its time.
     this.#settle.reject(reason)

@@ -38,7 +38,8 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
     remedy: 'Use the endpoint that the message names, or another model.',
   },
   bad_request: {
-    meaning: 'The bytes are not valid HTTP.',
+    meaning:
+      'The bytes are not valid HTTP, the body broke off, or it is not coded as its `content-encoding` says.',
     remedy: 'Look at the client, or at what is between.',
   },
   model_not_found: {
@@ -50,7 +51,8 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
     remedy: 'Look at the base address: one `/v1`, no more; and at the method.',
   },
   request_timeout: {
-    meaning: 'The body did not arrive in time.',
+    meaning:
+      'The body did not arrive in time, or came at less than 8 KB a second over 30 seconds; while memory is short, at less than 100 KB in 5 seconds.',
     remedy: 'Send it again, on a better connection.',
   },
   endpoint_retired: {
@@ -83,7 +85,7 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
   },
   insufficient_credit: {
     meaning:
-      "The account has less available than the request's hold. The message says what was needed, what is available, and what requests in flight hold.",
+      "The account has less available than the request's hold. The message says what was needed, what is available, and what requests in flight hold. Where the account has no credit at all, a body over 64 KB is answered so before it is read.",
     remedy: 'Add credit, lower the output cap, or wait for what is in flight.',
   },
   key_limit_reached: {
@@ -181,7 +183,8 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
     remedy: 'Try again.',
   },
   service_unavailable: {
-    meaning: 'The gateway cannot run requests at the moment.',
+    meaning:
+      'The gateway cannot run requests at the moment, or large requests, of this account or of all, take the memory that there is for them.',
     remedy: 'Try again.',
   },
   model_prices_stale: {

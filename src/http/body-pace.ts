@@ -1,0 +1,37 @@
+/** How often a body's pace is looked at. */
+export const PACE_INTERVAL_MS = 1_000
+
+interface PaceRule {
+  readonly lastSeconds: number
+  readonly bytesMin: number
+}
+
+const ALWAYS: PaceRule = { lastSeconds: 30, bytesMin: 30 * 8 * 1024 }
+const WHILE_CROWDED: PaceRule = { lastSeconds: 5, bytesMin: 100 * 1024 }
+
+/**
+ * How fast a body comes. Memory is reserved for a body as long as it is read, so a sender that withholds
+ * its last bytes would have that memory for nothing. Counted are the bytes as they were sent, because
+ * a few compressed ones can stand for many.
+ */
+export class BodyPace {
+  /** What had come at each look, the oldest first: of the last 30 seconds and no more. */
+  readonly #came: number[]
+
+  constructor(bytesAtStart: number) {
+    this.#came = [bytesAtStart]
+  }
+
+  /** To be asked every second: whether the body is slower than any may be, or than is good while memory is short. */
+  isTooSlow(bytesNow: number, { isCrowded }: { readonly isCrowded: boolean }): boolean {
+    this.#came.push(bytesNow)
+    if (this.#came.length > ALWAYS.lastSeconds + 1) this.#came.shift()
+    return this.#isBelow(ALWAYS) || (isCrowded && this.#isBelow(WHILE_CROWDED))
+  }
+
+  #isBelow({ lastSeconds, bytesMin }: PaceRule): boolean {
+    const before = this.#came.at(-1 - lastSeconds)
+    const now = this.#came.at(-1)
+    return before !== undefined && now !== undefined && now - before < bytesMin
+  }
+}

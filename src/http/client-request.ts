@@ -1,0 +1,63 @@
+import { IncomingMessage } from 'node:http'
+import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
+import { Problem } from '../vocabulary/problem.ts'
+
+// A smaller piece waits for the next ones, or for the end of the body.
+const PIECE_BYTES_MIN = 16 * 1024
+
+/**
+ * A client's request as Node's parser makes it, with two differences. The tiny pieces of a body are put
+ * together before anything keeps them: Node would keep an object of some 200 bytes for each, also
+ * while the request waits for its turn. And a body that breaks off ends the request's reading, and not
+ * its connection, which an answer still has to go out on.
+ */
+export class ClientRequest extends IncomingMessage {
+  #piece: Buffer | null = null
+  #pieces: GrowingBytes | null = null
+
+  /** Whether all of a body of this length is here, which Node says only a moment later. */
+  hasWhole(declaredBytes: number): boolean {
+    return this.complete || this.#piece?.length === declaredBytes
+  }
+
+  override push(piece: Buffer | null): boolean {
+    if (piece !== null && piece.length < PIECE_BYTES_MIN) return this.#hold(piece)
+    const held = this.#takeHeld()
+    if (held !== null) super.push(held)
+    return super.push(piece)
+  }
+
+  /** Ends the reading of a body that can't become whole any more. */
+  breakOff(problem: Problem): void {
+    this.destroy(problem)
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    if (!(error instanceof Problem)) super._destroy(error, done)
+    else done(this.listenerCount('error') === 0 ? null : error)
+  }
+
+  #hold(piece: Buffer): boolean {
+    if (this.#pieces === null && this.#piece === null) {
+      this.#piece = piece
+      return true
+    }
+    this.#pieces ??= new GrowingBytes()
+    if (this.#piece !== null) this.#pieces.add(this.#piece)
+    this.#piece = null
+    this.#pieces.add(piece)
+    return this.#pieces.length < PIECE_BYTES_MIN || super.push(this.#pieces.take())
+  }
+
+  #takeHeld(): Buffer | null {
+    const held = this.#piece
+    this.#piece = null
+    if (held !== null) return held
+    return this.#pieces === null || this.#pieces.length === 0 ? null : this.#pieces.take()
+  }
+}
+
+/** Why a request's reading was ended before its body was whole; null: the client is gone. */
+export function breakOfBody({ errored }: IncomingMessage): Problem | null {
+  return errored instanceof Problem ? errored : null
+}
