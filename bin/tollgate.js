@@ -16,6 +16,10 @@ const root = dirname(dirname(launcherPath))
 const nodeFile = process.platform === 'win32' ? 'node.exe' : 'node'
 const installedNode = join(root, 'node_modules', 'node', 'bin', nodeFile)
 
+// npm runs its scripts, and what npx is given, below a shell. A signal that npm passes on ends that shell and
+// nothing else.
+if (process.env.npm_lifecycle_event !== undefined) stopWithParent()
+
 if (isNewEnough(process.versions.node)) {
   // What Node makes of the sources is kept beside them: the next start takes half the time, and no
   // thread has to load a compiler. Where the folder can't be written, nothing is kept.
@@ -39,6 +43,17 @@ Run \`npm install\` in ${root}: it brings a Node that is new enough, for tollgat
 function isNewEnough(version) {
   const [major, minor] = version.split('.').map(Number)
   return major > NEEDED_MAJOR || (major === NEEDED_MAJOR && minor >= NEEDED_MINOR)
+}
+
+// Takes the end of the parent for the signal to stop.
+function stopWithParent() {
+  const parent = process.ppid
+  const watching = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watching)
+    process.kill(process.pid, 'SIGTERM')
+  }, 250)
+  watching.unref()
 }
 
 // Runs this same file on another Node and ends the way that one ends.

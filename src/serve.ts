@@ -21,6 +21,8 @@ export async function serve(terminal: Terminal): Promise<void> {
     isForPeople: process.stdout.isTTY === true,
   })
   closing.defer(close)
+  // From here on: a start that a signal ended would leave what it wrote in the store's log.
+  const stopping = stopSignal(log)
   let gateway: Gateway
   try {
     const upstream = await openUpstream({ config, log }, closing)
@@ -32,7 +34,7 @@ export async function serve(terminal: Terminal): Promise<void> {
     throw error
   }
   log.info({ address: gateway.address, store: showDatabaseUrl(storeUrlOf(config)) }, 'serving')
-  await stopSignal(log)
+  await stopping
   await closing.disposeAsync()
 }
 
@@ -104,14 +106,19 @@ Every endpoint, with a command to paste: ${address}/docs
 `)
 }
 
-/** Resolves at the first signal to stop; a second one ends the process at once. */
+// A Ctrl-C comes twice below npm, from the terminal and from npm; so does what is sent to all processes.
+const SAME_SIGNAL_MS = 1_000
+
+/** Resolves at the first signal to stop; one that comes later ends the process at once. */
 function stopSignal(log: Logger): Promise<void> {
   return new Promise((resolve) => {
+    let firstAtMs: number | null = null
     const onSignal = (signal: NodeJS.Signals): void => {
-      for (const name of ['SIGINT', 'SIGTERM'] as const) {
-        process.off(name, onSignal)
-        process.once(name, () => process.exit(1))
+      if (firstAtMs !== null) {
+        if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1)
+        return
       }
+      firstAtMs = performance.now()
       log.info({ signal }, 'stopping: requests in flight may end, a second signal ends them')
       resolve()
     }

@@ -1,14 +1,18 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
 const WORKERS = ['1', '2'] as const
+const LAUNCHER = join(import.meta.dirname, '..', 'bin', 'tollgate.js')
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 const STOPS = WORKERS.flatMap((workers) => SIGNALS.map((signal) => ({ workers, signal })))
 
@@ -97,6 +101,38 @@ test.each(WORKERS)(
     await expect(serveHere({ WORKERS: workers, PORT })).rejects.toThrow('is taken')
     expect(logBytes()).toBe(0)
     expect(await auditOfCopy()).toMatch(/^empty store: it has no account\./)
+  },
+)
+
+test.each(SIGNALS)(
+  'a %s that comes while the server starts lets it start and stop, and the one file has all of the store',
+  async (signal) => {
+    const asked = Promise.withResolvers<() => void>()
+    const upstream = createHttpServer((_, answer) => asked.resolve(() => void answer.end('{}')))
+    upstream.listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    closing.push(() => upstream.close())
+    const bound = upstream.address()
+    const { PATH = '' } = process.env
+    const server = spawn(process.execPath, [LAUNCHER, 'serve'], {
+      cwd: folder,
+      env: {
+        PATH,
+        PORT: '0',
+        DATABASE_URL: `sqlite:${file}`,
+        UPSTREAM_BASE_URL: `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}/v1`,
+        UPSTREAM_API_KEY: 'real',
+      },
+    })
+    const log = text(server.stdout)
+    const ended = once(server, 'exit')
+    const answer = await asked.promise
+    expect(logBytes()).toBeGreaterThan(0)
+    server.kill(signal)
+    answer()
+    expect(await ended).toEqual([0, null])
+    expect(await log).toContain('"msg":"stopping')
+    expect(logBytes()).toBe(0)
   },
 )
 
