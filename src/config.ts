@@ -145,6 +145,10 @@ export const SETTINGS = {
     { fallback: 2 * MINUTE_MS },
     'Longest time for an image once it is forwarded, streamed or not.',
   ),
+  TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
+    { fallback: 10_000 },
+    'How long a stream is read on to its first counts when its client left before the headers.',
+  ),
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },
     'Longest time for a connection to the provider to open.',

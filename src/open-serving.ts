@@ -76,6 +76,7 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
       stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
       totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
       imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
+      readOnTimeoutMs: config.TOLLGATE_READ_ON_TIMEOUT_MS,
     },
     answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
     eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,

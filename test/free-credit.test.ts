@@ -46,6 +46,7 @@ async function qualifies({ format = chat, body = TEXT, model = {} }: Asked): Pro
           return ledger.openHold(hold)
         },
         settle: (settle) => ledger.settle(settle),
+        abandon: (requestId) => ledger.abandon(requestId),
         noteGeneration: (noted) => ledger.noteGeneration(noted),
       },
     }),

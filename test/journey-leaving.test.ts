@@ -153,6 +153,7 @@ test('a client that leaves between the hold and the provider: the hold is releas
       return verdict
     },
     settle: (input) => ledger.settle(input),
+    abandon: (requestId) => ledger.abandon(requestId),
     noteGeneration: (input) => ledger.noteGeneration(input),
   })
   const to = await start({
@@ -173,27 +174,8 @@ test('a client that leaves between the hold and the provider: the hold is releas
   await to.expectNothingLeft()
 })
 
+// Before its headers: left-early.test.ts.
 describe('a client that leaves a stream', () => {
-  test('before its headers: the provider is told to stop, and nothing is charged', async () => {
-    const received = Promise.withResolvers<Socket>()
-    const to = await start({
-      upstream: async (socket) => {
-        await wholeRequest(socket)
-        received.resolve(socket)
-      },
-    })
-    const client = clientOf(to, whole(STREAM_BODY))
-    const provider = await received.promise
-    client.resetAndDestroy()
-    await peerLeft(provider)
-    expect(await to.onlyRequest()).toMatchObject({
-      state: 'released',
-      errorCode: 'client_gone',
-      httpStatus: 499,
-    })
-    await to.expectNothingLeft()
-  })
-
   test('in its middle: the provider is told to stop, and what was read is charged', async () => {
     const provider = Promise.withResolvers<Socket>()
     const to = await start({

@@ -21,6 +21,7 @@ function watchedSettler(
   return new Settler({
     ledger: {
       openHold: (input) => ledger.openHold(input),
+      abandon: (requestId) => ledger.abandon(requestId),
       noteGeneration: (input) => ledger.noteGeneration(input),
       async settle(input) {
         told.asked?.()
@@ -73,6 +74,10 @@ function watchedGate({ gate }: JourneyParts, told: (what: string) => void): Jour
         admitted() {
           told('admitted')
           slot.admitted()
+        },
+        readOn() {
+          told('read on')
+          return slot.readOn()
         },
         leave() {
           told('left')
@@ -137,6 +142,7 @@ test('a request counts from the moment that its hold was opened, as in the ledge
           return verdict
         },
         settle: (input) => parts.ledger.settle(input),
+        abandon: (requestId) => parts.ledger.abandon(requestId),
         noteGeneration: (input) => parts.ledger.noteGeneration(input),
       },
     }),

@@ -69,6 +69,8 @@ export interface JourneyWorld {
   readonly arrivals: EventEmitter
   /** The only request that opened a hold, once nothing is in flight; fails where there is another number. */
   onlyRequest(): Promise<RequestRow>
+  /** What the requests so far have of the budget for bodies and answers. */
+  bytesReserved(): number
   /** Fails where anything is left of the requests so far: memory, a place in flight, an open hold. */
   expectNothingLeft(): Promise<void>
   close(): Promise<void>
@@ -79,6 +81,7 @@ const PATIENT: AttemptTimeouts = {
   stallTimeoutMs: 60_000,
   totalTimeoutMs: 60_000,
   imageTimeoutMs: 60_000,
+  readOnTimeoutMs: 60_000,
 }
 
 export async function startJourneyWorld(input: JourneyWorldInput): Promise<JourneyWorld> {
@@ -133,6 +136,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
       if (row === undefined) throw new Error('no request')
       return row
     },
+    bytesReserved: () => parts.byteBudget.bytesReserved,
     async expectNothingLeft() {
       await idle()
       expect(parts.byteBudget.bytesReserved).toBe(0)

@@ -47,7 +47,7 @@ export interface Inference {
   idle(): Promise<void>
   /**
    * Refuses new requests and resolves when those in flight have ended; at the timeout they are cut off:
-   * streams are charged as if their clients had left, other calls stay unresolved.
+   * streams are charged as if their clients had left, calls without an answer yet stay unresolved.
    */
   drain(input: DrainInput): Promise<void>
 }
@@ -189,6 +189,7 @@ function emptyRecord(): JourneyRecord {
     settledAtMs: null,
     usage: null,
     generationId: null,
+    leftEarly: null,
     errorCode: null,
     fault: null,
   }

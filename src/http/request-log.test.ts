@@ -20,6 +20,7 @@ const FACTS = {
   settledAtMs: 2_950,
   usage: null,
   generationId: 'gen-1',
+  leftEarly: null,
   errorCode: null,
   fault: null,
 } satisfies JourneyRecord

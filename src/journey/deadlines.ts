@@ -11,6 +11,8 @@ export interface AttemptTimeouts {
   readonly totalTimeoutMs: number
   /** For an image, from being forwarded to its end, streamed or not. */
   readonly imageTimeoutMs: number
+  /** From the headers of a stream whose client has left until the call is cancelled. */
+  readonly readOnTimeoutMs: number
 }
 
 /** The deadlines of one attempt. */

@@ -34,6 +34,7 @@ export class HeldRequest {
   readonly #slot: GateSlot
   readonly #grantedMicros: Micros
   #firstByteAtMs: number | null = null
+  #leftEarly = false
 
   constructor(parts: JourneyParts, { request, call, offer, slot, grant }: HeldRequestInput) {
     this.#parts = parts
@@ -73,6 +74,17 @@ export class HeldRequest {
     this.#request.record.fault = cause
   }
 
+  /**
+   * The client of a stream has left before the headers: whether the call is read on without it. If so, its
+   * place in flight is free from this tick on, here and in the ledger, while its credit stays reserved.
+   */
+  clientLeftEarly(): boolean {
+    this.#leftEarly = this.#slot.readOn()
+    this.#request.record.leftEarly = this.#leftEarly ? 'readOn' : 'cancelled'
+    if (this.#leftEarly) this.#parts.settler.abandon(this.#request.requestId)
+    return this.#leftEarly
+  }
+
   /** Settles a stream, in this tick, so that the settle is queued before the client sees the end. */
   settleStream(outcome: Outcome, code: ProblemCode | null): void {
     this.#settle(outcome, { httpStatus: 200, code })
@@ -93,10 +105,11 @@ export class HeldRequest {
         return
       }
       case 'failed': {
-        await this.#parts.settler.settleInTime(this.#settleInput(ending.outcome, ending.problem))
+        const problem = this.#leftEarly ? clientLeft() : ending.problem
+        await this.#parts.settler.settleInTime(this.#settleInput(ending.outcome, problem))
         this.#request.record.settledAtMs = this.#parts.clock.nowMs()
         this.#returnHeaders(ending.upstreamHeaders)
-        throw ending.problem
+        throw problem
       }
       default:
         assertNever(ending)
@@ -154,7 +167,7 @@ export class HeldRequest {
     record.outcomeAtMs = this.#parts.clock.nowMs()
     record.usage = reported?.usage ?? null
     record.generationId = reported?.generationId ?? null
-    const errorCode = errorCodeOf(outcome, code)
+    const errorCode = this.#leftEarly ? 'client_gone' : errorCodeOf(outcome, code)
     record.errorCode = errorCode
     return {
       requestId: this.#request.requestId,
@@ -192,6 +205,7 @@ function errorCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | 
     case 'completed':
       return null
     case 'clientGone':
+    case 'leftEarly':
       return 'client_gone'
     case 'timedOut':
       return code ?? 'upstream_timeout'

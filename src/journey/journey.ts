@@ -2,11 +2,12 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Caller } from '../identity/authenticator.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from '../limits/byte-budget.ts'
-import type { Gate } from '../limits/gate.ts'
+import type { Gate, GateSlot } from '../limits/gate.ts'
 import { capForGrant, sizeHold } from '../pricing/hold.ts'
 import { relayAnswer } from '../relay/relay.ts'
 import type { Settler } from '../settle/settler.ts'
-import type { Upstream } from '../upstream/upstream.ts'
+import type { Attempt, AttemptObserver } from '../upstream/attempt.ts'
+import type { AttemptRequest, Upstream } from '../upstream/upstream.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { editJson, parseJsonBody } from '../vocabulary/json-body.ts'
@@ -80,6 +81,8 @@ export interface JourneyRecord {
   /** What the provider counted; null: it did not say. */
   usage: TokenUsage | null
   generationId: string | null
+  /** Its client left a stream before the headers; whether the call was read on. Null: it did not. */
+  leftEarly: 'readOn' | 'cancelled' | null
   /** Why a request whose hold was opened is marked failed; null: it is not. */
   errorCode: string | null
   /** A fault of ours that the client was not told of as such; null: none. */
@@ -97,27 +100,85 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   record.accountId = caller.accountId
   record.apiKeyId = caller.apiKeyId
 
-  const memory = parts.byteBudget.reserve(byteOwner(caller, format))
+  let memory = parts.byteBudget.reserve(byteOwner(caller, format))
   const slot = parts.gate.enter(caller) // 429
   // Between the place that was taken and this nothing may fail, or it would be kept for ever.
   try {
-    const bytes = await readBody(parts, { request, caller, memory }) // 402, 408, 413, 503
-    const body = parseJsonBody(bytes) // 400
-    const call = format.readCall(body, parts.words) // 400
-    record.stream = call.stream
+    // The body and its tree are gone once the call is made: it may last for many minutes.
+    const prepared = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
+    const { held, stream, forward } = prepared
+    const ending = await relayAnswer({
+      format,
+      stream,
+      requestId: request.requestId,
+      client: request.client,
+      forward,
+      answerHeaders: (headers) => answerHeaders(headers, { request, words: parts.words }),
+      clientStallTimeoutMs: parts.timeouts.stallTimeoutMs,
+      answerBytesMax: parts.answerBytesMax,
+      eventBytesMax: parts.eventBytesMax,
+      reserveBytes: (count) => memory.grow(count),
+      onStreamOutcome: (outcome, code) => held.settleStream(outcome, code),
+      onGenerationId: (generationId) =>
+        parts.ledger.noteGeneration({ requestId: request.requestId, generationId }),
+      onClientLeftEarly: () => {
+        // The body was written, and is not needed any more.
+        memory.release()
+        memory = parts.byteBudget.reserve(byteOwner(caller, format))
+        return held.clientLeftEarly()
+      },
+      readOnTimeoutMs: parts.timeouts.readOnTimeoutMs,
+      onFirstByte: () => held.firstByte(),
+      onFault: (cause) => held.fault(cause),
+    })
+    await held.conclude(ending) // 400 to 504, the provider's own or ours
+  } finally {
+    memory.release()
+    slot.leave()
+  }
+}
 
-    const offer = parts.offerFor(call.modelName) // 404, 503
-    record.modelId = offer.modelId
-    format.checkOffer(call, { offer, words: parts.words }) // 400
+interface PrepareInput {
+  readonly request: JourneyRequest
+  readonly caller: Caller
+  readonly slot: GateSlot
+  readonly memory: ByteReservation
+}
 
-    const size = sizeHold(call, offer) // 400
-    const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
-    slot.admitted()
-    record.holdMicros = grant.grantedMicros
+/** A call whose hold is durable, with nothing sent yet. */
+interface PreparedCall {
+  readonly held: HeldRequest
+  readonly stream: boolean
+  /** Sends it upstream, once. */
+  readonly forward: (observer: AttemptObserver) => Attempt
+}
 
-    const held = new HeldRequest(parts, { request, call, offer, slot, grant })
-    const upstreamBody = held.orRelease(() =>
-      editJson(
+/** Reads and understands the body, opens the hold and rewrites the body for the provider. */
+async function prepareCall(
+  parts: JourneyParts,
+  { request, caller, slot, memory }: PrepareInput,
+): Promise<PreparedCall> {
+  const { format, record } = request
+  const bytes = await readBody(parts, { request, caller, memory }) // 402, 408, 413, 503
+  const body = parseJsonBody(bytes) // 400
+  const call = format.readCall(body, parts.words) // 400
+  record.stream = call.stream
+
+  const offer = parts.offerFor(call.modelName) // 404, 503
+  record.modelId = offer.modelId
+  format.checkOffer(call, { offer, words: parts.words }) // 400
+
+  const size = sizeHold(call, offer) // 400
+  const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
+  slot.admitted()
+  record.holdMicros = grant.grantedMicros
+
+  const held = new HeldRequest(parts, { request, call, offer, slot, grant })
+  const forward = held.orRelease(() =>
+    sendOnce(parts.upstream, {
+      path: format.upstreamPath,
+      headers: upstreamHeaders(request, parts.words),
+      body: editJson(
         body,
         format.rewrites({
           call,
@@ -128,37 +189,20 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
           words: parts.words,
         }),
       ),
-    )
-    const ending = await relayAnswer({
-      format,
-      stream: call.stream,
-      requestId: request.requestId,
-      client: request.client,
-      forward: (observer) =>
-        parts.upstream.forward(
-          {
-            path: format.upstreamPath,
-            headers: upstreamHeaders(request, parts.words),
-            body: upstreamBody,
-            deadlines: deadlinesFor(call, parts.timeouts),
-          },
-          observer,
-        ),
-      answerHeaders: (headers) => answerHeaders(headers, { request, words: parts.words }),
-      clientStallTimeoutMs: parts.timeouts.stallTimeoutMs,
-      answerBytesMax: parts.answerBytesMax,
-      eventBytesMax: parts.eventBytesMax,
-      reserveBytes: (count) => memory.grow(count),
-      onStreamOutcome: (outcome, code) => held.settleStream(outcome, code),
-      onGenerationId: (generationId) =>
-        parts.ledger.noteGeneration({ requestId: request.requestId, generationId }),
-      onFirstByte: () => held.firstByte(),
-      onFault: (cause) => held.fault(cause),
-    })
-    await held.conclude(ending) // 400 to 504, the provider's own or ours
-  } finally {
-    memory.release()
-    slot.leave()
+      deadlines: deadlinesFor(call, parts.timeouts),
+    }),
+  )
+  return { held, stream: call.stream, forward }
+}
+
+/** Sends a call upstream when it is asked to, once, and lets go of its body. */
+function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['forward'] {
+  let unsent: AttemptRequest | null = request
+  return (observer) => {
+    if (unsent === null) throw new Error('an inference call is never repeated')
+    const sending = unsent
+    unsent = null
+    return upstream.forward(sending, observer)
   }
 }
 

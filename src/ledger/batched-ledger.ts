@@ -112,6 +112,10 @@ export class BatchedLedger implements Ledger, LedgerBooks {
     throw new StoreRefused(`no hold of ${input.requestId} was opened`)
   }
 
+  async abandon(requestId: string): Promise<void> {
+    await this.sweepHolds([requestId])
+  }
+
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
     // Only a crash needs it: where the store is away, the settle carries the same id.
     this.#commits.submitIdly({ kind: 'noteGeneration', ...input }).catch(() => {})

@@ -16,6 +16,11 @@ export interface Ledger {
    * the hold's `openHold` has answered. Rejects with `StoreRefused` where no such hold was opened.
    */
   settle(input: SettleInput): Promise<Settled>
+  /**
+   * Makes an open hold unresolved before its attempt has ended: its place in flight is free, its credit
+   * stays reserved, and the settle of the attempt still counts. A hold that has ended stays as it is.
+   */
+  abandon(requestId: string): Promise<void>
   /** Notes a generation id on an open hold, so that a crash can still be looked up. Awaited by nobody. */
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void
 }

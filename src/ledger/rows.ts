@@ -47,7 +47,10 @@ export interface RequestRow {
   readonly modelId: string
   readonly stream: boolean
   readonly state: RequestState
-  /** Unresolved because its instance was found gone, so that a settle by that instance still counts. */
+  /**
+   * Unresolved before its attempt has ended, because its instance was found gone or its client has left:
+   * the settle of that attempt still counts.
+   */
   readonly swept: boolean
   /** What the hold was granted from each purse. */
   readonly backedGrantedMicros: Micros

@@ -11,7 +11,8 @@ import type { RequestRow } from './rows.ts'
 export function settleHold(book: Book, input: SettleInput, nowMs: number): Settled | null {
   const row = book.request(input.requestId)
   if (row === undefined) return null
-  // A sweep took the hold's instance for dead; what that instance knows still counts, once.
+  // A sweep took the hold's instance for dead, or the client left early; what its attempt came to still
+  // counts, once.
   const unsettled = row.state === 'open' || (row.state === 'unresolved' && row.swept)
   if (!unsettled) {
     recordLate(book, row, input.resolution)
@@ -38,7 +39,7 @@ export function correctRequest(
   }
   const moved = moveRequest(book, row, move)
   if (correction.kind === 'provisional') {
-    book.putRequest({ ...moved, generationId: correction.generationId })
+    book.putRequest({ ...moved, generationId: correction.generationId ?? moved.generationId })
   } else if (correction.kind === 'final' && correction.usage !== undefined) {
     book.putRequest({ ...moved, usage: usageOnRecord(moved, correction.usage) })
   }

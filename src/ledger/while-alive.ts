@@ -17,6 +17,7 @@ export function whileAlive(ledger: BatchedLedger, isAlive: () => boolean): Ledge
       throw refuse()
     },
     settle: (input) => ledger.settle(input),
+    abandon: (requestId) => ledger.abandon(requestId),
     noteGeneration: (input) => ledger.noteGeneration(input),
   }
 }

@@ -85,6 +85,35 @@ describe('places in flight', () => {
   })
 })
 
+describe('calls that are read on without their clients', () => {
+  test('give their places back, and are 16 a key', () => {
+    const { gate } = openGate()
+    const slots: GateSlot[] = []
+    for (let left = 0; left < 16; left++) {
+      const slot = gate.enter(backed('key_1'))
+      expect(slot.readOn()).toBe(true)
+      slots.push(slot)
+    }
+    const next = gate.enter(backed('key_1'))
+    expect(next.readOn()).toBe(false)
+    next.leave()
+    const other = gate.enter(backed('key_2'))
+    expect(other.readOn()).toBe(true)
+    slots[0]?.leave()
+    slots[0]?.leave()
+    expect(gate.enter(backed('key_1')).readOn()).toBe(true)
+    expect(gate.enter(backed('key_1')).readOn()).toBe(false)
+  })
+
+  test('are 512 in all, of however many keys', () => {
+    const { gate } = openGate()
+    const slots = Array.from({ length: 513 }, (_, key) => gate.enter(backed(`key_${key}`)))
+    expect(slots.map((slot) => slot.readOn())).toEqual([...Array(512).fill(true), false])
+    slots[7]?.leave()
+    expect(gate.enter(backed('key_1000')).readOn()).toBe(true)
+  })
+})
+
 describe('requests that are never admitted', () => {
   test('are 300 in a minute on a key: one more is refused, with the true time to wait', () => {
     const { gate, clock } = openGate()

@@ -29,7 +29,13 @@ export interface GateSlot {
    */
   admitted(): void
   /**
-   * Gives the place in flight back. Once; later calls do nothing. To be called when the hold's end is
+   * Gives the place in flight back, while the call upstream is read on without its client until `leave`.
+   * False, and nothing has changed, where as many calls are read on as may be: 16 of the API key, 512 of
+   * this process. To be called once at the most.
+   */
+  readOn(): boolean
+  /**
+   * Gives the place in flight back, or ends the reading on. Once; later calls do nothing. To be called when the hold's end is
    * given to the ledger and before the answer's last byte is given to the client, not when the
    * connection is done with it: a client that has seen the end may send its next request at once.
    */
@@ -79,11 +85,17 @@ export function createGate(input: GateInput): Gate {
 
 const FORGET_AFTER_SECONDS = 60
 
+// A call that is read on costs a socket and up to 64 KB for minutes, and nobody waits for it: a client
+// could else have as many of them as it likes by leaving.
+const READ_ON_MAX = 16
+const READ_ON_TOTAL_MAX = 512
+
 class MemoryGate implements Gate {
   readonly #seconds: RunningSeconds
   readonly #settings: GateSettings
   readonly #apiKeys = new Map<string, Seen>()
   readonly #unbackedAccounts = new Map<string, Seen>()
+  readonly #readOn = { calls: 0 }
   #forgotAtSecond: number
 
   constructor({ clock, settings }: GateInput) {
@@ -111,7 +123,10 @@ class MemoryGate implements Gate {
     }
     apiKey.inFlight++
     if (account !== null) account.inFlight++
-    return new TakenSlot({ apiKey, account, second }, this.#seconds)
+    return new TakenSlot(
+      { apiKey, account, second },
+      { seconds: this.#seconds, readOn: this.#readOn },
+    )
   }
 
   #refuseAboveRate({ apiKey, account, second }: Place): void {
@@ -137,7 +152,8 @@ class MemoryGate implements Gate {
     this.#forgotAtSecond = second
     for (const seenByName of [this.#apiKeys, this.#unbackedAccounts]) {
       for (const [name, seen] of seenByName) {
-        if (seen.inFlight === 0 && seen.requests.total(second) === 0) seenByName.delete(name)
+        if (seen.inFlight === 0 && seen.readOn === 0 && seen.requests.total(second) === 0)
+          seenByName.delete(name)
       }
     }
   }
@@ -146,6 +162,8 @@ class MemoryGate implements Gate {
 /** What is remembered of one API key or account. */
 interface Seen {
   inFlight: number
+  /** Calls that are read on without their clients; of API keys alone. */
+  readOn: number
   /** All that were not refused for being too many. */
   readonly requests: RequestCount
 }
@@ -161,7 +179,7 @@ interface Place {
 function seenOf(seenByName: Map<string, Seen>, name: string): Seen {
   let seen = seenByName.get(name)
   if (seen === undefined) {
-    seen = { inFlight: 0, requests: new RequestCount() }
+    seen = { inFlight: 0, readOn: 0, requests: new RequestCount() }
     seenByName.set(name, seen)
   }
   return seen
@@ -178,22 +196,30 @@ function waitSeconds(input: {
   return seen.requests.secondsUntilBelow({ limit: max, second })
 }
 
+/** What all slots of a gate share. */
+interface GateCounts {
+  readonly seconds: RunningSeconds
+  /** Calls of all API keys that are read on. */
+  readonly readOn: { calls: number }
+}
+
+/** In flight, then perhaps read on, then left. */
 class TakenSlot implements GateSlot {
   readonly #place: Place
-  readonly #seconds: RunningSeconds
+  readonly #counts: GateCounts
   #isAdmitted = false
-  #inFlight = true
+  #stage: 'inFlight' | 'readOn' | 'left' = 'inFlight'
 
-  constructor(place: Place, seconds: RunningSeconds) {
+  constructor(place: Place, counts: GateCounts) {
     this.#place = place
-    this.#seconds = seconds
+    this.#counts = counts
   }
 
   admitted(): void {
     if (this.#isAdmitted) return
     this.#isAdmitted = true
     const { apiKey, account, second } = this.#place
-    const nowSecond = this.#seconds.now()
+    const nowSecond = this.#counts.seconds.now()
     if (nowSecond === second) return
     for (const seen of [apiKey, account]) {
       seen?.requests.remove(second)
@@ -201,9 +227,29 @@ class TakenSlot implements GateSlot {
     }
   }
 
+  readOn(): boolean {
+    const { apiKey } = this.#place
+    const { readOn } = this.#counts
+    if (this.#stage !== 'inFlight') return false
+    if (apiKey.readOn >= READ_ON_MAX || readOn.calls >= READ_ON_TOTAL_MAX) return false
+    this.#givePlaceBack()
+    this.#stage = 'readOn'
+    apiKey.readOn++
+    readOn.calls++
+    return true
+  }
+
   leave(): void {
-    if (!this.#inFlight) return
-    this.#inFlight = false
+    const { apiKey } = this.#place
+    if (this.#stage === 'inFlight') this.#givePlaceBack()
+    if (this.#stage === 'readOn') {
+      apiKey.readOn--
+      this.#counts.readOn.calls--
+    }
+    this.#stage = 'left'
+  }
+
+  #givePlaceBack(): void {
     const { apiKey, account } = this.#place
     apiKey.inFlight--
     if (account !== null) account.inFlight--

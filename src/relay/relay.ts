@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'n
 import type { Attempt, AttemptFailure, AttemptObserver } from '../upstream/attempt.ts'
 import type { Outcome } from '../vocabulary/outcome.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { NOTHING_REPORTED } from '../vocabulary/usage.ts'
 import type { WireFormat } from '../wire/format.ts'
+import { endingOfLeft, idInHeaders, LeftStream } from './left-stream.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
@@ -29,6 +31,13 @@ export interface RelayInput {
   readonly onStreamOutcome: (outcome: Outcome, code: ProblemCode | null) => void
   /** Called once, as soon as a stream's generation id is known. */
   readonly onGenerationId: (generationId: string) => void
+  /**
+   * Called when the client of a stream has left before the headers, the request written in full: whether
+   * the call is read on, to learn what it is billed.
+   */
+  readonly onClientLeftEarly: () => boolean
+  /** How long after the headers such a call is read on. */
+  readonly readOnTimeoutMs: number
   /** Called when the first byte of the provider's answer has come. */
   readonly onFirstByte: () => void
   /** Told of a fault of ours that broke a stream off, which has been told `onStreamOutcome`. */
@@ -74,9 +83,12 @@ export function relayAnswer(input: RelayInput): Promise<RelayEnding> {
 class Relay implements AttemptObserver {
   readonly #input: RelayInput
   readonly #resolve: (ending: RelayEnding) => void
-  #reader: StreamRelay | WholeAnswer | null = null
+  #reader: StreamRelay | LeftStream | WholeAnswer | null = null
   #attempt: Attempt | null = null
   #faulty = false
+  /** Whether the client left before the headers, and the call is read on. */
+  #readsOn = false
+  #httpStatus = 0
 
   constructor(input: RelayInput, resolve: (ending: RelayEnding) => void) {
     this.#input = input
@@ -97,12 +109,18 @@ class Relay implements AttemptObserver {
   }
 
   readonly #onClientClosed = (): void => {
-    if (!(this.#reader instanceof WholeAnswer)) this.#attempt?.cancel()
+    if (this.#reader instanceof WholeAnswer) return
+    // What was not written in full can't be run.
+    const mayRun = this.#reader === null && this.#attempt?.isWritten === true
+    this.#readsOn = mayRun && this.#input.onClientLeftEarly()
+    if (!this.#readsOn) this.#attempt?.cancel()
   }
 
   onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void {
     try {
       this.#input.onFirstByte()
+      this.#httpStatus = httpStatus
+      if (this.#readsOn) this.#attempt?.endWithin(this.#input.readOnTimeoutMs)
       this.#reader = this.#readerOf(httpStatus, headers)
     } catch (cause) {
       this.#onFault(cause)
@@ -128,11 +146,24 @@ class Relay implements AttemptObserver {
   onResponseError(failure: AttemptFailure): void {
     if (this.#faulty) return
     try {
+      if (this.#isUnheard(failure)) {
+        this.#resolve(endingOfLeft({ kind: 'leftEarly', reported: NOTHING_REPORTED }))
+        return
+      }
       const reader = this.#reader ?? this.#wholeAnswer(0, {})
       reader.onResponseError(failure)
     } catch (cause) {
       this.#onFault(cause)
     }
+  }
+
+  /** Whether a stream was given up before it said anything, and not by the provider. */
+  #isUnheard({ kind, cutOff }: AttemptFailure): boolean {
+    const isCutOff = kind === 'lost' && cutOff
+    if (this.#reader === null) return this.#input.stream && isCutOff
+    const isWhole = this.#readsOn && this.#reader instanceof WholeAnswer
+    // An error status is an error, whatever became of its body.
+    return isWhole && this.#httpStatus < 400 && (isCutOff || kind === 'timedOut')
   }
 
   #onFault(cause: unknown): void {
@@ -142,10 +173,21 @@ class Relay implements AttemptObserver {
     reader.onFault(cause)
   }
 
-  #readerOf(httpStatus: number, headers: IncomingHttpHeaders): StreamRelay | WholeAnswer {
-    const attempt = this.#attempt
-    if (this.#input.stream && attempt !== null && httpStatus === 200 && isEventStream(headers)) {
-      return new StreamRelay(this.#input, { attempt, headers, resolve: this.#resolve })
+  #readerOf(
+    httpStatus: number,
+    headers: IncomingHttpHeaders,
+  ): StreamRelay | LeftStream | WholeAnswer {
+    const [attempt, resolve] = [this.#attempt, this.#resolve]
+    if (!this.#input.stream || attempt === null || httpStatus !== 200) {
+      return this.#wholeAnswer(httpStatus, headers)
+    }
+    if (this.#readsOn) {
+      const isKnown = idInHeaders(this.#input, headers) !== null
+      if (isKnown || isEventStream(headers)) {
+        return new LeftStream(this.#input, { attempt, headers, resolve })
+      }
+    } else if (isEventStream(headers)) {
+      return new StreamRelay(this.#input, { attempt, headers, resolve })
     }
     return this.#wholeAnswer(httpStatus, headers)
   }

@@ -97,6 +97,7 @@ const ended = {
     reported,
   }),
   late: (reported: Reported): Outcome => ({ kind: 'timedOut', stage: 'afterHeaders', reported }),
+  leftEarly: (reported: Reported): Outcome => ({ kind: 'leftEarly', reported }),
 }
 
 describe('a success', () => {
@@ -179,6 +180,19 @@ describe('a stream that was lost, or too late', () => {
   ])('after its headers is charged by what it reported: %s', (_, reported, expected) => {
     expect(resolved(ended.lost(reported), STREAM)).toBe(expected)
     expect(resolved(ended.late(reported), STREAM)).toBe(expected)
+  })
+})
+
+describe('a stream whose client left before its headers', () => {
+  test.each<[string, Reported, string]>([
+    ['a cost and an id', ALL, COST_PROVISIONAL],
+    ['a cost', COST_ALONE, COST_FINAL],
+    ['an id', ID_ALONE, UNRESOLVED_WITH_ID],
+    ['counts and an id', COUNTS_AND_ID, UNRESOLVED_WITH_ID],
+    ['counts', COUNTS_ALONE, ESTIMATE],
+    ['nothing', NOTHING_REPORTED, UNRESOLVED],
+  ])('is never free for that: it reported %s', (_, reported, expected) => {
+    expect(resolved(ended.leftEarly(reported), STREAM)).toBe(expected)
   })
 })
 

@@ -42,6 +42,8 @@ export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveI
     }
     case 'clientGone':
       return resolveLeftStream(outcome, { call, offer, grantedMicros })
+    case 'leftEarly':
+      return resolveLeftEarly(outcome.reported, { call, offer })
     default:
       return assertNever(outcome)
   }
@@ -60,6 +62,15 @@ function resolveLeftStream(
   const counted = resolveBrokenStream(reported, ran)
   const countedMicros = counted.kind === 'provisional' ? counted.chargeMicros : ZERO_MICROS
   return { ...guessed, chargeMicros: maxMicros(grantedMicros, countedMicros) }
+}
+
+// Most providers run a stream on whose client has left, and bill it: what can be looked up is.
+function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
+  const { generationId, usage } = reported
+  const charged = chargeReported(reported)
+  if (charged !== null) return charged
+  if (generationId !== null || usage === null) return { kind: 'unresolved', generationId }
+  return estimated(reported, { usage, generationId, ...ran })
 }
 
 // What the provider counted, and what passed after it did: messages counts its input first, so that a
@@ -122,7 +133,7 @@ function estimated(
     generationId,
     call,
     offer,
-  }: Ran & { readonly usage: TokenUsage; readonly generationId: string },
+  }: Ran & { readonly usage: TokenUsage; readonly generationId: string | null },
 ): Resolution {
   const priorityTier = call.priorityTier && servedTier !== 'standard'
   const chargeMicros = chargeForUsage({ usage, prices: offer.prices, priorityTier })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Ledger, type Settled, type SettleInput, StoreUnavailable } from '../ledger/ledger.ts'
 import { StoreRefused } from '../store/store-unavailable.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -34,11 +34,18 @@ afterEach(() => {
 
 /** A ledger whose every answer the test gives, in the order in which it was asked. */
 class AskedLedger implements Ledger {
+  readonly abandoned: { requestId: string; answer: PromiseWithResolvers<void> }[] = []
   readonly asked: { input: SettleInput; answer: PromiseWithResolvers<Settled> }[] = []
 
   settle(input: SettleInput): Promise<Settled> {
     const answer = Promise.withResolvers<Settled>()
     this.asked.push({ input, answer })
+    return answer.promise
+  }
+
+  abandon(requestId: string): Promise<void> {
+    const answer = Promise.withResolvers<void>()
+    this.abandoned.push({ requestId, answer })
     return answer.promise
   }
 
@@ -160,4 +167,28 @@ test('it is drained only once nothing is under way, also what began while it dra
   await ledger.answer(SETTLED)
   await whenDrained
   expect(order).toEqual(['second', 'drained'])
+})
+
+describe('a hold that is abandoned before its attempt has ended', () => {
+  test('is given to the ledger in that tick, and again until the ledger answers', async () => {
+    const { ledger, settler } = start()
+    settler.abandon('req_1')
+    expect(ledger.abandoned.map(({ requestId }) => requestId)).toEqual(['req_1'])
+    ledger.abandoned[0]?.answer.reject(new StoreUnavailable('away'))
+    await vi.advanceTimersByTimeAsync(100)
+    expect(ledger.abandoned).toHaveLength(2)
+    ledger.abandoned[1]?.answer.resolve()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ledger.abandoned).toHaveLength(2)
+  })
+
+  test('is asked for no more once its settle is', async () => {
+    const { ledger, settler } = start()
+    settler.abandon('req_1')
+    ledger.abandoned[0]?.answer.reject(new StoreUnavailable('away'))
+    void settler.settle(INPUT)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ledger.abandoned).toHaveLength(1)
+    await ledger.answer(new StoreRefused('over'))
+  })
 })

@@ -26,6 +26,8 @@ export class Settler {
   readonly #onFailure: SettlerInput['onFailure']
   readonly #onSettled: SettlerInput['onSettled']
   readonly #pending = new Map<string, Promise<Settled | null>>()
+  /** Holds that are to be abandoned until their settle is asked for, which does the same. */
+  readonly #abandoning = new Set<string>()
 
   constructor({ ledger, waitMs, onFailure, onSettled }: SettlerInput) {
     this.#ledger = ledger
@@ -39,6 +41,7 @@ export class Settler {
    * rejects: null where the store refused.
    */
   settle(input: SettleInput): Promise<Settled | null> {
+    this.#abandoning.delete(input.requestId)
     const settled = this.#ledger.settle(input).catch((cause: unknown) => this.#again(input, cause))
     this.#pending.set(input.requestId, settled)
     void settled.then((verdict) => {
@@ -46,6 +49,15 @@ export class Settler {
       if (verdict !== null) this.#onSettled(verdict, input)
     })
     return settled
+  }
+
+  /**
+   * Queues, in this tick, that a hold's place in flight is free before its attempt has ended; its settle
+   * follows.
+   */
+  abandon(requestId: string): void {
+    this.#abandoning.add(requestId)
+    void this.#abandon(requestId)
   }
 
   /** As `settle`, but waits only for a while: null then, with the settle still under way. */
@@ -69,6 +81,17 @@ export class Settler {
   /** Resolves when no settle is under way. */
   async drained(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending.values()])
+  }
+
+  async #abandon(requestId: string): Promise<void> {
+    for (let delayMs = RETRY_FIRST_MS; this.#abandoning.has(requestId); delayMs *= 2) {
+      try {
+        await this.#ledger.abandon(requestId)
+        this.#abandoning.delete(requestId)
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, Math.min(delayMs, RETRY_MOST_MS)))
+      }
+    }
   }
 
   async #again(input: SettleInput, firstCause: unknown): Promise<Settled | null> {

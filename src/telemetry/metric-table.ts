@@ -96,6 +96,11 @@ export const METRICS = {
     labels: ['of'],
     help: 'Questions of the reconciler that were not answered.',
   },
+  tollgate_streams_left_early_total: {
+    kind: 'counter',
+    labels: ['call'],
+    help: "Streams whose clients left before the headers, by what became of the provider's call.",
+  },
   tollgate_lookups_doubted_total: {
     kind: 'counter',
     labels: ['doubt'],

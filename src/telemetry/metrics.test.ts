@@ -61,6 +61,7 @@ function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequ
       settledAtMs: 2_950,
       usage: USAGE,
       generationId: 'gen-1',
+      leftEarly: null,
       errorCode: null,
       fault: null,
       ...record,

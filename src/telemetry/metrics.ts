@@ -90,6 +90,10 @@ export class Metrics {
     const { record, problem, endpoint } = ended
     this.#tallies.count(ended)
     if (record.state !== null) this.#time(ended)
+    if (record.leftEarly !== null) {
+      const call = record.leftEarly === 'readOn' ? 'read_on' : 'cancelled'
+      this.#own.streamsLeftEarly.inc({ call })
+    }
     if (problem !== null) this.#own.refusals.inc({ endpoint, code: problem.code })
     const overrunMicros = (record.chargeMicros ?? 0) - (record.holdMicros ?? 0)
     if (overrunMicros > 0) {

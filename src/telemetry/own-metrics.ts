@@ -43,6 +43,7 @@ export function makeOwnMetrics(registry: Registry) {
     oldestHoldAge: gauge('tollgate_oldest_hold_age_seconds'),
     reconciled: counter('tollgate_reconciled_total'),
     reconcileFailures: counter('tollgate_reconcile_failures_total'),
+    streamsLeftEarly: counter('tollgate_streams_left_early_total'),
     lookupsDoubted: counter('tollgate_lookups_doubted_total'),
     reconcileWaiting: gauge('tollgate_reconcile_waiting'),
     reconcileLag: gauge('tollgate_reconcile_lag_seconds'),

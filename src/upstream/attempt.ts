@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
+import { type Dispatcher, errors } from 'undici'
 import type { AttemptStage } from '../vocabulary/outcome.ts'
 import type { Deadlines } from './upstream.ts'
 
@@ -7,6 +7,8 @@ import type { Deadlines } from './upstream.ts'
 export interface AttemptFailure {
   readonly kind: 'neverOpened' | 'lost' | 'timedOut' | 'cancelled'
   readonly stage: AttemptStage
+  /** Whether this process closed the connection, because it stops. */
+  readonly cutOff: boolean
   /** For the log. */
   readonly cause: unknown
 }
@@ -52,6 +54,18 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (deadlines.totalTimeoutMs !== null) {
       this.#totalTimer = setTimeout(this.#onDeadline, deadlines.totalTimeoutMs)
     }
+  }
+
+  /** Whether the request was written in full, so that the provider may run it. */
+  get isWritten(): boolean {
+    return this.#written
+  }
+
+  /** Ends the attempt as timed out after so long, whatever still comes. */
+  endWithin(timeoutMs: number): void {
+    if (this.#ended) return
+    if (this.#totalTimer !== null) clearTimeout(this.#totalTimer)
+    this.#totalTimer = setTimeout(this.#onDeadline, timeoutMs)
   }
 
   /** Stops the upstream call; the observer hears `cancelled`, unless the attempt has ended. */
@@ -140,6 +154,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#observer.onResponseError({
       kind: this.#kindOf(error),
       stage: this.#stage,
+      cutOff: error instanceof errors.ClientDestroyedError,
       cause: error,
     })
   }

@@ -82,7 +82,7 @@ export class Upstream {
           : [...this.#ownHeaders, 'content-length', String(length), ...request.headers],
         body: whole
           ? Buffer.concat(request.body, length)
-          : Readable.from(slices(request.body), { objectMode: false }),
+          : Readable.from(slices([...request.body]), { objectMode: false }),
         idempotent: false,
       },
       attempt,
@@ -128,8 +128,9 @@ export class Upstream {
   }
 }
 
-function* slices(body: readonly Buffer[]): Generator<Buffer> {
-  for (const part of body) {
+// Lets go of each part: what is sent lives as long as the answer takes.
+function* slices(unsent: Buffer[]): Generator<Buffer> {
+  for (let part = unsent.shift(); part !== undefined; part = unsent.shift()) {
     for (let start = 0; start < part.length; start += BODY_SLICE_BYTES) {
       yield part.subarray(start, start + BODY_SLICE_BYTES)
     }

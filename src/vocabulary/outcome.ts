@@ -23,6 +23,12 @@ export type Outcome =
       /** Output tokens in the text that was relayed after the last reported count, estimated. */
       readonly relayedTokens: number
     }
+  /**
+   * A stream that nobody waits for any more, since its client left before the headers or this process
+   * stops: the call was cancelled at the first word that says what was billed, or at the end of the time
+   * to wait for one.
+   */
+  | { readonly kind: 'leftEarly'; readonly reported: Reported }
 
 /** Where in the upstream's answer an attempt ended. */
 export type AttemptStage = 'beforeHeaders' | 'afterHeaders'

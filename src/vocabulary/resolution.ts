@@ -12,7 +12,8 @@ export type Resolution =
       readonly chargeMicros: Micros
       /** The reported cost; null where the charge is an estimate, which keeps the hold's rest reserved. */
       readonly costUsd: Decimal | null
-      readonly generationId: string
+      /** Null: it can't be looked up, and stands when its time is up. */
+      readonly generationId: string | null
     }
   /** Nothing is charged. */
   | { readonly kind: 'released' }
@@ -35,7 +36,8 @@ export type Correction =
       readonly chargeMicros: Micros
       /** As on a provisional resolution. */
       readonly costUsd: Decimal | null
-      readonly generationId: string
+      /** Null: the one that was known stays. */
+      readonly generationId: string | null
     }
   /** Nothing more will be learned: a provisional charge stands, an unresolved hold is released. */
   | { readonly kind: 'givenUp' }

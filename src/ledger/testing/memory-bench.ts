@@ -49,6 +49,9 @@ class MemoryBench implements Bench {
       if (verdict.settled === null) throw new StoreRefused('no such hold')
       return verdict.settled
     },
+    abandon: async (requestId) => {
+      this.#commit({ kind: 'sweepHolds', requestIds: [requestId] })
+    },
     noteGeneration: (input) => {
       this.#commit({ kind: 'noteGeneration', ...input })
     },

@@ -1,0 +1,298 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { request } from 'undici'
+import { afterEach, describe, expect, test } from 'vitest'
+import { messages } from '../src/wire/formats/messages.ts'
+import {
+  CHAT_BODY,
+  type JourneyWorld,
+  type JourneyWorldInput,
+  STREAM_BODY,
+  startJourneyWorld,
+} from './journey-world.ts'
+import { peerLeft, wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+const NEVER_MS = 600_000
+
+/** A world whose provider says nothing until the test does, one request a connection. */
+async function start(input: Omit<JourneyWorldInput, 'upstream'> = {}) {
+  const waiting: ((socket: Socket) => void)[] = []
+  const come: Socket[] = []
+  const to = await startJourneyWorld({
+    ...input,
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      const wanted = waiting.shift()
+      if (wanted === undefined) come.push(socket)
+      else wanted(socket)
+    },
+  })
+  world = to
+  const nextCall = (): Promise<Socket> => {
+    const socket = come.shift()
+    return socket === undefined
+      ? new Promise((resolve) => waiting.push(resolve))
+      : Promise.resolve(socket)
+  }
+  let sent = 0
+  /** Sends a stream and leaves once the provider has it; resolves with the provider's side. */
+  const leave = async (body = STREAM_BODY): Promise<Socket> => {
+    const place = sent++
+    const client = connect(to.port, '127.0.0.1')
+    client.on('error', () => {})
+    const path = new URL(to.url).pathname
+    client.write(
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    const provider = await nextCall()
+    const own = to.clients[place]
+    if (own === undefined) throw new Error('no client')
+    const gone = once(own, 'close')
+    client.resetAndDestroy()
+    await gone
+    return provider
+  }
+  return { to, leave, nextCall }
+}
+
+const BODY_BYTES = 8_000_000
+
+setFlagsFromString('--expose-gc')
+const runCollector: () => void = runInNewContext('gc')
+
+/** Bytes in buffers and in the heap that somebody refers to. */
+function collectGarbage(): number {
+  for (let round = 0; round < 3; round++) runCollector()
+  const { arrayBuffers, heapUsed } = process.memoryUsage()
+  return arrayBuffers + heapUsed
+}
+
+function rows(to: JourneyWorld): unknown[] {
+  const store = new DatabaseSync(to.file, { readOnly: true })
+  const found = store.prepare('select state, backed_held_micros > 0 as holds from requests').all()
+  store.close()
+  return found.map((row) => ({ ...row }))
+}
+
+const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n'
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
+const event = (data: object): string => chunk(`data: ${JSON.stringify(data)}\n\n`)
+
+const LEFT = { errorCode: 'client_gone', httpStatus: 499, backedChargeMicros: 0 } as const
+
+describe('a client that leaves a stream before its headers', () => {
+  test('has its place free at once, in this process and in the store, while the hold stays', async () => {
+    const { to, leave, nextCall } = await start()
+    for (let left = 0; left < 10; left++) await leave()
+    const answer = request(to.url, { method: 'POST', body: CHAT_BODY })
+    const provider = await nextCall()
+    const held = rows(to)
+    expect(held.slice(0, 10)).toEqual(Array(10).fill({ state: 'unresolved', holds: 1 }))
+    expect(held[10]).toEqual({ state: 'open', holds: 1 })
+    provider.end('HTTP/1.1 500 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+    await (await answer).body.dump()
+    await to.upstream.destroy()
+    await to.expectNothingLeft()
+  })
+
+  test('keeps no memory while the call is read on, neither of the budget nor of the process', async () => {
+    const { to, leave } = await start()
+    const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), user: 'x'.repeat(BODY_BYTES) })
+    const before = collectGarbage()
+    const providers: Socket[] = []
+    for (let left = 0; left < 8; left++) providers.push(await leave(body))
+    expect(to.bytesReserved()).toBe(0)
+    expect(collectGarbage() - before).toBeLessThan(2 * BODY_BYTES)
+    for (const provider of providers) provider.destroy()
+    await to.expectNothingLeft()
+  })
+
+  test('with an id in the headers: it is cancelled, and waits unresolved for what the id cost', async () => {
+    const { to, leave } = await start()
+    const provider = await leave()
+    provider.write(`${STREAM_HEAD}x-generation-id: gen-1\r\n\r\n`)
+    await peerLeft(provider)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'unresolved',
+      generationId: 'gen-1',
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('with an id in the first event: it is cancelled, and waits for what the id cost', async () => {
+    const { to, leave } = await start()
+    const provider = await leave()
+    provider.write(`${STREAM_HEAD}\r\n${event({ id: 'gen-1', choices: [] })}`)
+    await peerLeft(provider)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'unresolved',
+      generationId: 'gen-1',
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('without an id, at the first counts: it is cancelled, and they are charged', async () => {
+    const { to, leave } = await start({ format: messages })
+    const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), max_tokens: 50 })
+    const provider = await leave(body)
+    provider.write(`${STREAM_HEAD}\r\n${event({ type: 'ping' })}`)
+    const usage = { input_tokens: 1_000, output_tokens: 1 }
+    provider.write(event({ type: 'message_start', message: { id: 'msg_1', usage } }))
+    await peerLeft(provider)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'provisional',
+      generationId: null,
+      costUsd: null,
+      // A thousand micro-dollars in, two out, and the fee.
+      backedChargeMicros: 1_052,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('with the cost at once: that is charged', async () => {
+    const { to, leave } = await start()
+    const provider = await leave()
+    const usage = { prompt_tokens: 10, completion_tokens: 1, cost: 0.001 }
+    provider.write(`${STREAM_HEAD}\r\n${event({ id: 'gen-1', choices: [], usage })}`)
+    await peerLeft(provider)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'provisional',
+      costUsd: '0.001',
+      backedChargeMicros: 1_050,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('without an id or counts in time: it is cancelled, and stays unresolved', async () => {
+    const { to, leave } = await start({ timeouts: { readOnTimeoutMs: 50 } })
+    const provider = await leave()
+    provider.write(`${STREAM_HEAD}\r\n${event({ choices: [] })}`)
+    await peerLeft(provider)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'unresolved',
+      generationId: null,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('that is answered whole is charged what the answer cost', async () => {
+    const { to, leave } = await start()
+    const provider = await leave()
+    const answer = JSON.stringify({ id: 'gen-1', usage: { prompt_tokens: 1, cost: 0.001 } })
+    provider.write(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
+    expect(await to.onlyRequest()).toMatchObject({
+      state: 'provisional',
+      errorCode: 'client_gone',
+      backedChargeMicros: 1_050,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test.each<[string, (provider: Socket) => void]>([
+    [
+      'an error',
+      (provider) =>
+        provider.end(
+          'HTTP/1.1 503 Busy\r\nx-generation-id: gen-1\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
+        ),
+    ],
+    ['an error whose body never ends', (provider) => provider.write('HTTP/1.1 500 No\r\n\r\n{')],
+    ['a reset', (provider) => provider.resetAndDestroy()],
+    ['an end', (provider) => provider.end()],
+    ['a stream that breaks off', (provider) => provider.end(`${STREAM_HEAD}\r\n`)],
+  ])('and is answered by %s is charged nothing', async (_, answer) => {
+    const { to, leave } = await start({ timeouts: { readOnTimeoutMs: 500 } })
+    answer(await leave())
+    expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
+    await to.expectNothingLeft()
+  })
+
+  test('and has no headers in time is charged nothing', async () => {
+    const { to, leave } = await start({ timeouts: { headersTimeoutMs: 3_000 } })
+    await leave()
+    expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
+    await to.expectNothingLeft()
+  })
+
+  test('while the request is still being written: nothing ran, and nothing is charged', async () => {
+    const blocked = Promise.withResolvers<Socket>()
+    const to = await startJourneyWorld({
+      upstream: (socket) => {
+        socket.pause()
+        blocked.resolve(socket)
+      },
+    })
+    world = to
+    const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), user: 'x'.repeat(30_000_000) })
+    const long = body.replace('"x', '"y').replace('"user"', '"metadata"')
+    const client = connect(to.port, '127.0.0.1')
+    client.on('error', () => {})
+    client.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${long.length}\r\n\r\n${long}`,
+    )
+    const provider = await blocked.promise
+    client.resetAndDestroy()
+    await peerLeft(provider)
+    expect(await to.onlyRequest()).toMatchObject({ ...LEFT, state: 'released' })
+    await to.expectNothingLeft()
+  })
+
+  test('is read on 16 times a key; the next is cancelled and released', async () => {
+    const { to, leave } = await start()
+    const providers: Socket[] = []
+    for (let left = 0; left < 16; left++) providers.push(await leave())
+    await peerLeft(await leave())
+    providers[0]?.destroy()
+    const again = await peerLeftAfterRoom(to, leave)
+    for (const provider of [...providers, again]) provider.destroy()
+    await to.expectNothingLeft()
+    const told = to.ended.map(({ record }) => record.leftEarly)
+    expect(told.filter((how) => how === 'cancelled')).toHaveLength(1)
+    expect(told.filter((how) => how === 'readOn')).toHaveLength(17)
+  })
+})
+
+/** Once one of the sixteen has ended, another is read on. */
+async function peerLeftAfterRoom(to: JourneyWorld, leave: () => Promise<Socket>): Promise<Socket> {
+  while (to.ended.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  return leave()
+}
+
+describe('a stop of the server', () => {
+  test('waits for calls that are read on', async () => {
+    const { to, leave } = await start()
+    const provider = await leave()
+    const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
+    provider.write(`${STREAM_HEAD}x-generation-id: gen-1\r\n\r\n`)
+    await drained
+    expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved', generationId: 'gen-1' })
+  })
+
+  test('leaves them unresolved when its time is up', async () => {
+    const { to, leave } = await start()
+    await leave()
+    await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'unresolved',
+      generationId: null,
+    })
+    await to.expectNothingLeft()
+  })
+})
