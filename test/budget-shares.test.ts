@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startWorld, type TestAccount, type World } from './world.ts'
+
+const MIB = 1024 * 1024
+
+let world: World
+let greedy: TestAccount
+let other: TestAccount
+const sockets: Socket[] = []
+
+beforeAll(async () => {
+  world = await startWorld({ settings: { TOLLGATE_BUFFER_BYTES_MAX: String(256 * MIB) } })
+  greedy = await world.account({ apiKeys: 2 })
+  other = await world.account()
+})
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy()
+  await world.close()
+})
+
+/** Begins an upload of 30 MB of which nothing comes, and answers with its first bytes of answer. */
+async function withheld(apiKey: string): Promise<string> {
+  const { hostname, port } = new URL(world.gateway.address)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: ${apiKey}\r\nexpect: 100-continue\r\ncontent-length: ${30 * MIB}\r\n\r\n`,
+  )
+  return String((await once(socket, 'data'))[0])
+}
+
+test('an account that withholds its bodies has its share of the memory, and others are served', async () => {
+  const [first = '', second = ''] = greedy.apiKeys
+  // 150 MB, of which the last were asked for while less than half of 256 MB was taken.
+  for (let upload = 0; upload < 5; upload++)
+    expect(await withheld(first)).toMatch(/^HTTP\/1\.1 100 /)
+  for (const apiKey of [first, second]) {
+    const refused = await withheld(apiKey)
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /)
+    expect(refused).toMatch(/retry-after: 1\r\n/)
+  }
+  const body = JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] })
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { 'x-api-key': other.apiKey },
+    body: body + ' '.repeat(30 * MIB),
+  })
+  expect(answer.status, await answer.text()).toBe(200)
+})
