@@ -11,6 +11,7 @@ import type { AttemptRequest, Upstream } from '../upstream/upstream.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { editJson, parseJsonBody } from '../vocabulary/json-body.ts'
+import { JSON_TREE_BYTES_MAX } from '../vocabulary/json-bound.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
@@ -20,9 +21,6 @@ import { answerHeaders, upstreamHeaders } from './answer-headers.ts'
 import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
 import { HeldRequest } from './held-request.ts'
 import { openHold, requireCredit } from './open-hold.ts'
-
-// What the values parsed from one body may take.
-const TREE_BYTES_MAX = 64 * 1024 * 1024
 
 /** What every journey shares: the parts of the process, wired once. */
 export interface JourneyParts {
@@ -207,7 +205,7 @@ function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['fo
 }
 
 function byteOwner({ accountId, hasBackedCredit }: Caller, format: WireFormat): ByteOwner {
-  return { accountId, hasBackedCredit, requestBytesMax: format.bodyBytesMax + TREE_BYTES_MAX }
+  return { accountId, hasBackedCredit, requestBytesMax: format.bodyBytesMax + JSON_TREE_BYTES_MAX }
 }
 
 /** Reads the body within what the caller's account may take. */
