@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonBody, type JsonObject } from '../vocabulary/json-body.ts'
 import type { Reported } from '../vocabulary/usage.ts'
-import { field } from './fields.ts'
+import { member } from './fields.ts'
 import type { AnswerReading, ProviderError } from './format.ts'
 import { readGenerationId } from './generation-id.ts'
 import { readProviderError } from './provider-error.ts'
@@ -28,14 +28,14 @@ export function readChatReport(answer: JsonBody): Reported {
  * choice, or as a choice that merely ended in one. Null where it carries none.
  */
 export function readChatError(root: JsonObject): ProviderError | null {
-  if (field(root, 'error') !== undefined || root['type'] === 'error') {
+  if (member(root, 'error') !== undefined || root['type'] === 'error') {
     return readProviderError(root, null)
   }
   const choices = root['choices']
   if (!Array.isArray(choices)) return null
   for (const choice of choices) {
     if (!isJsonObject(choice)) continue
-    if (field(choice, 'error') !== undefined || choice['finish_reason'] === 'error') {
+    if (member(choice, 'error') !== undefined || choice['finish_reason'] === 'error') {
       return readProviderError(choice, null)
     }
   }

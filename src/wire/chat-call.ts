@@ -1,6 +1,7 @@
 import type { Call } from '../vocabulary/call.ts'
 import type { JsonBody, JsonObject } from '../vocabulary/json-body.ts'
 import type { Words } from '../vocabulary/words.ts'
+import { refuseLookalikes } from './client-names.ts'
 import {
   field,
   readBoolean,
@@ -39,6 +40,7 @@ export function readChatStyleFields(
   toolRules: ToolRules = OPENAI_TOOLS,
 ): ChatStyleFields {
   const { root } = body
+  refuseLookalikes(root)
   const modelName = readModelName(root)
   refuseFields(root)
   const { fileParser } = readPlugins(root, words)

@@ -1,10 +1,16 @@
 import type { JsonObject, JsonValue } from '../vocabulary/json-body.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import type { ClientName } from './client-names.ts'
 
 /** A member's value; undefined where it is absent or null, which all formats take for the same. */
-export function field(body: JsonObject, name: string): Exclude<JsonValue, null> | undefined {
-  if (!Object.hasOwn(body, name)) return undefined
-  return body[name] ?? undefined
+export function member(owner: JsonObject, name: string): Exclude<JsonValue, null> | undefined {
+  if (!Object.hasOwn(owner, name)) return undefined
+  return owner[name] ?? undefined
+}
+
+/** As {@link member}, of an object in a client's body. */
+export function field(body: JsonObject, name: ClientName): Exclude<JsonValue, null> | undefined {
+  return member(body, name)
 }
 
 /** The model id as sent. Throws `missing_model`, or `invalid_parameter` for what is no string. */
@@ -16,7 +22,7 @@ export function readModelName(body: JsonObject): string {
 }
 
 /** False where absent. Throws `invalid_parameter` for what is no boolean. */
-export function readBoolean(body: JsonObject, name: string): boolean {
+export function readBoolean(body: JsonObject, name: ClientName): boolean {
   const value = field(body, name)
   if (value === undefined) return false
   if (typeof value !== 'boolean') throw wrongType(name, 'true or false')
@@ -24,7 +30,7 @@ export function readBoolean(body: JsonObject, name: string): boolean {
 }
 
 /** Null where absent. Throws `invalid_parameter` for what is no whole number above zero. */
-export function readCount(body: JsonObject, name: string): number | null {
+export function readCount(body: JsonObject, name: ClientName): number | null {
   const value = field(body, name)
   if (value === undefined) return null
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
@@ -34,7 +40,7 @@ export function readCount(body: JsonObject, name: string): number | null {
 }
 
 /** Empty where absent. Throws `invalid_parameter` for what is no array of objects. */
-export function readObjects(body: JsonObject, name: string): readonly JsonObject[] {
+export function readObjects(body: JsonObject, name: ClientName): readonly JsonObject[] {
   const value = field(body, name)
   if (value === undefined) return []
   if (!Array.isArray(value)) throw wrongType(name, 'an array of objects')
@@ -46,7 +52,7 @@ export function readObjects(body: JsonObject, name: string): readonly JsonObject
 }
 
 /** Undefined where absent. Throws `invalid_parameter` for what is no object. */
-export function readObject(body: JsonObject, name: string): JsonObject | undefined {
+export function readObject(body: JsonObject, name: ClientName): JsonObject | undefined {
   const value = field(body, name)
   if (value === undefined || isObject(value)) return value
   throw wrongType(name, 'an object')

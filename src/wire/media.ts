@@ -2,6 +2,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { MediaCount } from '../vocabulary/call.ts'
 import { isJsonObject, type JsonObject, type JsonValue, walkJson } from '../vocabulary/json-body.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import type { ClientName } from './client-names.ts'
 
 /** What one walk over a body finds, wherever it stands: parts that cost apart, and cache marks. */
 export interface BodySurvey {
@@ -158,9 +159,9 @@ function kindByShape(node: JsonObject): PartKind | null {
   return null
 }
 
-const IMAGE_PLACES = ['image_url', 'source', 'url', 'result', 'file_id']
-const VIDEO_PLACES = ['video_url', 'input_video', 'source', 'url', 'file_id']
-const FILE_PLACES = ['file_data', 'file_id', 'file_url', 'data', 'url']
+const IMAGE_PLACES = ['image_url', 'source', 'url', 'result', 'file_id'] as const
+const VIDEO_PLACES = ['video_url', 'input_video', 'source', 'url', 'file_id'] as const
+const FILE_PLACES = ['file_data', 'file_id', 'file_url', 'data', 'url'] as const
 
 function imageKind(node: JsonObject): PartKind {
   const addresses = inlineAddresses(node, IMAGE_PLACES)
@@ -225,7 +226,7 @@ interface InlineAddress {
  */
 function inlineAddresses(
   node: JsonObject,
-  places: readonly string[],
+  places: readonly ClientName[],
 ): readonly InlineAddress[] | null {
   const present = places.filter((place) => has(node, place))
   const addresses = present.flatMap((place) =>
@@ -238,7 +239,9 @@ function inlineAddresses(
 function addressesIn(source: JsonValue | undefined): readonly (InlineAddress | null)[] {
   if (typeof source === 'string') return [inlineAddress(source, null)]
   if (!isJsonObject(source)) return [null]
-  const texts = ['url', 'data'].filter((name) => has(source, name)).map((name) => source[name])
+  const texts = (['url', 'data'] as const)
+    .filter((name) => has(source, name))
+    .map((name) => source[name])
   if (texts.length === 0) return [null]
   return texts.map((text) =>
     typeof text === 'string' ? inlineAddress(text, declaredType(source)) : null,
@@ -317,6 +320,6 @@ function hasAddress(value: JsonValue | undefined): boolean {
   )
 }
 
-function has(node: JsonObject, member: string): boolean {
+function has(node: JsonObject, member: ClientName): boolean {
   return Object.hasOwn(node, member) && node[member] !== null
 }

@@ -157,7 +157,7 @@ export function refuseSocialSearch(owner: JsonObject, place: string): void {
 }
 
 function refuseSocialField(node: JsonObject, place: () => string): void {
-  for (const name of ['x_search', 'x_search_filter']) {
+  for (const name of ['x_search', 'x_search_filter'] as const) {
     if (field(node, name) === undefined) continue
     const owner = place()
     throw unsupported(

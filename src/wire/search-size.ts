@@ -1,5 +1,6 @@
 import { SEARCH_RESULT_TOKENS_DEFAULT } from '../vocabulary/call.ts'
 import type { JsonObject } from '../vocabulary/json-body.ts'
+import type { ClientName } from './client-names.ts'
 import { field, isObject } from './fields.ts'
 
 // The upstream's own bounds of these settings, and what it takes where they are left out.
@@ -45,7 +46,11 @@ function tokensOf(settings: JsonObject): number {
 
 function settingOf(
   settings: JsonObject,
-  { name, absent, most }: { readonly name: string; readonly absent: number; readonly most: number },
+  {
+    name,
+    absent,
+    most,
+  }: { readonly name: ClientName; readonly absent: number; readonly most: number },
 ): number {
   const value = field(settings, name)
   if (value === undefined) return absent

@@ -93,7 +93,9 @@ function clientToolNames(root: JsonObject): ReadonlySet<string> {
 
 /** The names of a tool: its own, and that of the function or custom tool inside it. */
 function namesOf(tool: JsonObject): readonly { readonly name: string; readonly member: string }[] {
-  const inside = ['function', 'custom'].map((kind) => [`${kind}.name`, field(tool, kind)] as const)
+  const inside = (['function', 'custom'] as const).map(
+    (kind) => [`${kind}.name`, field(tool, kind)] as const,
+  )
   const owners = [['name', tool] as const, ...inside]
   return owners.flatMap(([member, owner]) => {
     const name = isObject(owner) ? field(owner, 'name') : undefined

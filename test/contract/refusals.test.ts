@@ -57,6 +57,33 @@ describe.each(ROWS)('$endpoint', (row) => {
     await expectRefusal(row, { body, expected })
   })
 
+  test.each([
+    [{ Model: 'sim/open' }, 'Model'],
+    [{ 'max_to\u212aens': 1 }, 'max_to\u212aens'],
+    [{ plugins: [{ ID: 'web' }] }, 'plugins[0].ID'],
+    [{ tools: [{ type: 'function', Type: 'x_search' }] }, 'tools[0].Type'],
+  ])('%j differs from a field in case alone: it is refused, and named', async (fields, param) => {
+    const body = { ...row.body, ...fields }
+    const expected = { httpStatus: 400, code: 'invalid_parameter', param }
+    await expectRefusal(row, { body, expected })
+  })
+
+  test('a part with a member that differs in case alone is refused, and named', async () => {
+    const body = row.parts.body({ type: 'image_url', Image_URL: 'https://example.org/a.png' })
+    const expected = {
+      httpStatus: 400,
+      code: 'invalid_parameter',
+      param: `${row.parts.path}.Image_URL`,
+    }
+    await expectRefusal(row, { body, expected })
+  })
+
+  test('metadata may say what it likes', async () => {
+    const metadata = { Model: 'x', TYPE: 'y', Url: 'z' }
+    const answer = await bench.send(row, { apiKey, body: { ...row.body, metadata } })
+    expect(answer.httpStatus, answer.text).toBe(200)
+  })
+
   test('audio input is unsupported', async () => {
     const expected = { httpStatus: 400, code: 'unsupported_parameter', param: row.parts.path }
     await expectRefusal(row, { body: row.parts.body(audio), expected })

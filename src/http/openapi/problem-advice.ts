@@ -22,7 +22,8 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
     remedy: 'Set it to a string or an array.',
   },
   invalid_parameter: {
-    meaning: 'The field in `param` has a type or value that cannot be used.',
+    meaning:
+      'The field in `param` has a type or value that cannot be used, or a name in the wrong case.',
     remedy: 'Correct that field.',
   },
   output_cap_required: {

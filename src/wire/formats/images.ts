@@ -64,7 +64,7 @@ function readImageCount(root: JsonObject): number {
 }
 
 // Fields that the format does not have, but that pass through to providers which read images from them.
-const BARE_IMAGE_FIELDS = ['image', 'images', 'mask', 'input_references']
+const BARE_IMAGE_FIELDS = ['image', 'images', 'mask', 'input_references'] as const
 
 /** The count with images added that are no parts, but bare addresses. */
 function withBareImages(media: MediaCount, root: JsonObject): MediaCount {

@@ -11,7 +11,7 @@ import type { Words } from '../../vocabulary/words.ts'
 import { readChatStyleFields, requireMessages } from '../chat-call.ts'
 import { messagesError } from '../envelope.ts'
 import { eventBody, parseEventData, UNREADABLE_EVENT } from '../event-data.ts'
-import { field, readBoolean, readCount, readObjects } from '../fields.ts'
+import { field, member, readBoolean, readCount, readObjects } from '../fields.ts'
 import type {
   AnswerReading,
   ErrorEventInput,
@@ -146,7 +146,7 @@ function readAnswer(answer: JsonBody): AnswerReading {
 
 /** The error that an answer or an event is; null where it is none. */
 function readError(root: JsonObject): ProviderError | null {
-  const isError = root['type'] === 'error' || field(root, 'error') !== undefined
+  const isError = root['type'] === 'error' || member(root, 'error') !== undefined
   return isError ? readProviderError(root, null) : null
 }
 

@@ -11,7 +11,7 @@ import type { Words } from '../../vocabulary/words.ts'
 import { readChatStyleFields } from '../chat-call.ts'
 import { openAiError } from '../envelope.ts'
 import { eventBody, parseEventData, plainMembers, UNREADABLE_EVENT } from '../event-data.ts'
-import { field, readBoolean, readCount, readObjects, wrongType } from '../fields.ts'
+import { field, member, readBoolean, readCount, readObjects, wrongType } from '../fields.ts'
 import type {
   AnswerReading,
   ErrorEventInput,
@@ -73,7 +73,7 @@ function refuseStoredState(root: JsonObject): void {
   if (readBoolean(root, 'background')) {
     throw unsupported('background', 'Responses do not run in the background: leave it out.')
   }
-  for (const name of ['previous_response_id', 'conversation']) {
+  for (const name of ['previous_response_id', 'conversation'] as const) {
     if (field(root, name) === undefined) continue
     throw unsupported(
       name,
@@ -158,7 +158,7 @@ function readResponsesUsage(usage: JsonValue | undefined): TokenUsage | null {
 
 /** The error of a response object; null where it has not failed. */
 function readResponseError(response: JsonObject): ProviderError | null {
-  const failed = response['status'] === 'failed' || field(response, 'error') !== undefined
+  const failed = response['status'] === 'failed' || member(response, 'error') !== undefined
   return failed ? readProviderError(response, null) : null
 }
 
@@ -226,7 +226,7 @@ const RELAY: StreamEventReading = { kind: 'relay' }
 
 /** The error that an event is, flat or with an error object inside; null where it is none. */
 function readEventError(root: JsonObject, name: string | null): ProviderError | null {
-  if (field(root, 'error') !== undefined) return readProviderError(root, null)
+  if (member(root, 'error') !== undefined) return readProviderError(root, null)
   const isError = [root['type'], name].some((type) => type === 'error' || type === 'response.error')
   return isError ? readProviderError({ error: root }, null) : null
 }
