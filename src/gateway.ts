@@ -26,6 +26,7 @@ import { fetchGeneration } from './upstream/generation.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import { type Clock, systemClock } from './vocabulary/clock.ts'
 import { createIdSource, type IdSource } from './vocabulary/ids.ts'
+import { formatDecimal } from './vocabulary/money.ts'
 import { sourceOf, type UpstreamAddress, type Wiring } from './wiring.ts'
 
 export interface StartGatewayInput {
@@ -247,6 +248,11 @@ function openReconciler(
       const { of, requestId, cause } = failure
       log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled yet')
       telemetry.reconcileFailed(failure)
+    },
+    onBilledLate: (billed) => {
+      const { requestId, costUsd } = billed
+      log.info({ requestId, costUsd: formatDecimal(costUsd) }, 'a released request was billed')
+      telemetry.billedLate(billed)
     },
     onDoubted: ({ requestId, doubt }) => {
       log.warn({ requestId, doubt }, "the provider's record of a request is not believed")

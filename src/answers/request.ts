@@ -38,6 +38,12 @@ export const requestShape = z
       .string()
       .nullable()
       .describe("The provider's cost in dollars, an exact decimal; null: none is known."),
+    uncharged_provider_cost: z
+      .string()
+      .nullable()
+      .describe(
+        'What the provider billed for a request that was released, in dollars: never charged; null: none is known.',
+      ),
     overrun: amountField.describe('What the charge exceeds the hold by, in micro-dollars.'),
     usage: usageShape.nullable(),
     generation_id: z.string().nullable().describe("The provider's own name of what it ran."),
@@ -66,6 +72,7 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     held: row.backedHeldMicros + row.freeHeldMicros,
     charge: chargeOf(row),
     provider_cost: row.costUsd,
+    uncharged_provider_cost: row.lateCostUsd,
     overrun: Math.max(0, chargeOf(row) - holdMicros),
     usage: row.usage === null ? null : usageAnswer(row.usage),
     generation_id: row.generationId,

@@ -212,6 +212,7 @@ function errorCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | 
     case 'lost':
       return code ?? 'upstream_disconnected'
     case 'failed':
+    case 'unreadable':
     case 'neverOpened':
       return code ?? 'upstream_error'
     default:

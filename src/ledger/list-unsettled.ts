@@ -5,7 +5,8 @@ import type { TokenUsage } from '../vocabulary/usage.ts'
 /** A request whose attempt has ended and whose charge has not: what the reconciler works through. */
 export interface UnsettledRequest {
   readonly requestId: string
-  readonly state: 'provisional' | 'unresolved'
+  /** Released: only what the provider billed for it is still to be learned, for a while. Never listed. */
+  readonly state: 'provisional' | 'unresolved' | 'released'
   /** What the provider can be asked for; null: nothing. */
   readonly generationId: string | null
   /** Whether a record of the provider that says it cost nothing can't be its last word; see {@link expectsCost}. */
@@ -35,7 +36,7 @@ export function expectsCost({ state, chargedMicros, costIsZero, usage }: Reporte
 
 /** The place of a request in the list. */
 export interface UnsettledPlace {
-  readonly state: UnsettledRequest['state']
+  readonly state: 'provisional' | 'unresolved'
   readonly instanceId: string
   readonly requestId: string
 }
@@ -115,6 +116,6 @@ export async function listUnsettled(
   return { requests, next: state === 'provisional' ? startOf('unresolved') : null }
 }
 
-function startOf(state: UnsettledRequest['state']): UnsettledPlace {
+function startOf(state: UnsettledPlace['state']): UnsettledPlace {
   return { state, instanceId: '', requestId: '' }
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CorrectInput } from '../ledger/ledger.ts'
 import { StoreRefused } from '../store/store-unavailable.ts'
+import type { Resolution } from '../vocabulary/resolution.ts'
 import {
   createReconcileWorld,
   describeSettlement,
@@ -108,5 +109,34 @@ describe('a record that cannot be true', () => {
     const askedBefore = process.asked.length
     await world.passUntil(START_MS + 26 * HOUR_MS, process)
     expect(process.asked.length).toBe(askedBefore)
+  })
+})
+
+describe('a request that was released and has an id', () => {
+  const dropped = (billedAs: string): Resolution => ({ kind: 'released', billedAs })
+
+  test('has what it was billed recorded, and is never charged for it', async () => {
+    world.ran('gen-1', 0.0002)
+    world.simulator.generations.answerUnknownFirst(2)
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    process.reconciler.noticed(await world.leave('R1', dropped('gen-1')))
+    await world.passUntil(START_MS + HOUR_MS, process)
+    expect(process.billedLate).toEqual(['R1 0.0002'])
+    expect(process.settled).toEqual([])
+    expect(await world.show('R1')).toBe('released 0')
+    expect(await world.bench.request('R1')).toMatchObject({ lateCostUsd: '0.0002', lateReports: 1 })
+  })
+
+  test('is asked about for some minutes, and no longer', async () => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    process.reconciler.noticed(await world.leave('R1', dropped('gen-1')))
+    await world.passUntil(START_MS + 24 * HOUR_MS, process)
+    const ages = process.asked.map(({ atMs }) => (atMs - START_MS) / SECOND_MS)
+    expect(ages).toEqual([1, 3, 7, 15, 31, 63, 127, 255, 511])
+    expect(process.settled).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { type Corrected, type LedgerBooks, StoreUnavailable } from '../ledger/ledger.ts'
 import type { UnsettledList, UnsettledPage, UnsettledRequest } from '../ledger/list-unsettled.ts'
+import type { Decimal } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/resolution.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
 import { Lookups, type LookupsInput } from './lookups.ts'
@@ -36,6 +37,8 @@ export interface ReconcilerInput
   readonly settings: ReconcilerSettings
   /** Told of each request that this reconciler settled. Must not throw. */
   readonly onSettled: (settlement: Settlement) => void
+  /** Told of each cost that is known of a released request: it is recorded, and never charged. Must not throw. */
+  readonly onBilledLate: (billed: BilledLate) => void
   /** Told of each question that was not answered; it is asked again. Must not throw. */
   readonly onFailure: (failure: ReconcileFailure) => void
   /** Default: a timer that does not keep the process alive. */
@@ -47,6 +50,12 @@ export interface Settlement {
   readonly requestId: string
   readonly correction: Correction
   readonly corrected: Extract<Corrected, { kind: 'corrected' }>
+}
+
+/** What the provider billed for a request that was released. */
+export interface BilledLate {
+  readonly requestId: string
+  readonly costUsd: Decimal
 }
 
 /** Who did not answer. */
@@ -86,7 +95,8 @@ type Step =
  * a sweep goes through the store, page by page, as often as the longest interval between two look-ups,
  * and so finds all others: what waits longer, what found no room in memory, what an earlier process
  * left. Nothing of the schedule is stored: it follows from when an attempt ended. So memory is only a
- * hint, and losing it loses no request.
+ * hint, and losing it loses no request. What was billed for a released request changes no charge: it is
+ * asked for from memory alone, some five minutes long.
  */
 class SecondChance implements Reconciler {
   readonly #input: ReconcilerInput
@@ -333,11 +343,14 @@ class SecondChance implements Reconciler {
    * at the next look-up. Answers `unknown` where the store refuses, as the books can't take it.
    */
   async #correct(request: UnsettledRequest, correction: Correction): Promise<'unknown' | null> {
-    const { books, clock, onSettled, onFailure } = this.#input
+    const { books, clock, onSettled, onBilledLate, onFailure } = this.#input
     const { requestId } = request
     try {
       const corrected = await books.correct({ requestId, correction })
       if (corrected.kind === 'corrected') onSettled({ requestId, correction, corrected })
+      else if (request.state === 'released' && correction.kind === 'final') {
+        onBilledLate({ requestId, costUsd: correction.costUsd })
+      }
     } catch (cause) {
       onFailure({ of: 'store', requestId, cause })
       if (!(cause instanceof StoreUnavailable)) return 'unknown'

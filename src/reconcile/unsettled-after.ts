@@ -12,6 +12,11 @@ export function unsettledAfter(
   { state, chargedMicros }: Settled,
   { input: { requestId, resolution, facts }, nowMs }: JustSettled,
 ): UnsettledRequest | null {
+  if (resolution.kind === 'released') {
+    const { billedAs: generationId } = resolution
+    if (state !== 'released' || generationId === undefined) return null
+    return { requestId, state, generationId, expectsCost: false, endedAtMs: nowMs }
+  }
   if (state !== 'provisional' && state !== 'unresolved') return null
   const generationId = 'generationId' in resolution ? resolution.generationId : facts.generationId
   const costUsd = 'costUsd' in resolution ? resolution.costUsd : null

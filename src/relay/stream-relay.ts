@@ -65,7 +65,7 @@ export class StreamRelay implements EventSink {
     this.#write()
     if (!whole) {
       this.#failure ??= 'upstream_error'
-      this.#tellOutcome({ kind: 'lost', stage: 'afterHeaders', reported: this.#reported() })
+      this.#tellOutcome({ kind: 'unreadable', reported: this.#reported() })
       this.#attempt.cancel()
     }
   }

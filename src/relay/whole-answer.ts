@@ -97,7 +97,7 @@ export class WholeAnswer {
               outcome: { kind: 'clientGone', stage, reported, relayedTokens: 0 },
               problem: clientLeft(),
             }
-          : { outcome: { kind: 'lost', stage, reported }, problem }
+          : { outcome: { kind: 'unreadable', reported }, problem }
       default:
         return assertNever(kind)
     }
@@ -125,7 +125,9 @@ export class WholeAnswer {
       const reported = this.#withGenerationId(NOTHING_REPORTED)
       const cause = 'the answer is not a JSON object'
       this.#fail(
-        { kind: 'lost', stage: 'afterHeaders', reported },
+        this.#isCoded()
+          ? { kind: 'unreadable', reported }
+          : { kind: 'lost', stage: 'afterHeaders', reported },
         new Problem('upstream_error', { cause }),
       )
       return

@@ -170,6 +170,24 @@ describe('a stream that was lost, or too late', () => {
     },
   )
 
+  test('is looked up by its id, though nothing is charged for it', () => {
+    for (const how of ['lost', 'late'] as const) {
+      const resolution = resolve(ended[how](ID_ALONE), callWith({ stream: true, endpoint: 'chat' }))
+      expect(resolution).toEqual({ kind: 'released', billedAs: ID })
+    }
+  })
+
+  test.each<[string, Reported, string]>([
+    ['an id', ID_ALONE, UNRESOLVED_WITH_ID],
+    ['counts and an id', COUNTS_AND_ID, ESTIMATE],
+    ['nothing', NOTHING_REPORTED, RELEASED],
+  ])(
+    'that we could not read is charged what it is looked up to cost: %s',
+    (_, reported, expected) => {
+      expect(resolved({ kind: 'unreadable', reported }, STREAM)).toBe(expected)
+    },
+  )
+
   test.each<[string, Reported, string]>([
     ['a cost and an id', ALL, COST_PROVISIONAL],
     ['a cost', COST_ALONE, COST_FINAL],

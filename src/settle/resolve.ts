@@ -40,6 +40,12 @@ export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveI
         ? { kind: 'released' }
         : resolveBrokenStream(reported, { call, offer })
     }
+    case 'unreadable': {
+      const { usage, generationId } = outcome.reported
+      const isWaitedFor = usage === null && (generationId !== null || !call.stream)
+      if (isWaitedFor) return { kind: 'unresolved', generationId }
+      return resolveBrokenStream(outcome.reported, { call, offer })
+    }
     case 'clientGone':
       return resolveLeftStream(outcome, { call, offer, grantedMicros })
     case 'leftEarly':
@@ -112,7 +118,8 @@ function resolveBrokenStream(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
   const charged = chargeReported(reported)
   if (charged !== null) return charged
-  if (generationId === null || usage === null) return { kind: 'released' }
+  if (generationId === null) return { kind: 'released' }
+  if (usage === null) return { kind: 'released', billedAs: generationId }
   return estimated(reported, { usage, generationId, ...ran })
 }
 

@@ -101,6 +101,16 @@ export const METRICS = {
     labels: ['call'],
     help: "Streams whose clients left before the headers, by what became of the provider's call.",
   },
+  tollgate_uncharged_requests_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Requests that were released and that the provider billed all the same.',
+  },
+  tollgate_uncharged_dollars_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'What the provider billed for them.',
+  },
   tollgate_lookups_doubted_total: {
     kind: 'counter',
     labels: ['doubt'],

@@ -10,8 +10,9 @@ import type { EndedRequest } from '../http/inference.ts'
 import type { HoldCount } from '../ledger/count-holds.ts'
 import type { CommitReport } from '../ledger/timed-commit.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
-import type { ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
+import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { microsOfDecimal } from '../vocabulary/money.ts'
 import { makeOwnMetrics, type OwnMetrics } from './own-metrics.ts'
 import { CHARGE_STATES, RequestTallies, STATUS_CLASSES, TOKEN_KINDS } from './request-tallies.ts'
 
@@ -136,6 +137,13 @@ export class Metrics {
   /** Counts a question of the reconciler that was not answered. */
   reconcileFailed({ of }: ReconcileFailure): void {
     this.#own.reconcileFailures.inc({ of })
+  }
+
+  /** Counts what the provider billed for a request that was released. */
+  billedLate({ costUsd }: BilledLate): void {
+    if (costUsd.digits === 0n) return
+    this.#own.unchargedRequests.inc()
+    this.#own.unchargedDollars.inc((microsOfDecimal(costUsd) ?? 0) / MICROS_PER_DOLLAR)
   }
 
   /** Counts a look-up whose answer was not believed. */

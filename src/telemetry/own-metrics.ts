@@ -44,6 +44,8 @@ export function makeOwnMetrics(registry: Registry) {
     reconciled: counter('tollgate_reconciled_total'),
     reconcileFailures: counter('tollgate_reconcile_failures_total'),
     streamsLeftEarly: counter('tollgate_streams_left_early_total'),
+    unchargedRequests: counter('tollgate_uncharged_requests_total'),
+    unchargedDollars: counter('tollgate_uncharged_dollars_total'),
     lookupsDoubted: counter('tollgate_lookups_doubted_total'),
     reconcileWaiting: gauge('tollgate_reconcile_waiting'),
     reconcileLag: gauge('tollgate_reconcile_lag_seconds'),

@@ -3,7 +3,7 @@ import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/timed-commit.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
-import type { ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
+import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import { StoreUnavailable } from '../store/store-unavailable.ts'
 import { UpstreamRefusesAccount } from '../upstream/catalog-pages.ts'
 import { refusesAccount } from '../wire/provider-error.ts'
@@ -81,6 +81,11 @@ export class Telemetry {
   /** A question of the reconciler was not answered. */
   reconcileFailed(failure: ReconcileFailure): void {
     this.#metrics?.reconcileFailed(failure)
+  }
+
+  /** The provider billed a request that was released. */
+  billedLate(billed: BilledLate): void {
+    this.#metrics?.billedLate(billed)
   }
 
   /** A record of the provider was not believed. */

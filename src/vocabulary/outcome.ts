@@ -13,6 +13,8 @@ export type Outcome =
   | { readonly kind: 'neverOpened' }
   /** Written in full, then no whole answer: the connection broke or the answer made no sense. */
   | { readonly kind: 'lost'; readonly stage: AttemptStage; readonly reported: Reported }
+  /** The provider answered in full, as far as is known, and its answer is coded or larger than is read. */
+  | { readonly kind: 'unreadable'; readonly reported: Reported }
   /** One of our deadlines passed. */
   | { readonly kind: 'timedOut'; readonly stage: AttemptStage; readonly reported: Reported }
   /** The client left a stream, and the upstream call was cancelled. */

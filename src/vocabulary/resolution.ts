@@ -16,7 +16,11 @@ export type Resolution =
       readonly generationId: string | null
     }
   /** Nothing is charged. */
-  | { readonly kind: 'released' }
+  | {
+      readonly kind: 'released'
+      /** What was billed by this id all the same is looked up and recorded, never charged. Absent: nothing. */
+      readonly billedAs?: string
+    }
   /** Nothing is charged yet and the hold stays reserved, its place in flight free. */
   | { readonly kind: 'unresolved'; readonly generationId: string | null }
 

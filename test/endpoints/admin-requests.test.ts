@@ -55,6 +55,7 @@ test('a request is shown whole', async () => {
     held: 0,
     charge: expect.any(Number),
     provider_cost: expect.stringMatching(/^0\.\d+$/),
+    uncharged_provider_cost: null,
     overrun: 0,
     usage: expect.objectContaining({ input_tokens: expect.any(Number) }),
     generation_id: expect.any(String),

@@ -52,6 +52,8 @@ export interface ReconcileProcess {
   readonly failures: ReconcileFailure[]
   /** Each record that was not believed: its request, and why. */
   readonly doubted: string[]
+  /** Each cost that was learned of a released request. */
+  readonly billedLate: string[]
   /** Every look-up, with its moment. */
   readonly asked: { readonly generationId: string; readonly atMs: number }[]
   /** The most look-ups that were under way at once. */
@@ -180,6 +182,7 @@ function openProcess(
     settled: [] as Settlement[],
     failures: [] as ReconcileFailure[],
     doubted: [] as string[],
+    billedLate: [] as string[],
     asked: [] as { readonly generationId: string; readonly atMs: number }[],
     pageLimits: [] as number[],
     inFlightMost: 0,
@@ -208,6 +211,8 @@ function openProcess(
     settings: { ...SETTINGS, ...settings },
     onSettled: (settlement) => known.settled.push(settlement),
     onFailure: (failure) => known.failures.push(failure),
+    onBilledLate: ({ requestId, costUsd }) =>
+      known.billedLate.push(`${requestId} ${formatDecimal(costUsd)}`),
     onDoubted: ({ requestId, doubt }) => known.doubted.push(`${requestId} ${doubt}`),
     startTimer({ delayMs, run }) {
       const timer = { dueAtMs: world.nowMs + delayMs, run }
