@@ -4,9 +4,10 @@ import { Bench, describeError, type Scenario } from './bench.ts'
 import { type Flags, readFlags } from './flags.ts'
 import { helpText } from './help.ts'
 import { describeMachine, machineText } from './machine.ts'
+import { isMet } from './measure.ts'
 import { profileShares, profilesIn, sharesTable } from './profile-shares.ts'
 import { SCENARIOS } from './scenarios/scenarios.ts'
-import { type Section, tablesOf } from './table.ts'
+import { numberText, type Section, tablesOf } from './table.ts'
 
 const flags = readFlagsOrEnd()
 if (flags.help) console.log(helpText(SCENARIOS))
@@ -26,6 +27,7 @@ async function run(flags: Flags): Promise<number> {
     const section = await runOne(scenario, bench)
     if (section === null) continue
     sections.push(section)
+    bench.failures.push(...missedBudgets(scenario, section))
     console.log(tablesOf([section]))
   }
   await bench.close()
@@ -58,6 +60,15 @@ async function runOne(scenario: Scenario, bench: Bench): Promise<Section | null>
     bench.failures.push(`${scenario.name}: ${describeError(error)}`)
     return null
   }
+}
+
+function missedBudgets({ name, enforcesBudgets }: Scenario, { measures }: Section): string[] {
+  if (enforcesBudgets !== true || flags.quick) return []
+  const missed = measures.filter((measured) => isMet(measured) === false)
+  return missed.map((measured) => {
+    const { spread, unit, budget } = measured
+    return `${name}: ${measured.name}: ${numberText(spread.median)} ${unit}, above ${budget}`
+  })
 }
 
 function chosen({ scenarios: names, quick }: Flags): readonly Scenario[] {

@@ -1,7 +1,16 @@
 import { type Spread, spreadOf } from './statistics.ts'
 
 /** What a figure counts. `x` is a quotient of two figures of the same round. */
-export type Unit = 'x' | 'µs' | 'ms' | 'MB' | 'B' | 'per second' | 'of a core' | 'streams'
+export type Unit =
+  | 'x'
+  | 'µs'
+  | 'ms'
+  | 'MB'
+  | 'B'
+  | 'per second'
+  | 'of a core'
+  | 'streams'
+  | 'answers'
 
 /** One line of the result: a figure of each round, and what it has to keep to. */
 export interface Measure {

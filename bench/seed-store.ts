@@ -10,6 +10,8 @@ export interface SeedStoreInput {
   readonly url: string
   /** How many keys each account has. */
   readonly apiKeyCounts: readonly number[]
+  /** What each account has bought, account by account; absent: more than any run can spend. */
+  readonly creditMicros?: readonly number[]
 }
 
 /** A key that was seeded. */
@@ -20,8 +22,8 @@ export interface SeededKey {
   readonly text: string
 }
 
-/** What each account has bought: more than any run can spend. */
-const CREDIT_MICROS = 1_000_000_000_000
+// More than any run can spend.
+const CREDIT_MICROS_DEFAULT = 1_000_000_000_000
 // SQLite takes 32,766 values in a statement.
 const ROWS_AT_ONCE = 1_000
 
@@ -36,6 +38,10 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   })
   const nowMs = Date.now()
   const accountIds = input.apiKeyCounts.map(() => ids.next('acct')).sort()
+  const accounts = accountIds.map((accountId, place) => ({
+    accountId,
+    creditMicros: input.creditMicros?.[place] ?? CREDIT_MICROS_DEFAULT,
+  }))
   const apiKeys = accountIds.flatMap((accountId, place) =>
     Array.from({ length: input.apiKeyCounts[place] ?? 0 }, () => ({
       apiKeyId: ids.next('key'),
@@ -47,15 +53,25 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   const store = await openStore({ url: input.url })
   closing.defer(() => store.close())
   await store.db.transaction().execute(async (trx) => {
-    for (const page of pagesOf(accountIds)) {
-      await trx
-        .insertInto('accounts')
-        .values(page.map((id) => ({ ...ACCOUNT, id, created_at_ms: nowMs })))
-        .execute()
-      await trx
-        .insertInto('entries')
-        .values(page.map((id) => ({ ...TOP_UP, account_id: id, created_at_ms: nowMs })))
-        .execute()
+    for (const page of pagesOf(accounts)) {
+      const rows = page.map(({ accountId, creditMicros }) => ({
+        ...ACCOUNT,
+        id: accountId,
+        backed_balance_micros: creditMicros,
+        has_backed_credit: creditMicros > 0 ? 1 : 0,
+        entry_count: creditMicros > 0 ? 1 : 0,
+        created_at_ms: nowMs,
+      }))
+      await trx.insertInto('accounts').values(rows).execute()
+    }
+    for (const page of pagesOf(accounts.filter(({ creditMicros }) => creditMicros > 0))) {
+      const rows = page.map(({ accountId, creditMicros }) => ({
+        ...TOP_UP,
+        account_id: accountId,
+        amount_micros: creditMicros,
+        created_at_ms: nowMs,
+      }))
+      await trx.insertInto('entries').values(rows).execute()
     }
     for (const page of pagesOf(apiKeys)) {
       const rows = page.map(({ apiKeyId, accountId, hash, displayPrefix }) => ({
@@ -76,21 +92,17 @@ const ACCOUNT = {
   name: 'bench',
   email: null,
   disabled: 0,
-  backed_balance_micros: CREDIT_MICROS,
   backed_held_micros: 0,
   free_balance_micros: 0,
   free_held_micros: 0,
   free_expires_at_ms: null,
-  has_backed_credit: 1,
   request_window: '',
-  entry_count: 1,
 }
 
 const TOP_UP = {
   number: 1,
   kind: 'top_up',
   purse: 'backed',
-  amount_micros: CREDIT_MICROS,
   reference: 'bench',
   request_id: null,
   api_key_id: null,

@@ -67,6 +67,8 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly settings?: Readonly<Record<string, string>>
   /** How many keys each account has. Default: 100 accounts with ten each. */
   readonly apiKeyCounts?: readonly number[]
+  /** What each account has bought. Default: more than any run can spend. */
+  readonly creditMicros?: readonly number[]
   /** Requests of the past in its Activity. Default 0; only on SQLite. */
   readonly activityRows?: number
 }
@@ -80,11 +82,11 @@ const API_KEY_COUNTS_DEFAULT = Array.from({ length: 100 }, () => 10)
 
 /** `tollgate serve` on a store of its own, every commit synced to the disk, with many keys. */
 export async function startGateway(input: StartGatewayInput): Promise<RunningGateway> {
-  const { name, apiKeyCounts = API_KEY_COUNTS_DEFAULT } = input
+  const { name, apiKeyCounts = API_KEY_COUNTS_DEFAULT, creditMicros } = input
   const folder = join(input.folder, name.replaceAll(/\W+/g, '-'))
   mkdirSync(folder)
   const url = input.databaseUrl ?? `sqlite:${join(folder, 'tollgate.db')}`
-  const apiKeys = await seedStore({ url, apiKeyCounts })
+  const apiKeys = await seedStore({ url, apiKeyCounts, ...(creditMicros && { creditMicros }) })
   const file = join(folder, 'tollgate.db')
   const seeded = seedActivity({ file, apiKeys, requests: input.activityRows ?? 0 })
   const program = await startProgram({

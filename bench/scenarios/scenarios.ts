@@ -1,5 +1,6 @@
 import type { Scenario } from '../bench.ts'
 import { GROWTH } from './growth.ts'
+import { HOSTILE } from './hostile.ts'
 import { LARGE_BODIES } from './large-bodies.ts'
 import { LATENCY } from './latency.ts'
 import { MEMORY } from './memory.ts'
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...PACED,
   POSTGRES,
   LARGE_BODIES,
+  HOSTILE,
   GROWTH,
   MEMORY,
   PEERS,

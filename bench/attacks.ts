@@ -1,0 +1,214 @@
+import { gzipSync } from 'node:zlib'
+import { makeApiKey } from '../src/identity/api-key-text.ts'
+import { DEFAULT_WORDS } from '../src/vocabulary/words.ts'
+
+/** Which of the attacker's accounts an attack is sent by. */
+export type Attacker = 'almost no credit' | 'no credit' | 'nobody'
+
+/** One try of an attack: what is written, and what is done then. */
+export interface Shot {
+  /** Written one after the other, as fast as the gateway reads. */
+  readonly pieces: Iterable<Buffer>
+  /**
+   * `wait`: waits for the status of an answer, or for the end; `hangUp`: ends its side at once and waits
+   * for the other's.
+   */
+  readonly afterwards: 'wait' | 'hangUp'
+}
+
+/** Something that a hostile client does over and over. */
+export interface Attack {
+  readonly name: string
+  readonly by: Attacker
+  /** How many do it at once: by a key, as many as the key may have in flight. */
+  readonly connections: number
+  /** Makes what is sent with a key. What is dear to make is made here, once. */
+  aim(target: { readonly host: string; readonly apiKey: string }): () => Shot
+}
+
+const MB = 1024 * 1024
+const CHAT = '/v1/chat/completions'
+const COMPLETIONS = '/v1/completions'
+const KEY_IN_FLIGHT = 8
+const PIPELINED = 64
+
+interface Head {
+  readonly host: string
+  readonly apiKey: string
+  readonly path: string
+  readonly fields: Readonly<Record<string, string | number>>
+}
+
+function headOf({ host, apiKey, path, fields }: Head): Buffer {
+  const all = { host, authorization: `Bearer ${apiKey}`, ...fields }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
+}
+
+interface GzipInput {
+  readonly name: string
+  readonly path: string
+  /** Before it is packed. */
+  readonly body: () => Buffer
+}
+
+/** A body that is small on the wire and large in memory. */
+function gzipped({ name, path, body }: GzipInput): Attack {
+  return {
+    name,
+    by: 'almost no credit',
+    connections: KEY_IN_FLIGHT,
+    aim(target) {
+      const packed = gzipSync(body())
+      const fields = { 'content-encoding': 'gzip', 'content-length': packed.length }
+      const pieces = [headOf({ ...target, path, fields }), packed]
+      return () => ({ pieces, afterwards: 'wait' })
+    },
+  }
+}
+
+interface Repeated {
+  readonly piece: Buffer
+  readonly times: number
+  readonly tail?: Buffer
+}
+
+function* repeated(head: Buffer, { piece, times, tail }: Repeated): Generator<Buffer> {
+  yield head
+  for (let count = 0; count < times; count++) yield piece
+  if (tail !== undefined) yield tail
+}
+
+function withBody(before: string, { item, bytes }: { item: string; bytes: number }): Buffer {
+  return Buffer.from(`${before}${item.repeat(Math.floor(bytes / item.length))}`)
+}
+
+const ONE_BYTE_CHUNKS: Attack = {
+  name: '8 MB in chunks of one byte',
+  by: 'almost no credit',
+  connections: KEY_IN_FLIGHT,
+  aim(target) {
+    const head = headOf({ ...target, path: CHAT, fields: { 'transfer-encoding': 'chunked' } })
+    const piece = Buffer.from('1\r\n \r\n'.repeat(8_192))
+    const tail = Buffer.from('0\r\n\r\n')
+    return () => ({
+      pieces: repeated(head, { piece, times: (8 * MB) / 8_192, tail }),
+      afterwards: 'wait',
+    })
+  },
+}
+
+const WITHHELD: Attack = {
+  name: '30 MB whose last byte never comes',
+  by: 'almost no credit',
+  connections: KEY_IN_FLIGHT,
+  aim(target) {
+    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': 30 * MB + 1 } })
+    const piece = Buffer.alloc(64 * 1024, ' ')
+    return () => ({
+      pieces: repeated(head, { piece, times: (30 * MB) / piece.length }),
+      afterwards: 'wait',
+    })
+  },
+}
+
+const CANCELLED: Attack = {
+  name: 'uploads that end after 1 MB of 30',
+  by: 'almost no credit',
+  connections: KEY_IN_FLIGHT,
+  aim(target) {
+    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': 30 * MB } })
+    const piece = Buffer.alloc(64 * 1024, ' ')
+    return () => ({
+      pieces: repeated(head, { piece, times: MB / piece.length }),
+      afterwards: 'hangUp',
+    })
+  },
+}
+
+const WITHOUT_CREDIT: Attack = {
+  name: '20 MB by an account without credit',
+  by: 'no credit',
+  connections: KEY_IN_FLIGHT,
+  aim(target) {
+    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': 20 * MB } })
+    const piece = Buffer.alloc(64 * 1024, ' ')
+    return () => ({
+      pieces: repeated(head, { piece, times: (20 * MB) / piece.length }),
+      afterwards: 'wait',
+    })
+  },
+}
+
+const UNKNOWN_KEYS: Attack = {
+  name: 'keys of nobody',
+  by: 'nobody',
+  connections: 16,
+  aim: ({ host }) => {
+    const body = Buffer.from('{}')
+    const fields = { 'content-length': body.length }
+    return () => {
+      const apiKey = makeApiKey(DEFAULT_WORDS.keyTag).text
+      return { pieces: [headOf({ host, apiKey, path: CHAT, fields }), body], afterwards: 'wait' }
+    }
+  },
+}
+
+const PIPELINING: Attack = {
+  name: `${PIPELINED} requests sent ahead of their answers`,
+  by: 'almost no credit',
+  connections: KEY_IN_FLIGHT,
+  aim(target) {
+    const body = Buffer.from('{}')
+    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': body.length } })
+    const all = Buffer.concat(Array.from({ length: PIPELINED }, () => [head, body]).flat())
+    return () => ({ pieces: [all], afterwards: 'wait' })
+  },
+}
+
+/**
+ * The worst that is known of what a client can send: what costs the gateway much and the client little.
+ * None of it ever opens a hold.
+ */
+export const ATTACKS: readonly Attack[] = [
+  gzipped({
+    name: 'arrays 16 million deep, in 31 KB of gzip',
+    path: CHAT,
+    body: () => withBody('', { item: '[', bytes: 16 * MB }),
+  }),
+  gzipped({
+    name: '30 MB of empty objects, in gzip',
+    path: CHAT,
+    body: () => withBody('{"model":"sim/text","messages":[', { item: '{},', bytes: 30 * MB }),
+  }),
+  gzipped({
+    name: '2,000,000 token ids, in gzip',
+    path: COMPLETIONS,
+    body: () =>
+      Buffer.concat([
+        withBody('{"model":"sim/unknown-window","max_tokens":16,"prompt":[', {
+          item: '7,',
+          bytes: 4_000_000,
+        }),
+        Buffer.from('7]}'),
+      ]),
+  }),
+  gzipped({
+    name: '30 MB of text, in gzip',
+    path: CHAT,
+    body: () =>
+      Buffer.concat([
+        withBody(
+          '{"model":"sim/unknown-window","max_tokens":16,"messages":[{"role":"user","content":"',
+          { item: 'lorem ipsum ', bytes: 30 * MB },
+        ),
+        Buffer.from('"}]}'),
+      ]),
+  }),
+  ONE_BYTE_CHUNKS,
+  WITHHELD,
+  CANCELLED,
+  WITHOUT_CREDIT,
+  UNKNOWN_KEYS,
+  PIPELINING,
+]

@@ -1,0 +1,166 @@
+import { type Answers, Attackers } from '../attacker.ts'
+import { ATTACKS, type Attack } from '../attacks.ts'
+import { type Bench, describeError, type Scenario } from '../bench.ts'
+import { Sender, type Workload } from '../load.ts'
+import { LoadConnection } from '../load-connection.ts'
+import { type Measure, measure } from '../measure.ts'
+import { settled } from '../rounds.ts'
+import { quantile } from '../statistics.ts'
+import { callersOf, type RunningGateway } from '../systems.ts'
+import { numberText } from '../table.ts'
+import type { Target } from '../target.ts'
+import { chatWorkload, textBody } from '../workloads.ts'
+
+const MB = 1024 * 1024
+const P99_MS_MAX = 250
+const RESIDENT_MB_MAX = 1_536
+const PER_SECOND = 50
+const SECONDS_OF_EACH = 10
+/** Keys enough that none of them reaches its limits, also while all of them wait. */
+const VICTIM_API_KEYS = 100
+/** A cent: too little for any of what is sent. */
+const ALMOST_NO_CREDIT_MICROS = 10_000
+
+/**
+ * What the requests of one account wait for while another sends the worst it can: each attack alone, on a
+ * gateway that has had no other, and all of them at once.
+ */
+export const HOSTILE: Scenario = {
+  name: 'hostile',
+  summary:
+    'how long small requests of one account wait while another attacks, and the memory it takes',
+  runs: 'always',
+  enforcesBudgets: true,
+  async run(bench) {
+    const workload = await chatWorkload(await bench.simulator(), textBody())
+    const attacks = bench.flags.quick ? [] : ATTACKS.map((attack) => [attack])
+    const measures: Measure[] = []
+    for (const together of [...attacks, ATTACKS]) {
+      const name = together.length === 1 ? (together[0]?.name ?? '') : 'all of it at once'
+      try {
+        measures.push(...(await underAttack(bench, { name, attacks: together, workload })))
+      } catch (error) {
+        bench.failures.push(`hostile, ${name}: ${describeError(error)}`)
+      }
+    }
+    return measures
+  },
+}
+
+interface Siege {
+  readonly name: string
+  readonly attacks: readonly Attack[]
+  readonly workload: Workload
+}
+
+async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Promise<Measure[]> {
+  const gateway = await bench.startGateway({
+    name: `tollgate, ${name}`,
+    apiKeyCounts: [VICTIM_API_KEYS, ATTACKS.length, ATTACKS.length],
+    creditMicros: [1_000_000_000, ALMOST_NO_CREDIT_MICROS, 0],
+  })
+  const [victimId, attackerId, pennilessId] = [
+    ...new Set(gateway.apiKeys.map(({ accountId }) => accountId)),
+  ]
+  const keysOf = (accountId: string | undefined): RunningGateway['apiKeys'] =>
+    gateway.apiKeys.filter((apiKey) => apiKey.accountId === accountId)
+  const victim: Target = { ...gateway, callers: callersOf(keysOf(victimId)) }
+  const seconds = bench.scaled({ full: SECONDS_OF_EACH, quick: 1 })
+  await arrivals(victim, { workload, seconds })
+  const before = await arrivals(victim, { workload, seconds })
+  gateway.tree.resetPeak()
+  const attackers = await Attackers.start({
+    address: gateway.address,
+    attacks: attacks.map(({ name: attack, by }) => {
+      const place = ATTACKS.findIndex((candidate) => candidate.name === attack)
+      const { text = '' } = keysOf(by === 'no credit' ? pennilessId : attackerId)[place] ?? {}
+      return { name: attack, apiKey: text }
+    }),
+    connectionsMax: bench.flags.quick ? 1 : Number.POSITIVE_INFINITY,
+  })
+  const siegeSeconds = attacks.length === 1 ? seconds : 3 * seconds
+  const waiting = arrivals(victim, { workload, seconds: siegeSeconds })
+  await new Promise((resolve) => setTimeout(resolve, siegeSeconds * 1_000))
+  const answers = await attackers.stop()
+  const during = await waiting
+  const residentBytes = gateway.tree.residentPeakBytes()
+  await settled(gateway)
+  await bench.end(gateway)
+  const measured = measuresOf({ name, before, during, residentBytes, answers })
+  for (const { name: what, values, unit } of measured) {
+    console.error(`  ${what}: ${numberText(values[0] ?? 0)} ${unit}`)
+  }
+  return measured
+}
+
+/**
+ * Small requests at even intervals, whether or not earlier ones have been answered. Resolves with how long
+ * each took, from when it was due: also those that failed, which are the witness's as well.
+ */
+async function arrivals(
+  target: Target,
+  { workload, seconds }: { readonly workload: Workload; readonly seconds: number },
+): Promise<readonly number[]> {
+  const requests = PER_SECOND * seconds
+  const sender = new Sender({ target, workload })
+  const free: LoadConnection[] = []
+  const waitsMs: number[] = []
+  const underWay: Promise<void>[] = []
+  const startedAtMs = performance.now()
+  const exchange = async (dueAtMs: number): Promise<void> => {
+    try {
+      const connection = free.pop() ?? (await LoadConnection.open(target.address))
+      await sender.send(connection)
+      free.push(connection)
+    } catch (error) {
+      target.witness.failed(String(error))
+    }
+    waitsMs.push(performance.now() - dueAtMs)
+  }
+  for (let count = 0; count < requests; count++) {
+    const dueAtMs = startedAtMs + (count * 1_000) / PER_SECOND
+    const waitMs = dueAtMs - performance.now()
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    underWay.push(exchange(dueAtMs))
+  }
+  await Promise.all(underWay)
+  for (const connection of free) connection.close()
+  return waitsMs
+}
+
+interface Besieged {
+  readonly name: string
+  readonly before: readonly number[]
+  readonly during: readonly number[]
+  readonly residentBytes: number
+  readonly answers: Answers
+}
+
+function measuresOf({ name, before, during, residentBytes, answers }: Besieged): Measure[] {
+  const byStatus = new Map<string, number>()
+  for (const [how, count] of Object.values(answers).flatMap(Object.entries<number>)) {
+    byStatus.set(how, (byStatus.get(how) ?? 0) + count)
+  }
+  const ms = { unit: 'ms' } as const
+  return [
+    measure({ name: `${name}: p50 before it`, ...ms, values: [quantile(before, 0.5)] }),
+    measure({ name: `${name}: p99 before it`, ...ms, values: [quantile(before, 0.99)] }),
+    measure({ name: `${name}: p50`, ...ms, values: [quantile(during, 0.5)] }),
+    measure({
+      name: `${name}: p99`,
+      ...ms,
+      values: [quantile(during, 0.99)],
+      budget: P99_MS_MAX,
+    }),
+    measure({ name: `${name}: the longest`, ...ms, values: [Math.max(...during)] }),
+    measure({
+      name: `${name}: memory at its most`,
+      unit: 'MB',
+      values: [residentBytes / MB],
+      budget: RESIDENT_MB_MAX,
+    }),
+    ...[...byStatus].map(([how, count]) =>
+      measure({ name: `${name}: answered ${how}`, unit: 'answers', values: [count] }),
+    ),
+  ]
+}
