@@ -152,45 +152,48 @@ interface PreparedCall {
 }
 
 /** Reads and understands the body, opens the hold and rewrites the body for the provider. */
-async function prepareCall(
-  parts: JourneyParts,
-  { request, caller, slot, memory }: PrepareInput,
-): Promise<PreparedCall> {
+async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<PreparedCall> {
+  const { request, caller, slot } = input
   const { format, record } = request
-  const bytes = await readBody(parts, { request, caller, memory }) // 402, 408, 413, 503
-  const body = parseJsonBody(bytes) // 400
-  const call = format.readCall(body, parts.words) // 400
-  record.stream = call.stream
+  const bytes = await readBody(parts, input) // 402, 408, 413, 503
+  const tree = parts.byteBudget.reserve(byteOwner(caller, format))
+  try {
+    const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
+    const call = format.readCall(body, parts.words) // 400
+    record.stream = call.stream
 
-  const offer = parts.offerFor(call.modelName) // 404, 503
-  record.modelId = offer.modelId
-  format.checkOffer(call, { offer, words: parts.words }) // 400
+    const offer = parts.offerFor(call.modelName) // 404, 503
+    record.modelId = offer.modelId
+    format.checkOffer(call, { offer, words: parts.words }) // 400
 
-  const size = sizeHold(call, offer) // 400
-  const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
-  slot.admitted()
-  record.holdMicros = grant.grantedMicros
+    const size = sizeHold(call, offer) // 400
+    const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
+    slot.admitted()
+    record.holdMicros = grant.grantedMicros
 
-  const held = new HeldRequest(parts, { request, call, offer, slot, grant })
-  const forward = held.orRelease(() =>
-    sendOnce(parts.upstream, {
-      path: format.upstreamPath,
-      headers: upstreamHeaders(request, parts.words),
-      body: editJson(
-        body,
-        format.rewrites({
-          call,
+    const held = new HeldRequest(parts, { request, call, offer, slot, grant })
+    const forward = held.orRelease(() =>
+      sendOnce(parts.upstream, {
+        path: format.upstreamPath,
+        headers: upstreamHeaders(request, parts.words),
+        body: editJson(
           body,
-          offer,
-          outputCapTokens: capForGrant(size, grant.grantedMicros),
-          accountTag: parts.accountTag(caller.accountId),
-          words: parts.words,
-        }),
-      ),
-      deadlines: deadlinesFor(call, parts.timeouts),
-    }),
-  )
-  return { held, stream: call.stream, forward }
+          format.rewrites({
+            call,
+            body,
+            offer,
+            outputCapTokens: capForGrant(size, grant.grantedMicros),
+            accountTag: parts.accountTag(caller.accountId),
+            words: parts.words,
+          }),
+        ),
+        deadlines: deadlinesFor(call, parts.timeouts),
+      }),
+    )
+    return { held, stream: call.stream, forward }
+  } finally {
+    tree.release()
+  }
 }
 
 /** Sends a call upstream when it is asked to, once, and lets go of its body. */
@@ -209,14 +212,6 @@ function byteOwner({ accountId, hasBackedCredit }: Caller, format: WireFormat): 
 }
 
 /** Reads the body within what the caller's account may take. */
-function readBody(
-  parts: JourneyParts,
-  input: {
-    readonly request: JourneyRequest
-    readonly caller: Caller
-    readonly memory: ByteReservation
-  },
-): Promise<Buffer> {
-  const { request, caller, memory } = input
+function readBody(parts: JourneyParts, { request, caller, memory }: PrepareInput): Promise<Buffer> {
   return request.readBody({ memory, admitLargeBody: () => requireCredit(parts, caller) })
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { Pool } from 'undici'
+import { parseUpstreamJson } from '../vocabulary/json-body.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import { type AnswerBounds, type AnswerBytes, Question } from './question.ts'
 
@@ -99,12 +100,11 @@ export class Upstream {
     bounds: AnswerBounds,
   ): Promise<{ readonly httpStatus: number; readonly json: unknown }> {
     const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
-    try {
-      return { httpStatus, json: JSON.parse(bytes.toString()) }
-    } catch {
-      // biome-ignore lint/style/useErrorCause: the engine's own error quotes what it could not read, and this one is logged.
+    const json = parseUpstreamJson(bytes)
+    if (json === undefined) {
       throw new Error(`the upstream answers ${httpStatus} with what is no JSON`)
     }
+    return { httpStatus, json }
   }
 
   /** Asks for a document, as it was written. Rejects where there is no whole answer in time. */

@@ -201,6 +201,23 @@ describe('an answer', () => {
     expect(parseAnswer(Buffer.from(text))).toBeNull()
   })
 
+  const MIB = 1024 * 1024
+  test.each([
+    ['with more values than can be read', `{"x":[${'{},'.repeat(5 * MIB)}{}]}`],
+    ['that never ends to open', '['.repeat(8 * MIB)],
+    ['deeper than can be read', `{"x":${'['.repeat(MIB)}${']'.repeat(MIB)}}`],
+  ])('%s is none', (_, text) => {
+    expect(parseAnswer(Buffer.from(text))).toBeNull()
+  })
+
+  test('may have the embeddings of 2,048 texts', () => {
+    const embedding = JSON.stringify(Array.from({ length: 3_072 }, (_, i) => i / 4_096))
+    const data = `{"embedding":${embedding}},`.repeat(2_047)
+    const text = `{"data":[${data}{"embedding":${embedding}}],"usage":{"cost":0.5}}`
+    const answer = parseAnswer(Buffer.from(text))
+    expect(answer && numberSource(answer, ['usage', 'cost'])).toBe('0.5')
+  })
+
   test('may give a member twice: the last one counts', () => {
     const answer = parseAnswer(
       Buffer.from('{"usage":{"cost":1},"usage":{"cost":0.50,"cost":2.50}}'),

@@ -14,11 +14,15 @@ export { isJsonObject } from './json-value.ts'
 export { walkJson } from './json-walk.ts'
 
 /**
- * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object,
- * or gives a member twice anywhere but in what the client's own tools define: two parsers that pick
- * different ones of two members are how a cheap model is held and a dear one run.
+ * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object, has
+ * more values than {@link JSON_TREE_BYTES_MAX} allows, or gives a member twice anywhere but in what the
+ * client's own tools define: two parsers that pick different ones of two members are how a cheap model is
+ * held and a dear one run. `reserveTree` is given the cost of the tree before it is made, and may throw.
  */
-export function parseJsonBody(bytes: Buffer): JsonBody {
+export function parseJsonBody(
+  bytes: Buffer,
+  reserveTree: (treeBytes: number) => void = () => {},
+): JsonBody {
   if (bytes.length === 0) throw new Problem('invalid_json', { message: 'The body is empty.' })
   if (!isUtf8(bytes)) throw new Problem('invalid_json', { message: 'The body is not valid UTF-8.' })
   const survey = surveyJson(bytes, JSON_TREE_BYTES_MAX)
@@ -27,6 +31,7 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
       message: 'The body has more values than the gateway reads.',
     })
   }
+  reserveTree(survey.treeBytes)
   const parsed = parseObject(bytes.toString())
   const root = survey.hasEscapedKeys ? parseObject(textWithPlainKeys(bytes)) : parsed
   const body = { bytes, root }
@@ -40,13 +45,26 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
   return body
 }
 
+/** What the tree of a provider's answer may cost: embeddings by the thousand are millions of numbers. */
+const ANSWER_TREE_BYTES_MAX = 320 * 1024 * 1024
+
+/** No tree of fewer bytes is large enough to matter. */
+const MEASURED_BYTES_MIN = 1024 * 1024
+
 /** Reads a provider's answer; null where it is no JSON object. Of duplicate members the last counts. */
 export function parseAnswer(bytes: Buffer): JsonBody | null {
+  const root = parseUpstreamJson(bytes)
+  return isJsonObject(root) ? { bytes, root } : null
+}
+
+/** Reads JSON of the upstream's; undefined where it is none, or has more values or depth than can be read. */
+export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
+  const isLarge = bytes.length > MEASURED_BYTES_MIN
+  if (isLarge && surveyJson(bytes, ANSWER_TREE_BYTES_MAX) === null) return undefined
   try {
-    const root: JsonValue = JSON.parse(bytes.toString())
-    return isJsonObject(root) ? { bytes, root } : null
+    return JSON.parse(bytes.toString())
   } catch {
-    return null
+    return undefined
   }
 }
 

@@ -1,0 +1,90 @@
+import type { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { request } from 'undici'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { createByteBudget } from '../src/limits/byte-budget.ts'
+import { chat } from '../src/wire/formats/chat.ts'
+import { type JourneyWorld, startJourneyWorld } from './journey-world.ts'
+import { wholeRequest } from './raw-server.ts'
+
+let world: JourneyWorld | null = null
+let collectGarbage: () => void
+
+beforeAll(() => {
+  setFlagsFromString('--expose-gc')
+  collectGarbage = runInNewContext('gc')
+})
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+const MIB = 1024 * 1024
+
+/** Collects until none of these is left, or as often as it could make a difference. */
+async function uncollected(refs: ReadonlyMap<string, WeakRef<object>>): Promise<string[]> {
+  const living = () => [...refs].filter(([, ref]) => ref.deref() !== undefined)
+  for (let round = 0; round < 10 && living().length > 0; round++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    collectGarbage()
+  }
+  return living().map(([name]) => name)
+}
+
+function bodyOf(contentBytes: number, stream: boolean): string {
+  const messages = [{ role: 'user', content: 'x'.repeat(contentBytes) }]
+  return JSON.stringify({ model: 'acme/some-model', messages, max_tokens: 100, stream })
+}
+
+test.each([
+  ['a small body, whole', bodyOf(1_000, false), ['tree']],
+  ['a small body, streamed', bodyOf(1_000, true), ['tree']],
+  ['a large body, whole', bodyOf(2 * MIB, false), ['tree', 'bytes']],
+  ['a large body, streamed', bodyOf(2 * MIB, true), ['tree', 'bytes']],
+])('what was parsed is dropped while the provider works: %s', async (_, body, names) => {
+  const provider = Promise.withResolvers<Socket>()
+  const refs = new Map<string, WeakRef<object>>()
+  const byteBudget = createByteBudget({ bytesMax: 64 * MIB })
+  let bytesReserved = 0
+  world = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      provider.resolve(socket)
+    },
+    format: {
+      ...chat,
+      readCall(parsed, words) {
+        if (names.includes('tree')) refs.set('tree', new WeakRef(parsed.root))
+        if (names.includes('bytes')) refs.set('bytes', new WeakRef(parsed.bytes.buffer))
+        bytesReserved = byteBudget.bytesReserved
+        return chat.readCall(parsed, words)
+      },
+    },
+    replace: () => ({ byteBudget }),
+  })
+  const answered = request(world.url, { method: 'POST', body })
+  const socket = await provider.promise
+  expect(await uncollected(refs)).toEqual([])
+  expect(refs.size).toBe(names.length)
+  // The tree has its price in the budget for as long as it is there.
+  expect(bytesReserved).toBeGreaterThan(body.length + 300)
+  expect(byteBudget.bytesReserved).toBe(body.length)
+  const answer = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
+  socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
+  const { statusCode, body: text } = await answered
+  expect([statusCode, await text.text()]).toEqual([200, answer])
+  await world.expectNothingLeft()
+})
+
+test('a tree for which no memory is left is not parsed: 503, and all is given back', async () => {
+  world = await startJourneyWorld({
+    upstream: () => {},
+    replace: () => ({ byteBudget: createByteBudget({ bytesMax: 3 * MIB }) }),
+  })
+  const body = `{"model":"acme/some-model","messages":[${'{},'.repeat(50_000)}{}]}`
+  const { statusCode, headers, body: text } = await request(world.url, { method: 'POST', body })
+  expect([statusCode, headers['retry-after']]).toEqual([503, '1'])
+  expect(await text.json()).toMatchObject({ error: { code: 'service_unavailable' } })
+  await world.expectNothingLeft()
+})
