@@ -1,6 +1,7 @@
 import type { Act } from './faults.ts'
 import { type AnswerInput, type Bill, billOf, type Pace, type Reply } from './formats/format.ts'
 import { isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
+import { mostBill } from './most.ts'
 import type { Counts } from './price.ts'
 import type { PromptCount } from './prompt-meter.ts'
 import { instanceOf } from './schema-instance.ts'
@@ -26,7 +27,14 @@ export interface Ask {
   readonly wantsImage: boolean
   readonly searches: number
   readonly parsedFiles: number
-  readonly tierFactor: 1 | 2
+  /** Whether it runs at the fast tier. */
+  readonly isFast: boolean
+  /** Tokens that it may think for, within its cap or beyond it; 0: it does not say. */
+  readonly budgetTokens: number
+  /** Tokens of the answer that it predicts, all of which are rejected. */
+  readonly predictionTokens: number
+  /** Whether the conversation is summarized before it is answered. */
+  readonly compacts: boolean
 }
 
 export interface Tool {
@@ -64,6 +72,8 @@ const PIECE = /\s*\S{1,7}|\s+$/g
 const ASKED_LENGTH = /\b(\d{1,6}) (?:words|tokens)\b/
 const ECHO_CHARS_MAX = 200
 const IMAGE_TOKENS = 1290
+/** What a summary of the conversation comes to. */
+const SUMMARY_TOKENS = 64
 const PACED_EVENTS_MAX = 1_000_000
 const EXPLANATION = piecesOf(
   ' This answer comes from the simulator, which runs no model and bills no real money.',
@@ -88,10 +98,13 @@ export interface Answered {
 /** Answers a request: the same for the same request. */
 export function answerTo(ask: Ask, input: AnswerInput): Answered {
   const answer = composeAnswer(ask, input)
-  const bill = billOf(input, {
-    counts: countsAt({ ask, answer }, answer.outputTokens),
-    tierFactor: ask.tierFactor,
-  })
+  const bill =
+    input.fault.bills === 'most'
+      ? mostBill(ask, input)
+      : billOf(input, {
+          counts: countsAt({ ask, answer }, answer.outputTokens),
+          isFast: ask.isFast,
+        })
   return { ask, answer, input, bill }
 }
 
@@ -110,7 +123,7 @@ export function textReply(
     billAt(outputTokens) {
       if (outputTokens >= answer.outputTokens) return bill
       const counts = countsAt({ ask, answer }, outputTokens)
-      return billOf(input, { counts, tierFactor: ask.tierFactor })
+      return billOf(input, { counts, isFast: ask.isFast })
     },
   }
 }
@@ -118,13 +131,11 @@ export function textReply(
 function composeAnswer(ask: Ask, input: AnswerInput): Answer {
   const { row, fault } = input
   const pace = input.traits.paced ? paceOf(ask.question, input.pace) : null
-  const budget = Math.min(
-    ask.capTokens ?? Number.POSITIVE_INFINITY,
-    row.top_provider.max_completion_tokens ?? Number.POSITIVE_INFINITY,
-  )
+  // A cap above the listed maximum is answered in full, where the request needs as much.
+  const budget = ask.capTokens ?? row.top_provider.max_completion_tokens ?? Number.POSITIVE_INFINITY
   const wholeReasoning = repeated(THOUGHTS, ask.reasoningTokens)
-  const reasoning = wholeReasoning.slice(0, budget)
-  let left = budget - reasoning.length
+  const reasoning = wholeReasoning.slice(0, Math.max(budget, ask.budgetTokens))
+  let left = Math.max(0, budget - reasoning.length)
   const call = callFor(ask, fault.act)
   const wholeText = call === null ? textFor(ask, { pace, act: fault.act }) : []
   const wholeArguments = call?.argumentPieces ?? []
@@ -158,12 +169,16 @@ function countsAt(
   outputTokens: number,
 ): Counts {
   const isWhole = outputTokens >= answer.outputTokens
+  const reads = ask.compacts ? 2 : 1
+  const rejectedTokens = ask.predictionTokens * ask.choices
+  const besideTokens = rejectedTokens + (ask.compacts ? SUMMARY_TOKENS : 0)
   return {
-    inputTokens: ask.prompt.inputTokens,
-    cacheReadTokens: ask.prompt.cacheReadTokens,
-    cacheWriteTokens: ask.prompt.cacheWriteTokens,
-    cacheWriteLongTokens: ask.prompt.cacheWriteLongTokens,
-    outputTokens,
+    inputTokens: ask.prompt.inputTokens * reads,
+    cacheReadTokens: ask.prompt.cacheReadTokens * reads,
+    cacheWriteTokens: ask.prompt.cacheWriteTokens * reads,
+    cacheWriteLongTokens: ask.prompt.cacheWriteLongTokens * reads,
+    outputTokens: outputTokens + (isWhole ? besideTokens : 0),
+    rejectedTokens: isWhole ? rejectedTokens : 0,
     reasoningTokens: Math.min(outputTokens, answer.reasoning.length * ask.choices),
     imageOutputTokens: isWhole ? answer.imageTokens * ask.choices : 0,
     inputImages: ask.prompt.inputImages,

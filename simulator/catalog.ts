@@ -128,6 +128,16 @@ export class Catalog {
     return this.#byName.get(name) ?? null
   }
 
+  /** The row's faster tier: a model of its name with `-fast` behind it that costs no less. */
+  fastTierOf(row: CatalogRow): CatalogRow | null {
+    const fast = this.find(`${row.id}-fast`)
+    const isDearer =
+      fast !== null &&
+      Number(fast.pricing.prompt) >= Number(row.pricing.prompt) &&
+      Number(fast.pricing.completion) >= Number(row.pricing.completion)
+    return isDearer ? fast : null
+  }
+
   /** Puts these rows in the place of all others. */
   replace(rows: readonly CatalogRow[]): void {
     this.#rows = rows

@@ -189,8 +189,10 @@ function answerInput(asked: {
   const nowMs = world.nowMs()
   const generationId = world.nextGenerationId(nowMs)
   return {
+    path: format.path,
     body,
     row,
+    fastRow: world.catalog.fastTierOf(row),
     traits,
     fault,
     generationId,

@@ -109,6 +109,8 @@ export interface Fault {
   /** Sends so many bytes a write, each flushed, with this pause between. */
   readonly drip?: { readonly bytes: number; readonly everyMs: number }
   readonly eventsPerWrite?: number
+  /** `most`: it costs the most that the request as it was sent allows, whatever the answer says. */
+  readonly bills?: 'most'
   /** Milliseconds between events. */
   readonly eventsEveryMs?: number
   readonly lineEnds?: 'crlf'
@@ -157,6 +159,7 @@ const FIELDS: Readonly<Record<keyof Fault, (value: unknown) => boolean>> = {
   errorEvent: isErrorEvent,
   costUsd: isNumber,
   lookupCostUsd: isNumber,
+  bills: isOneOf('most'),
   fillBytes: isCount,
   invalidUtf8: isBoolean,
   rewrite: (value) => hasFields(value, { pattern: isPattern, replacement: isString }),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { catalogRow } from './catalog-rows.ts'
 import { type Simulator, startSimulator } from './simulator.ts'
 import { at, jsonOf, post, question } from './test/client.ts'
 
@@ -47,9 +48,63 @@ describe('prices', () => {
     expect(await costOf('sim/text', [file], free)).toBe(Number(`${1503 + 4}e-6`))
   })
 
-  test('the priority tier costs twice', async () => {
-    const once = await costOf('sim/text', 'Hi')
-    expect(await costOf('sim/text', 'Hi', { service_tier: 'priority' })).toBe(2 * once)
+  test.each([{ service_tier: 'priority' }, { service_tier: 'turbo' }, { speed: 'fast' }])(
+    'at %j tokens cost six times as much',
+    async (tier) => {
+      const once = await costOf('sim/text', 'Hi')
+      expect(await costOf('sim/text', 'Hi', tier)).toBe(6 * once)
+      expect(await costOf('sim/text', 'Hi', { service_tier: 'flex' })).toBe(once)
+    },
+  )
+
+  test('a faster tier that is listed costs what its row says', async () => {
+    simulator.catalog.replace([
+      ...simulator.catalog.rows,
+      catalogRow({
+        id: 'sim/text-fast',
+        name: 'Fast',
+        description: '',
+        pricing: { prompt: '0.00001', completion: '0.00005' },
+      }),
+    ])
+    // 3 tokens around the message and one in it, one out.
+    expect(await costOf('sim/text', 'Hi', { speed: 'fast' })).toBe(Number(`${40 + 50}e-6`))
+    simulator.catalog.restore()
+  })
+
+  test('a prediction is output that was rejected', async () => {
+    const prediction = { type: 'content', content: 'p'.repeat(40) }
+    expect(await costOf('sim/text', 'Hi', { prediction })).toBe(Number(`${4 + 11 * 4}e-6`))
+  })
+
+  test('a summary reads the prompt first, and is written before the answer', async () => {
+    const context_management = { edits: [{ type: 'compact_20260112' }] }
+    expect(await costOf('sim/text', 'Hi', { context_management })).toBe(
+      Number(`${2 * 4 + (1 + 64) * 4}e-6`),
+    )
+  })
+
+  test('a cap above the listed maximum is answered in full', async () => {
+    const cost = await costOf('sim/open', 'Write 9000 words', { max_tokens: 9_000 })
+    expect(cost).toBe(Number(`${2 * 7 + 6 * 9_000}e-7`))
+  })
+
+  test('asked to, it bills the most that the request allows', async () => {
+    const most = async (more: object) => {
+      simulator.script({ bills: 'most' })
+      return costOf('sim/text', 'Hi', more)
+    }
+    expect(await most({ max_tokens: 20_000 })).toBe(Number(`${4 + 20_000 * 4}e-6`))
+    expect(await most({ reasoning: { max_tokens: 500 } })).toBe(Number(`${4 + 500 * 4}e-6`))
+    expect(await most({ n: 3, max_tokens: 10 })).toBe(Number(`${4 + 30 * 4}e-6`))
+    const searching = async (calls: number) => {
+      const tools = [{ type: 'web_search' }]
+      return Math.round((await most({ tools, max_tool_calls: calls })) * 1e6)
+    }
+    const [none, one, two] = [await searching(0), await searching(1), await searching(2)]
+    // Each search costs $0.03, reads the prompt again, and puts 5,000 tokens into it for those behind it.
+    expect(one - none).toBeGreaterThan(30_000 + 5_000)
+    expect(two - one).toBe(one - none + 5_000)
   })
 
   test('prices change by time of day', async () => {

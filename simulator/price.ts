@@ -17,6 +17,8 @@ export interface Counts {
   /** All output, reasoning and images within. */
   readonly outputTokens: number
   readonly reasoningTokens: number
+  /** Of the output, what was predicted and is not in the answer. */
+  readonly rejectedTokens: number
   readonly imageOutputTokens: number
   readonly inputImages: number
   /** Pictures made, for models with a flat price a picture. */
@@ -73,8 +75,8 @@ export function costOf(input: {
   readonly counts: Counts
   /** Dollars a picture, where the model has a flat price; null otherwise. */
   readonly flatImageUsd: string | null
-  /** 2 for the priority tier, else 1. */
-  readonly tierFactor: 1 | 2
+  /** What the tokens count at the tier that it runs at. */
+  readonly tierFactor: number
   readonly nowMs: number
 }): Cost {
   const { row, counts, flatImageUsd } = input

@@ -9,12 +9,16 @@ export interface PromptCount {
   readonly cacheWriteLongTokens: number
   readonly inputImages: number
   readonly files: number
+  /** Files, videos, and images by URL, whose size the request does not show. */
+  readonly unsizedMedia: number
+  /** The lifetime of the cache mark, whether it was written or read; null: nothing is marked. */
+  readonly cacheMark: 'short' | 'long' | null
 }
 
 const CHARS_PER_TOKEN = 4
 const MESSAGE_TOKENS = 3
-const IMAGE_TOKENS = 765
-const FILE_TOKENS = 1500
+export const IMAGE_TOKENS = 765
+export const FILE_TOKENS = 1500
 const NESTED_MAX = 4
 const PREFIXES_MAX = 10_000
 
@@ -41,6 +45,7 @@ export class PromptMeter {
   #tokens = 0
   #images = 0
   #files = 0
+  #unsizedMedia = 0
   readonly #texts: string[] = []
   #mark: { readonly texts: number; readonly tokens: number; readonly long: boolean } | null = null
 
@@ -84,7 +89,12 @@ export class PromptMeter {
     if (type.includes('image')) {
       this.#images += 1
       this.#tokens += IMAGE_TOKENS
+      if (!isInline(part)) this.#unsizedMedia += 1
+    } else if (type.includes('video')) {
+      this.#tokens += IMAGE_TOKENS
+      this.#unsizedMedia += 1
     } else if (type === 'file' || type === 'input_file' || type === 'document') {
+      this.#unsizedMedia += 1
       this.#files += 1
       this.#tokens += FILE_TOKENS
     } else if (type === 'tool_use') this.json(part['input'])
@@ -103,25 +113,42 @@ export class PromptMeter {
     return this.#tokens + Math.ceil(this.#chars / CHARS_PER_TOKEN)
   }
 
+  /** All that has been counted. */
+  tokenCount(): number {
+    return this.#total()
+  }
+
   /** What has been counted; a marked prefix is written to the cache, or read if it was there. */
   count(prefixes: PrefixMemory): PromptCount {
     const total = Math.max(1, this.#total())
     const mark = this.#mark
-    const base = { inputImages: this.#images, files: this.#files }
+    const base = {
+      inputImages: this.#images,
+      files: this.#files,
+      unsizedMedia: this.#unsizedMedia,
+    }
     if (mark === null) {
-      return { ...base, inputTokens: total, ...NOT_CACHED }
+      return { ...base, cacheMark: null, inputTokens: total, ...NOT_CACHED }
     }
     const digest = createHash('sha256')
     for (const text of this.#texts.slice(0, mark.texts)) digest.update(text).update('\0')
     const known = prefixes.meet(digest.digest('base64'))
     return {
       ...base,
+      cacheMark: mark.long ? 'long' : 'short',
       inputTokens: total - mark.tokens,
       cacheReadTokens: known ? mark.tokens : 0,
       cacheWriteTokens: known || mark.long ? 0 : mark.tokens,
       cacheWriteLongTokens: known || !mark.long ? 0 : mark.tokens,
     }
   }
+}
+
+/** Whether an image's bytes are in the request: as a data URL, or as base64 beside their type. */
+function isInline(part: Readonly<Record<string, JsonValue | undefined>>): boolean {
+  const image = part['image_url']
+  const address = isObject(image) ? image['url'] : image
+  return stringOr(address).startsWith('data:') || objectOr(part['source'])['type'] === 'base64'
 }
 
 const NOT_CACHED = { cacheReadTokens: 0, cacheWriteTokens: 0, cacheWriteLongTokens: 0 }

@@ -36,6 +36,9 @@ export function chatUsage(input: AnswerInput, bill: Bill): JsonObject | undefine
       reasoning_tokens: counts.reasoningTokens,
       image_tokens: counts.imageOutputTokens,
       audio_tokens: 0,
+      ...(counts.rejectedTokens === 0
+        ? {}
+        : { accepted_prediction_tokens: 0, rejected_prediction_tokens: counts.rejectedTokens }),
     },
     server_tool_use_details:
       counts.searches === 0

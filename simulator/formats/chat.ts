@@ -24,7 +24,7 @@ import {
   readReasoning,
   readSchema,
   readSearches,
-  readTierFactor,
+  readTerms,
   readToolChoice,
   readTools,
   textOf,
@@ -80,7 +80,7 @@ function readAsk(input: AnswerInput): Ask {
     wantsImage: wantsImage(input),
     searches: readSearches(body, input, question),
     parsedFiles: readParsedFiles(body, input, prompt),
-    tierFactor: readTierFactor(body),
+    ...readTerms(body),
   }
 }
 

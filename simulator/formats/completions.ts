@@ -14,7 +14,7 @@ import {
   type Frame,
   reportedId,
 } from './format.ts'
-import { checkWindow, readCap, readTierFactor } from './text-request.ts'
+import { checkWindow, readCap, readTerms } from './text-request.ts'
 
 /** Legacy text completions. */
 export const completions: Format = {
@@ -68,7 +68,7 @@ function readAsk(input: AnswerInput): { readonly ask: Ask; readonly written: num
       wantsImage: false,
       searches: 0,
       parsedFiles: 0,
-      tierFactor: readTierFactor(body),
+      ...readTerms(body),
     },
   }
 }

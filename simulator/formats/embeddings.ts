@@ -22,7 +22,7 @@ export const embeddings: Format = {
     const prompt = meter.count(input.prefixes)
     checkWindow(input, prompt)
     const counts = { ...prompt, ...NOTHING_PUT_OUT }
-    const bill = billOf(input, { counts, tierFactor: 1 })
+    const bill = billOf(input, { counts, isFast: false })
     return {
       streamed: false,
       apiType: 'embeddings',
@@ -49,6 +49,7 @@ export const embeddings: Format = {
 }
 
 const NOTHING_PUT_OUT = {
+  rejectedTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
   imageOutputTokens: 0,

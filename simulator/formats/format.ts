@@ -19,8 +19,12 @@ export interface Format {
 }
 
 export interface AnswerInput {
+  /** Of the format, below `/v1`. */
+  readonly path: string
   readonly body: JsonObject
   readonly row: CatalogRow
+  /** The row's faster tier, where it is a model of its own; null: there is none. */
+  readonly fastRow: CatalogRow | null
   readonly traits: Traits
   readonly fault: Fault
   readonly generationId: string
@@ -68,15 +72,22 @@ export interface Bill {
 /** Everything counted, at the row's prices. */
 export function billOf(
   input: AnswerInput,
-  billed: { readonly counts: Counts; readonly tierFactor: 1 | 2 },
+  billed: { readonly counts: Counts; readonly isFast: boolean },
 ): Bill {
-  const { counts, tierFactor } = billed
-  const { row, traits, nowMs } = input
+  const { counts, isFast } = billed
+  const { row, fastRow, traits, nowMs } = input
+  const tier =
+    isFast && fastRow !== null
+      ? { row: fastRow, tierFactor: 1 }
+      : { row, tierFactor: isFast ? TIER_FACTOR : 1 }
   return {
     counts,
-    cost: costOf({ row, counts, tierFactor, flatImageUsd: traits.flatImageUsd, nowMs }),
+    cost: costOf({ ...tier, counts, flatImageUsd: traits.flatImageUsd, nowMs }),
   }
 }
+
+/** What the fast tier's tokens cost where it is no model of its own, against the model's. */
+const TIER_FACTOR = 6
 
 /** The `cost` that a body reports; undefined where it reports none. */
 export function reportedCost(input: AnswerInput, bill: Bill): number | undefined {

@@ -31,7 +31,7 @@ export const images: Format = {
     const prompt = meter.count(input.prefixes)
     const outputTokens = count * TOKENS_PER_IMAGE
     const made = { ...prompt, ...NO_EXTRAS, outputTokens, imageOutputTokens: outputTokens }
-    const bill = billOf(input, { counts: { ...made, outputImages: count }, tierFactor: 1 })
+    const bill = billOf(input, { counts: { ...made, outputImages: count }, isFast: false })
     return {
       streamed: body['stream'] === true && traits.streamsImages,
       apiType: 'image',
@@ -46,7 +46,7 @@ export const images: Format = {
   },
 }
 
-const NO_EXTRAS = { reasoningTokens: 0, searches: 0, parsedFiles: 0 }
+const NO_EXTRAS = { reasoningTokens: 0, rejectedTokens: 0, searches: 0, parsedFiles: 0 }
 
 function unbilled(bill: Bill): Bill {
   const nothing = { outputTokens: 0, imageOutputTokens: 0, outputImages: 0 }

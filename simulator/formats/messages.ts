@@ -20,7 +20,7 @@ import {
   readParsedFiles,
   readSchema,
   readSearches,
-  readTierFactor,
+  readTerms,
   readToolChoice,
   readTools,
   textOf,
@@ -62,7 +62,7 @@ function readAsk(input: AnswerInput): Ask {
   const question = lastUserText(turns)
   return {
     streamed: body['stream'] === true,
-    capTokens: readCap(body, 'max_tokens'),
+    capTokens: capWithinModel(input),
     choices: 1,
     prompt,
     question,
@@ -74,8 +74,15 @@ function readAsk(input: AnswerInput): Ask {
     wantsImage: false,
     searches: readSearches(body, input, question),
     parsedFiles: readParsedFiles(body, input, prompt),
-    tierFactor: readTierFactor(body),
+    ...readTerms(body),
   }
+}
+
+// More than the listed maximum is never written here, whatever was asked for.
+function capWithinModel({ body, row }: AnswerInput): number | null {
+  const cap = readCap(body, 'max_tokens')
+  const listed = row.top_provider.max_completion_tokens
+  return cap === null || listed === null ? cap : Math.min(cap, listed)
 }
 
 function toolResultOf(turn: JsonObject | undefined): string | null {

@@ -12,7 +12,7 @@ import {
   readReasoning,
   readSchema,
   readSearches,
-  readTierFactor,
+  readTerms,
   readToolChoice,
   readTools,
   textOf,
@@ -81,7 +81,7 @@ function readAsk(input: AnswerInput): Ask {
     wantsImage: false,
     searches: readSearches(body, input, question),
     parsedFiles: readParsedFiles(body, input, prompt),
-    tierFactor: readTierFactor(body),
+    ...readTerms(body),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Tool, ToolChoice } from '../answer.ts'
+import type { Ask, Tool, ToolChoice } from '../answer.ts'
 import {
   arrayOr,
   isArray,
@@ -8,7 +8,7 @@ import {
   objectOr,
   stringOr,
 } from '../json-value.ts'
-import type { PromptCount } from '../prompt-meter.ts'
+import { type PromptCount, PromptMeter } from '../prompt-meter.ts'
 import { badRequest } from '../refusal.ts'
 import type { AnswerInput } from './format.ts'
 
@@ -88,6 +88,33 @@ const JSON_OBJECT_SCHEMA: JsonObject = {
   properties: { answer: { type: 'string' } },
 }
 
+/** How many tokens a request lets the model think for; 0: it does not say. */
+function readBudget(body: JsonObject): number {
+  const budgets = [
+    objectOr(body['reasoning'])['max_tokens'],
+    objectOr(body['thinking'])['budget_tokens'],
+  ]
+  return Math.max(0, ...budgets.map((budget) => (typeof budget === 'number' ? budget : 0)))
+}
+
+/** Tokens of the answer that the request predicts; 0: it predicts none. */
+function readPrediction(body: JsonObject): number {
+  const meter = new PromptMeter()
+  meter.content(objectOr(body['prediction'])['content'])
+  return body['prediction'] == null ? 0 : meter.tokenCount()
+}
+
+/** Whether the request has the conversation summarized before it is answered. */
+function readCompacts(body: JsonObject): boolean {
+  const management = body['context_management']
+  const edits = isArray(management) ? management : arrayOr(objectOr(management)['edits'])
+  const items = arrayOr(body['input'])
+  return (
+    edits.some((edit) => stringOr(objectOr(edit)['type']).startsWith('compact')) ||
+    items.some((item) => objectOr(item)['type'] === 'compaction_trigger')
+  )
+}
+
 const EFFORT_TOKENS: Readonly<Record<string, number>> = { none: 0, minimal: 4, low: 8, medium: 16 }
 const REASONING_TOKENS_MAX = 32
 
@@ -130,10 +157,25 @@ export function readParsedFiles(body: JsonObject, input: AnswerInput, prompt: Pr
   throw badRequest(`plugins: unknown file-parser engine ${engine}`)
 }
 
-/** 2 where the request asks for the dearer tier. */
-export function readTierFactor(body: JsonObject): 1 | 2 {
-  const tier = body['service_tier']
-  return tier === 'priority' || tier === 'fast' || body['speed'] === 'fast' ? 2 : 1
+/** Tiers at the listed price, or below it. */
+const PLAIN_TIERS = ['auto', 'default', 'standard', 'standard_only', 'flex', 'batch']
+
+/** Whether the request asks for the fast tier, under whatever name a provider may have for it. */
+function readIsFast(body: JsonObject): boolean {
+  const tier = body['service_tier'] ?? 'auto'
+  return body['speed'] === 'fast' || !PLAIN_TIERS.includes(stringOr(tier))
+}
+
+/** What a request says of how it is to be billed, alike in all text formats. */
+export function readTerms(
+  body: JsonObject,
+): Pick<Ask, 'isFast' | 'budgetTokens' | 'predictionTokens' | 'compacts'> {
+  return {
+    isFast: readIsFast(body),
+    budgetTokens: readBudget(body),
+    predictionTokens: readPrediction(body),
+    compacts: readCompacts(body),
+  }
 }
 
 /** Throws Refusal where the prompt alone is longer than the model's window. */

@@ -174,3 +174,32 @@ describe('the list', () => {
     expect(codeOf(() => changing.offerFor('acme/sage-pro'))).toBe('model_not_found')
   })
 })
+
+describe('a faster tier', () => {
+  const fastPrices = (prompt: string, completion: string) => {
+    const fast = upstreamRow({ id: 'acme/sage-pro-fast', pricing: { prompt, completion } })
+    const { catalog } = stocked({ rows: [upstreamRow(), fast] })
+    expect(catalog.offerFor('acme/sage-pro-fast').fastPrices).toBeNull()
+    return catalog.offerFor('acme/sage-pro').fastPrices
+  }
+
+  test('has the prices of the model that is listed with `-fast` behind its name', () => {
+    expect(fastPrices('0.00003', '0.00015')).toMatchObject({
+      input: 30_000_000n,
+      output: 150_000_000n,
+    })
+  })
+
+  test('is no model of that name that is cheaper', () => {
+    expect(fastPrices('0.0000002', '0.00015')).toBeNull()
+    expect(fastPrices('0.00003', '0.0000005')).toBeNull()
+  })
+
+  test('is gone once it is no longer listed', () => {
+    const rows = [upstreamRow(), upstreamRow({ id: 'acme/sage-pro-fast' })]
+    const { catalog } = stocked({ rows })
+    expect(catalog.offerFor('acme/sage-pro').fastPrices).not.toBeNull()
+    catalog.replace(catalog.rows().filter(({ offer }) => offer.modelId === 'acme/sage-pro'))
+    expect(catalog.offerFor('acme/sage-pro').fastPrices).toBeNull()
+  })
+})

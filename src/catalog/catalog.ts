@@ -103,9 +103,10 @@ const COMMA = Buffer.from(',')
 const EMPTY_LIST_BYTES = Buffer.concat([LIST_HEAD, LIST_TAIL])
 
 function buildIndex(
-  rows: readonly CatalogRow[],
+  listedRows: readonly CatalogRow[],
   configuredAliases: ReadonlyMap<string, string>,
 ): CatalogIndex {
+  const rows = withFastPrices(listedRows)
   const byId = new Map(rows.map((row) => [row.offer.modelId, row]))
   const ids = namesOnce(rows.map((row) => ({ name: row.offer.modelId, row })))
   const configured: NamedRow[] = []
@@ -135,6 +136,22 @@ function bytesOf(rows: readonly CatalogRow[]): Pick<CatalogIndex, 'listBytes' | 
     from = to + COMMA.length
   }
   return { listBytes, bytesByRow }
+}
+
+/** The rows, each with the prices of its `-fast` sibling where there is one. */
+function withFastPrices(rows: readonly CatalogRow[]): readonly CatalogRow[] {
+  const byId = new Map(rows.map(({ offer }) => [offer.modelId, offer]))
+  return rows.map((row) => {
+    const { offer } = row
+    const sibling = byId.get(`${offer.modelId}-fast`)
+    const fastPrices = sibling !== undefined && isDearer(sibling, offer) ? sibling.prices : null
+    return fastPrices === offer.fastPrices ? row : { ...row, offer: { ...offer, fastPrices } }
+  })
+}
+
+// A cheaper model of that name is a smaller model, and no tier of this one.
+function isDearer({ prices: sibling }: Offer, { prices }: Offer): boolean {
+  return sibling.input >= prices.input && sibling.output >= prices.output
 }
 
 interface NamedRow {

@@ -62,6 +62,7 @@ describe('a readable row', () => {
         imageFlat: 0n,
         tiers: [],
       },
+      fastPrices: null,
       priceSnapshotId: expect.stringMatching(/^price_[0-9a-f]{24}$/),
     })
   })

@@ -77,6 +77,7 @@ function parseIdentified(
           !parameters.has('tools') &&
           (prices.search > 0n || prices.request > 0n))),
     prices,
+    fastPrices: null,
     priceSnapshotId: priceSnapshotId(modelId, prices),
   }
   return { kind: 'model', offer, listing }

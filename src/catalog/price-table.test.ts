@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { PriceTable } from '../vocabulary/offer.ts'
 import {
   buildPriceTable,
+  dearestTable,
   decodePriceTable,
   encodePriceTable,
   priceReadingOf,
@@ -94,5 +95,44 @@ describe('a price snapshot', () => {
       priceSnapshotId('acme/sage', { ...prices, tiers: [{ ...tier, output: 7n }] }),
     ]
     expect(new Set(names).size).toBe(names.length)
+  })
+})
+
+describe('the dearest of two tables', () => {
+  const tables = fc.tuple(
+    fc.array(fc.nat(100), { maxLength: 3 }),
+    fc.array(fc.bigInt(0n, 50n), { minLength: 14 }),
+  )
+  const table = tables.map(([thresholds, prices]) => {
+    let at = 0
+    return buildPriceTable(thresholds, () => prices[at++ % prices.length] ?? 0n)
+  })
+
+  test('is below neither at any prompt size', () => {
+    fc.assert(
+      fc.property(table, table, fc.nat(120), (a, b, promptTokens) => {
+        const both = priceReadingOf(dearestTable(a, b))
+        for (const one of [a, b].map(priceReadingOf)) {
+          for (const name of ['input', 'output', 'cacheWrite', 'cacheWriteLong'] as const) {
+            expect(both(name, promptTokens)).toBeGreaterThanOrEqual(one(name, promptTokens))
+          }
+          for (const name of ['reasoning', 'request', 'imageOutput'] as const) {
+            expect(both(name, null)).toBeGreaterThanOrEqual(one(name, null))
+          }
+        }
+      }),
+    )
+  })
+
+  test('still writes caches unasked where one of them does', () => {
+    const priced = (write: bigint, writeLong: bigint) =>
+      buildPriceTable([], (name) => {
+        if (name === 'cacheWrite') return write
+        return name === 'cacheWriteLong' ? writeLong : 4n
+      })
+    const writesOf = ({ cacheWrite, cacheWriteLong }: PriceTable) => [cacheWrite, cacheWriteLong]
+    expect(writesOf(dearestTable(priced(5n, 5n), priced(6n, 8n)))).toEqual([8n, 8n])
+    expect(writesOf(dearestTable(priced(4n, 4n), priced(6n, 8n)))).toEqual([6n, 8n])
+    expect(writesOf(dearestTable(priced(5n, 8n), priced(6n, 7n)))).toEqual([6n, 8n])
   })
 })

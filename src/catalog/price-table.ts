@@ -60,6 +60,34 @@ export function dearestOf<Table extends Readonly<Record<keyof Table, Picos>>>(
   return dearest
 }
 
+/** A table at least as dear as both, at every prompt size. */
+export function dearestTable(a: PriceTable, b: PriceTable): PriceTable {
+  const readA = priceReadingOf(a)
+  const readB = priceReadingOf(b)
+  const thresholds = [...a.tiers, ...b.tiers].map((tier) => tier.inputTokensAbove)
+  const dearest: PriceReading = (name, step) => {
+    const prices = dearestOf({ [name]: readA(name, step) }, { [name]: readB(name, step) })
+    return prices[name] ?? 0n
+  }
+  if (!writesUnasked(a) && !writesUnasked(b)) return buildPriceTable(thresholds, dearest)
+  // One price for all writes says that the model may write by itself. It is not lost beside a table
+  // that has a price for each lifetime.
+  return buildPriceTable(thresholds, (name, step) =>
+    name === 'cacheWrite' || name === 'cacheWriteLong'
+      ? dearestOf(
+          { picos: dearest('cacheWrite', step) },
+          { picos: dearest('cacheWriteLong', step) },
+        ).picos
+      : dearest(name, step),
+  )
+}
+
+function writesUnasked({ tiers, ...base }: PriceTable): boolean {
+  return [base, ...tiers].some(
+    ({ input, cacheWrite, cacheWriteLong }) => cacheWrite > input && cacheWrite === cacheWriteLong,
+  )
+}
+
 function equalTokenPrices(a: TokenPrices, b: TokenPrices): boolean {
   return (
     a.input === b.input &&

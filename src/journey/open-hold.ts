@@ -1,6 +1,6 @@
 import type { Caller } from '../identity/authenticator.ts'
 import type { HoldRefusalFacts, OpenHoldVerdict } from '../ledger/ledger.ts'
-import type { HoldSize } from '../pricing/hold.ts'
+import { type HoldSize, sizeHoldAtListedMax } from '../pricing/hold.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
@@ -45,7 +45,7 @@ export async function openHold(
     case 'opened':
       return verdict
     case 'refused':
-      throw refusal(verdict)
+      throw refusal(verdict, () => listedMaxMessage({ call, offer, size }))
     default:
       return assertNever(verdict)
   }
@@ -80,12 +80,15 @@ function freeCreditQualifies(call: Call, offer: Offer): boolean {
   return isTextEndpoint && onlyText && offer.openWeights && !call.tools.serverTools
 }
 
-function refusal({ code, facts }: Extract<OpenHoldVerdict, { kind: 'refused' }>): Problem {
+function refusal(
+  { code, facts }: Extract<OpenHoldVerdict, { kind: 'refused' }>,
+  advice: () => string,
+): Problem {
   switch (code) {
     case 'insufficient_credit':
-      return new Problem(code, { message: creditMessage(facts) })
+      return new Problem(code, { message: creditMessage(facts) + advice() })
     case 'key_limit_reached':
-      return new Problem(code, { message: keyLimitMessage(facts) })
+      return new Problem(code, { message: keyLimitMessage(facts) + advice() })
     case 'rate_limited':
       return new Problem(code, { retryAfterSeconds: facts.retryAfterSeconds ?? 1 })
     // When one of them will end is not known, so no time is named.
@@ -114,6 +117,18 @@ function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefu
       ? ` Other requests of the key hold ${dollars(heldMicros)}, what they do not use comes back when they end.`
       : ''
   return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
+}
+
+/** What a cap of the model's listed maximum would need; empty where that is no less. */
+function listedMaxMessage({
+  call,
+  offer,
+  size,
+}: Pick<OpenHoldStep, 'call' | 'offer' | 'size'>): string {
+  const listed = sizeHoldAtListedMax(call, offer)
+  if (listed === null || listed.neededMicros >= size.neededMicros) return ''
+  const { outputTokensMax, neededMicros } = listed
+  return ` The model lists a maximum of ${outputTokensMax} output tokens: with that as the cap, the hold would be ${dollars(neededMicros)}.`
 }
 
 /** Micro-dollars as a dollar amount with all six places. */

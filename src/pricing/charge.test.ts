@@ -20,7 +20,6 @@ interface Row {
   readonly name: string
   readonly usage: Partial<TokenUsage>
   readonly prices?: PriceTable
-  readonly priorityTier?: boolean
   readonly chargeMicros: number
 }
 
@@ -69,13 +68,6 @@ describe('a charge from token counts', () => {
       prices: offerWith({ request: usd('0.018') }).prices,
       chargeMicros: 18_900,
     },
-    // ((1,000 × 3 + 500 × 15) × 2 + 3 × 10,000) × 1.05
-    {
-      name: 'tokens twice at a priority tier, searches once',
-      usage: { inputTokens: 1_000, outputTokens: 500, searches: 3 },
-      priorityTier: true,
-      chargeMicros: 53_550,
-    },
     {
       name: 'a prompt at the threshold, cached tokens counted in',
       usage: { inputTokens: 100_000, cacheReadTokens: 100_000 },
@@ -114,17 +106,14 @@ describe('a charge from token counts', () => {
       chargeMicros: 210,
     },
   ]
-  test.each(rows)(
-    '$name',
-    ({ usage: some, prices = SAGE.prices, priorityTier = false, chargeMicros }) => {
-      const usage = { ...NO_TOKENS, ...some }
-      expect(chargeForUsage({ usage, prices, priorityTier })).toBe(chargeMicros)
-    },
-  )
+  test.each(rows)('$name', ({ usage: some, prices = SAGE.prices, chargeMicros }) => {
+    const usage = { ...NO_TOKENS, ...some }
+    expect(chargeForUsage({ usage, prices })).toBe(chargeMicros)
+  })
 
   test('is none for counts beyond any real amount', () => {
     const usage = { ...NO_TOKENS, inputTokens: Number.MAX_SAFE_INTEGER }
-    expect(chargeForUsage({ usage, prices: SAGE.prices, priorityTier: false })).toBeNull()
+    expect(chargeForUsage({ usage, prices: SAGE.prices })).toBeNull()
   })
 })
 

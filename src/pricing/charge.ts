@@ -5,23 +5,22 @@ import type { TokenUsage } from '../vocabulary/usage.ts'
 import { IMAGE_TOKENS_MIN } from './image-tokens.ts'
 import { sizeOutput } from './output-size.ts'
 import { sizePrompt } from './prompt-size.ts'
-import { tierFactor, tokenPricesAt } from './token-prices.ts'
+import { tokenPricesAt } from './token-prices.ts'
 
 /** Token counts, and the prices that they are billed at. */
 export interface UsageAtPrices {
   readonly usage: TokenUsage
+  /** Those of the tier that served it. */
   readonly prices: PriceTable
-  /** Whether token prices count twice, as they are held for such a call. */
-  readonly priorityTier: boolean
 }
 
 /**
- * What token counts come to at the catalog's prices, with the fee, rounded half up once: a provisional
+ * What token counts come to at these prices, with the fee, rounded half up once: a provisional
  * charge. Null where they come to more than any real amount, which is as good as no count.
  *
  * Reasoning and image tokens are part of the output, at their own prices where the model lists them.
  */
-export function chargeForUsage({ usage, prices, priorityTier }: UsageAtPrices): Micros | null {
+export function chargeForUsage({ usage, prices }: UsageAtPrices): Micros | null {
   const promptTokens =
     usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.cacheWriteLongTokens
   // A provider that searches reads the prompt again after each search, and counts all of them together.
@@ -38,7 +37,7 @@ export function chargeForUsage({ usage, prices, priorityTier }: UsageAtPrices): 
     BigInt(reasoningTokens) * (prices.reasoning || at.output) +
     BigInt(imageTokens) * (prices.imageOutput || at.output)
   const otherPicos = BigInt(usage.searches) * prices.search + prices.request
-  return chargeForCost(decimalOfPicos(tokenPicos * tierFactor(priorityTier) + otherPicos))
+  return chargeForCost(decimalOfPicos(tokenPicos + otherPicos))
 }
 
 /** A call whose stream was left before anything was counted, and what had passed of its answer. */

@@ -7,6 +7,7 @@ import type { TokenUsage } from '../vocabulary/usage.ts'
 import { chargeForUsage, estimateUsage } from './charge.ts'
 import { capForGrant, sizeHold } from './hold.ts'
 import { callWith, offerWith } from './testing/offers.ts'
+import { pricesAtTier } from './token-prices.ts'
 
 /** A hold covers its charge: whatever call, offer, grant and answer, as long as the answer keeps its bounds. */
 
@@ -62,6 +63,7 @@ const offer: fc.Arbitrary<Offer> = fc
     prices,
     contextTokens: fc.option(tokens(50_000)),
     outputTokensMax: fc.option(tokens(50_000)),
+    fastPrices: fc.option(prices),
     cap: fc.subarray(['max_tokens', 'max_completion_tokens']),
     outputs: fc.subarray(['image', 'audio']),
   })
@@ -102,6 +104,9 @@ const call: fc.Arbitrary<Call> = fc
     cacheWrites: fc.boolean(),
     outputKinds: fc.record({ image: fc.boolean(), audio: fc.boolean() }),
     priorityTier: fc.boolean(),
+    reasoningTokens: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60_000 })),
+    predictionTokens: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60_000 })),
+    compacts: fc.boolean(),
     textTokens: fc.integer({ min: 0, max: 80_000 }),
   })
   .map((fields) =>
@@ -147,9 +152,22 @@ function outputMax(call: Call, offer: Offer, sentCapTokens: number | null): numb
   if (call.endpoint === 'embeddings') return 0
   const isChat = call.endpoint === 'chat' || call.endpoint === 'completions'
   const obeys = !isChat || offer.supportedParameters.size > 0
-  const cap = sentCapTokens ?? (obeys ? call.outputCapTokens : null) ?? Number.MAX_SAFE_INTEGER
+  const cap = sentCapTokens ?? (obeys ? call.outputCapTokens : null)
   const known = offer.outputTokensMax ?? offer.contextTokens
-  return Math.min(cap, known ?? (obeys ? cap : 1_000_000))
+  const window = Math.max(
+    offer.contextTokens ?? Number.MAX_SAFE_INTEGER,
+    offer.outputTokensMax ?? 0,
+  )
+  const atMost = call.endpoint === 'messages' ? (known ?? window) : window
+  const answer = Math.min(cap ?? known ?? 1_000_000, atMost)
+  return Math.max(answer, Math.min(call.reasoningTokens, window))
+}
+
+/** Output beside the answers: what was predicted and is not in them, and a summary of the conversation. */
+function besideMax(call: Call, offer: Offer, answerTokens: number): number {
+  if (call.endpoint === 'embeddings') return 0
+  const summary = Math.max(answerTokens, Math.min(8_192, offer.outputTokensMax ?? 8_192))
+  return call.predictionTokens * call.completions + (call.compacts ? summary : 0)
 }
 
 /**
@@ -177,12 +195,18 @@ function usageWithin(
   const part = (whole: number, share: number) => Math.floor(whole * share)
   const searches = call.tools.serverTools ? part(call.tools.steps, shares.searches) : 0
   const prompt = part(promptMax(call, offer), shares.prompt)
-  const promptTokens = prompt * (1 + searches) + resultTokensRead(prompt, { call, offer, searches })
+  const reads = 1 + searches + (call.compacts ? 1 : 0)
+  const promptTokens = prompt * reads + resultTokensRead(prompt, { call, offer, searches })
   const cached = part(promptTokens, shares.cached)
-  const writesUnasked = offer.prices.cacheWriteLong === offer.prices.cacheWrite
+  const prices = pricesAtTier(offer, call)
+  const writesUnasked = [prices, ...prices.tiers].every(
+    ({ cacheWrite, cacheWriteLong }) => cacheWriteLong === cacheWrite,
+  )
   const written = call.cacheWrites || writesUnasked ? part(cached, shares.written) : 0
   const writtenLong = call.cacheWrites ? part(written, shares.writtenLong) : 0
-  const outputTokens = part(outputMax(call, offer, cap) * call.completions, shares.output)
+  const answerTokens = outputMax(call, offer, cap)
+  const most = answerTokens * call.completions + besideMax(call, offer, answerTokens)
+  const outputTokens = part(most, shares.output)
   const reasoningTokens = part(outputTokens, shares.reasoning)
   const makesImages = call.outputKinds.image || offer.outputModalities.has('image')
   return {
@@ -214,8 +238,8 @@ test('a hold covers the charge of every answer within its bounds, at every grant
       const size = sizeHold(call, offer)
       const grant = grantBetween(size.leastMicros, size.neededMicros, granted)
       const usage = usageWithin(shares, call, { offer, cap: capForGrant(size, grant) })
-      const { priorityTier } = call
-      const charge = chargeForUsage({ usage, prices: offer.prices, priorityTier })
+      const prices = pricesAtTier(offer, call)
+      const charge = chargeForUsage({ usage, prices })
       expect(charge).toBeLessThanOrEqual(grant)
     }),
     { numRuns: 5_000 },
@@ -226,9 +250,9 @@ test('a hold covers what a call left uncounted is estimated at', () => {
   fc.assert(
     fc.property(call, offer, fc.integer({ min: 0, max: 100_000 }), (call, offer, relayedTokens) => {
       fc.pre(isSizable(call, offer))
-      const { priorityTier } = call
+      const prices = pricesAtTier(offer, call)
       const usage = estimateUsage({ call, offer, relayedTokens })
-      const charge = chargeForUsage({ usage, prices: offer.prices, priorityTier })
+      const charge = chargeForUsage({ usage, prices })
       expect(charge).toBeLessThanOrEqual(sizeHold(call, offer).neededMicros)
     }),
     { numRuns: 5_000 },

@@ -121,10 +121,10 @@ const IMAGES: readonly HoldRow[] = [
     neededMicros: 240_000,
   },
   {
-    name: 'twice the token price of a priority tier',
+    name: 'six times the token price of a dearer tier',
     call: images(1, { priorityTier: true }),
     offer: offerWith({ imageOutput: usd('0.00004') }),
-    neededMicros: 655_360,
+    neededMicros: 1_966_080,
   },
   // 200,000 + 100,000 × 1 × 1.05
   {

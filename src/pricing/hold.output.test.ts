@@ -13,11 +13,25 @@ const CHAT_CAPS: readonly HoldRow[] = [
     offer: PLAIN,
     neededMicros: 2_100,
   },
-  // (1,000 + 8,000 × 2) × 1.05
+  // (1,000 + 9,999 × 2) × 1.05 = 22,047.9
   {
-    name: 'set above the maximum: held at the maximum',
+    name: 'set above the maximum: held in full, as it is sent',
     call: { outputCapTokens: 9_999 },
     offer: PLAIN,
+    neededMicros: 22_048,
+  },
+  // (1,000 + 100,000 × 2) × 1.05
+  {
+    name: 'set above the window: held at the window',
+    call: { outputCapTokens: 999_999 },
+    offer: PLAIN,
+    neededMicros: 211_050,
+  },
+  // (1,000 + 8,000 × 2) × 1.05
+  {
+    name: 'set above a window that is below the maximum: held at the maximum',
+    call: { outputCapTokens: 999_999 },
+    offer: plainWith({ contextTokens: 5_000 }),
     neededMicros: 17_850,
   },
   {
@@ -101,6 +115,65 @@ const CHAT_CAPS: readonly HoldRow[] = [
     leastMicros: 1_084,
     capTokens: 8_000,
   },
+  // (1,000 + 9_999 × 2) × 1.05
+  {
+    name: 'set above the maximum where the model ignores caps: held in full all the same',
+    call: { outputCapTokens: 9_999 },
+    offer: plainWith({ supportedParameters: new Set() }),
+    neededMicros: 22_048,
+  },
+  // (1,000 + 9_000 × 2) × 1.05
+  {
+    name: 'below the budget for reasoning: the budget',
+    call: { outputCapTokens: 500, reasoningTokens: 9_000 },
+    offer: PLAIN,
+    neededMicros: 19_950,
+  },
+  {
+    name: 'above the budget for reasoning: the cap',
+    call: { outputCapTokens: 500, reasoningTokens: 400 },
+    offer: PLAIN,
+    neededMicros: 2_100,
+  },
+  // (1,000 + 9,000 × 2) × 1.05
+  {
+    name: 'not set and below the budget for reasoning: the budget, not lowered; the maximum is sent',
+    call: { reasoningTokens: 9_000 },
+    offer: PLAIN,
+    neededMicros: 19_950,
+    capTokens: 8_000,
+  },
+  // least: (1,000 + 5,000 × 2) × 1.05
+  {
+    name: 'not set and above the budget for reasoning: lowered to the budget at the most',
+    call: { reasoningTokens: 5_000 },
+    offer: PLAIN,
+    neededMicros: 17_850,
+    leastMicros: 11_550,
+    capTokens: 8_000,
+  },
+  // (1,000 + 500 × 2 + 300 × 2) × 1.05
+  {
+    name: 'with a prediction: what was predicted beside it',
+    call: { outputCapTokens: 500, predictionTokens: 300 },
+    offer: PLAIN,
+    neededMicros: 2_730,
+  },
+  // (1,000 + (500 × 2 + 300 × 2) × 3) × 1.05
+  {
+    name: 'with a prediction, for each of several completions',
+    call: { outputCapTokens: 500, predictionTokens: 300, completions: 3 },
+    offer: PLAIN,
+    neededMicros: 6_090,
+  },
+  // (1,000 × 2 + 8,000 × 2 × 2) × 1.05
+  {
+    name: 'not set where the conversation may be summarized: not lowered',
+    call: { compacts: true },
+    offer: PLAIN,
+    neededMicros: 35_700,
+    capTokens: 8_000,
+  },
   {
     name: 'for each of several completions',
     call: { outputCapTokens: 500, completions: 3 },
@@ -133,6 +206,27 @@ const OWN_CAPS: readonly HoldRow[] = [
     call: { endpoint: 'messages' },
     offer: SAGE,
     neededMicros: 1_011_150,
+  },
+  // (3,000 + 70,000 × 15) × 1.05
+  {
+    name: 'messages: held at a budget for reasoning that is larger',
+    call: { endpoint: 'messages', outputCapTokens: 1_000, reasoningTokens: 70_000 },
+    offer: SAGE,
+    neededMicros: 1_105_650,
+  },
+  // (3,000 + 70,000 × 15) × 1.05
+  {
+    name: 'responses: held above the maximum, as it is sent',
+    call: { endpoint: 'responses', outputCapTokens: 70_000 },
+    offer: SAGE,
+    neededMicros: 1_105_650,
+  },
+  // (1,000 × 0.2 + 131,072 × 0.8) × 1.05 = 110,310.48
+  {
+    name: 'responses: held up to the window',
+    call: { endpoint: 'responses', outputCapTokens: 999_999 },
+    offer: OPEN,
+    neededMicros: 110_311,
   },
   // (1,000 × 0.2 + 2,000 × 0.8) × 1.05
   {
@@ -185,11 +279,31 @@ const DEAREST: readonly HoldRow[] = [
     offer: dear,
     neededMicros: 2_100,
   },
+  // (8,192 × 30 + 1,000 × 2) × 1.05: an image, and reasoning up to the cap beside it
   {
     name: 'images, where they are asked for',
     call: answering({ image: true }),
     offer: dear,
-    neededMicros: 31_500,
+    neededMicros: 260_148,
+  },
+  // 10,000 × 30 × 1.05
+  {
+    name: 'images that fill a long cap',
+    call: { ...answering({ image: true }), outputCapTokens: 10_000 },
+    offer: dear,
+    neededMicros: 315_000,
+  },
+  // 3 × (0.25 + 0.01 + 1,000 × 0.000001) + 0.01 for the request itself
+  {
+    name: 'an image for each completion, at a flat price that is dearer than its tokens',
+    call: { ...answering({ image: true }), completions: 3 },
+    offer: offerWith({
+      output: usd('0.000001'),
+      imageOutput: usd('0.00001'),
+      imageFlat: usd('0.25'),
+      request: usd('0.01'),
+    }),
+    neededMicros: 832_650,
   },
   {
     name: 'audio, where it is asked for',
@@ -201,7 +315,7 @@ const DEAREST: readonly HoldRow[] = [
     name: 'images, where the model makes them unasked',
     call: answering({}),
     offer: { ...dear, outputModalities: new Set(['text', 'image']) },
-    neededMicros: 31_500,
+    neededMicros: 260_148,
   },
 ]
 

@@ -96,10 +96,47 @@ const PROMPTS: readonly HoldRow[] = [
     neededMicros: 1_262_369,
   },
   {
-    name: 'a priority tier counts token prices twice and others once',
+    // (1,000 × 6 + 500 × 12 + 1,000) × 1.05
+    name: 'a dearer tier without a sibling counts token prices six times and others once',
     call: { outputCapTokens: 500, priorityTier: true },
     offer: offerWith({ input: usd('0.000001'), output: usd('0.000002'), request: usd('0.001') }),
+    neededMicros: 13_650,
+  },
+  // (1,000 × 4 + 500 × 9 + 2,000) × 1.05
+  {
+    name: 'a dearer tier with a sibling counts its prices',
+    call: { outputCapTokens: 500, priorityTier: true },
+    offer: plainWith({
+      fastPrices: offerWith({
+        input: usd('0.000004'),
+        output: usd('0.000009'),
+        request: usd('0.002'),
+      }).prices,
+    }),
+    neededMicros: 11_025,
+  },
+  // (1,000 × 4 + 500 × 2) × 1.05: what the sibling has cheaper may be served at the model's own price
+  {
+    name: 'a dearer tier is never below the prices of the model itself',
+    call: { outputCapTokens: 500, priorityTier: true },
+    offer: plainWith({
+      fastPrices: offerWith({ input: usd('0.000004'), output: usd('0.000001') }).prices,
+    }),
     neededMicros: 5_250,
+  },
+  // (1,000 × 2 + 8,000 × 2 + 500 × 2) × 1.05: the model's answers have 8,000 tokens at most
+  {
+    name: 'a conversation that may be summarized is read twice, and the summary written',
+    call: { outputCapTokens: 500, compacts: true },
+    offer: PLAIN,
+    neededMicros: 19_950,
+  },
+  // (1,000 × 2 + 20,000 × 2 × 2) × 1.05: under a longer cap the summary may be longer
+  {
+    name: 'a summary may be as long as an answer',
+    call: { outputCapTokens: 20_000, compacts: true },
+    offer: PLAIN,
+    neededMicros: 86_100,
   },
   {
     name: 'the price of the request is added',

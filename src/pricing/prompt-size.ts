@@ -25,7 +25,8 @@ export interface PromptSize {
  *
  * Text is never below what a tokenizer makes of it: the body's structure stands for what separates
  * messages, the constants for what the provider adds. It is never more than what the model reads at
- * once, where that is known: one context window, or one for each prompt of legacy completions.
+ * once, where that is known: one context window, or one for each completion where there may be several
+ * prompts.
  * Embeddings take any number of inputs, each up to the window, so that theirs has no such bound.
  * An inline video fills the window, because a few bytes of it can show an hour.
  */
@@ -63,6 +64,7 @@ function addedTokens(call: Call): number {
 
 function textTokensMax(call: Call, { contextTokens }: Offer): number {
   if (contextTokens === null || call.endpoint === 'embeddings') return Number.MAX_SAFE_INTEGER
-  const prompts = call.endpoint === 'completions' ? call.completions : 1
+  const hasPrompts = call.endpoint === 'completions' || call.endpoint === 'chat'
+  const prompts = hasPrompts ? call.completions : 1
   return Math.min(contextTokens * prompts, Number.MAX_SAFE_INTEGER)
 }

@@ -31,7 +31,10 @@ export function sizeStepGrowth(
   const { promptTokens } = prompt
   if (!tools.serverTools) return { resultTokens: 0, promptTokens }
   const { steps, searchResultTokens } = tools
-  const room = Math.max(0, (offer.contextTokens ?? CONTEXT_TOKENS_UNKNOWN) - promptTokens)
+  // Images that are billed by the image may leave results the room that their tokens would take.
+  const priced = offer.prices.imageInput > 0n ? prompt.imageTokens : []
+  const takenTokens = priced.reduce((rest, tokens) => rest - tokens, promptTokens)
+  const room = Math.max(0, (offer.contextTokens ?? CONTEXT_TOKENS_UNKNOWN) - takenTokens)
   const growingSteps = Math.min(steps, GROWING_STEPS_MAX)
   let growth = 0
   for (let step = 1; step <= growingSteps; step++) {

@@ -284,8 +284,8 @@ describe('a guess of what a client left behind', () => {
 })
 
 test.each<[string, boolean, Reported['servedTier'], string]>([
-  ['as asked for', true, undefined, 'provisional estimate 42'],
-  ['as the answer says', true, 'priority', 'provisional estimate 42'],
+  ['as asked for', true, undefined, 'provisional estimate 126'],
+  ['as the answer says', true, 'priority', 'provisional estimate 126'],
   ['not, as the answer says', true, 'standard', ESTIMATE],
   ['not, where nobody asked for it', false, 'priority', ESTIMATE],
 ])('tokens are charged at the priority tier %s', (_, priorityTier, servedTier, expected) => {

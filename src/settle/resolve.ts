@@ -1,4 +1,5 @@
 import { chargeForUsage, estimateUsage } from '../pricing/charge.ts'
+import { pricesAtTier } from '../pricing/token-prices.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import { chargeForSaidCost, type Micros, maxMicros, ZERO_MICROS } from '../vocabulary/money.ts'
@@ -143,7 +144,8 @@ function estimated(
   }: Ran & { readonly usage: TokenUsage; readonly generationId: string | null },
 ): Resolution {
   const priorityTier = call.priorityTier && servedTier !== 'standard'
-  const chargeMicros = chargeForUsage({ usage, prices: offer.prices, priorityTier })
+  const prices = pricesAtTier(offer, { priorityTier })
+  const chargeMicros = chargeForUsage({ usage, prices })
   if (chargeMicros === null) return { kind: 'unresolved', generationId }
   return { kind: 'provisional', chargeMicros, costUsd: null, generationId }
 }

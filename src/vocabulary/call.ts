@@ -17,8 +17,14 @@ export interface Call {
   readonly cacheWrites: boolean
   /** Which dearer kinds of output the call can reach. */
   readonly outputKinds: { readonly image: boolean; readonly audio: boolean }
-  /** `service_tier` priority or fast, or `speed: fast`: token prices count twice. */
+  /** Whether the body asks for a tier that may be dearer than the listed one: `service_tier`, `speed: fast`. */
   readonly priorityTier: boolean
+  /** Tokens that the body lets each completion think for, which may be above its cap; zero: none are named. */
+  readonly reasoningTokens: number
+  /** Tokens of the output that the body predicts, billed as output where the answer differs; zero: none. */
+  readonly predictionTokens: number
+  /** Whether the provider may summarize the conversation before it answers. */
+  readonly compacts: boolean
   /** How the body itself asks for files to be read: by the free parser, by the model, or not at all. */
   readonly fileParser: 'free' | 'native' | 'none'
   /** Text of the body as tokens, inline images left out, estimated never below what a tokenizer makes of it. */

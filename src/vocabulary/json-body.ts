@@ -8,7 +8,7 @@ import { Problem } from './problem.ts'
 
 export type { JsonEdit } from './json-edit.ts'
 export { editJson } from './json-edit.ts'
-export { numberSource } from './json-number.ts'
+export { numberSource, valueSource } from './json-number.ts'
 export type { JsonBody, JsonObject, JsonValue } from './json-value.ts'
 export { isJsonObject } from './json-value.ts'
 export { walkJson } from './json-walk.ts'

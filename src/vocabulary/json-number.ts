@@ -18,7 +18,16 @@ const NUMBER_START = /^[-0-9]/
  * number is there. Of duplicate members the last counts, as in the parsed tree.
  */
 export function numberSource(body: JsonBody, path: readonly string[]): string | null {
-  const { bytes } = body
+  const source = valueSource(body, path)
+  if (source === null) return null
+  return NUMBER_START.test(source.toString('latin1', 0, 1)) ? source.toString('latin1') : null
+}
+
+/**
+ * The source bytes of the value at a path of member names, a slice of the body; null where none is
+ * there. Of duplicate members the last counts, as in the parsed tree.
+ */
+export function valueSource({ bytes }: JsonBody, path: readonly string[]): Buffer | null {
   let start = skipSpace(bytes, 0)
   for (const name of path) {
     if (!isObjectAt(bytes, start)) return null
@@ -26,9 +35,7 @@ export function numberSource(body: JsonBody, path: readonly string[]): string | 
     if (memberStart === null) return null
     start = memberStart
   }
-  const end = skipValue(bytes, start)
-  const text = bytes.toString('latin1', start, Math.min(end, start + 1))
-  return NUMBER_START.test(text) ? bytes.toString('latin1', start, end) : null
+  return bytes.subarray(start, skipValue(bytes, start))
 }
 
 /** Where the value of the object's last member of this name starts; null where there is none. */

@@ -19,6 +19,8 @@ export interface Offer {
   /** Whether it bills per search, which no endpoint accepts. */
   readonly billsPerSearch: boolean
   readonly prices: PriceTable
+  /** Prices of the model's faster tier, where the catalog lists it as `<id>-fast`; null: it does not. */
+  readonly fastPrices: PriceTable | null
   /** Names the exact prices a charge was computed with; equal prices have equal ids. */
   readonly priceSnapshotId: string
 }

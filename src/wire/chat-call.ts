@@ -1,6 +1,7 @@
 import type { Call } from '../vocabulary/call.ts'
 import type { JsonBody, JsonObject } from '../vocabulary/json-body.ts'
 import type { Words } from '../vocabulary/words.ts'
+import { readBilledOptions, readSteps } from './billed-options.ts'
 import { refuseLookalikes } from './client-names.ts'
 import {
   field,
@@ -14,12 +15,9 @@ import {
 import { sizeInlineImages } from './inline-images.ts'
 import { surveyBody } from './media.ts'
 import {
-  asksForPriority,
   isOpenAiSearchType,
-  readOutputKinds,
   readPlugins,
   readSearchOptions,
-  readSteps,
   readTools,
   refuseFields,
   type ToolRules,
@@ -66,8 +64,7 @@ export function readChatStyleFields(
       searchResultTokens: searchResultTokens(searches),
     },
     cacheWrites,
-    outputKinds: readOutputKinds(root),
-    priorityTier: asksForPriority(root),
+    ...readBilledOptions(body),
     fileParser,
     ...sizeInlineImages(body.bytes, inlineImages),
   }

@@ -167,6 +167,7 @@ const READ: readonly Members[] = [
   { tool_choice: { type: 'function', function: {}, custom: {} } },
   { stream_options: {} },
   { web_search_options: {} },
+  { reasoning: {}, thinking: {}, prediction: {}, context_management: { edits: [{}] } },
   { input: [{ type: 'message', content: [] }] },
   { input: [{ role: 'user' }] },
   { input: [{ id: 'a' }] },

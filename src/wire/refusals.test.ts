@@ -178,6 +178,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
   test.each([
     [{}, 30],
     [{ max_tool_calls: 5 }, 5],
+    [{ max_tool_calls: 0 }, 0],
     [{ max_tool_calls: 31 }, 30],
     [{ max_tool_calls: null }, 30],
     [{ max_tool_calls: 5, stop_server_tools_when: null }, 5],

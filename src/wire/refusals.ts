@@ -1,9 +1,9 @@
-import { type Call, TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
+import type { Call } from '../vocabulary/call.ts'
 import { isJsonObject, type JsonObject, walkJson } from '../vocabulary/json-body.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/words.ts'
-import { field, readCount, readObject, readObjects, wrongType } from './fields.ts'
+import { field, readObject, readObjects } from './fields.ts'
 
 /** The refusals that hold on every endpoint, whatever the format. */
 
@@ -140,15 +140,6 @@ export function readTools(
   return { clientTools, searchTools }
 }
 
-/** Steps that provider-run tools may take: 30, or as many as the body lowers them to. */
-export function readSteps(body: JsonObject): ToolUse['steps'] {
-  const callsMax = readCount(body, 'max_tool_calls')
-  const stopsOtherwise = field(body, 'stop_server_tools_when') !== undefined
-  return callsMax === null || stopsOtherwise
-    ? TOOL_STEPS_DEFAULT
-    : Math.min(callsMax, TOOL_STEPS_DEFAULT)
-}
-
 /** Throws `unsupported_parameter` for a search through a social platform, in this object or anywhere below. */
 export function refuseSocialSearch(owner: JsonObject, place: string): void {
   walkJson(owner, (node, path) => {
@@ -165,12 +156,6 @@ function refuseSocialField(node: JsonObject, place: () => string): void {
       'Search through a social platform is not supported.',
     )
   }
-}
-
-/** Whether the request asks for a tier at which token prices count twice. */
-export function asksForPriority(body: JsonObject): boolean {
-  const tier = field(body, 'service_tier')
-  return tier === 'priority' || tier === 'fast' || field(body, 'speed') === 'fast'
 }
 
 /** Throws `unsupported_model` for a model that bills per search, or whose output another endpoint fits. */
@@ -235,18 +220,6 @@ export function refuseUnreadableFile(
  */
 export function unsupported(param: string, message: string): Problem {
   return new Problem('unsupported_parameter', { param, message })
-}
-
-/**
- * Which dearer kinds of output `modalities` asks for. Throws `invalid_parameter` for what is no array of
- * strings.
- */
-export function readOutputKinds(body: JsonObject): Call['outputKinds'] {
-  const modalities = field(body, 'modalities') ?? []
-  if (!Array.isArray(modalities) || modalities.some((kind) => typeof kind !== 'string')) {
-    throw wrongType('modalities', 'an array of strings')
-  }
-  return { image: modalities.includes('image'), audio: modalities.includes('audio') }
 }
 
 /** `web_search_options`, which let the provider search by itself; undefined where they are not set. */

@@ -42,3 +42,12 @@ export function capEdit(offer: Offer, outputCapTokens: number | null): readonly 
   const name = offer.supportedParameters.has('max_tokens') ? 'max_tokens' : 'max_completion_tokens'
   return [{ kind: 'set', path: [name], json: String(outputCapTokens) }]
 }
+
+/**
+ * How often the provider may run tools, as it is held; nothing where it runs none. What a client sets
+ * above it, or of a form that the provider takes for none, would run more than is held.
+ */
+export function toolCallsEdit({ tools }: Call, root: JsonObject): readonly JsonEdit[] {
+  if (!tools.serverTools || root['max_tool_calls'] === tools.steps) return []
+  return [{ kind: 'set', path: ['max_tool_calls'], json: String(tools.steps) }]
+}

@@ -7,6 +7,7 @@ import {
 } from '../vocabulary/json-body.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../vocabulary/money.ts'
 import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
+import { asksForPriority } from './billed-options.ts'
 
 /** A token count as reported; null for what is no whole number of tokens. */
 export function tokenCount(value: JsonValue | undefined): number | null {
@@ -75,9 +76,9 @@ export function readChatUsage(usage: JsonValue | undefined): TokenUsage | null {
  */
 export function readServedTier(owner: JsonObject): Pick<Reported, 'servedTier'> {
   const { speed, service_tier: tier } = owner
-  if (speed === 'fast' || tier === 'priority' || tier === 'fast') return { servedTier: 'priority' }
   const isSaid = typeof speed === 'string' || (typeof tier === 'string' && tier !== 'auto')
-  return isSaid ? { servedTier: 'standard' } : {}
+  if (!isSaid) return {}
+  return { servedTier: asksForPriority(owner) ? 'priority' : 'standard' }
 }
 
 /** Searches that the provider ran, under either name that the aggregator gives them. */

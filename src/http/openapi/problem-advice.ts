@@ -86,7 +86,7 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
   },
   insufficient_credit: {
     meaning:
-      "The account has less available than the request's hold. The message says what was needed, what is available, and what requests in flight hold. Where the account has no credit at all, a body over 64 KB is answered so before it is read.",
+      "The account has less available than the request's hold. The message says what was needed, what is available, and what requests in flight hold. Where the output cap is above the maximum that the model lists, it also says what a cap of that maximum would need. Where the account has no credit at all, a body over 64 KB is answered so before it is read.",
     remedy: 'Add credit, lower the output cap, or wait for what is in flight.',
   },
   key_limit_reached: {

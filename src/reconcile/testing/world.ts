@@ -262,6 +262,7 @@ function generationOf(id: string, totalUsd: number) {
     cacheWriteLongTokens: 0,
     outputTokens: 1,
     reasoningTokens: 0,
+    rejectedTokens: 0,
     imageOutputTokens: 0,
     inputImages: 0,
     outputImages: 0,

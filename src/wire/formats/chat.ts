@@ -1,14 +1,22 @@
 import type { Call } from '../../vocabulary/call.ts'
-import type { JsonBody, JsonEdit } from '../../vocabulary/json-body.ts'
+import type { JsonBody, JsonEdit, JsonObject } from '../../vocabulary/json-body.ts'
 import type { Words } from '../../vocabulary/words.ts'
+import { readCompletions } from '../billed-options.ts'
 import { readChatAnswer } from '../chat-answer.ts'
 import { readChatCap, readChatStream, readChatStyleFields, requireMessages } from '../chat-call.ts'
 import { chunkErrorEvent, chunkObservers } from '../chat-stream.ts'
-import { field, readCount, readObjects } from '../fields.ts'
+import { field, readObjects } from '../fields.ts'
 import type { RewriteInput, WireFormat } from '../format.ts'
 import { BODY_BYTES_MAX, OPENAI_STYLE } from '../openai-style.ts'
 import { refuseUnfitModel } from '../refusals.ts'
-import { capEdit, fileEngineEdit, fileEngineEdits, modelEdit, userEdit } from '../rewrites.ts'
+import {
+  capEdit,
+  fileEngineEdit,
+  fileEngineEdits,
+  modelEdit,
+  toolCallsEdit,
+  userEdit,
+} from '../rewrites.ts'
 
 /** Chat completions: `POST /v1/chat/completions`. */
 export const chat: WireFormat = {
@@ -39,8 +47,15 @@ function readCall(body: JsonBody, words: Words): Call {
     endpoint: 'chat',
     stream: readChatStream(root),
     outputCapTokens: readChatCap(root),
-    completions: readCount(root, 'n') ?? 1,
+    completions: readCompletions(root, countPrompts(root)),
   }
+}
+
+// The upstream takes prompts beside messages; where they are token ids, they are one.
+function countPrompts(root: JsonObject): number {
+  const prompt = field(root, 'prompt')
+  if (!Array.isArray(prompt) || prompt.every((part) => typeof part === 'number')) return 1
+  return prompt.length
 }
 
 function rewrites(input: RewriteInput): readonly JsonEdit[] {
@@ -50,6 +65,7 @@ function rewrites(input: RewriteInput): readonly JsonEdit[] {
     userEdit(input.accountTag),
     ...fileParserEdits(input),
     ...capEdit(offer, input.outputCapTokens),
+    ...toolCallsEdit(call, input.body.root),
   ]
 }
 

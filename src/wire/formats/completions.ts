@@ -2,14 +2,15 @@ import type { Call } from '../../vocabulary/call.ts'
 import type { JsonBody } from '../../vocabulary/json-body.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { Words } from '../../vocabulary/words.ts'
+import { readCompletions } from '../billed-options.ts'
 import { readChatAnswer } from '../chat-answer.ts'
 import { readChatCap, readChatStream, readChatStyleFields } from '../chat-call.ts'
 import { chunkErrorEvent, chunkObservers } from '../chat-stream.ts'
-import { field, readCount } from '../fields.ts'
+import { field } from '../fields.ts'
 import type { WireFormat } from '../format.ts'
 import { BODY_BYTES_MAX, OPENAI_STYLE } from '../openai-style.ts'
 import { refuseUnfitModel, refuseUnreadableFile } from '../refusals.ts'
-import { capEdit, fileEngineEdits, modelEdit, userEdit } from '../rewrites.ts'
+import { capEdit, fileEngineEdits, modelEdit, toolCallsEdit, userEdit } from '../rewrites.ts'
 import { countTexts } from '../text-input.ts'
 
 /** Legacy text completions: `POST /v1/completions`. */
@@ -30,6 +31,7 @@ export const completions: WireFormat = {
     userEdit(accountTag),
     ...fileEngineEdits(body.root, words),
     ...capEdit(offer, outputCapTokens),
+    ...toolCallsEdit(call, body.root),
   ],
   readAnswer: readChatAnswer,
   observeStream: chunkObservers({ textMembers: ['text', 'reasoning'], hasGenerationId: true }),
@@ -42,13 +44,11 @@ function readCall(body: JsonBody, words: Words): Call {
   const prompt = field(root, 'prompt')
   if (prompt === undefined) throw new Problem('missing_prompt', { param: 'prompt' })
   const prompts = countTexts(prompt, { param: 'prompt', takesParts: false })
-  // Of `best_of` completions all are made and billed, and `n` of them returned.
-  const each = Math.max(readCount(root, 'n') ?? 1, readCount(root, 'best_of') ?? 1)
   return {
     ...fields,
     endpoint: 'completions',
     stream: readChatStream(root),
     outputCapTokens: readChatCap(root),
-    completions: Math.min(prompts * each, Number.MAX_SAFE_INTEGER),
+    completions: readCompletions(root, prompts),
   }
 }

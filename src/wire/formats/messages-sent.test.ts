@@ -52,6 +52,8 @@ describe('what goes upstream', () => {
     ['"max_uses":5', ',"max_tool_calls":4', '"max_uses":4'],
     ['"max_uses":3', ',"max_tool_calls":4', '"max_uses":3'],
     ['"max_uses":50', ',"max_tool_calls":400', '"max_uses":30'],
+    ['"max_uses":50', ',"max_tool_calls":0', '"max_uses":0'],
+    ['"z":1.0', ',"max_tool_calls":0', '"z":1.0,"max_uses":0'],
     ['"max_uses":50', ',"max_tool_calls":4,"stop_server_tools_when":[]', '"max_uses":30'],
   ])('a search tool with %s beside %s goes with %s', (given, rest, capped) => {
     expect(sent(`{${TYPE},${given}}`, rest)).toBe(

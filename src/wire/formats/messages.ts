@@ -8,6 +8,7 @@ import {
 } from '../../vocabulary/json-body.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
 import type { Words } from '../../vocabulary/words.ts'
+import { readSteps } from '../billed-options.ts'
 import { readChatStyleFields, requireMessages } from '../chat-call.ts'
 import { messagesError } from '../envelope.ts'
 import { eventBody, parseEventData, UNREADABLE_EVENT } from '../event-data.ts'
@@ -27,7 +28,6 @@ import { BODY_BYTES_MAX } from '../openai-style.ts'
 import { readProviderError } from '../provider-error.ts'
 import {
   isMessagesSearchType,
-  readSteps,
   refuseUnfitModel,
   refuseUnreadableFile,
   type ToolRules,

@@ -23,6 +23,9 @@ describe('what a call asks for', () => {
       cacheWrites: false,
       outputKinds: { image: false, audio: false },
       priorityTier: false,
+      reasoningTokens: 0,
+      predictionTokens: 0,
+      compacts: false,
       fileParser: 'none',
       textTokens: expect.any(Number),
       inlineImages: [],
@@ -36,6 +39,8 @@ describe('what a call asks for', () => {
     // The cap of another format is none of this one's.
     [{ max_tokens: 512 }, { outputCapTokens: null }],
     [{ service_tier: 'priority' }, { priorityTier: true }],
+    [{ input: [{ type: 'compaction_trigger' }] }, { compacts: true }],
+    [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, { compacts: false }],
     [{ service_tier: 'flex' }, { priorityTier: false }],
     [{ modalities: ['text', 'image'] }, { outputKinds: { image: true, audio: false } }],
     [{ cache_control: { type: 'ephemeral' } }, { cacheWrites: true }],

@@ -61,6 +61,7 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
       imageFlat: 0n,
       tiers: [],
     },
+    fastPrices: null,
     priceSnapshotId: 'prices',
     ...overrides,
   }

@@ -1,0 +1,254 @@
+import type { Ask } from './answer.ts'
+import { type AnswerInput, type Bill, billOf } from './formats/format.ts'
+import { arrayOr, type JsonObject, objectOr, stringOr } from './json-value.ts'
+import type { Counts } from './price.ts'
+import { FILE_TOKENS, IMAGE_TOKENS } from './prompt-meter.ts'
+
+/** The most that a provider may bill for a request, by what is documented of each of its options. */
+
+/** What an unknown window is taken for. */
+const WINDOW_TOKENS = 1_000_000
+
+/** An image whose bytes were sent, however large. */
+const INLINE_IMAGE_TOKENS = 2_000
+
+/** An image that comes with an answer, beside the cap. */
+const IMAGE_OUTPUT_TOKENS = 8_192
+
+/** The dearest search engine that a request may choose. */
+const SEARCH_USD = 0.03
+
+const STEPS_MAX = 30
+
+/** Searches that an answer makes in a row, each of which reads the results of all before it. */
+const SEARCHES_IN_A_ROW = 7
+
+/** A summary of the conversation, under however short a cap. */
+const SUMMARY_TOKENS = 8_192
+
+const NOTHING: Counts = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  rejectedTokens: 0,
+  imageOutputTokens: 0,
+  inputImages: 0,
+  outputImages: 0,
+  searches: 0,
+  parsedFiles: 0,
+}
+
+/** The dearest of all ways in which the request as it stands may be run. */
+export function mostBill(ask: Ask, input: AnswerInput): Bill {
+  const bills: Bill[] = []
+  for (const isFast of ask.isFast ? [true, false] : [false]) {
+    for (const searches of searchCounts(input)) {
+      for (const cache of cacheClasses(ask, input)) {
+        for (const output of outputs(ask, input)) {
+          bills.push(billOfRun({ ask, input, isFast, searches, cache, output }))
+        }
+      }
+    }
+  }
+  return bills.reduce((most, bill) => (bill.cost.totalUsd > most.cost.totalUsd ? bill : most))
+}
+
+type CacheClass = 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'cacheWriteLongTokens'
+
+interface Run {
+  readonly ask: Ask
+  readonly input: AnswerInput
+  readonly isFast: boolean
+  readonly searches: number
+  readonly cache: CacheClass
+  readonly output: Partial<Counts>
+}
+
+/** Every reading of the prompt, and the answer with the last of them. */
+function billOfRun(run: Run): Bill {
+  const { ask, input, isFast, searches, cache, output } = run
+  const promptTokens = promptMost(ask, input)
+  const windowTokens = input.row.context_length ?? WINDOW_TOKENS
+  const resultTokens = searchResultTokens(input.body)
+  const bills: Bill[] = []
+  const read = (tokens: number, counts: Partial<Counts>): void => {
+    const { inputImages, parsedFiles } = mediaFees(ask, input)
+    const whole = { ...NOTHING, inputImages, parsedFiles, [cache]: tokens, ...counts }
+    bills.push(billOf(input, { isFast, counts: whole }))
+  }
+  if (ask.compacts) read(promptTokens, { outputTokens: summaryMost(ask, input) })
+  for (let step = 0; step <= searches; step++) {
+    const results = (searches <= SEARCHES_IN_A_ROW ? step : Math.min(step, 1)) * resultTokens
+    const tokens = Math.max(promptTokens, Math.min(windowTokens, promptTokens + results))
+    read(tokens, step === searches ? output : {})
+  }
+  return withSearches(sumOf(bills), { searches, input, isFast })
+}
+
+function sumOf(bills: readonly Bill[]): Bill {
+  const counts: Record<keyof Counts, number> = { ...NOTHING }
+  const cost = { totalUsd: 0, promptUsd: 0, completionUsd: 0 }
+  for (const bill of bills) {
+    for (const name of COUNT_NAMES) counts[name] += bill.counts[name]
+    cost.totalUsd += bill.cost.totalUsd
+    cost.promptUsd += bill.cost.promptUsd
+    cost.completionUsd += bill.cost.completionUsd
+  }
+  return { counts, cost }
+}
+
+const COUNT_NAMES: readonly (keyof Counts)[] = [
+  'inputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWriteLongTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'rejectedTokens',
+  'imageOutputTokens',
+  'inputImages',
+  'outputImages',
+  'searches',
+  'parsedFiles',
+]
+
+function withSearches(
+  { counts, cost }: Bill,
+  run: { readonly searches: number; readonly input: AnswerInput; readonly isFast: boolean },
+): Bill {
+  const { searches, input, isFast } = run
+  const row = isFast && input.fastRow !== null ? input.fastRow : input.row
+  const feeUsd = Math.max(SEARCH_USD, Number(row.pricing.web_search ?? 0))
+  return {
+    counts: { ...counts, searches },
+    cost: { ...cost, totalUsd: cost.totalUsd + searches * feeUsd },
+  }
+}
+
+/** One reading of the prompt. Media whose size the request does not show may fill the window. */
+function promptMost({ prompt }: Ask, { row }: AnswerInput): number {
+  const windowTokens = row.context_length
+  const counted =
+    prompt.inputTokens +
+    prompt.cacheReadTokens +
+    prompt.cacheWriteTokens +
+    prompt.cacheWriteLongTokens
+  const text = counted - prompt.inputImages * IMAGE_TOKENS - prompt.files * FILE_TOKENS
+  if (prompt.unsizedMedia > 0) return windowTokens ?? WINDOW_TOKENS
+  const images = row.pricing.image === undefined ? prompt.inputImages * INLINE_IMAGE_TOKENS : 0
+  return Math.min(Math.max(0, text) + images, windowTokens ?? Number.MAX_SAFE_INTEGER)
+}
+
+// An image is billed by its tokens or by its price, the latter where nothing may fill the window.
+function mediaFees(
+  { prompt, parsedFiles }: Ask,
+  { row }: AnswerInput,
+): Pick<Counts, 'inputImages' | 'parsedFiles'> {
+  const isByImage = row.pricing.image !== undefined && prompt.unsizedMedia === 0
+  return { inputImages: isByImage ? prompt.inputImages : 0, parsedFiles }
+}
+
+/** What the whole prompt may be billed as. Models with one price for all writes may write unasked. */
+function cacheClasses({ prompt }: Ask, { row }: AnswerInput): readonly CacheClass[] {
+  const classes: CacheClass[] = ['inputTokens', 'cacheReadTokens']
+  const { input_cache_write: write, input_cache_write_1h: writeLong } = row.pricing
+  const writesUnasked = write !== undefined && writeLong === undefined
+  if (prompt.cacheMark !== null || writesUnasked) classes.push('cacheWriteTokens')
+  if (prompt.cacheMark === 'long') classes.push('cacheWriteLongTokens')
+  return classes
+}
+
+/** How long one answer may get. */
+function answerMost(ask: Ask, { path, row }: AnswerInput): number {
+  const listed = row.top_provider.max_completion_tokens
+  const windowTokens = Math.max(row.context_length ?? Number.MAX_SAFE_INTEGER, listed ?? 0)
+  const isBare = path === '/chat/completions' || path === '/completions'
+  const ignoresCaps =
+    isBare &&
+    !row.supported_parameters.includes('max_tokens') &&
+    !row.supported_parameters.includes('max_completion_tokens')
+  const uncapped = listed ?? row.context_length ?? WINDOW_TOKENS
+  const cap = ask.capTokens ?? uncapped
+  const answer = Math.min(ignoresCaps ? Math.max(cap, uncapped) : cap, windowTokens)
+  return Math.max(answer, Math.min(ask.budgetTokens, windowTokens))
+}
+
+function summaryMost(ask: Ask, input: AnswerInput): number {
+  const listed = input.row.top_provider.max_completion_tokens ?? SUMMARY_TOKENS
+  return Math.max(answerMost(ask, input), Math.min(SUMMARY_TOKENS, listed))
+}
+
+/** All answers as text, as thoughts, and with images in them or beside them. */
+function outputs(ask: Ask, input: AnswerInput): readonly Partial<Counts>[] {
+  const answers = answerMost(ask, input) * ask.choices
+  const rejectedTokens = ask.predictionTokens * ask.choices
+  const outputTokens = answers + rejectedTokens
+  const base = { outputTokens, rejectedTokens }
+  const withoutImages = [base, { ...base, reasoningTokens: answers }]
+  const { output_modalities: modalities } = input.row.architecture
+  if (!modalities.includes('image')) return withoutImages
+  const besideTokens = IMAGE_OUTPUT_TOKENS * ask.choices
+  return [
+    ...withoutImages,
+    { ...base, imageOutputTokens: answers, outputImages: ask.choices },
+    {
+      ...base,
+      outputTokens: outputTokens + besideTokens,
+      imageOutputTokens: besideTokens,
+      outputImages: ask.choices,
+    },
+  ]
+}
+
+/** None, as many as results are read again by all that follow, and as many as the request allows. */
+function searchCounts(input: AnswerInput): readonly number[] {
+  const most = searchesMost(input)
+  return [...new Set([0, Math.min(most, SEARCHES_IN_A_ROW), most])]
+}
+
+function searchesMost({ path, body }: AnswerInput): number {
+  const tools = searchTools(body)
+  if (path === '/messages') {
+    return tools.reduce((sum, tool) => sum + usesMost(tool), 0)
+  }
+  const mayChoose = (body['web_search_options'] ?? null) !== null
+  if (tools.length === 0 && !mayChoose) return 0
+  if ((body['stop_server_tools_when'] ?? null) !== null) return STEPS_MAX
+  const calls = body['max_tool_calls']
+  return typeof calls === 'number' ? Math.min(calls, STEPS_MAX) : STEPS_MAX
+}
+
+function searchTools(body: JsonObject): readonly JsonObject[] {
+  return arrayOr(body['tools'])
+    .map(objectOr)
+    .filter((tool) => stringOr(tool['type']).includes('web_search'))
+}
+
+// Nothing but the tool's own setting bounds it.
+function usesMost(tool: JsonObject): number {
+  const uses = tool['max_uses'] ?? objectOr(tool['parameters'])['max_uses']
+  return typeof uses === 'number' ? uses : 4 * STEPS_MAX
+}
+
+const RESULTS = 5
+const RESULT_CHARACTERS = 4_000
+const CHARACTERS_PER_TOKEN = 4
+
+/** What one search puts into the prompt of the next step. */
+function searchResultTokens(body: JsonObject): number {
+  const options = objectOr(body['web_search_options'])
+  const settings = [
+    options,
+    ...searchTools(body).flatMap((tool) => [tool, objectOr(tool['parameters'])]),
+  ]
+  const sizes = settings.map((setting) => {
+    const { max_results: results, max_characters: characters } = setting
+    const count = typeof results === 'number' ? results : RESULTS
+    const length = typeof characters === 'number' ? characters : RESULT_CHARACTERS
+    return Math.ceil((count * length) / CHARACTERS_PER_TOKEN)
+  })
+  return Math.max(...sizes)
+}

@@ -1,0 +1,165 @@
+import { Catalog as SimulatorCatalog, traitsOf } from '../../simulator/catalog.ts'
+import type { Fault } from '../../simulator/faults.ts'
+import { FORMATS_BY_PATH } from '../../simulator/formats/formats.ts'
+import { parseObject } from '../../simulator/json-value.ts'
+import { PrefixMemory } from '../../simulator/prompt-meter.ts'
+import { Refusal } from '../../simulator/refusal.ts'
+import { Catalog } from '../../src/catalog/catalog.ts'
+import { parseCatalog } from '../../src/catalog/parse-catalog.ts'
+import { DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/settings.ts'
+import { capForGrant, sizeHold } from '../../src/pricing/hold.ts'
+import { resolveOutcome } from '../../src/settle/resolve.ts'
+import type { Call } from '../../src/vocabulary/call.ts'
+import {
+  editJson,
+  type JsonEdit,
+  parseAnswer,
+  parseJsonBody,
+} from '../../src/vocabulary/json-body.ts'
+import { type Micros, micros } from '../../src/vocabulary/money.ts'
+import type { Offer } from '../../src/vocabulary/offer.ts'
+import { Problem } from '../../src/vocabulary/problem.ts'
+import { DEFAULT_WORDS } from '../../src/vocabulary/words.ts'
+import type { WireFormat } from '../../src/wire/format.ts'
+import { FORMATS } from '../../src/wire/formats.ts'
+import { type RandomBody, ROWS } from './random-bodies.ts'
+
+/** A fault of ours, planted to see that it is found. */
+export interface Plant {
+  /** What is held in the place of what was read. */
+  readonly call?: (call: Call, offer: Offer) => Partial<Call>
+  readonly offer?: (offer: Offer) => Partial<Offer>
+  /** Whether a rewrite is made. */
+  readonly rewrites?: (edit: JsonEdit) => boolean
+}
+
+/** What became of a body: refused by us or by the provider, or run and charged. */
+export interface Charged {
+  /** Null: it was refused before. */
+  readonly heldMicros: Micros | null
+  /** Null: nothing was charged. */
+  readonly chargeMicros: Micros | null
+}
+
+export interface ChargeInput {
+  readonly request: RandomBody
+  /** How much of what may be lowered is granted, from 0 to 1. */
+  readonly grantedShare: number
+  /** Whether the provider says what it cost, or its tokens alone. */
+  readonly reportsCost: boolean
+  readonly plant?: Plant
+}
+
+const NOW_MS = 1_790_000_000_000
+const GENERATION_ID = 'gen-1790000000-0123456789abcdefghij'
+
+const provider = new SimulatorCatalog()
+provider.replace(ROWS)
+const catalog = catalogOf(provider)
+
+function catalogOf(simulated: SimulatorCatalog): Catalog {
+  const listed = new Catalog({
+    clock: { nowMs: () => NOW_MS },
+    settings: { pricesStaleAfterMs: 1, aliases: new Map() },
+  })
+  const list = simulated.list(new URLSearchParams({ output_modalities: 'all' }))
+  const { models } = parseCatalog(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
+  listed.replace(models.map((model) => ({ ...model, refreshedAtMs: NOW_MS })))
+  return listed
+}
+
+/**
+ * Sizes the hold of a body, sends the body as the gateway sends it to a provider that bills the most
+ * that such a body allows, and settles what the provider answers: each step by the gateway's own parts.
+ */
+export function chargeMost(input: ChargeInput): Charged {
+  const held = orNull(() => hold(input))
+  if (held === null) return { heldMicros: null, chargeMicros: null }
+  const { heldMicros } = held
+  return { heldMicros, chargeMicros: orNull(() => charge(held, input)) }
+}
+
+/** Null where the gateway or the provider refuses it. */
+function orNull<T>(run: () => T): T | null {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof Problem || error instanceof Refusal) return null
+    throw error
+  }
+}
+
+interface Held {
+  readonly heldMicros: Micros
+  readonly format: WireFormat
+  readonly call: Call
+  readonly offer: Offer
+  /** The body as it goes upstream. */
+  readonly sent: string
+}
+
+function hold({ request, grantedShare, plant = {} }: ChargeInput): Held {
+  const format = FORMATS.find(({ endpoint }) => endpoint === request.endpoint)
+  if (format === undefined) throw new TypeError(`no format ${request.endpoint}`)
+  const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
+  const call = format.readCall(body, DEFAULT_WORDS)
+  const offer = catalog.offerFor(call.modelName)
+  format.checkOffer(call, { offer, words: DEFAULT_WORDS })
+
+  const size = sizeHold(
+    { ...call, ...plant.call?.(call, offer) },
+    { ...offer, ...plant.offer?.(offer) },
+  )
+  const lowerable = size.neededMicros - size.leastMicros
+  const heldMicros = micros(size.leastMicros + Math.floor(lowerable * grantedShare))
+  const edits = format
+    .rewrites({
+      call,
+      body,
+      offer,
+      outputCapTokens: capForGrant(size, heldMicros),
+      accountTag: 'tag_1',
+      words: DEFAULT_WORDS,
+    })
+    .filter((edit) => plant.rewrites?.(edit) ?? true)
+  const sent = Buffer.concat(editJson(body, edits)).toString()
+
+  return { heldMicros, format, call, offer, sent }
+}
+
+function charge(held: Held, { reportsCost }: ChargeInput): Micros | null {
+  const { heldMicros, format, call, offer } = held
+  const answer = parseAnswer(Buffer.from(answerOf(held, reportsCost)))
+  if (answer === null) throw new TypeError('the provider answered no JSON')
+  const resolution = resolveOutcome({
+    outcome: { kind: 'completed', reported: format.readAnswer(answer).reported },
+    call,
+    offer,
+    grantedMicros: heldMicros,
+  })
+  const isCharged = resolution.kind === 'final' || resolution.kind === 'provisional'
+  return isCharged ? resolution.chargeMicros : null
+}
+
+/** The provider's whole answer. Throws Refusal. */
+function answerOf({ format: { upstreamPath: path }, sent }: Held, reportsCost: boolean): string {
+  const format = FORMATS_BY_PATH.get(path)
+  const body = parseObject(sent)
+  const row = provider.find(String(body?.['model']))
+  if (format === undefined || body === null || row === null) throw new TypeError('unknown to it')
+  const fault: Fault = reportsCost ? { bills: 'most' } : { bills: 'most', omit: ['cost'] }
+  return format
+    .answer({
+      path,
+      body,
+      row,
+      fastRow: provider.fastTierOf(row),
+      traits: traitsOf(row.id),
+      fault,
+      generationId: GENERATION_ID,
+      nowMs: NOW_MS,
+      prefixes: new PrefixMemory(),
+      pace: { events: 1, intervalMs: 0 },
+    })
+    .whole()
+}
