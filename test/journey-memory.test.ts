@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { createByteBudget } from '../src/limits/byte-budget.ts'
+import { type ByteBudget, createByteBudget } from '../src/limits/byte-budget.ts'
 import { chat } from '../src/wire/formats/chat.ts'
 import { type JourneyWorld, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
@@ -87,4 +87,46 @@ test('a tree for which no memory is left is not parsed: 503, and all is given ba
   expect([statusCode, headers['retry-after']]).toEqual([503, '1'])
   expect(await text.json()).toMatchObject({ error: { code: 'service_unavailable' } })
   await world.expectNothingLeft()
+})
+
+test('other requests have a turn between the steps that a large body makes long', async () => {
+  const usual = createByteBudget({ bytesMax: 64 * MIB })
+  let turns = 0
+  // The last bytes that are taken are those of the tree, right before it is parsed.
+  const telling: ByteBudget = {
+    reserve(owner) {
+      const reservation = usual.reserve(owner)
+      return {
+        grow(moreBytes) {
+          reservation.grow(moreBytes)
+          turns = 0
+          setImmediate(() => turns++)
+        },
+        release: () => reservation.release(),
+        get isCrowded() {
+          return reservation.isCrowded
+        },
+      }
+    },
+    get bytesReserved() {
+      return usual.bytesReserved
+    },
+  }
+  const turnsBeforeReading: number[] = []
+  world = await startJourneyWorld({
+    upstream: (socket) => socket.destroy(),
+    format: {
+      ...chat,
+      readCall(parsed, words) {
+        turnsBeforeReading.push(turns)
+        return chat.readCall(parsed, words)
+      },
+    },
+    replace: () => ({ byteBudget: telling }),
+  })
+  for (const contentBytes of [1_000, 2 * MIB]) {
+    const { body } = await request(world.url, { method: 'POST', body: bodyOf(contentBytes, false) })
+    await body.dump()
+  }
+  expect(turnsBeforeReading).toEqual([0, 1])
 })

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '../identity/authenticator.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from '../limits/byte-budget.ts'
@@ -21,6 +22,9 @@ import { answerHeaders, upstreamHeaders } from './answer-headers.ts'
 import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
 import { HeldRequest } from './held-request.ts'
 import { openHold, requireCredit } from './open-hold.ts'
+
+/** Each step over a body of this size takes milliseconds, between which other requests have a turn. */
+const GIVING_WAY_BYTES = 1024 * 1024
 
 /** What every journey shares: the parts of the process, wired once. */
 export interface JourneyParts {
@@ -159,6 +163,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   const tree = parts.byteBudget.reserve(byteOwner(caller, format))
   try {
     const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
+    if (bytes.length > GIVING_WAY_BYTES) await nextTurn()
     const call = format.readCall(body, parts.words) // 400
     record.stream = call.stream
 
