@@ -25,7 +25,7 @@ export interface ChildProgram {
   stop(): Promise<void>
 }
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 600_000
 const LOOK_AGAIN_MS = 20
 const LOG_TAIL_CHARS = 2_000
 

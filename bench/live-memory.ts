@@ -16,7 +16,7 @@ export interface LiveMemory {
 }
 
 const PRELOAD = join(import.meta.dirname, 'collect-garbage.ts')
-const COLLECTED_TIMEOUT_MS = 20_000
+const COLLECTED_TIMEOUT_MS = 600_000
 const LOOK_AGAIN_MS = 10
 
 /** Asks one gateway, started with its {@link start}, what it still uses. */

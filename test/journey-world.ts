@@ -29,6 +29,7 @@ import { micros } from '../src/vocabulary/money.ts'
 import { DEFAULT_WORDS } from '../src/vocabulary/words.ts'
 import type { WireFormat } from '../src/wire/format.ts'
 import { chat } from '../src/wire/formats/chat.ts'
+import { HANG_LIMITS } from './hang-limits.ts'
 import { startRawServer } from './raw-server.ts'
 
 /** A chat request for the one model that is on sale. */
@@ -77,11 +78,11 @@ export interface JourneyWorld {
 }
 
 const PATIENT: AttemptTimeouts = {
-  headersTimeoutMs: 60_000,
-  stallTimeoutMs: 60_000,
-  totalTimeoutMs: 60_000,
-  imageTimeoutMs: 60_000,
-  readOnTimeoutMs: 60_000,
+  headersTimeoutMs: HANG_LIMITS.testTimeout,
+  stallTimeoutMs: HANG_LIMITS.testTimeout,
+  totalTimeoutMs: HANG_LIMITS.testTimeout,
+  imageTimeoutMs: HANG_LIMITS.testTimeout,
+  readOnTimeoutMs: HANG_LIMITS.testTimeout,
 }
 
 export async function startJourneyWorld(input: JourneyWorldInput): Promise<JourneyWorld> {
@@ -108,7 +109,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
   const upstream = new Upstream({
     baseUrl: server.baseUrl,
     apiKey: 'upstream-key',
-    connectTimeoutMs: 60_000,
+    connectTimeoutMs: HANG_LIMITS.testTimeout,
   })
   closing.defer(() => upstream.destroy())
   const usual = usualParts({ ledger, settler, upstream, caller, input })
@@ -192,7 +193,7 @@ interface ServeHttpInput {
 }
 
 async function serveHttp({ parts, input, closing }: ServeHttpInput) {
-  const { format = chat, bodyTimeoutMs = 60_000 } = input
+  const { format = chat, bodyTimeoutMs = HANG_LIMITS.testTimeout } = input
   const ids = idSource()
   const ended: EndedRequest[] = []
   const clients: ServerResponse[] = []

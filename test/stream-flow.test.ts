@@ -26,6 +26,8 @@ const MIB = 1024 * 1024
 const EVENT_BYTES = 64 * 1024
 // More than the sockets of both sides hold, however large the kernel makes them.
 const EVENTS = 512
+// Longer than a slow machine needs from one event to the next.
+const STALL_TIMEOUT_MS = 2_000
 const TOTAL_BYTES = EVENTS * EVENT_BYTES
 
 const BEGINNING = 'data: {"id":"gen-1","choices":[{"delta":{"content":"'
@@ -118,7 +120,10 @@ test.each([['chunked'], ['toTheEnd']] as const)(
 describe('a client that takes no byte for the stall time is gone', () => {
   test('from a stream, whose provider is told to stop', async () => {
     const flood = new Flood('chunked')
-    const to = await start({ upstream: flood.upstream, timeouts: { stallTimeoutMs: 200 } })
+    const to = await start({
+      upstream: flood.upstream,
+      timeouts: { stallTimeoutMs: STALL_TIMEOUT_MS },
+    })
     silentClient(to, STREAM_BODY)
     await flood.left.promise
     expect(await to.onlyRequest()).toMatchObject({
@@ -138,7 +143,7 @@ describe('a client that takes no byte for the stall time is gone', () => {
         begun.resolve()
         socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
       },
-      timeouts: { stallTimeoutMs: 200 },
+      timeouts: { stallTimeoutMs: STALL_TIMEOUT_MS },
     })
     silentClient(to, CHAT_BODY)
     await begun.promise

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { HANG_LIMITS } from '../../test/hang-limits.ts'
 import { startWorld, type World } from '../../test/world.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
 import { backupStore } from '../store/backup.ts'
@@ -21,7 +22,7 @@ beforeEach(async () => {
     upstream: {
       baseUrl: world.simulator.baseUrl,
       apiKey: 'upstream-key',
-      connectTimeoutMs: 1_000,
+      connectTimeoutMs: HANG_LIMITS.testTimeout,
       catalog: DEFAULT_CATALOG_SETTINGS,
     },
   })

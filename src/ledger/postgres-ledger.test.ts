@@ -231,7 +231,8 @@ describe('a connection that is lost', () => {
       url: proxy.url,
       limits: LIMITS,
       unsureRetryMs: 1,
-      answerTimeoutMs: 200,
+      // What is answered at all is answered by then, on a slow machine too.
+      answerTimeoutMs: 2_000,
     })
     await ledger.openHold(holdOf('R1', 'KA'))
     proxy.stallAfter('commit\0')

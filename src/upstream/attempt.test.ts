@@ -9,9 +9,9 @@ import {
   SMALL_BODY,
   send,
   serverThat,
+  tellingsOf,
   upstreamAt,
 } from './testing/attempts.ts'
-import type { Deadlines, Upstream } from './upstream.ts'
 
 const MIB = 1024 * 1024
 // More than the socket buffers of both sides take together.
@@ -19,13 +19,6 @@ const LARGE = Buffer.alloc(32 * MIB, 'x')
 const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
 afterEach(closeOpened)
-
-/** What an attempt tells until everything that could still tell something is closed. */
-async function tellingsOf(upstream: Upstream, { diary }: { diary: Diary }): Promise<string[]> {
-  await diary.ended
-  await upstream.destroy()
-  return diary.lines
-}
 
 describe('nothing, or not all of the request, was written: never opened', () => {
   test('the connection is refused', async () => {
@@ -188,61 +181,6 @@ describe('written in full, then no whole answer: lost', () => {
     // Not sent again: the provider may have run it.
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['lost beforeHeaders'])
     expect(requests).toBe(2)
-  })
-})
-
-describe('a deadline', () => {
-  test.each<[string, string, Partial<Deadlines>, string[]]>([
-    ['no headers', '', { headersTimeoutMs: SHORT_MS }, ['timedOut beforeHeaders']],
-    [
-      'half a head',
-      'HTTP/1.1 200 OK\r\nx',
-      { headersTimeoutMs: SHORT_MS },
-      ['timedOut beforeHeaders'],
-    ],
-    [
-      'a hint, and no headers',
-      'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n',
-      { headersTimeoutMs: SHORT_MS },
-      ['timedOut beforeHeaders'],
-    ],
-    [
-      'headers and no body',
-      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n',
-      { stallTimeoutMs: SHORT_MS },
-      ['start 200', 'timedOut afterHeaders'],
-    ],
-    [
-      'half a body',
-      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{',
-      { stallTimeoutMs: SHORT_MS },
-      ['start 200', 'data', 'timedOut afterHeaders'],
-    ],
-    [
-      'half a body, for the whole',
-      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{',
-      { totalTimeoutMs: 200 },
-      ['start 200', 'data', 'timedOut afterHeaders'],
-    ],
-  ])('%s', async (_, written, deadlines, lines) => {
-    const { baseUrl } = await serverThat(async (socket) => {
-      await wholeRequest(socket)
-      socket.write(written)
-    })
-    const upstream = upstreamAt(baseUrl)
-    expect(await tellingsOf(upstream, send(upstream, { deadlines }))).toEqual(lines)
-  })
-
-  test('that has passed ends the connection', async () => {
-    const closed = Promise.withResolvers<void>()
-    const { baseUrl } = await serverThat((socket) => {
-      socket.resume()
-      socket.once('close', () => closed.resolve())
-      socket.once('end', () => socket.end())
-    })
-    const upstream = upstreamAt(baseUrl)
-    await send(upstream, { deadlines: { headersTimeoutMs: SHORT_MS } }).diary.ended
-    await closed.promise
   })
 })
 

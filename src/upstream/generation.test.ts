@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { HANG_LIMITS } from '../../test/hang-limits.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import { fetchGeneration } from './generation.ts'
 import { Upstream } from './upstream.ts'
@@ -12,7 +13,11 @@ let upstream: Upstream
 
 beforeEach(async () => {
   simulator = await startSimulator()
-  upstream = new Upstream({ baseUrl: simulator.baseUrl, apiKey: 'key', connectTimeoutMs: 1_000 })
+  upstream = new Upstream({
+    baseUrl: simulator.baseUrl,
+    apiKey: 'key',
+    connectTimeoutMs: HANG_LIMITS.testTimeout,
+  })
 })
 
 afterEach(async () => {

@@ -10,7 +10,7 @@ let workers: Workers
 afterEach(() => workers.stop())
 
 /** Two workers, what was heard of them, and the script of each from the first start on. */
-function open(scripts: readonly (readonly Script['serves'][])[]) {
+function open(scripts: readonly (readonly Script['serves'][])[], lookEveryMs = 60_000) {
   const left = scripts.map((ofOne) => [...ofOne])
   const lines = new Map<number, WorkerLine>()
   const served: number[] = []
@@ -41,7 +41,7 @@ function open(scripts: readonly (readonly Script['serves'][])[]) {
       seen()
     },
     onEnded: (news) => void ended.push(news),
-    lookEveryMs: 20,
+    lookEveryMs,
   })
   /** Resolves once so many starts have come to serve. */
   const servedTimes = async (times: number): Promise<void> => {
@@ -108,7 +108,7 @@ test('workers that are stopped are cleared up after before it resolves, and none
 })
 
 test('a worker whose event loop stands still is ended and replaced, and the others are left alone', async () => {
-  const { lines, served, ended, cleared, servedTimes } = open([['well'], ['well', 'well']])
+  const { lines, served, ended, cleared, servedTimes } = open([['well'], ['well', 'well']], 50)
   await workers.start()
   lines.get(2)?.tell('askMaintenance', null)
   await servedTimes(3)
@@ -117,7 +117,7 @@ test('a worker whose event loop stands still is ended and replaced, and the othe
 })
 
 test('workers stop although one of them stands still', async () => {
-  const { lines, cleared } = open([['well'], ['well']])
+  const { lines, cleared } = open([['well'], ['well']], 50)
   await workers.start()
   lines.get(1)?.tell('askMaintenance', null)
   await workers.stop()

@@ -36,7 +36,7 @@ export interface InstallInput {
   readonly registry?: string
 }
 
-const INSTALL_TIMEOUT_MS = 180_000
+const INSTALL_TIMEOUT_MS = 1_200_000
 const run = promisify(execFile)
 
 /** Installs an agent with npm, into a folder of its own, and sees that it starts. Never throws. */

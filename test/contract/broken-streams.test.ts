@@ -24,7 +24,7 @@ let impatientKey: string
 
 beforeAll(async () => {
   bench = await Bench.start()
-  impatientBench = await Bench.start({ settings: { TOLLGATE_BODY_STALL_TIMEOUT_MS: '300' } })
+  impatientBench = await Bench.start({ settings: { TOLLGATE_BODY_STALL_TIMEOUT_MS: '1500' } })
   apiKey = (await bench.payer()).apiKey
   impatientKey = (await impatientBench.payer()).apiKey
 })

@@ -7,7 +7,8 @@ import type { FormatRow, StreamedRow } from './format-row.ts'
 import { ROWS, STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
-const SHORT_MS = 300
+// Long enough for two events of five streams on a slow machine.
+const SHORT_MS = 1_500
 
 interface Deadline {
   /** What it bounds. */

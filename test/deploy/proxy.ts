@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { deployBlock } from './deploy-page.ts'
 
 const run = promisify(execFile)
-const DOWNLOAD_TIMEOUT_MS = 120_000
+const DOWNLOAD_TIMEOUT_MS = 1_200_000
 
 /** A reverse proxy as Debian has it. */
 export interface ProxyKind {

@@ -1,4 +1,5 @@
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
+import { HANG_LIMITS } from '../../../test/hang-limits.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerBooks, type SettleInput } from '../../ledger/ledger.ts'
 import {
   listUnsettled,
@@ -117,7 +118,7 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
   const upstream = new Upstream({
     baseUrl: simulator.baseUrl,
     apiKey: 'key',
-    connectTimeoutMs: 1_000,
+    connectTimeoutMs: HANG_LIMITS.testTimeout,
   })
   const processes: ReconcileProcess[] = []
   const world: ReconcileWorld = {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { HANG_LIMITS } from '../../../test/hang-limits.ts'
 import { type RawServer, startRawServer } from '../../../test/raw-server.ts'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../attempt.ts'
 import { type Deadlines, Upstream } from '../upstream.ts'
@@ -9,8 +10,8 @@ export const SMALL_BODY = Buffer.from('{"model":"acme/some-model"}')
 
 /** Deadlines that no test waits for. */
 export const PATIENT: Deadlines = {
-  headersTimeoutMs: 60_000,
-  stallTimeoutMs: 60_000,
+  headersTimeoutMs: HANG_LIMITS.testTimeout,
+  stallTimeoutMs: HANG_LIMITS.testTimeout,
   totalTimeoutMs: null,
 }
 
@@ -32,7 +33,7 @@ export async function serverThat(act: (socket: Socket) => unknown): Promise<RawS
 }
 
 /** An upstream at this address. */
-export function upstreamAt(baseUrl: string, connectTimeoutMs = 60_000): Upstream {
+export function upstreamAt(baseUrl: string, connectTimeoutMs = HANG_LIMITS.testTimeout): Upstream {
   const upstream = new Upstream({ baseUrl, apiKey: 'key', connectTimeoutMs })
   opened.push({ close: () => upstream.destroy() })
   return upstream
@@ -47,6 +48,7 @@ export class Diary implements AttemptObserver {
   onStart: () => void = () => {}
   onData: () => void = () => {}
   readonly #end: (failure: AttemptFailure | null) => void
+  #written: () => void = () => {}
 
   constructor() {
     const { promise, resolve } = Promise.withResolvers<AttemptFailure | null>()
@@ -54,13 +56,24 @@ export class Diary implements AttemptObserver {
     this.#end = resolve
   }
 
+  /** Resolves once it has so many lines. */
+  async toHave(lines: number): Promise<void> {
+    while (this.lines.length < lines) {
+      await new Promise<void>((resolve) => {
+        this.#written = resolve
+      })
+    }
+  }
+
   onResponseStart(httpStatus: number, _headers: IncomingHttpHeaders): void {
     this.lines.push(`start ${httpStatus}`)
+    this.#written()
     this.onStart()
   }
 
   onResponseData(chunk: Buffer): void {
     if (this.lines.at(-1) !== 'data') this.lines.push('data')
+    this.#written()
     this.body += chunk.toString('latin1')
     this.onData()
   }
@@ -98,4 +111,14 @@ export function send(
     diary,
   )
   return { diary, attempt }
+}
+
+/** By position: what an attempt tells until everything that could still tell something is closed. */
+export async function tellingsOf(
+  upstream: Upstream,
+  { diary }: { diary: Diary },
+): Promise<string[]> {
+  await diary.ended
+  await upstream.destroy()
+  return diary.lines
 }
