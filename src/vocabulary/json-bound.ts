@@ -23,7 +23,7 @@ const SMALL_CHARS_MAX = 9
 const SLOW_KEY_BYTES = 2_048
 
 /** Shorter bytes are not worth a table of shapes: they can't hold the process up for long. */
-const SHAPED_BYTES_MIN = 64 * 1024
+const SHAPED_BYTES_MIN = 128 * 1024
 
 /** What one pass over bytes tells of the tree that `JSON.parse` would make of them. */
 export interface JsonSurvey {
@@ -40,9 +40,11 @@ export interface JsonSurvey {
  * {@link JSON_DEPTH_MAX}. The bytes need not be JSON: up to where `JSON.parse` fails it is all counted.
  */
 export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | null {
-  const keys = new KeySurvey(bytes)
   const end = bytes.length
+  const slowKeys = end < SHAPED_BYTES_MIN ? null : new SlowKeys(bytes)
   let treeBytes = 0
+  let members = 0
+  let hasEscapedKeys = false
   let depth = 0
   let at = 0
   while (at < end && treeBytes <= treeBytesMax) {
@@ -62,12 +64,21 @@ export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | nu
       // A string without an end is the last that a parser looks at.
       if (at === -1) break
       const after = skipSpace(bytes, at)
-      if (bytes[after] === COLON) treeBytes += keys.take({ start, end: at }, depth)
-      else treeBytes += NODE_BYTES
+      if (bytes[after] === COLON) {
+        const key = { start, end: at }
+        const isEscaped: boolean = (slowKeys !== null || !hasEscapedKeys) && hasEscape(bytes, key)
+        hasEscapedKeys ||= isEscaped
+        members++
+        treeBytes += KEY_BYTES
+        if (slowKeys?.isNewShape(key, depth) || isEscaped) treeBytes += SLOW_KEY_BYTES
+      } else {
+        treeBytes += NODE_BYTES
+      }
       at = after
     } else if (kind === OPENING) {
       if (depth === JSON_DEPTH_MAX) return null
-      keys.enter(++depth)
+      depth++
+      slowKeys?.enter(depth)
       treeBytes += NODE_BYTES
       at++
     } else if (kind === CLOSING) {
@@ -79,42 +90,29 @@ export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | nu
     }
   }
   if (treeBytes > treeBytesMax) return null
-  return { treeBytes, members: keys.members, hasEscapedKeys: keys.hasEscapes }
+  return { treeBytes, members, hasEscapedKeys }
 }
 
-/** What is learned of keys on the way. */
-class KeySurvey {
-  members = 0
-  hasEscapes = false
-  readonly #bytes: Buffer
-  readonly #shapes: ShapeTable | null = null
+/** Tells the keys that make a new shape. */
+class SlowKeys {
+  readonly #shapes: ShapeTable
   /** The shape so far of what is open at each depth. */
-  readonly #open: Int32Array | null = null
+  readonly #open = new Int32Array(JSON_DEPTH_MAX + 1)
 
   constructor(bytes: Buffer) {
-    this.#bytes = bytes
-    if (bytes.length < SHAPED_BYTES_MIN) return
     this.#shapes = new ShapeTable(bytes)
-    this.#open = new Int32Array(JSON_DEPTH_MAX + 1)
   }
 
   /** A container opens. */
   enter(depth: number): void {
-    if (this.#open !== null) this.#open[depth] = 0
+    this.#open[depth] = 0
   }
 
-  /** What a key of the object that is open at this depth costs. */
-  take(key: Span, depth: number): number {
-    this.members++
-    if (this.#shapes === null || this.#open === null) {
-      this.hasEscapes ||= hasEscape(this.#bytes, key)
-      return KEY_BYTES
-    }
-    const shapes = this.#shapes.count
+  /** Adds a key to the object that is open at this depth. */
+  isNewShape(key: Span, depth: number): boolean {
+    const { count } = this.#shapes
     this.#open[depth] = this.#shapes.extend(this.#open[depth] ?? 0, key)
-    const isEscaped = hasEscape(this.#bytes, key)
-    this.hasEscapes ||= isEscaped
-    return isEscaped || this.#shapes.count > shapes ? KEY_BYTES + SLOW_KEY_BYTES : KEY_BYTES
+    return this.#shapes.count > count
   }
 }
 
