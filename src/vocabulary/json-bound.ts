@@ -70,7 +70,9 @@ export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | nu
         hasEscapedKeys ||= isEscaped
         members++
         treeBytes += KEY_BYTES
-        if (slowKeys?.isNewShape(key, depth) || isEscaped) treeBytes += SLOW_KEY_BYTES
+        if (slowKeys?.isNewShape(key, depth) || (slowKeys !== null && isEscaped)) {
+          treeBytes += SLOW_KEY_BYTES
+        }
       } else {
         treeBytes += NODE_BYTES
       }
