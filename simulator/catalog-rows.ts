@@ -159,6 +159,13 @@ const SKETCHES: readonly RowSketch[] = [
     outputTokensMax: 32_000,
   },
   {
+    id: 'sim/steered',
+    name: 'Simulator: Steered',
+    description: 'Has a second provider, which is dearer and alone takes `seed`.',
+    pricing: { prompt: '0.000001', completion: '0.000004' },
+    outputTokensMax: 8192,
+  },
+  {
     id: 'sim/night-rate',
     name: 'Simulator: Night Rate',
     description: 'Half the price from 16:30 to 00:30 UTC.',

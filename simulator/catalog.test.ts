@@ -51,6 +51,29 @@ describe('listings', () => {
     expect(text.status).toBe(404)
   })
 
+  test('each model names its providers, and bills the one that a request goes to', async () => {
+    const page = await fetch(`${simulator.baseUrl}/models/sim/steered/endpoints`)
+    const body = await jsonOf(page)
+    expect(at(body, 'data', 'endpoints')).toHaveLength(2)
+    expect(at(body, 'data', 'endpoints', 1, 'pricing', 'completion')).toBe('0.00004')
+    const text = await fetch(`${simulator.baseUrl}/models/sim/open%3Afree/endpoints`)
+    expect(at(await jsonOf(text), 'data', 'endpoints')).toHaveLength(1)
+    expect((await fetch(`${simulator.baseUrl}/models/sim/none/endpoints`)).status).toBe(404)
+    const costOf = async (changes: object) =>
+      at(
+        await jsonOf(
+          await post(
+            simulator,
+            '/chat/completions',
+            question('Hi', { model: 'sim/steered', ...changes }),
+          ),
+        ),
+        'usage',
+        'cost',
+      )
+    expect(Number(await costOf({ seed: 1 }))).toBeGreaterThan(8 * Number(await costOf({})))
+  })
+
   test('the key describes itself', async () => {
     const body = await jsonOf(await fetch(`${simulator.baseUrl}/key`))
     expect(at(body, 'data', 'label')).toBe('simulator')

@@ -114,10 +114,25 @@ export interface RowChange {
   readonly supported_parameters?: readonly string[]
 }
 
+/** A second provider of a model, which serves the requests that the first can't. */
+export interface OtherProvider {
+  /** A field that the first does not take: a request that has it goes here. */
+  readonly parameter: string
+  readonly pricing: Pricing
+}
+
+const OTHER_PROVIDERS: ReadonlyMap<string, OtherProvider> = new Map([
+  [
+    'sim/steered',
+    { parameter: 'seed', pricing: { prompt: '0.000008', completion: '0.00004', request: '0.001' } },
+  ],
+])
+
 /** The rows on sale; a test may replace them, and prices may rise while it looks. */
 export class Catalog {
   #rows: readonly CatalogRow[] = CATALOG_ROWS
   #byName: ReadonlyMap<string, CatalogRow> = index(CATALOG_ROWS)
+  #otherProviders = new Map(OTHER_PROVIDERS)
 
   get rows(): readonly CatalogRow[] {
     return this.#rows
@@ -153,6 +168,38 @@ export class Catalog {
   /** Puts the built-in rows back. */
   restore(): void {
     this.replace(CATALOG_ROWS)
+    this.#otherProviders = new Map(OTHER_PROVIDERS)
+  }
+
+  /** Gives the model of this id a second provider. */
+  addProvider(id: string, provider: OtherProvider): void {
+    this.#otherProviders.set(id, provider)
+  }
+
+  /** The row at the prices of the provider that a request of it goes to. */
+  routed(row: CatalogRow, request: JsonObject): CatalogRow {
+    const other = this.#otherProviders.get(row.id)
+    const goesThere = other !== undefined && (request[other.parameter] ?? null) !== null
+    return goesThere ? { ...row, pricing: other.pricing } : row
+  }
+
+  /** The answer of `GET /models/{author}/{slug}/endpoints`; null for an unknown model. */
+  endpoints(id: string): JsonObject | null {
+    const row = this.find(id)
+    if (row === null) return null
+    const other = this.#otherProviders.get(row.id)
+    const endpoints = [endpointJson(row, { tag: 'simulator', pricing: row.pricing })]
+    if (other !== undefined) endpoints.push(endpointJson(row, { tag: 'other', ...other }))
+    return {
+      data: {
+        id: row.id,
+        name: row.name,
+        created: row.created,
+        description: row.description,
+        architecture: { ...row.architecture },
+        endpoints,
+      },
+    }
   }
 
   /** The answer of `GET /models`: rows of text output unless the query asks for others. */
@@ -208,7 +255,33 @@ function changed(row: CatalogRow, change: RowChange): CatalogRow {
 }
 
 function rowJson(row: CatalogRow): JsonValue {
-  return { ...row, pricing: { ...row.pricing, overrides: row.pricing.overrides?.map(copy) } }
+  return { ...row, pricing: pricingJson(row.pricing) }
+}
+
+function pricingJson(pricing: Pricing): JsonObject {
+  return { ...pricing, overrides: pricing.overrides?.map(copy) }
+}
+
+function endpointJson(
+  row: CatalogRow,
+  provider: { readonly tag: string; readonly pricing: Pricing },
+): JsonObject {
+  return {
+    name: `${provider.tag} | ${row.id}`,
+    model_id: row.id,
+    model_name: row.name,
+    context_length: row.context_length,
+    pricing: pricingJson(provider.pricing),
+    provider_name: provider.tag,
+    tag: provider.tag,
+    quantization: null,
+    max_completion_tokens: row.top_provider.max_completion_tokens,
+    max_prompt_tokens: null,
+    supported_parameters: row.supported_parameters,
+    status: 0,
+    uptime_last_30m: 100,
+    supports_implicit_caching: false,
+  }
 }
 
 function copy(override: PriceOverride): JsonObject {

@@ -191,7 +191,7 @@ function answerInput(asked: {
   return {
     path: format.path,
     body,
-    row,
+    row: world.catalog.routed(row, body),
     fastRow: world.catalog.fastTierOf(row),
     traits,
     fault,

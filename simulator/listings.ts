@@ -1,7 +1,7 @@
 import type { JsonObject } from './json-value.ts'
 import type { World } from './world.ts'
 
-const IMAGE_ENDPOINTS = /^\/images\/models\/([^/]+\/[^/]+)\/endpoints$/
+const ENDPOINTS = /^\/(images\/)?models\/([^/]+\/[^/]+)\/endpoints$/
 
 /** The body of a GET below `/v1`; null for a path or a thing that is not there. */
 export function readListing(world: World, path: string, query: string): JsonObject | null {
@@ -16,10 +16,10 @@ export function readListing(world: World, path: string, query: string): JsonObje
     case '/key':
       return KEY
     default: {
-      const match = IMAGE_ENDPOINTS.exec(path)
-      return match === null
-        ? null
-        : world.catalog.imageEndpoints(decodeURIComponent(match[1] ?? ''))
+      const match = ENDPOINTS.exec(path)
+      if (match === null) return null
+      const id = decodeURIComponent(match[2] ?? '')
+      return match[1] === undefined ? world.catalog.endpoints(id) : world.catalog.imageEndpoints(id)
     }
   }
 }

@@ -181,6 +181,10 @@ export const SETTINGS = {
     { fallback: 5 * MINUTE_MS, min: 1_000 },
     'Time between two refreshes of models and prices.',
   ),
+  TOLLGATE_ENDPOINTS_TIMEOUT_MS: wholeNumber(
+    { fallback: 2_000 },
+    "How long a model's first request waits for the prices of its providers; then its listed prices are held until the next refresh.",
+  ),
   TOLLGATE_PRICES_STALE_AFTER_MS: wholeNumber(
     { fallback: 60 * MINUTE_MS },
     'Age past which prices are too old to run a request on.',

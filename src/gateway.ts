@@ -7,6 +7,7 @@ import {
   type RefreshOutcome,
 } from './catalog/catalog-refresher.ts'
 import { createCatalogStore } from './catalog/catalog-store.ts'
+import type { EndpointPrices } from './catalog/endpoint-prices.ts'
 import { type Config, catalogSettingsOf } from './config.ts'
 import { ActivityPruner } from './ledger/activity-pruner.ts'
 import type { BatchedLedger } from './ledger/batched-ledger.ts'
@@ -16,7 +17,7 @@ import { createByteBudget } from './limits/byte-budget.ts'
 import { openBooks, type ServedBooks } from './open-books.ts'
 import { openServing } from './open-serving.ts'
 import { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
-import { openUpstream } from './open-upstream.ts'
+import { openEndpointPrices, openUpstream } from './open-upstream.ts'
 import { type OpenWorkers, openWorkers } from './open-workers.ts'
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts'
 import { readinessChecks, showGauges } from './show-gauges.ts'
@@ -84,15 +85,17 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const wiring: Wiring = { config, address, log, clock, ids, telemetry, closing }
   const books = await openBooks(wiring, { onSwept: () => beside.reconciler?.sweepNow() })
   const upstream = openUpstream(wiring)
+  const endpoints = openEndpointPrices(wiring, upstream)
   const { catalog, refresher } = await openCatalog(wiring, {
     store: books.store,
     upstream,
+    endpoints,
     onReplaced: () => void beside.workers?.catalogRefreshed(),
   })
   openActivityPruner(wiring, books.store)
   const reconciler = openReconciler(wiring, { ...books, upstream })
   beside.reconciler = reconciler
-  const parts = { looksOn, books, upstream, catalog, refresher, reconciler }
+  const parts = { looksOn, books, upstream, catalog, endpoints, refresher, reconciler }
   const served =
     config.WORKERS === 1
       ? await serveHere(wiring, parts)
@@ -122,6 +125,7 @@ interface GatewayParts {
   readonly books: ServedBooks
   readonly upstream: Upstream
   readonly catalog: Catalog
+  readonly endpoints: EndpointPrices
   readonly refresher: CatalogRefresher
   readonly reconciler: Reconciler
 }
@@ -130,11 +134,12 @@ type Served = Pick<Gateway, 'address' | 'forgottenHolds' | 'settled'>
 
 /** This thread does all there is to do. */
 async function serveHere(wiring: Wiring, parts: GatewayParts): Promise<Served> {
-  const { looksOn, books, upstream, catalog, refresher, reconciler } = parts
+  const { looksOn, books, upstream, catalog, endpoints, refresher, reconciler } = parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
   const serving = await openServing(wiring, {
     books,
     catalog,
+    endpoints,
     upstream,
     byteBudget,
     onUnsettled: (request) => reconciler.noticed(request),
@@ -181,8 +186,12 @@ async function openCatalog(
   {
     store,
     upstream,
+    endpoints,
     onReplaced,
-  }: { readonly store: Store; readonly upstream: Upstream; readonly onReplaced: () => void },
+  }: Pick<GatewayParts, 'upstream' | 'endpoints'> & {
+    readonly store: Store
+    readonly onReplaced: () => void
+  },
 ): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
   const settings = catalogSettingsOf(config)
   const catalog = new Catalog({ clock, settings })
@@ -194,10 +203,14 @@ async function openCatalog(
     settings,
     fetchModels: () => fetchModels(upstream),
     fetchImageEndpoints: (modelId) => fetchImageEndpoints(upstream, modelId),
+    endpoints,
     onRefreshed: (outcome) => {
       logRefresh(log, outcome)
       telemetry.catalogRefreshed(outcome)
-      if (outcome.kind === 'refreshed') onReplaced()
+      if (outcome.kind !== 'refreshed') return
+      onReplaced()
+      // Nothing waits for it: a start with many models in use serves at once.
+      void endpoints.refresh(catalog.modelIds)
     },
   })
   await refresher.load()

@@ -1,4 +1,5 @@
 import type { Catalog } from './catalog/catalog.ts'
+import type { EndpointPrices } from './catalog/endpoint-prices.ts'
 import { wordsOf } from './config.ts'
 import type { Inference } from './http/inference.ts'
 import { openAccountTagger } from './identity/account-tag.ts'
@@ -25,6 +26,7 @@ export interface ServingInput
   extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness' | 'onMaintenanceTurned'> {
   readonly books: ServedBooks
   readonly catalog: Catalog
+  readonly endpoints: EndpointPrices
   readonly upstream: Upstream
   readonly byteBudget: ByteBudget
   /** Told of each request that has just become provisional or unresolved. */
@@ -50,7 +52,7 @@ export interface Serving {
 /** Opens all that stands between a client's socket and the books, and listens. */
 export async function openServing(wiring: Wiring, input: ServingInput): Promise<Serving> {
   const { config, clock } = wiring
-  const { books, catalog, upstream } = input
+  const { books, catalog, endpoints, upstream } = input
   const settler = openSettler(wiring, input)
   const unknownCallers = openUnknownCallers(wiring)
   const authenticator = new Authenticator({
@@ -65,6 +67,7 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
     hasPostedCredit: (accountId) =>
       hasPostedCredit(books.store.db, { accountId, nowMs: books.storeClock.nowMs() }),
     offerFor: (modelName) => catalog.offerFor(modelName),
+    holdOffer: (offer) => endpoints.holdOffer(offer),
     ledger: whileAlive(books.ledger, books.isAlive),
     settler,
     upstream,

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import { Catalog } from './catalog/catalog.ts'
+import type { EndpointPrices } from './catalog/endpoint-prices.ts'
 import { catalogSettingsOf } from './config.ts'
 import type { ReadinessCheck } from './http/health.ts'
 import type { UnsettledRequest } from './ledger/list-unsettled.ts'
@@ -9,7 +10,7 @@ import { openThreadLog } from './log.ts'
 import { openWorkerBooks, type WorkerBooks } from './open-books.ts'
 import { openServing, type Serving } from './open-serving.ts'
 import { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
-import { openUpstream } from './open-upstream.ts'
+import { openEndpointPrices, openUpstream } from './open-upstream.ts'
 import { readinessChecks, showGauges } from './show-gauges.ts'
 import { systemClock } from './vocabulary/clock.ts'
 import { createIdSource } from './vocabulary/ids.ts'
@@ -64,6 +65,7 @@ export async function runWorker(port: MessagePort, start: WorkerStart): Promise<
 interface OpenWorker {
   readonly books: WorkerBooks
   readonly catalog: Catalog
+  readonly endpoints: EndpointPrices
   readonly looksOn: OpenTelemetry
   readonly serving: Serving
   /** What is wrong with other threads. */
@@ -91,6 +93,8 @@ async function open({ start, line, log, closing }: OpenInput): Promise<OpenWorke
   const books = await openWorkerBooks(wiring, { ...start, onSwept })
   const catalog = new Catalog({ clock, settings: catalogSettingsOf(config) })
   if (start.catalogRows.length > 0) catalog.replace(start.catalogRows)
+  const upstream = openUpstream(wiring)
+  const endpoints = openEndpointPrices(wiring, upstream)
   const byteBudget = createSharedByteBudget({
     bytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
     cells: start.bufferCells,
@@ -100,7 +104,8 @@ async function open({ start, line, log, closing }: OpenInput): Promise<OpenWorke
   const serving = await openServing(wiring, {
     books,
     catalog,
-    upstream: openUpstream(wiring),
+    endpoints,
+    upstream,
     byteBudget,
     onUnsettled: tellUnsettled(line, closing),
     onSwept,
@@ -121,7 +126,7 @@ async function open({ start, line, log, closing }: OpenInput): Promise<OpenWorke
   tellFaults(line, () =>
     readinessChecks(looksOn, { books, catalog, isDraining: () => serving.inference.isDraining }),
   )
-  return { books, catalog, looksOn, serving, others }
+  return { books, catalog, endpoints, looksOn, serving, others }
 }
 
 /** By position: the worker, once it is open, and what closes it. */
@@ -132,8 +137,9 @@ function answersOf(
   return {
     alive: () => undefined,
     catalog: async (rows) => {
-      const { catalog, looksOn } = await opened
+      const { catalog, endpoints, looksOn } = await opened
       catalog.replace(rows)
+      void endpoints.refresh(catalog.modelIds)
       looksOn.metrics?.catalogReplaced()
     },
     forgetCallers: async () => {

@@ -67,7 +67,7 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
       return { requests, nextDueAtMs }
     },
     catalog: () => ({
-      modelIds: new Set(catalog.rows().map(({ offer }) => offer.modelId)),
+      modelIds: catalog.modelIds,
       refreshedAtMs: catalog.refreshedAtMs,
     }),
     checks: () =>

@@ -173,6 +173,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     byteBudget: createByteBudget({ bytesMax: 256 * 1024 * 1024 }),
     hasPostedCredit: async () => true,
     offerFor: () => offer,
+    holdOffer: (listed) => listed,
     ledger,
     settler,
     upstream,

@@ -3,6 +3,7 @@ import type { Picos } from '../vocabulary/money.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
 import { Beliefs } from './beliefs.ts'
 import type { Catalog } from './catalog.ts'
+import type { EndpointPrices } from './endpoint-prices.ts'
 import {
   type ListedModel,
   type ParsedCatalog,
@@ -17,6 +18,7 @@ import {
   decodeModel,
   encodeModel,
   snapshotOf,
+  storedEndpoints,
   withFigures,
 } from './stored-catalog.ts'
 
@@ -69,6 +71,8 @@ export interface CatalogRefresherInput {
    * such page for the model; rejects on any other failure. Null: the upstream lists no flat prices.
    */
   readonly fetchImageEndpoints: ((modelId: string) => Promise<unknown>) | null
+  /** What is known of models' endpoints is kept in the store with them. */
+  readonly endpoints: Pick<EndpointPrices, 'encode' | 'restore'>
   /** Told of each refresh, for the log and metrics. Must not throw. */
   readonly onRefreshed: (outcome: RefreshOutcome) => void
   /** Default: a timer that does not keep the process alive. */
@@ -101,10 +105,11 @@ class Refresher implements CatalogRefresher {
   }
 
   async load(): Promise<void> {
-    const { store, source, settings, catalog } = this.#input
+    const { store, source, settings, catalog, endpoints } = this.#input
     const stored = await store.load(source)
     if (stored === null) return
     const catalogRefreshedAtMs = stored.refreshedAtMs
+    for (const model of stored.models) endpoints.restore(model.modelId, storedEndpoints(model))
     const rows = stored.models
       .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
       .filter((row) => row !== null)
@@ -220,12 +225,16 @@ class Refresher implements CatalogRefresher {
   }
 
   async #save(rows: readonly CatalogRow[], refreshedAtMs: number): Promise<unknown> {
-    const { store, source } = this.#input
+    const { store, source, endpoints } = this.#input
+    const encode = (row: CatalogRow) => {
+      const endpointsJson = endpoints.encode(row.offer.modelId)
+      return encodeModel({ row, catalogRefreshedAtMs: refreshedAtMs, endpointsJson })
+    }
     try {
       await store.save({
         source,
         refreshedAtMs,
-        models: rows.map((row) => encodeModel({ row, catalogRefreshedAtMs: refreshedAtMs })),
+        models: rows.map(encode),
         snapshots: rows.map((row) => snapshotOf(row, refreshedAtMs)),
       })
       return null

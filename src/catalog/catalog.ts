@@ -74,6 +74,11 @@ export class Catalog {
     return this.#index?.rows ?? []
   }
 
+  /** The ids of all rows. */
+  get modelIds(): ReadonlySet<string> {
+    return this.#index?.modelIds ?? new Set()
+  }
+
   /** When the youngest prices were asked for; null while no list was ever loaded. */
   get refreshedAtMs(): number | null {
     return this.#index?.refreshedAtMs ?? null
@@ -88,6 +93,7 @@ export interface CatalogInput {
 interface CatalogIndex {
   readonly rows: readonly CatalogRow[]
   readonly byId: ReadonlyMap<string, CatalogRow>
+  readonly modelIds: ReadonlySet<string>
   /** By lower-cased id or alias; null: two models share the name. */
   readonly byOtherName: ReadonlyMap<string, CatalogRow | null>
   readonly listBytes: Buffer
@@ -121,7 +127,8 @@ function buildIndex(
     (youngest, row) => Math.max(youngest ?? row.refreshedAtMs, row.refreshedAtMs),
     null,
   )
-  return { rows, byId, byOtherName, ...bytesOf(rows), refreshedAtMs }
+  const modelIds = new Set(byId.keys())
+  return { rows, byId, modelIds, byOtherName, ...bytesOf(rows), refreshedAtMs }
 }
 
 function bytesOf(rows: readonly CatalogRow[]): Pick<CatalogIndex, 'listBytes' | 'bytesByRow'> {

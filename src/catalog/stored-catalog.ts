@@ -58,6 +58,7 @@ export function encodeModel(input: EncodeModelInput): StoredModel {
     `"contextTokens":${JSON.stringify(offer.contextTokens)}`,
     `"outputTokensMax":${JSON.stringify(offer.outputTokensMax)}`,
     `"refreshedAtMs":${JSON.stringify(own)}`,
+    `"endpoints":${input.endpointsJson}`,
   ]
   return { modelId: offer.modelId, itemJson: `{${fields.join(',')}}` }
 }
@@ -65,6 +66,8 @@ export function encodeModel(input: EncodeModelInput): StoredModel {
 export interface EncodeModelInput {
   readonly row: CatalogRow
   readonly catalogRefreshedAtMs: number
+  /** What is known of its endpoints' prices, as JSON text; null: nothing. */
+  readonly endpointsJson: string | null
 }
 
 /**
@@ -90,6 +93,11 @@ export function decodeModel(input: DecodeModelInput): CatalogRow | null {
     ...withFigures({ offer, listing, aliases }, figures),
     refreshedAtMs: typeof own === 'number' ? own : catalogRefreshedAtMs,
   }
+}
+
+/** What {@link encodeModel} was given of a model's endpoints, parsed; undefined where it was another version. */
+export function storedEndpoints({ itemJson }: StoredModel): unknown {
+  return readRecord(parseJson(itemJson))?.['endpoints']
 }
 
 export interface DecodeModelInput {

@@ -27,6 +27,7 @@ export async function refreshCatalog(
     say: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
   })
   let imageModels = 0
+  const endpoints = new Map<string, string>()
   try {
     const refresher = createCatalogRefresher({
       catalog: new Catalog({ clock, settings }),
@@ -39,6 +40,11 @@ export async function refreshCatalog(
         const endpoints = await fetchImageEndpoints(upstream, modelId)
         show(++imageModels)
         return endpoints
+      },
+      // What a server has read of models' endpoints stays as it is.
+      endpoints: {
+        restore: (modelId, stored) => void endpoints.set(modelId, JSON.stringify(stored ?? null)),
+        encode: (modelId) => endpoints.get(modelId) ?? null,
       },
       onRefreshed: () => {},
     })

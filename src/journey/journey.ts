@@ -35,6 +35,8 @@ export interface JourneyParts {
   /** Whether the ledger has any credit posted to the account, be it held or not. */
   readonly hasPostedCredit: (accountId: string) => Promise<boolean>
   readonly offerFor: (modelName: string) => Offer
+  /** The same model at the dearest prices that it can have: what holds are sized by. */
+  readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: Ledger
   readonly settler: Settler
   readonly upstream: Upstream
@@ -171,8 +173,9 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     record.modelId = offer.modelId
     format.checkOffer(call, { offer, words: parts.words }) // 400
 
-    const size = sizeHold(call, offer) // 400
-    const grant = await openHold(parts, { request, caller, call, offer, size }) // 401, 402, 429, 503
+    const dearest = await parts.holdOffer(offer)
+    const size = sizeHold(call, dearest) // 400
+    const grant = await openHold(parts, { request, caller, call, offer: dearest, size }) // 401, 402, 429, 503
     slot.admitted()
     record.holdMicros = grant.grantedMicros
 

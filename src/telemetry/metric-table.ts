@@ -159,6 +159,11 @@ export const METRICS = {
     labels: ['outcome'],
     help: 'Refreshes of the catalog.',
   },
+  tollgate_endpoint_price_reads_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: "Readings of what a model's providers ask.",
+  },
   tollgate_upstream_account_refused: {
     kind: 'gauge',
     labels: [],

@@ -6,6 +6,7 @@ import {
   Registry,
 } from 'prom-client'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { HoldCount } from '../ledger/count-holds.ts'
 import type { CommitReport } from '../ledger/timed-commit.ts'
@@ -113,6 +114,11 @@ export class Metrics {
   catalogRefreshed({ kind }: RefreshOutcome): void {
     this.#own.catalogRefreshes.inc({ outcome: kind })
     if (kind === 'refreshed') this.catalogReplaced()
+  }
+
+  /** Counts a reading of a model's endpoints. */
+  endpointsRead({ failure }: EndpointRead): void {
+    this.#own.endpointPriceReads.inc({ outcome: failure === null ? 'read' : 'failed' })
   }
 
   /** Forgets the models that the catalog no longer has, on a thread that did not refresh it. */

@@ -55,6 +55,7 @@ export function makeOwnMetrics(registry: Registry) {
     catalogModels: gauge('tollgate_catalog_models'),
     catalogAge: gauge('tollgate_catalog_age_seconds'),
     catalogRefreshes: counter('tollgate_catalog_refreshes_total'),
+    endpointPriceReads: counter('tollgate_endpoint_price_reads_total'),
     upstreamAccountRefused: gauge('tollgate_upstream_account_refused'),
     bufferBytes: gauge('tollgate_buffer_bytes'),
     bufferLimit: gauge('tollgate_buffer_limit_bytes'),

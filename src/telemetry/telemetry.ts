@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/timed-commit.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
@@ -71,6 +72,11 @@ export class Telemetry {
     this.#metrics?.catalogRefreshed(outcome)
     if (outcome.kind === 'refreshed') this.#accountAccepted('catalog')
     else if (outcome.cause instanceof UpstreamRefusesAccount) this.#accountRefused('catalog')
+  }
+
+  /** A model's endpoints have been read, or could not be. */
+  endpointsRead(read: EndpointRead): void {
+    this.#metrics?.endpointsRead(read)
   }
 
   /** The reconciler has settled a request. */

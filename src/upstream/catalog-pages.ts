@@ -1,3 +1,4 @@
+import type { AnswerBounds } from './question.ts'
 import type { Upstream } from './upstream.ts'
 
 const PAGE_LIMITS = { timeoutMs: 30_000, bytesMax: 64 * 1024 * 1024 }
@@ -54,6 +55,25 @@ function nextQuery(answer: unknown): string | null {
 
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+// A model has some dozen providers, of a kilobyte or two each.
+const ENDPOINTS_BYTES_MAX = 1024 * 1024
+
+/** Where a model's providers and their prices are listed. Rejects for any answer but a 200. */
+export async function fetchEndpoints(
+  upstream: Upstream,
+  modelId: string,
+  bounds: Omit<AnswerBounds, 'bytesMax'>,
+): Promise<unknown> {
+  const path = modelId.split('/').map(encodeURIComponent).join('/')
+  const { httpStatus, json } = await upstream.getJson(`/models/${path}/endpoints`, {
+    ...bounds,
+    bytesMax: ENDPOINTS_BYTES_MAX,
+  })
+  if (httpStatus !== 200)
+    throw new Error(`the upstream answers ${httpStatus} to a model's list of endpoints`)
+  return json
 }
 
 /** Where a model's image prices are listed; null where the upstream has no such page for it. */

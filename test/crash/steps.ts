@@ -361,6 +361,7 @@ async function storeCatalog(bench: CrashBench, source: string): Promise<void> {
         return listed.json()
       },
       fetchImageEndpoints: null,
+      endpoints: { encode: () => null, restore: () => {} },
       onRefreshed: () => {},
     }).refreshNow()
   })
