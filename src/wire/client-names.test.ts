@@ -68,6 +68,7 @@ const LEFT_ALONE: readonly Members[] = [
   { extra: [{ type: 'custom_tool_call', name: 'f', input: FREE }] },
   { extra: [{ type: 'local_shell_call', action: { env: { USER: 'me', FILE: 'x' } } }] },
   { extra: [{ name: 'f', input_schema: FREE }] },
+  { extra: [{ name: 'f', input_schema: {}, input_examples: [FREE, { deep: [FREE] }] }] },
   { extra: [{ metadata: FREE }] },
   { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: FREE } } },
   { response_format: { type: 'json_object', schema: FREE } },

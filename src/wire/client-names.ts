@@ -228,6 +228,7 @@ function isReadBelow(
   switch (memberName) {
     case 'arguments':
     case 'input_schema':
+    case 'input_examples':
     case 'metadata':
     case 'schema':
     case 'properties':
