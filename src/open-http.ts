@@ -66,6 +66,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
   const server = createHttpServer({
     ids,
     inference,
+    threadShare: parts.threadShare,
     catalog: {
       listBytes: () => catalog.listBytes(),
       modelBytes: (name) => catalog.modelBytes(name),

@@ -13,6 +13,7 @@ import type { ByteBudget } from './limits/byte-budget.ts'
 import { ClientAddresses } from './limits/client-address.ts'
 import { createGate } from './limits/gate.ts'
 import type { Maintenance } from './limits/maintenance.ts'
+import { ThreadShare } from './limits/thread-share.ts'
 import { UnknownCallers } from './limits/unknown-callers.ts'
 import type { ServedBooks } from './open-books.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
@@ -177,7 +178,7 @@ function openUnknownCallers({ config, clock }: Wiring): UnknownCallers {
 async function openCallers(
   { config }: Wiring,
   { books: { store, storeClock }, byteBudget }: ServingInput,
-): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget'>> {
+): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare'>> {
   const gate = createGate({
     // Its seconds are then those of the ledger's windows.
     clock: storeClock,
@@ -187,5 +188,6 @@ async function openCallers(
       unbackedRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
     },
   })
-  return { accountTag: await openAccountTagger(store.db), gate, byteBudget }
+  const threadShare = new ThreadShare()
+  return { accountTag: await openAccountTagger(store.db), gate, byteBudget, threadShare }
 }

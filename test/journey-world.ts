@@ -19,6 +19,7 @@ import type { RequestRow } from '../src/ledger/rows.ts'
 import { SqliteLedger } from '../src/ledger/sqlite-ledger.ts'
 import { createByteBudget } from '../src/limits/byte-budget.ts'
 import { createGate } from '../src/limits/gate.ts'
+import { ThreadShare } from '../src/limits/thread-share.ts'
 import { offerWith, usd } from '../src/pricing/testing/offers.ts'
 import { Settler } from '../src/settle/settler.ts'
 import { openStore, type Store } from '../src/store/open-store.ts'
@@ -171,6 +172,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
       },
     }),
     byteBudget: createByteBudget({ bytesMax: 256 * 1024 * 1024 }),
+    threadShare: new ThreadShare(),
     hasPostedCredit: async () => true,
     offerFor: () => offer,
     holdOffer: (listed) => listed,
@@ -208,6 +210,7 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
   const app = createHttpServer({
     ids,
     inference,
+    threadShare: parts.threadShare,
     catalog: {
       listBytes: () => Buffer.from('{"object":"list","data":[]}'),
       modelBytes: () => null,

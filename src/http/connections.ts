@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { ThreadShare } from '../limits/thread-share.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { errorEnvelope } from '../wire/envelope.ts'
 import type { ClientRequest } from './client-request.ts'
@@ -24,14 +25,20 @@ const DRAIN_TIMEOUT_MS = 2_000
  * wait for it: a response has no socket before, and would never hear that the client left.
  */
 export class Connections {
+  readonly #threadShare: ThreadShare
   readonly #unanswered = new WeakMap<Socket, Unanswered>()
   /** Connections of which nothing more is read. */
   readonly #refused = new WeakSet<Socket>()
+
+  constructor(threadShare: ThreadShare) {
+    this.#threadShare = threadShare
+  }
 
   /** Calls back when it is this request's turn on its connection, which mostly is at once. */
   take(clientRequest: ClientRequest, client: ServerResponse, serve: () => void): void {
     const { socket } = clientRequest
     if (this.#refused.has(socket)) return
+    clientRequest.shareThread(this.#threadShare)
     const earlier = this.#unanswered.get(socket)
     if (earlier === undefined) {
       this.#add({ count: 1, clientRequest, client })

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
+import type { ThreadShare } from '../limits/thread-share.ts'
 import type { UnknownCallers } from '../limits/unknown-callers.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -23,6 +24,8 @@ import { type RootInput, registerRootRoute } from './root-route.ts'
 export interface HttpServerInput {
   readonly ids: IdSource
   readonly inference: Inference
+  /** What is taken of the thread by bodies in tiny pieces. */
+  readonly threadShare: ThreadShare
   readonly catalog: ModelRoutesInput
   readonly root: RootInput
   /** What `GET /readyz` goes by. Default: nothing, so that it is ready as soon as it listens. */
@@ -52,7 +55,7 @@ export interface ManagementInput {
 /** The whole HTTP face: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const { inference, ids, readiness = () => [] } = input
-  const connections = new Connections()
+  const connections = new Connections(input.threadShare)
   const health = createHealth({ ids, readiness })
   const app = Fastify({
     logger: false,

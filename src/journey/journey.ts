@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '../identity/authenticator.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from '../limits/byte-budget.ts'
 import type { Gate, GateSlot } from '../limits/gate.ts'
+import type { ThreadShare } from '../limits/thread-share.ts'
 import { capForGrant, sizeHold } from '../pricing/hold.ts'
 import { relayAnswer } from '../relay/relay.ts'
 import type { Settler } from '../settle/settler.ts'
@@ -23,8 +23,8 @@ import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
 import { HeldRequest } from './held-request.ts'
 import { openHold, requireCredit } from './open-hold.ts'
 
-/** Each step over a body of this size takes milliseconds, between which other requests have a turn. */
-const GIVING_WAY_BYTES = 1024 * 1024
+/** A body that is larger takes the thread for milliseconds, and does so in turns. */
+const LIGHT_BODY_BYTES_MAX = 256 * 1024
 
 /** What every journey shares: the parts of the process, wired once. */
 export interface JourneyParts {
@@ -34,6 +34,8 @@ export interface JourneyParts {
   readonly byteBudget: ByteBudget
   /** Whether the ledger has any credit posted to the account, be it held or not. */
   readonly hasPostedCredit: (accountId: string) => Promise<boolean>
+  /** What large bodies may take of the thread. */
+  readonly threadShare: ThreadShare
   readonly offerFor: (modelName: string) => Offer
   /** The same model at the dearest prices that it can have: what holds are sized by. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
@@ -162,10 +164,12 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   const { request, caller, slot } = input
   const { format, record } = request
   const bytes = await readBody(parts, input) // 402, 408, 413, 503
+  const isLight = bytes.length <= LIGHT_BODY_BYTES_MAX
+  const turn = isLight ? null : await parts.threadShare.turn(caller.accountId)
   const tree = parts.byteBudget.reserve(byteOwner(caller, format))
   try {
     const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
-    if (bytes.length > GIVING_WAY_BYTES) await nextTurn()
+    if (turn !== null) await turn.rest()
     const call = format.readCall(body, parts.words) // 400
     record.stream = call.stream
 
@@ -173,6 +177,8 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     record.modelId = offer.modelId
     format.checkOffer(call, { offer, words: parts.words }) // 400
 
+    // The prices may have to be asked for first, which is no work of the thread.
+    turn?.end()
     const dearest = await parts.holdOffer(offer)
     const size = sizeHold(call, dearest) // 400
     const grant = await openHold(parts, { request, caller, call, offer: dearest, size }) // 401, 402, 429, 503
@@ -200,6 +206,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     )
     return { held, stream: call.stream, forward }
   } finally {
+    turn?.end()
     tree.release()
   }
 }
