@@ -122,30 +122,32 @@ function wholeBody(answered: Answered): JsonObject {
   }
 }
 
-function inputUsage({ ask }: Answered): JsonObject {
-  const { prompt } = ask
+function inputUsage({ bill: { counts } }: Answered): JsonObject {
   return {
-    input_tokens: prompt.inputTokens,
-    cache_creation_input_tokens: prompt.cacheWriteTokens + prompt.cacheWriteLongTokens,
-    cache_read_input_tokens: prompt.cacheReadTokens,
+    input_tokens: counts.inputTokens,
+    cache_creation_input_tokens: counts.cacheWriteTokens + counts.cacheWriteLongTokens,
+    cache_read_input_tokens: counts.cacheReadTokens,
     cache_creation: {
-      ephemeral_5m_input_tokens: prompt.cacheWriteTokens,
-      ephemeral_1h_input_tokens: prompt.cacheWriteLongTokens,
+      ephemeral_5m_input_tokens: counts.cacheWriteTokens,
+      ephemeral_1h_input_tokens: counts.cacheWriteLongTokens,
     },
   }
 }
 
 function wholeUsage(answered: Answered): JsonObject {
-  const { ask, answer, input, bill } = answered
+  const { input, bill } = answered
+  const { counts } = bill
   const reported = reportedCost(input, bill)
   return {
     ...inputUsage(answered),
-    output_tokens: answer.outputTokens,
-    output_tokens_details: { thinking_tokens: answer.reasoning.length },
+    output_tokens: counts.outputTokens,
+    output_tokens_details: { thinking_tokens: counts.reasoningTokens },
     service_tier: 'standard',
     inference_geo: null,
     server_tool_use:
-      ask.searches === 0 ? null : { web_search_requests: ask.searches, web_fetch_requests: 0 },
+      counts.searches === 0
+        ? null
+        : { web_search_requests: counts.searches, web_fetch_requests: 0 },
     cost: reported,
     is_byok: false,
     cost_details:

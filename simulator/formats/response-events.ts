@@ -58,24 +58,24 @@ function failureOf(input: AnswerInput): JsonObject {
 }
 
 function usageOf(answered: Answered): JsonObject | undefined {
-  const { ask, answer, input, bill } = answered
+  const { input, bill } = answered
   if (omits(input.fault, 'usage')) return undefined
-  const { prompt } = ask
+  const { counts } = bill
   const inputTokens =
-    prompt.inputTokens +
-    prompt.cacheReadTokens +
-    prompt.cacheWriteTokens +
-    prompt.cacheWriteLongTokens
+    counts.inputTokens +
+    counts.cacheReadTokens +
+    counts.cacheWriteTokens +
+    counts.cacheWriteLongTokens
   const reported = reportedCost(input, bill)
   return {
     input_tokens: inputTokens,
     input_tokens_details: {
-      cached_tokens: prompt.cacheReadTokens,
-      cache_write_tokens: prompt.cacheWriteTokens + prompt.cacheWriteLongTokens,
+      cached_tokens: counts.cacheReadTokens,
+      cache_write_tokens: counts.cacheWriteTokens + counts.cacheWriteLongTokens,
     },
-    output_tokens: answer.outputTokens,
-    output_tokens_details: { reasoning_tokens: answer.reasoning.length },
-    total_tokens: inputTokens + answer.outputTokens,
+    output_tokens: counts.outputTokens,
+    output_tokens_details: { reasoning_tokens: counts.reasoningTokens },
+    total_tokens: inputTokens + counts.outputTokens,
     cost: reported,
     is_byok: false,
     cost_details:
@@ -87,12 +87,12 @@ function usageOf(answered: Answered): JsonObject | undefined {
             upstream_inference_output_cost: bill.cost.completionUsd,
           },
     server_tool_use_details:
-      ask.searches === 0
+      counts.searches === 0
         ? undefined
         : {
-            web_search_requests: ask.searches,
-            tool_calls_requested: ask.searches,
-            tool_calls_executed: ask.searches,
+            web_search_requests: counts.searches,
+            tool_calls_requested: counts.searches,
+            tool_calls_executed: counts.searches,
           },
   }
 }

@@ -135,8 +135,8 @@ export function readSearches(body: JsonObject, input: AnswerInput, question: str
   const isSearchModel = input.row.supported_parameters.includes('web_search_options')
   if (tool === undefined && !isSearchModel) return 0
   const wanted = Number(/\bsearch (\d{1,3}) times\b/.exec(question)?.[1] ?? 1)
-  const uses = objectOr(tool)['max_uses'] ?? body['max_tool_calls']
-  return typeof uses === 'number' ? Math.min(wanted, uses) : Math.min(wanted, 30)
+  const limits = [objectOr(tool)['max_uses'], body['max_tool_calls']]
+  return Math.min(wanted, 30, ...limits.filter((limit) => typeof limit === 'number'))
 }
 
 function isSearchTool(tool: JsonObject): boolean {
