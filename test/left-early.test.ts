@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
+import { chat } from '../src/wire/formats/chat.ts'
 import { messages } from '../src/wire/formats/messages.ts'
 import {
   CHAT_BODY,
@@ -266,6 +267,39 @@ describe('a client that leaves a stream before its headers', () => {
     expect(told.filter((how) => how === 'cancelled')).toHaveLength(1)
     expect(told.filter((how) => how === 'readOn')).toHaveLength(17)
   })
+})
+
+test('a client that leaves while its failed stream is settled leaves no call to be read on', async () => {
+  const settling = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const { to, nextCall } = await start({
+    replace: ({ settler }) => {
+      const settleInTime = settler.settleInTime.bind(settler)
+      settler.settleInTime = async (input) => {
+        settling.resolve()
+        await gone.promise
+        return settleInTime(input)
+      }
+      return {}
+    },
+  })
+  const client = connect(to.port, '127.0.0.1')
+  client.on('error', () => {})
+  client.write(
+    `POST ${chat.path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${STREAM_BODY.length}\r\n\r\n${STREAM_BODY}`,
+  )
+  const provider = await nextCall()
+  provider.resetAndDestroy()
+  await settling.promise
+  const [own] = to.clients
+  if (own === undefined) throw new Error('no client')
+  const closed = once(own, 'close')
+  client.resetAndDestroy()
+  await closed
+  gone.resolve()
+  expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'upstream_error' })
+  expect(to.ended.map(({ record }) => record.leftEarly)).toEqual([null])
+  await to.expectNothingLeft()
 })
 
 /** Once one of the sixteen has ended, another is read on. */

@@ -86,13 +86,18 @@ class Relay implements AttemptObserver {
   #reader: StreamRelay | LeftStream | WholeAnswer | null = null
   #attempt: Attempt | null = null
   #faulty = false
+  /** Whether the ending was told: what the client does from then on changes nothing. */
+  #hasEnded = false
   /** Whether the client left before the headers, and the call is read on. */
   #readsOn = false
   #httpStatus = 0
 
   constructor(input: RelayInput, resolve: (ending: RelayEnding) => void) {
     this.#input = input
-    this.#resolve = resolve
+    this.#resolve = (ending) => {
+      this.#hasEnded = true
+      resolve(ending)
+    }
   }
 
   start(): void {
@@ -109,7 +114,7 @@ class Relay implements AttemptObserver {
   }
 
   readonly #onClientClosed = (): void => {
-    if (this.#reader instanceof WholeAnswer) return
+    if (this.#hasEnded || this.#reader instanceof WholeAnswer) return
     // What was not written in full can't be run.
     const mayRun = this.#reader === null && this.#attempt?.isWritten === true
     this.#readsOn = mayRun && this.#input.onClientLeftEarly()
