@@ -20,7 +20,7 @@ const SMALL_CHARS_MAX = 9
  * For a key that makes a new shape of an object, or that is written with an escape, so that the text is
  * rewritten for it. What that takes is time: a million such keys would hold the process up for seconds.
  */
-const SLOW_KEY_BYTES = 2_048
+const SLOW_KEY_BYTES = 1_024
 
 /** Shorter bytes are not worth a table of shapes: they can't hold the process up for long. */
 const SHAPED_BYTES_MIN = 128 * 1024
