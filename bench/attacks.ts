@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { makeApiKey } from '../src/identity/api-key-text.ts'
-import { DEFAULT_WORDS } from '../src/vocabulary/words.ts'
+import { makeApiKey } from '../src/ledger/api-key-text.ts'
+import { DEFAULT_WORDS } from '../src/vocabulary/public-names.ts'
 
 /** Which of the attacker's accounts an attack is sent by. */
 export type Attacker = 'almost no credit' | 'no credit' | 'nobody'

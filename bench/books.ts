@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { auditStore } from '../src/ledger/audit.ts'
+import { auditStore } from '../src/ledger/audit/audit.ts'
 import { openStore } from '../src/store/open-store.ts'
 import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'

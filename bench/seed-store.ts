@@ -1,9 +1,9 @@
 import { randomFillSync } from 'node:crypto'
-import { makeApiKey } from '../src/identity/api-key-text.ts'
+import { makeApiKey } from '../src/ledger/api-key-text.ts'
 import { openStore } from '../src/store/open-store.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
-import { DEFAULT_WORDS } from '../src/vocabulary/words.ts'
+import { DEFAULT_WORDS } from '../src/vocabulary/public-names.ts'
 
 export interface SeedStoreInput {
   /** As in `DATABASE_URL`; nobody may be serving from it. */

@@ -1,11 +1,11 @@
+import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './app/config.ts'
+import { startFailureOf } from './app/start-failure.ts'
+import { VERSION } from './app/version.ts'
 import { tollgateProgram } from './cli/program.ts'
 import { CommandFailure, processTerminal } from './cli/terminal.ts'
-import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './config.ts'
-import { startFailureOf } from './start-failure.ts'
 import { SchemaMismatch } from './store/migrate.ts'
-import { ServeLockHeld } from './store/serve-lock.ts'
 import { UpstreamMismatch } from './store/settings.ts'
-import { VERSION } from './version.ts'
+import { ServeLockHeld } from './store/sqlite/serve-lock.ts'
 
 const terminal = processTerminal
 
@@ -31,7 +31,7 @@ const program = tollgateProgram({
   },
   terminal,
   // The server's parts are loaded for it alone: other commands start in half the time without them.
-  serve: async () => (await import('./serve.ts')).serve(terminal),
+  serve: async () => (await import('./app/serve.ts')).serve(terminal),
 })
 
 // A reader that has seen enough, such as `head`, is no failure.

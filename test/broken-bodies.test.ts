@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { messages } from '../src/formats/messages.ts'
 import { Problem } from '../src/vocabulary/problem.ts'
-import { messages } from '../src/wire/formats/messages.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,

@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { expect, test } from 'vitest'
-import { listRequests } from '../src/ledger/activity.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
 import { startWorld, type World } from './world.ts'
 
 const STREAM = JSON.stringify({

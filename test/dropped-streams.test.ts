@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
-import { listRequests } from '../src/ledger/activity.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../src/ledger/rows.ts'
 import { startWorld, type TestAccount, type World } from './world.ts'
 

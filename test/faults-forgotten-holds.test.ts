@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { listRequests } from '../src/ledger/activity.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
 import { parseDatabaseUrl } from '../src/store/database-url.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'

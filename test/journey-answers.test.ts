@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createByteBudget } from '../src/limits/byte-budget.ts'
-import { messages } from '../src/wire/formats/messages.ts'
+import { messages } from '../src/formats/messages.ts'
+import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { StreamObserver, WireFormat } from '../src/wire/format.ts'
-import { chat } from '../src/wire/formats/chat.ts'
+import { chat } from '../src/formats/chat.ts'
+import type { StreamObserver, WireFormat } from '../src/formats/format.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,

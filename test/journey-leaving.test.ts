@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { ByteBudget } from '../src/journey/gate/byte-budget.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
-import type { ByteBudget } from '../src/limits/byte-budget.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,

@@ -5,8 +5,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
-import { chat } from '../src/wire/formats/chat.ts'
-import { messages } from '../src/wire/formats/messages.ts'
+import { chat } from '../src/formats/chat.ts'
+import { messages } from '../src/formats/messages.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,

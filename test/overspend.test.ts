@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { listApiKeys, updateApiKey } from '../src/identity/api-keys.ts'
-import { getRequest, listRequests } from '../src/ledger/activity.ts'
+import { getRequest, listRequests } from '../src/ledger/activity/activity.ts'
+import { listApiKeys, updateApiKey } from '../src/ledger/api-keys.ts'
 import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { micros } from '../src/vocabulary/money.ts'
 import { startWorld, type World } from './world.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { listRequests } from '../src/ledger/activity.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'

@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
-import { listRequests } from '../src/ledger/activity.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
 import { startWorld, type World } from './world.ts'
 
 const CREDIT_MICROS = 10_000_000

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createByteBudget } from '../src/limits/byte-budget.ts'
+import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import { CHAT_BODY, type JourneyWorld, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 

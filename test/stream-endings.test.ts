@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { DEFAULT_MARKER, type Fault } from '../simulator/faults.ts'
-import { listRequests } from '../src/ledger/activity.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
 import { startWorld, type World } from './world.ts'
 
 const MESSAGES = { model: 'sim/text', max_tokens: 64, messages: [{ role: 'user', content: 'Hi' }] }

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ByteBudget } from '../src/limits/byte-budget.ts'
-import { EventSplitter } from '../src/relay/event-splitter.ts'
+import type { ByteBudget } from '../src/journey/gate/byte-budget.ts'
+import { EventSplitter } from '../src/journey/relay/event-splitter.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,

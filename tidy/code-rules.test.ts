@@ -21,7 +21,7 @@ test.each([
 test('config.ts, the front door of the simulator and tests may read the environment', async () => {
   const text = 'const port = process.env.PORT'
   const paths = [
-    'src/config.ts',
+    'src/app/config.ts',
     'simulator/main.ts',
     'src/http/a.test.ts',
     'test/a.ts',

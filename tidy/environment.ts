@@ -4,7 +4,7 @@ import { nameOf, propertyOf, walk } from './syntax.ts'
 import type { Violation } from './violation.ts'
 
 // Each program's own front door.
-const READS_ENVIRONMENT = new Set(['src/config.ts', 'simulator/main.ts'])
+const READS_ENVIRONMENT = new Set(['src/app/config.ts', 'simulator/main.ts'])
 
 /**
  * The environment is read once, in config.ts (and where the simulator is started on its own): no

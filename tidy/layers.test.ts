@@ -9,13 +9,13 @@ test('imports of lower rows, of the own folder and of packages pass', async () =
     'src/store/store.ts': `import { DatabaseSync } from 'node:sqlite'`,
     'src/ledger/ledger.ts': `import '../vocabulary/money.ts'\nimport './rows.ts'`,
     'src/ledger/rows.ts': `export * from '../store/store.ts'`,
-    'src/settle/resolve.ts': `import type { A } from '../ledger/ledger.ts'`,
+    'src/catalog/catalog.ts': `import type { A } from '../ledger/ledger.ts'`,
     'src/cli/serve.ts': `const journey = await import('../journey/journey.ts')`,
     'src/journey/journey.ts': `new Worker(new URL('../ledger/writer.ts', import.meta.url))`,
     'src/ledger/writer.ts': '',
-    'src/config.ts': `import '../package.json'`,
-    'src/main.ts': `import './config.ts'\nimport './serve.ts'`,
-    'src/serve.ts': `const start = () => import('../simulator/main.ts')`,
+    'src/app/config.ts': `import '../../package.json'`,
+    'src/main.ts': `import './app/config.ts'\nimport './app/serve.ts'`,
+    'src/app/serve.ts': `const start = () => import('../../simulator/main.ts')`,
     'simulator/main.ts': `import './catalog.ts'\nimport { createServer } from 'node:http'`,
     'simulator/catalog.ts': '',
   })
@@ -23,20 +23,20 @@ test('imports of lower rows, of the own folder and of packages pass', async () =
 })
 
 test.each([
-  ['a static import', `import { a } from '../catalog/catalog.ts'`],
-  ['an import of types', `import type { A } from '../catalog/catalog.ts'`],
-  ['a type named in place', `let a: import('../catalog/catalog.ts').A`],
-  ['a re-export', `export { a } from '../catalog/catalog.ts'`],
-  ['a re-export of everything', `export * from '../catalog/catalog.ts'`],
-  ['an import at run time', `await import('../catalog/catalog.ts')`],
-  ['a worker', `new Worker(new URL('../catalog/catalog.ts', import.meta.url))`],
-])('%s of a sibling fails', async (_, text) => {
+  ['a static import', `import { a } from '../cli/program.ts'`],
+  ['an import of types', `import type { A } from '../cli/program.ts'`],
+  ['a type named in place', `let a: import('../cli/program.ts').A`],
+  ['a re-export', `export { a } from '../cli/program.ts'`],
+  ['a re-export of everything', `export * from '../cli/program.ts'`],
+  ['an import at run time', `await import('../cli/program.ts')`],
+  ['a worker', `new Worker(new URL('../cli/program.ts', import.meta.url))`],
+])('%s of a room of the same row fails', async (_, text) => {
   const verdict = await judgeToyTree(checkLayers, {
-    'src/ledger/ledger.ts': `\n${text}`,
-    'src/catalog/catalog.ts': '',
+    'src/http/server.ts': `\n${text}`,
+    'src/cli/program.ts': '',
   })
   expect(verdict).toEqual([
-    'src/ledger/ledger.ts:2 imports ../catalog/catalog.ts: siblings of a row never know each other',
+    'src/http/server.ts:2 imports ../cli/program.ts: rooms of one row never know each other',
   ])
 })
 
@@ -44,7 +44,7 @@ test.each([
   ['src/store/store.ts', '../ledger/ledger.ts', 'imports go down, never up'],
   ['src/http/routes.ts', '../main.ts', 'imports go down, never up'],
   ['src/vocabulary/money.ts', 'kysely', 'vocabulary imports nothing but itself'],
-  ['src/journey/journey.ts', '../../simulator/main.ts', 'only serve.ts starts the simulator'],
+  ['src/journey/journey.ts', '../../simulator/main.ts', 'only app/serve.ts starts the simulator'],
   ['src/journey/journey.ts', '../../test/gateway.ts', 'src/ stands alone'],
   ['src/journey/journey.ts', '../../tidy/rule.ts', 'src/ stands alone'],
   ['src/journey/journey.test.ts', '../http/routes.ts', 'imports go down, never up'],
@@ -68,20 +68,20 @@ test('the server may not import what is for tests alone; tests may', async () =>
   ])
 })
 
-test('serve.ts may not load the simulator before it is asked for', async () => {
+test('app/serve.ts may not load the simulator before it is asked for', async () => {
   const verdict = await judgeToyTree(checkLayers, {
-    'src/serve.ts': `import { start } from '../simulator/main.ts'`,
+    'src/app/serve.ts': `import { start } from '../../simulator/main.ts'`,
   })
   expect(verdict).toEqual([
-    'src/serve.ts:1 imports ../simulator/main.ts at once: serve.ts loads the simulator lazily',
+    'src/app/serve.ts:1 imports ../../simulator/main.ts at once: app/serve.ts loads the simulator lazily',
   ])
 })
 
 test('a test may look at its own row, the simulator and test/', async () => {
   const verdict = await judgeToyTree(checkLayers, {
-    'src/ledger/ledger.test.ts': `
-      import './ledger.ts'
-      import '../catalog/catalog.ts'
+    'src/http/server.test.ts': `
+      import './server.ts'
+      import '../cli/program.ts'
       import '../store/store.ts'
       import '../../simulator/main.ts'
       import '../../test/clock.ts'

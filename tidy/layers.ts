@@ -2,52 +2,34 @@ import { type Import, importsOf } from './imports.ts'
 import { isCode, isTest, type SourceFile } from './source-tree.ts'
 import type { Violation } from './violation.ts'
 
-/** The folders of `src/`, lowest row first. A row knows the rows below it and nothing else. */
+/** The rooms of `src/`, lowest row first. A room knows itself and the rooms of lower rows. */
 export const ROWS: readonly (readonly string[])[] = [
   ['vocabulary'],
+  ['json'],
+  ['tokens'],
   ['store'],
-  ['identity', 'limits', 'catalog', 'wire', 'ledger', 'upstream'],
-  ['pricing', 'relay', 'answers'],
-  ['settle'],
-  ['journey', 'reconcile'],
+  ['ledger'],
+  ['formats'],
+  ['upstreams'],
+  ['catalog'],
+  ['journey'],
+  ['reconcile'],
+  ['operations'],
   ['http', 'cli'],
   ['telemetry'],
-  ['workers'],
-  [
-    'version.ts',
-    'setting.ts',
-    'trace-settings.ts',
-    'config.ts',
-    'open-telemetry.ts',
-    'show-gauges.ts',
-    'wiring.ts',
-    'open-http.ts',
-    'open-books.ts',
-    'open-upstream.ts',
-    'open-serving.ts',
-    'worker-start.ts',
-    'open-workers.ts',
-    'run-worker.ts',
-    'worker.ts',
-    'gateway.ts',
-    'log.ts',
-    'first-account.ts',
-    'serve.ts',
-    'start-failure.ts',
-    'main.ts',
-  ],
+  ['app'],
+  ['main.ts'],
 ]
 
-const STARTS_SIMULATOR = 'src/serve.ts'
+const STARTS_SIMULATOR = 'src/app/serve.ts'
 
 // Pure functions that are Node's own; everything else is somebody's state or somebody's release.
 const VOCABULARY_MAY_IMPORT = new Set(['node:buffer'])
 
 /**
- * Imports go to strictly lower rows: never to a sibling, never upwards. Tests may also look at their
- * own row, at `simulator/` and at `test/`. The files of `src/` itself are the wiring: they know each
- * other, without a cycle (lint refuses those). The simulator is a program of its own and knows nothing
- * of `src/`; only serve.ts starts it, lazily.
+ * A room imports itself and rooms of strictly lower rows: never a room of its own row, never upwards.
+ * Tests may also import rooms of their own row, `simulator/` and `test/`. The simulator is a program
+ * of its own and imports nothing of `src/`; only app/serve.ts starts it, lazily.
  */
 export function checkLayers(files: readonly SourceFile[]): Violation[] {
   const violations: Violation[] = []
@@ -91,9 +73,7 @@ function objectionInSrc(file: SourceFile, { path, specifier, kind }: Import): st
   if (ownRow === null || otherRow === null) return `imports ${specifier}, which is in no row`
   if (placeOf(file.path) === placeOf(path) || otherRow < ownRow) return null
   if (otherRow === ownRow) {
-    return isTest(file) || isWiring(path)
-      ? null
-      : `imports ${specifier}: siblings of a row never know each other`
+    return isTest(file) ? null : `imports ${specifier}: rooms of one row never know each other`
   }
   return `imports ${specifier}: imports go down, never up`
 }
@@ -105,24 +85,19 @@ function objectionOutsideSrc(
   if (path.startsWith('simulator/')) {
     if (isTest(file)) return null
     if (file.path !== STARTS_SIMULATOR)
-      return `imports ${specifier}: only serve.ts starts the simulator`
+      return `imports ${specifier}: only app/serve.ts starts the simulator`
     return kind === 'static'
-      ? `imports ${specifier} at once: serve.ts loads the simulator lazily`
+      ? `imports ${specifier} at once: app/serve.ts loads the simulator lazily`
       : null
   }
   if (path.startsWith('test/') && isTest(file)) return null
   return path === 'package.json' ? null : `imports ${specifier}: src/ stands alone`
 }
 
-/** The folder below `src/`, or the name of a file directly in it (a test counts as what it tests). */
+/** The room: the folder below `src/`, or the name of a file directly in it (a test counts as what it tests). */
 function placeOf(path: string): string {
   const [, place = ''] = path.split('/')
   return place.replace(/\.test\.ts$/, '.ts')
-}
-
-/** Whether a file stands in `src/` itself. */
-function isWiring(path: string): boolean {
-  return path.split('/').length === 2
 }
 
 function rowOf(path: string): number | null {

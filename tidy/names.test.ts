@@ -7,12 +7,12 @@ import { checkWords } from './words.ts'
 
 test.each([
   'src/utils.ts',
-  'src/wire/helpers/read.ts',
-  'src/wire/json-utils.ts',
+  'src/formats/helpers/read.ts',
+  'src/formats/json-utils.ts',
   'src/common/a.ts',
   'simulator/types.ts',
   'test/lib/a.ts',
-  'src/wire/wire.types.ts',
+  'src/formats/wire.types.ts',
   'src/http/services/a.ts',
 ])('%s is a name that says nothing', async (path) => {
   expect(await judgeToyTree(checkFileNames, { [path]: '' })).toEqual([
@@ -28,8 +28,8 @@ test.each(['src/issue-12.test.ts', 'src/settle.1.test.ts'])('%s is a number', as
 
 test('names of the domain pass, even where a banned word is inside', async () => {
   const verdict = await judgeToyTree(checkFileNames, {
-    'src/wire/content-type.ts': '',
-    'src/wire/service-tier.ts': '',
+    'src/formats/content-type.ts': '',
+    'src/formats/service-tier.ts': '',
     'src/ledger/open-hold.test.ts': '',
     'docs/types.md': '',
   })
@@ -77,7 +77,7 @@ test.each([
   ['src/http/a.ts', 'for (const key of keys) check(key)', 'key', 'apiKey'],
   ['src/http/a.ts', 'for (const [id, row] of rows) check(id, row)', 'id', 'whose id'],
   ['src/http/a.ts', 'const { statusCode: status } = answer', 'status', 'httpStatus'],
-  ['src/relay/a.ts', 'const request = read()', 'request', 'clientRequest'],
+  ['src/journey/relay/a.ts', 'const request = read()', 'request', 'clientRequest'],
   ['src/http/a.ts', 'function open(options: Options) {}', 'options', 'the fields'],
   ['src/http/a.ts', 'const data = await read()', 'data', 'what it is'],
   ['src/http/a.ts', 'class UpstreamManager {}', 'UpstreamManager', 'what it is'],
@@ -88,7 +88,7 @@ test.each([
   ['src/http/a.ts', 'class A { manageKeys() {} }', 'manageKeys', 'the verb'],
   ['src/ledger/a.ts', 'function reserveCredit() {}', 'reserveCredit', 'openHold'],
   [
-    'src/relay/a.ts',
+    'src/journey/relay/a.ts',
     'const transformed = 1; function transformChunk() {}',
     'transformChunk',
     'relay',

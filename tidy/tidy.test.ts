@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { SETTINGS } from '../src/config.ts'
+import { SETTINGS } from '../src/app/config.ts'
 import { METRICS } from '../src/telemetry/metric-table.ts'
 import { PROBLEMS } from '../src/vocabulary/problem.ts'
 import { checkArchitecturePage } from './architecture-page.ts'

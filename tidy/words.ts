@@ -17,12 +17,12 @@ interface AvoidedWord {
 }
 
 // JSON calls them keys, and server-sent events call it data.
-const JSON_READING = /^src\/vocabulary\/json-/
-const EVENT_READING = /^src\/(?:wire|relay)\//
-const MONEY = /^src\/(?:ledger|settle|journey|reconcile|pricing)\//
+const JSON_READING = /^src\/json\//
+const EVENT_READING = /^src\/(?:formats|journey\/relay)\//
+const MONEY = /^src\/(?:ledger|reconcile|journey(?!\/gate\/))\//
 // Where the client's and the upstream's stand side by side.
-const BETWEEN_TWO_HOPS = /^src\/relay\//
-const COMMAND_TABLE = /^src\/[^/]+\.ts$|^src\/cli\//
+const BETWEEN_TWO_HOPS = /^src\/journey\/relay\//
+const COMMAND_TABLE = /^src\/(?:app|cli)\/|^src\/main\.ts$/
 
 /** The house's words and what to say instead. `docs/glossary.md` has the words themselves. */
 const AVOIDED_WORDS: readonly AvoidedWord[] = [

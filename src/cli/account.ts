@@ -1,14 +1,14 @@
 import { Command } from 'commander'
-import { accountAnswer } from '../answers/account.ts'
-import { listAnswer } from '../answers/list.ts'
 import {
   type Account,
   createAccount,
   getAccount,
   listAccounts,
   updateAccount,
-} from '../identity/accounts.ts'
-import { type AccountCredit, getCredits } from '../ledger/activity.ts'
+} from '../ledger/accounts.ts'
+import { type AccountCredit, getCredits } from '../ledger/activity/activity.ts'
+import { accountAnswer } from '../operations/answers/account.ts'
+import { listAnswer } from '../operations/answers/list.ts'
 import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
 import { dollars, readEmail, readId, readName, readRowLimit } from './read-values.ts'
 import { table } from './table.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { entryAnswer } from '../answers/entry.ts'
 import type { AddCreditInput, Entry } from '../ledger/ledger.ts'
+import { entryAnswer } from '../operations/answers/entry.ts'
 import { StoreRefused } from '../store/store-unavailable.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Micros } from '../vocabulary/money.ts'

@@ -1,14 +1,14 @@
 import { Command } from 'commander'
-import { apiKeyAnswer } from '../answers/api-key.ts'
-import { listAnswer } from '../answers/list.ts'
-import { getAccount } from '../identity/accounts.ts'
+import { getAccount } from '../ledger/accounts.ts'
 import {
   type ApiKey,
   createApiKey,
   deleteApiKey,
   listApiKeys,
   updateApiKey,
-} from '../identity/api-keys.ts'
+} from '../ledger/api-keys.ts'
+import { apiKeyAnswer } from '../operations/answers/api-key.ts'
+import { listAnswer } from '../operations/answers/list.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import {

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openLedger } from '../ledger/open-ledger.ts'
+import { openLedger } from '../ledger/engines/open-ledger.ts'
 import { openStore } from '../store/open-store.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'

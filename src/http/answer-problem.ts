@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { errorEnvelope } from '../formats/envelope.ts'
+import type { EnvelopeFamily } from '../formats/format.ts'
 import { StoreUnavailable } from '../store/store-unavailable.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { errorEnvelope } from '../wire/envelope.ts'
-import type { EnvelopeFamily } from '../wire/format.ts'
 import { breakOfBody } from './client-request.ts'
 
 export interface AnswerProblemInput {

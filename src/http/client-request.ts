@@ -1,5 +1,5 @@
 import { IncomingMessage } from 'node:http'
-import type { ThreadShare } from '../limits/thread-share.ts'
+import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { Problem } from '../vocabulary/problem.ts'
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ThreadShare } from '../limits/thread-share.ts'
+import { errorEnvelope } from '../formats/envelope.ts'
+import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { errorEnvelope } from '../wire/envelope.ts'
 import type { ClientRequest } from './client-request.ts'
 
 /** The requests of one connection that are still to be answered whole. */

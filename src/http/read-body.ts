@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
-import { clientLeft } from '../relay/client-left.ts'
+import { clientLeft } from '../journey/relay/client-left.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { BodyPace, PACE_INTERVAL_MS } from './body-pace.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import { asksToGoOn } from './expect-continue.ts'
-import type { Operation } from './operation.ts'
 import { readBody } from './read-body.ts'
 
 export interface RegisterOperationsInput {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
-import type { Words } from '../vocabulary/words.ts'
-import type { WireFormat } from '../wire/format.ts'
+import type { WireFormat } from '../formats/format.ts'
+import type { Words } from '../vocabulary/public-names.ts'
 
 /** What a request's headers are made from. */
 interface Addressed {

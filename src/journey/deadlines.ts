@@ -1,4 +1,4 @@
-import type { Deadlines } from '../upstream/upstream.ts'
+import type { Deadlines } from '../upstreams/upstream.ts'
 import type { Call } from '../vocabulary/call.ts'
 
 /** How long the provider may take; SPEC's limits, all settings. */

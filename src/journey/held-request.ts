@@ -1,10 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { SettleInput } from '../ledger/ledger.ts'
-import type { GateSlot } from '../limits/gate.ts'
-import { clientLeft } from '../relay/client-left.ts'
-import { endAnswer } from '../relay/end-answer.ts'
-import type { Answer, RelayEnding } from '../relay/relay.ts'
-import { resolveOutcome } from '../settle/resolve.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { FailureCode } from '../vocabulary/failure-code.ts'
@@ -15,7 +10,12 @@ import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import { NOTHING_REPORTED } from '../vocabulary/usage.ts'
 import { returnedHeaders } from './answer-headers.ts'
+import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
+import { clientLeft } from './relay/client-left.ts'
+import { endAnswer } from './relay/end-answer.ts'
+import type { Answer, RelayEnding } from './relay/relay.ts'
+import { resolveOutcome } from './settle/resolve.ts'
 
 export interface HeldRequestInput {
   readonly request: JourneyRequest

@@ -1,11 +1,11 @@
-import type { Caller } from '../identity/authenticator.ts'
 import type { HoldRefusalFacts, OpenHoldVerdict } from '../ledger/ledger.ts'
-import { type HoldSize, sizeHoldAtListedMax } from '../pricing/hold.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import type { Caller } from './gate/authenticator.ts'
+import { type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 
 /** What the step has been given by those before it. */

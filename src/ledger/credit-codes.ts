@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import type { Page } from './activity.ts'
-import { creditCodeRowOf } from './columns.ts'
+import type { Page } from './activity/activity.ts'
 import { makeCreditCode } from './credit-code-text.ts'
+import { creditCodeRowOf } from './engines/columns.ts'
 import type { CreditCodeRow } from './rows.ts'
 
 export interface CreateCreditCodeInput {

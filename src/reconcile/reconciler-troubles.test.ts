@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
+import { SqliteLedger } from '../ledger/engines/sqlite-ledger.ts'
 import { StoreUnavailable } from '../ledger/ledger.ts'
-import { listUnsettled } from '../ledger/list-unsettled.ts'
-import { SqliteLedger } from '../ledger/sqlite-ledger.ts'
 import {
   createReconcileWorld,
   describeSettlement,

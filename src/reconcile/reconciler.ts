@@ -1,5 +1,9 @@
+import type {
+  UnsettledList,
+  UnsettledPage,
+  UnsettledRequest,
+} from '../ledger/activity/list-unsettled.ts'
 import { type Corrected, type LedgerBooks, StoreUnavailable } from '../ledger/ledger.ts'
-import type { UnsettledList, UnsettledPage, UnsettledRequest } from '../ledger/list-unsettled.ts'
 import type { Decimal } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/resolution.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'

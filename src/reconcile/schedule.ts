@@ -1,4 +1,4 @@
-import type { UnsettledRequest } from '../ledger/list-unsettled.ts'
+import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 
 /** How long what is not known stays open. */

@@ -1,5 +1,5 @@
+import { expectsCost, type UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
 import type { Settled, SettleInput } from '../ledger/ledger.ts'
-import { expectsCost, type UnsettledRequest } from '../ledger/list-unsettled.ts'
 
 /** What was asked for, and when it was done. */
 export interface JustSettled {

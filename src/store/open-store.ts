@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database-url.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
-import { openPostgresStore } from './postgres-store.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { openPostgresStore } from './postgres/postgres-store.ts'
+import { openSqliteStore } from './sqlite/sqlite-store.ts'
 import type { Tables } from './tables.ts'
 
 export interface OpenStoreInput {

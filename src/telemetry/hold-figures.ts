@@ -1,4 +1,4 @@
-import type { HoldCount } from '../ledger/count-holds.ts'
+import type { HoldCount } from '../ledger/activity/count-holds.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 
 export interface HoldFiguresInput {

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { RecordedRequest } from '../../simulator/recorder.ts'
-import { listRequests } from '../../src/ledger/activity.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { Finished } from '../tollgate-process.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 

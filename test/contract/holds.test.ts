@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listApiKeys, updateApiKey } from '../../src/identity/api-keys.ts'
+import { listApiKeys, updateApiKey } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { TestAccount } from '../world.ts'
 import { Bench } from './bench.ts'

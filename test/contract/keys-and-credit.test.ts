@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { updateAccount } from '../../src/identity/accounts.ts'
-import {
-  createApiKey,
-  deleteApiKey,
-  listApiKeys,
-  updateApiKey,
-} from '../../src/identity/api-keys.ts'
+import { updateAccount } from '../../src/ledger/accounts.ts'
+import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { type Answer, Bench } from './bench.ts'
 import { type ExpectedError, expectError } from './expect-error.ts'

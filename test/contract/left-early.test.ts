@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
-import { listRequests } from '../../src/ledger/activity.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/ledger/rows.ts'
 import { Bench, pathUpstream } from './bench.ts'
 import type { StreamedRow } from './format-row.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FORMATS } from '../../src/wire/formats.ts'
+import { FORMATS } from '../../src/formats/formats.ts'
 import { Bench } from './bench.ts'
 import { chargeOf } from './charge.ts'
 import { numberAt, objectAt } from './json-reading.ts'

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { readConfig, SETTINGS } from '../../src/config.ts'
+import { readConfig, SETTINGS } from '../../src/app/config.ts'
 import { parseDatabaseUrl } from '../../src/store/database-url.ts'
 import { ROOT, readImageRecipe } from './image-recipe.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/app/config.ts'
 import { ROOT } from './image-recipe.ts'
 
 /** deploy/tollgate.service, as far as it can be read; `npm run test:deploy` has systemd itself read it. */

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listApiKeys, updateApiKey } from '../../src/identity/api-keys.ts'
-import { listRequests } from '../../src/ledger/activity.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
+import { listApiKeys, updateApiKey } from '../../src/ledger/api-keys.ts'
 import { startWorld, type World } from '../world.ts'
 import { ENDPOINTS, type Endpoint } from './endpoints.ts'
 

@@ -7,21 +7,16 @@ import { Refusal } from '../../simulator/refusal.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { parseCatalog } from '../../src/catalog/parse-catalog.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/settings.ts'
-import { capForGrant, sizeHold } from '../../src/pricing/hold.ts'
-import { resolveOutcome } from '../../src/settle/resolve.ts'
+import type { WireFormat } from '../../src/formats/format.ts'
+import { FORMATS } from '../../src/formats/formats.ts'
+import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
+import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
+import { editJson, type JsonEdit, parseAnswer, parseJsonBody } from '../../src/json/body.ts'
 import type { Call } from '../../src/vocabulary/call.ts'
-import {
-  editJson,
-  type JsonEdit,
-  parseAnswer,
-  parseJsonBody,
-} from '../../src/vocabulary/json-body.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
 import type { Offer } from '../../src/vocabulary/offer.ts'
 import { Problem } from '../../src/vocabulary/problem.ts'
-import { DEFAULT_WORDS } from '../../src/vocabulary/words.ts'
-import type { WireFormat } from '../../src/wire/format.ts'
-import { FORMATS } from '../../src/wire/formats.ts'
+import { DEFAULT_WORDS } from '../../src/vocabulary/public-names.ts'
 import { type RandomBody, ROWS } from './random-bodies.ts'
 
 /** A fault of ours, planted to see that it is found. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listRequests } from '../../src/ledger/activity.ts'
-import { FORMATS } from '../../src/wire/formats.ts'
+import { FORMATS } from '../../src/formats/formats.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 import { type RandomBody, ROWS, randomBody } from './random-bodies.ts'
 

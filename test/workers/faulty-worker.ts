@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { runWorker } from '../../src/run-worker.ts'
+import { runWorker } from '../../src/app/run-worker.ts'
 import { CRASHES } from './crashes.ts'
 
 // A worker with a bug, which shows when the test says so.

@@ -1,5 +1,5 @@
 import { Client } from 'undici'
-import { getRequest } from '../../src/ledger/activity.ts'
+import { getRequest } from '../../src/ledger/activity/activity.ts'
 import type { World } from '../world.ts'
 
 /** Clients of one worker, each with a connection of its own to it. */

@@ -1,6 +1,6 @@
+import type { EnvelopeFamily } from '../../formats/format.ts'
+import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
-import type { EnvelopeFamily } from '../../wire/format.ts'
-import type { Operation } from '../operation.ts'
 import { EXAMPLES } from './examples.ts'
 import { PATH_PARAMETER_WORDS } from './field-words.ts'
 import {

@@ -1,5 +1,5 @@
+import type { WireFormat } from '../../formats/format.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
-import type { WireFormat } from '../../wire/format.ts'
 import type { DocumentedAnswer, DocumentedOperation } from './document.ts'
 import { INFERENCE_BODIES } from './inference-bodies.ts'
 import type { JsonSchema } from './json-schema.ts'

@@ -1,7 +1,7 @@
 import { parseDatabaseUrl } from '../../store/database-url.ts'
 import { micros } from '../../vocabulary/money.ts'
+import { openLedger } from '../engines/open-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT, StoreUnavailable } from '../ledger.ts'
-import { openLedger } from '../open-ledger.ts'
 import { costOfCharge, FACTS, holdInput } from './script.ts'
 
 /**

@@ -1,11 +1,11 @@
 import { StoreRefused } from '../../store/store-unavailable.ts'
 import { ZERO_MICROS } from '../../vocabulary/money.ts'
-import { Book } from '../book.ts'
-import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import type { LedgerCommand, LedgerVerdict } from '../engines/commands.ts'
 import type { Entry, Ledger, LedgerBooks, LedgerLimits } from '../ledger.ts'
-import type { Terms } from '../open-hold.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
-import { applyCommand } from '../rules.ts'
+import { Book } from '../rules/book.ts'
+import type { Terms } from '../rules/open-hold.ts'
+import { applyCommand } from '../rules/rules.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (book: Book, command: LedgerCommand, terms: Terms) => LedgerVerdict

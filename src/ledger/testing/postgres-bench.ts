@@ -1,7 +1,7 @@
 import { openStore } from '../../store/open-store.ts'
 import { createPostgresDatabase } from '../../store/testing/postgres.ts'
+import { PostgresLedger } from '../engines/postgres-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
-import { PostgresLedger } from '../postgres-ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
 
 /** The ledger on a PostgreSQL database of its own. */

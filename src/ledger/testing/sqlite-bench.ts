@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../store/open-store.ts'
+import { SqliteLedger } from '../engines/sqlite-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
-import { SqliteLedger } from '../sqlite-ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
 
 export interface SqliteBenchInput {

@@ -1,15 +1,15 @@
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
 import { HANG_LIMITS } from '../../../test/hang-limits.ts'
-import { LEDGER_LIMITS_DEFAULT, type LedgerBooks, type SettleInput } from '../../ledger/ledger.ts'
 import {
   listUnsettled,
   type UnsettledPage,
   type UnsettledRequest,
-} from '../../ledger/list-unsettled.ts'
+} from '../../ledger/activity/list-unsettled.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerBooks, type SettleInput } from '../../ledger/ledger.ts'
 import { FACTS, holdInput } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
-import { fetchGeneration } from '../../upstream/generation.ts'
-import { Upstream } from '../../upstream/upstream.ts'
+import { fetchGeneration } from '../../upstreams/openrouter/generation.ts'
+import { Upstream } from '../../upstreams/upstream.ts'
 import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
 import {

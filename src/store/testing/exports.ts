@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { EXPORT_VERSION, headerLine, sectionLine, trailerLine } from '../export-format.ts'
-import { exportView } from '../export-view.ts'
-import { EXPORTED_TABLES } from '../exported-tables.ts'
+import { EXPORT_VERSION, headerLine, sectionLine, trailerLine } from '../copy/export-format.ts'
+import { exportView } from '../copy/export-view.ts'
+import { EXPORTED_TABLES } from '../copy/exported-tables.ts'
 import { MIGRATIONS } from '../migrations/migrations.ts'
 import { openStore } from '../open-store.ts'
 

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { StoreRefused } from '../store-unavailable.ts'
-import { serveThread } from '../thread-worker.ts'
+import { serveThread } from '../threads/thread-worker.ts'
 
 const closings: Int32Array = workerData
 let desks = 0

@@ -1,0 +1,367 @@
+import { existsSync } from 'node:fs'
+import { z } from 'zod'
+import type { CatalogSettings } from '../catalog/settings.ts'
+import { parseAddressRange } from '../journey/gate/client-address.ts'
+import { parseDatabaseUrl } from '../store/database-url.ts'
+import { DEFAULT_WORDS, type Words } from '../vocabulary/public-names.ts'
+import {
+  list,
+  type Matching,
+  matching,
+  optional,
+  optionalWholeNumber,
+  type Setting,
+  secretToken,
+  wholeNumber,
+} from './setting.ts'
+import { TRACE_SETTINGS } from './trace-settings.ts'
+
+const HEADER_NAME: Omit<Matching, 'fallback'> = {
+  pattern: /^[a-z][a-z0-9-]{0,62}$/,
+  message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
+}
+
+function trustedProxies(description: string): Setting<readonly string[]> {
+  const { schema, ...rest } = list(description)
+  const message = 'must be addresses or networks, like `127.0.0.1, 10.0.0.0/8`'
+  const isRange = (text: string): boolean => parseAddressRange(text) !== null
+  return { ...rest, schema: schema.refine((texts) => texts.every(isRange), message) }
+}
+
+function databaseUrlFault(error: unknown): string {
+  return `cannot be used: ${error instanceof Error ? error.message : String(error)}`
+}
+
+const MINUTE_MS = 60_000
+const MIB = 1024 * 1024
+
+/** Every setting that the program reads. What is not here is not read. */
+export const SETTINGS = {
+  HOST: matching(
+    { fallback: '127.0.0.1', pattern: /\S/, message: 'must be an address to listen on' },
+    'Address to listen on. `0.0.0.0` listens on every network of the machine.',
+  ),
+  PORT: wholeNumber(
+    { fallback: 8787, min: 0, max: 65_535 },
+    'Port to listen on; 0 takes a free one.',
+  ),
+  WORKERS: wholeNumber(
+    { fallback: 1, min: 1, max: 64 },
+    'Threads that serve HTTP on the one port; see [scale.md](scale.md). More than one needs Linux or FreeBSD.',
+  ),
+  DATABASE_URL: {
+    ...optional(
+      'Where the store is: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
+    ),
+    schema: z
+      .string()
+      .optional()
+      .transform((text, checked) => {
+        if (text === undefined) return null
+        try {
+          parseDatabaseUrl(text)
+          return text
+        } catch (error) {
+          checked.addIssue({ code: 'custom', message: databaseUrlFault(error) })
+          return z.NEVER
+        }
+      }),
+  },
+  UPSTREAM_BASE_URL: optional(
+    "The provider's base address, ending in `/v1`. Unset: the built-in simulator answers, and all money is play money.",
+  ),
+  UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
+  ADMIN_API_TOKEN: secretToken(
+    'What admins send to `/v1/admin` as `Authorization: Bearer`. Unset: there is nothing at `/v1/admin`.',
+  ),
+  METRICS_PORT: {
+    schema: z
+      .string()
+      .optional()
+      .refine(
+        (text) => text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535),
+        'must be a whole number, 0 to 65535',
+      )
+      .transform((text) => (text === undefined ? null : Number(text))),
+    fallback: null,
+    description:
+      'Port of its own for `/metrics`; 0 takes a free one. Unset, and `METRICS_TOKEN` too: there are no metrics.',
+    secret: false,
+  },
+  METRICS_HOST: optional('Address to listen on for metrics. Unset: as `HOST`.'),
+  METRICS_TOKEN: secretToken(
+    'What whoever reads `/metrics` must send as `Authorization: Bearer`. Without `METRICS_PORT` it is served on `PORT`.',
+  ),
+  LOG_LEVEL: {
+    schema: z
+      .string()
+      .default('info')
+      .pipe(
+        z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+          error: 'must be trace, debug, info, warn, error, fatal or silent',
+        }),
+      ),
+    fallback: 'info',
+    description: 'Least severe log lines that are written.',
+    secret: false,
+  },
+  TOLLGATE_KEY_TAG: matching(
+    {
+      fallback: DEFAULT_WORDS.keyTag,
+      pattern: /^[a-z][a-z0-9]{0,15}$/,
+      message: 'must be 1 to 16 lower-case letters and digits',
+    },
+    'The `<tag>` of `sk-<tag>-…` in new API keys.',
+  ),
+  TOLLGATE_COST_HEADER: matching(
+    { fallback: DEFAULT_WORDS.costHeader, ...HEADER_NAME },
+    "Response header with a request's charge in micro-dollars.",
+  ),
+  TOLLGATE_COMPAT_PREFIX: matching(
+    { fallback: DEFAULT_WORDS.compatPrefix, ...HEADER_NAME },
+    "Prefix of the messages format's version, beta and rate-limit headers.",
+  ),
+  TOLLGATE_FILE_ENGINE: matching(
+    { fallback: DEFAULT_WORDS.fileEngine, ...HEADER_NAME },
+    'How clients name the free file-parser engine.',
+  ),
+  TOLLGATE_UPSTREAM_FILE_ENGINE: matching(
+    { fallback: DEFAULT_WORDS.upstreamFileEngine, ...HEADER_NAME },
+    'How the provider names that engine.',
+  ),
+  TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS },
+    "Longest wait for the headers of the provider's answer.",
+  ),
+  TOLLGATE_BODY_STALL_TIMEOUT_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS },
+    "Longest silence within the body of the provider's answer.",
+  ),
+  TOLLGATE_TOTAL_TIMEOUT_MS: wholeNumber(
+    { fallback: 15 * MINUTE_MS },
+    'Longest time for an answer that is not streamed.',
+  ),
+  TOLLGATE_IMAGE_TIMEOUT_MS: wholeNumber(
+    { fallback: 2 * MINUTE_MS },
+    'Longest time for an image once it is forwarded, streamed or not.',
+  ),
+  TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
+    { fallback: 10_000 },
+    'How long a stream is read on to its first counts when its client left before the headers.',
+  ),
+  TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
+    { fallback: 10_000 },
+    'Longest time for a connection to the provider to open.',
+  ),
+  TOLLGATE_BODY_READ_TIMEOUT_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS },
+    "Longest time for a client's request body to arrive.",
+  ),
+  TOLLGATE_DRAIN_TIMEOUT_MS: wholeNumber(
+    { fallback: 15 * MINUTE_MS, min: 0 },
+    'How long a stopping server lets requests in flight go on.',
+  ),
+  TOLLGATE_SETTLE_WAIT_MS: wholeNumber(
+    { fallback: 5_000, min: 0 },
+    'How long an answer waits for its charge to be stored while the store is away; it is stored later then.',
+  ),
+  TOLLGATE_SETTLE_AFTER_MS: wholeNumber(
+    { fallback: 24 * 60 * MINUTE_MS },
+    'How long the provider is asked what a request came to. Then a provisional charge stands, and a hold that is still unresolved is released.',
+  ),
+  TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
+    { fallback: 60 * MINUTE_MS },
+    'The same for a provisional charge at a provider that cannot be asked.',
+  ),
+  TOLLGATE_LOOKUPS_IN_FLIGHT: wholeNumber(
+    { fallback: 8, min: 2, max: 1_000 },
+    'Questions to the provider about ended requests that may be under way at the same time.',
+  ),
+  TOLLGATE_CATALOG_REFRESH_MS: wholeNumber(
+    { fallback: 5 * MINUTE_MS, min: 1_000 },
+    'Time between two refreshes of models and prices.',
+  ),
+  TOLLGATE_ENDPOINTS_TIMEOUT_MS: wholeNumber(
+    { fallback: 2_000 },
+    "How long a model's first request waits for the prices of its providers; then its listed prices are held until the next refresh.",
+  ),
+  TOLLGATE_PRICES_STALE_AFTER_MS: wholeNumber(
+    { fallback: 60 * MINUTE_MS },
+    'Age past which prices are too old to run a request on.',
+  ),
+  TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
+    { fallback: 1024 * MIB, min: MIB },
+    'Memory for request bodies and whole answers of all requests together; over it, `503`. Above half of it an account may have an eighth, a sixteenth without backed credit, and always one largest request.',
+  ),
+  TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
+    { fallback: 128 * MIB, min: MIB },
+    'Largest answer that is not streamed.',
+  ),
+  TOLLGATE_EVENT_BYTES_MAX: wholeNumber(
+    { fallback: 64 * MIB, min: MIB },
+    'Largest single event of a stream.',
+  ),
+  TOLLGATE_ACTIVITY_DAYS: optionalWholeNumber(
+    { min: 1, max: 36_500 },
+    'How many days a request is kept in Activity once it is settled. Unset: for ever. Entries are always kept, and so are requests whose charge is not final.',
+  ),
+  TOLLGATE_MAINTENANCE_POLL_MS: wholeNumber(
+    { fallback: 5_000, min: 100 },
+    'How often the store is asked whether an admin has inference refused; the server that was told knows at once.',
+  ),
+  TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
+    { fallback: 300 },
+    'Requests in a minute that one API key may make.',
+  ),
+  TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: wholeNumber(
+    { fallback: 20 },
+    'Requests in a minute of all API keys of an account that never had bought or activated credit.',
+  ),
+  TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber(
+    { fallback: 8 },
+    'Requests of one API key that may run at the same time.',
+  ),
+  TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: wholeNumber(
+    { fallback: 100 },
+    'Requests in a minute of one client address with no API key or admin token that is known. A known key is never refused for its address.',
+  ),
+  TOLLGATE_IPV6_PREFIX_BITS: wholeNumber(
+    { fallback: 64, min: 1, max: 128 },
+    'How many bits of an IPv6 address count as the client address.',
+  ),
+  TOLLGATE_TRUSTED_PROXIES: trustedProxies(
+    'Addresses and networks of proxies, comma-separated, such as `127.0.0.1, 10.0.0.0/8`: the client address is then the right-most of `x-forwarded-for` that is none of them. Unset: the header is not read.',
+  ),
+  TOLLGATE_PER_SEARCH_MODELS: list(
+    'Model ids, comma-separated, that bill per search although their catalog row does not show it; they are refused.',
+  ),
+  TOLLGATE_NOT_PER_SEARCH_MODELS: list(
+    'Model ids, comma-separated, that do not bill per search although their catalog row looks like it.',
+  ),
+  ...TRACE_SETTINGS,
+} as const satisfies Record<string, Setting<unknown>>
+
+/** The name of a setting, as it stands in the environment. */
+export type SettingName = keyof typeof SETTINGS
+
+/** Every setting by its name, read and checked. */
+export type Config = { readonly [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }
+
+/** The environment has values that cannot be used: all of them, each with what to write instead. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** Reads and checks the whole environment. Throws `ConfigError` that names every fault at once. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = []
+  const values: [string, unknown][] = []
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const parsed = setting.schema.safeParse(env[name] === '' ? undefined : env[name])
+    if (parsed.success) values.push([name, parsed.data])
+    else faults.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join('; ')}`)
+  }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('TOLLGATE_') && !Object.hasOwn(SETTINGS, name)) {
+      faults.push(`${name} is not a setting${suggestion(name)}`)
+    }
+  }
+  faults.push(...upstreamFaults(env), ...metricsFaults(env))
+  if (faults.length > 0) {
+    throw new ConfigError(
+      `the environment cannot be used (docs/config.md has all settings):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    )
+  }
+  // Every name of the table is here with what its own schema made of it, or a fault was thrown.
+  return Object.freeze(Object.fromEntries(values)) as Config
+}
+
+function upstreamFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const baseUrl = env['UPSTREAM_BASE_URL'] ?? ''
+  const apiKey = env['UPSTREAM_API_KEY'] ?? ''
+  if (baseUrl === '') {
+    return apiKey === '' ? [] : ['UPSTREAM_API_KEY is set without UPSTREAM_BASE_URL: set both']
+  }
+  const faults: string[] = []
+  const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)
+  if (!isHttp || !/\/v1\/?$/.test(baseUrl)) {
+    faults.push(
+      'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1',
+    )
+  }
+  if (apiKey === '')
+    faults.push("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
+  return faults
+}
+
+function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const { PORT: port = SETTINGS.PORT.fallback, METRICS_PORT: metricsPort = '' } = env
+  const isTaken = metricsPort !== '' && metricsPort === port && metricsPort !== '0'
+  return isTaken ? ['METRICS_PORT is the same as PORT: take another, or METRICS_TOKEN alone'] : []
+}
+
+/** The setting whose name has most words in common with one that is none. */
+function suggestion(name: string): string {
+  const bare = name.slice('TOLLGATE_'.length)
+  if (Object.hasOwn(SETTINGS, bare)) return `: did you mean ${bare}?`
+  const wordsOfName = new Set(name.split('_').slice(1))
+  let closest = { known: '', likeness: 0 }
+  for (const known of Object.keys(SETTINGS)) {
+    if (!known.startsWith('TOLLGATE_')) continue
+    const words = known.split('_').slice(1)
+    const inCommon = words.filter((word) => wordsOfName.has(word)).length
+    const likeness = inCommon / (words.length + wordsOfName.size - inCommon)
+    if (likeness > closest.likeness) closest = { known, likeness }
+  }
+  return closest.likeness < 1 / 3 ? '' : `: did you mean ${closest.known}?`
+}
+
+/** The deployment's own words, from its settings. */
+export function wordsOf(config: Config): Words {
+  return {
+    costHeader: config.TOLLGATE_COST_HEADER,
+    compatPrefix: config.TOLLGATE_COMPAT_PREFIX,
+    keyTag: config.TOLLGATE_KEY_TAG,
+    fileEngine: config.TOLLGATE_FILE_ENGINE,
+    upstreamFileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE,
+  }
+}
+
+/** What the operator decides about the catalog. */
+export function catalogSettingsOf(config: Config): CatalogSettings {
+  return {
+    catalogRefreshMs: config.TOLLGATE_CATALOG_REFRESH_MS,
+    pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
+    aliases: new Map(),
+    perSearchIdsAdded: new Set(config.TOLLGATE_PER_SEARCH_MODELS),
+    perSearchIdsRemoved: new Set(config.TOLLGATE_NOT_PER_SEARCH_MODELS),
+  }
+}
+
+/**
+ * The process's own settings: `.env` of the working directory where there is one, under what the
+ * environment already says. Throws `ConfigError`.
+ */
+export function configFromEnvironment(): Config {
+  if (existsSync('.env')) {
+    try {
+      process.loadEnvFile('.env')
+    } catch (error) {
+      throw new ConfigError(
+        'the file .env cannot be read: check that it is a file and its rights',
+        {
+          cause: error,
+        },
+      )
+    }
+  }
+  return readConfig(process.env)
+}
+
+/** Where the store is: as set, or a file whose name tells play money from real. */
+export function storeUrlOf(config: Config): string {
+  if (config.DATABASE_URL !== null) return config.DATABASE_URL
+  return config.UPSTREAM_BASE_URL === null
+    ? 'sqlite:./data/simulator.db'
+    : 'sqlite:./data/tollgate.db'
+}

@@ -1,0 +1,162 @@
+import type { AddressInfo } from 'node:net'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import { FORMATS, formatByPath } from '../formats/formats.ts'
+import type { ReadinessCheck } from '../http/health.ts'
+import { createInference, type Inference } from '../http/inference.ts'
+import { faultOf, requestLogger } from '../http/request-log.ts'
+import { createHttpServer, type ManagementInput } from '../http/server.ts'
+import type { Authenticator } from '../journey/gate/authenticator.ts'
+import { Maintenance } from '../journey/gate/maintenance.ts'
+import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
+import type { JourneyParts } from '../journey/journey.ts'
+import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
+import type { Store } from '../store/open-store.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import type { Config } from './config.ts'
+import type { OpenTelemetry } from './open-telemetry.ts'
+import { VERSION } from './version.ts'
+import type { Wiring } from './wiring.ts'
+
+/** The parts that the HTTP face is made of. */
+export interface HttpParts {
+  readonly parts: JourneyParts
+  readonly store: Store
+  readonly ledger: BatchedLedger
+  readonly authenticator: Authenticator
+  readonly unknownCallers: UnknownCallers
+  readonly catalog: Catalog
+  /** Never rejects. */
+  readonly refreshCatalog: () => Promise<RefreshOutcome>
+  readonly upstream: Upstream
+  /** Told when a key or an account has changed; resolves once nothing in this process believes anything older. */
+  readonly onCallersChanged: () => Promise<void>
+  /** Told when maintenance was turned here; resolves once all threads of this process know. */
+  readonly onMaintenanceTurned: () => Promise<void>
+  readonly metricsRoute: OpenTelemetry['metricsRoute']
+  /** What `/readyz` goes by, beside what the server itself knows. */
+  readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
+}
+
+/** An HTTP face that listens. */
+export interface ServedHttp {
+  /** Where clients reach it. */
+  readonly address: string
+  readonly inference: Inference
+  readonly maintenance: Maintenance
+}
+
+/** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
+export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedHttp> {
+  const { config, address, log, ids, telemetry, closing } = wiring
+  const { parts, catalog, upstream, metricsRoute, readiness } = http
+  const maintenance = await openMaintenance(wiring, http)
+  const logRequest = requestLogger(log)
+  const inference = createInference({
+    parts,
+    ids,
+    formatByPath,
+    bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
+    isInMaintenance: () => maintenance.isOn,
+    onEnded: (ended) => {
+      logRequest(ended)
+      telemetry.requestEnded(ended)
+    },
+  })
+  const server = createHttpServer({
+    ids,
+    inference,
+    threadShare: parts.threadShare,
+    catalog: {
+      listBytes: () => catalog.listBytes(),
+      modelBytes: (name) => catalog.modelBytes(name),
+    },
+    root: {
+      version: VERSION,
+      mode: address.mode,
+      formats: FORMATS.map(({ endpoint, path }) => ({ name: endpoint, path })),
+    },
+    readiness: () => readiness(() => inference.isDraining),
+    metrics: metricsRoute,
+    management: managementOf(wiring, { ...http, maintenance }),
+    onFailure: (requestId, problem) =>
+      log.error({ requestId, cause: faultOf(problem.cause) }, 'request failed'),
+  })
+  await server.listen({ host: config.HOST, port: config.PORT, ...sharingOf(config) })
+  closing.defer(() => server.close())
+  closing.defer(() =>
+    inference.drain({
+      timeoutMs: config.TOLLGATE_DRAIN_TIMEOUT_MS,
+      cutOff: () => void upstream.destroy(),
+    }),
+  )
+  return { address: addressOf(server.server.address(), config.HOST), inference, maintenance }
+}
+
+async function openMaintenance(
+  { config, log, closing }: Wiring,
+  { store, onMaintenanceTurned }: HttpParts,
+): Promise<Maintenance> {
+  const maintenance = await Maintenance.open({
+    db: store.db,
+    pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
+    onTurned: onMaintenanceTurned,
+    onFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'the store could not say whether maintenance is on'),
+  })
+  closing.defer(() => maintenance.stop())
+  if (maintenance.isOn) log.warn('maintenance is on: inference is refused until it is turned off')
+  return maintenance
+}
+
+function managementOf(
+  { config, log, clock, ids }: Wiring,
+  {
+    store,
+    ledger,
+    authenticator,
+    unknownCallers,
+    refreshCatalog,
+    onCallersChanged,
+    maintenance,
+  }: HttpParts & { readonly maintenance: Maintenance },
+): ManagementInput {
+  return {
+    account: {
+      store,
+      clock,
+      authenticate: (arrival) => authenticator.authenticate(arrival),
+      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
+    },
+    admin: {
+      store,
+      books: ledger,
+      ids,
+      clock,
+      keyTag: config.TOLLGATE_KEY_TAG,
+      maintenance,
+      refreshCatalog,
+      onCallersChanged,
+    },
+    adminToken: config.ADMIN_API_TOKEN,
+    unknownCallers,
+    bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
+    document: {
+      version: VERSION,
+      formats: FORMATS,
+      costHeader: config.TOLLGATE_COST_HEADER,
+    },
+    onAdminCall: (call) => log.info(call, 'admin'),
+  }
+}
+
+/** Several workers listen on one port: the system gives each connection to one of them. */
+function sharingOf({ WORKERS: workers }: Config): { readonly reusePort?: true } {
+  return workers > 1 ? { reusePort: true } : {}
+}
+
+function addressOf(bound: AddressInfo | string | null, host: string): string {
+  if (bound === null || typeof bound === 'string') return `http://${host}`
+  const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
+  return `http://${shown}:${bound.port}`
+}

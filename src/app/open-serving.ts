@@ -1,0 +1,193 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import type { EndpointPrices } from '../catalog/endpoint-prices.ts'
+import type { Inference } from '../http/inference.ts'
+import { Authenticator } from '../journey/gate/authenticator.ts'
+import type { ByteBudget } from '../journey/gate/byte-budget.ts'
+import { ClientAddresses } from '../journey/gate/client-address.ts'
+import { createGate } from '../journey/gate/gate.ts'
+import type { Maintenance } from '../journey/gate/maintenance.ts'
+import { ThreadShare } from '../journey/gate/thread-share.ts'
+import { UnknownCallers } from '../journey/gate/unknown-callers.ts'
+import type { JourneyParts } from '../journey/journey.ts'
+import { Settler } from '../journey/settle/settler.ts'
+import { openAccountTagger } from '../ledger/account-tag.ts'
+import { hasPostedCredit } from '../ledger/activity/activity.ts'
+import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
+import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
+import { whileAlive } from '../ledger/instances/while-alive.ts'
+import { unsettledAfter } from '../reconcile/unsettled-after.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import { wordsOf } from './config.ts'
+import type { ServedBooks } from './open-books.ts'
+import { type HttpParts, openHttp } from './open-http.ts'
+import type { Wiring } from './wiring.ts'
+
+/** What a thread that serves is made of, and what it tells those beside it. */
+export interface ServingInput
+  extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness' | 'onMaintenanceTurned'> {
+  readonly books: ServedBooks
+  readonly catalog: Catalog
+  readonly endpoints: EndpointPrices
+  readonly upstream: Upstream
+  readonly byteBudget: ByteBudget
+  /** Told of each request that has just become provisional or unresolved. */
+  readonly onUnsettled: (request: UnsettledRequest) => void
+  /** Told when forgotten holds have become unresolved. */
+  readonly onSwept: () => void
+  /** Told when a key or an account has changed, after this thread knows. */
+  readonly onCallersChanged: () => Promise<void>
+}
+
+/** A thread that serves. */
+export interface Serving {
+  /** Where clients reach it. */
+  readonly address: string
+  readonly inference: Inference
+  readonly authenticator: Authenticator
+  readonly maintenance: Maintenance
+  readonly forgottenHolds: ForgottenHolds
+  /** Resolves when no request is in flight and no settle under way. */
+  settled(): Promise<void>
+}
+
+/** Opens all that stands between a client's socket and the books, and listens. */
+export async function openServing(wiring: Wiring, input: ServingInput): Promise<Serving> {
+  const { config, clock } = wiring
+  const { books, catalog, endpoints, upstream } = input
+  const settler = openSettler(wiring, input)
+  const unknownCallers = openUnknownCallers(wiring)
+  const authenticator = new Authenticator({
+    db: books.store.db,
+    clock,
+    unknownCallers,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
+  const parts: JourneyParts = {
+    ...(await openCallers(wiring, input)),
+    authenticate: (arrival) => authenticator.authenticate(arrival),
+    hasPostedCredit: (accountId) =>
+      hasPostedCredit(books.store.db, { accountId, nowMs: books.storeClock.nowMs() }),
+    offerFor: (modelName) => catalog.offerFor(modelName),
+    holdOffer: (offer) => endpoints.holdOffer(offer),
+    ledger: whileAlive(books.ledger, books.isAlive),
+    settler,
+    upstream,
+    clock,
+    words: wordsOf(config),
+    instanceId: books.instanceId,
+    timeouts: {
+      headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,
+      stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
+      totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
+      imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
+      readOnTimeoutMs: config.TOLLGATE_READ_ON_TIMEOUT_MS,
+    },
+    answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
+    eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
+  }
+  const { address, inference, maintenance } = await openHttp(wiring, {
+    ...input,
+    ...books,
+    parts,
+    authenticator,
+    unknownCallers,
+    onCallersChanged: async () => {
+      authenticator.forget()
+      await input.onCallersChanged()
+    },
+  })
+  const { onSwept } = input
+  const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference, onSwept })
+  return {
+    address,
+    inference,
+    authenticator,
+    maintenance,
+    forgottenHolds,
+    async settled() {
+      await inference.idle()
+      await settler.drained()
+    },
+  }
+}
+
+function openSettler(
+  { config, log, closing }: Wiring,
+  { books: { ledger, storeClock }, onUnsettled }: ServingInput,
+): Settler {
+  const settler = new Settler({
+    ledger,
+    waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
+    onFailure: (requestId, cause) =>
+      log.error({ requestId, cause: String(cause) }, 'a charge could not be stored yet'),
+    onSettled: (settled, input) => {
+      const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
+      if (unsettled !== null) onUnsettled(unsettled)
+    },
+  })
+  closing.defer(() => settler.drained())
+  return settler
+}
+
+function openForgottenHolds(
+  { log, closing }: Wiring,
+  {
+    store,
+    ledger,
+    instanceId,
+    settler,
+    inference,
+    onSwept,
+  }: ServedBooks & {
+    readonly settler: Settler
+    readonly inference: Inference
+    readonly onSwept: () => void
+  },
+): ForgottenHolds {
+  const holds = new ForgottenHolds({
+    db: store.db,
+    books: ledger,
+    instanceId,
+    // Whoever has a hold forgets it only once another has it, or its end is durable.
+    isKnown: (requestId) =>
+      inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
+    onSwept: (swept) => {
+      log.error({ swept }, 'holds of this process were forgotten: unresolved')
+      onSwept()
+    },
+    onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be looked at'),
+  })
+  closing.defer(() => holds.close())
+  holds.start()
+  return holds
+}
+
+function openUnknownCallers({ config, clock }: Wiring): UnknownCallers {
+  const addresses = new ClientAddresses({
+    trustedProxies: config.TOLLGATE_TRUSTED_PROXIES,
+    ipv6PrefixBits: config.TOLLGATE_IPV6_PREFIX_BITS,
+  })
+  return new UnknownCallers({
+    clock,
+    addressOf: (arrival) => addresses.of(arrival),
+    requestsPerMinuteMax: config.TOLLGATE_UNKNOWN_KEYS_PER_MINUTE,
+  })
+}
+
+/** How much of this thread each caller may take. */
+async function openCallers(
+  { config }: Wiring,
+  { books: { store, storeClock }, byteBudget }: ServingInput,
+): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare'>> {
+  const gate = createGate({
+    // Its seconds are then those of the ledger's windows.
+    clock: storeClock,
+    settings: {
+      inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
+      requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
+      unbackedRequestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED,
+    },
+  })
+  const threadShare = new ThreadShare()
+  return { accountTag: await openAccountTagger(store.db), gate, byteBudget, threadShare }
+}

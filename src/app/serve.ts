@@ -1,0 +1,128 @@
+import type { Logger } from 'pino'
+import type { Terminal } from '../cli/terminal.ts'
+import { listAccounts } from '../ledger/accounts.ts'
+import { showDatabaseUrl } from '../store/database-url.ts'
+import { systemClock } from '../vocabulary/clock.ts'
+import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
+import { makeFirstAccount } from './first-account.ts'
+import { type Gateway, startGateway } from './gateway.ts'
+import { openLog } from './log.ts'
+import type { UpstreamAddress } from './wiring.ts'
+
+/** What the simulator accepts as a key: anything. */
+const SIMULATOR_API_KEY = 'simulator'
+
+/** `tollgate serve`: runs until it is told to stop. Rejects where it can't start. */
+export async function serve(terminal: Terminal): Promise<void> {
+  const config = configFromEnvironment()
+  const closing = new AsyncDisposableStack()
+  const { log, writeLines, close } = openLog({
+    level: config.LOG_LEVEL,
+    isForPeople: process.stdout.isTTY === true,
+  })
+  closing.defer(close)
+  // From here on: a start that a signal ended would leave what it wrote in the store's log.
+  const stopping = stopSignal(log)
+  let gateway: Gateway
+  try {
+    const upstream = await openUpstream({ config, log }, closing)
+    gateway = await startGateway({ config, upstream, log, writeLog: writeLines })
+    closing.defer(() => gateway.close())
+    await greet({ gateway, config, terminal, mode: upstream.mode })
+  } catch (error) {
+    await closing.disposeAsync()
+    throw error
+  }
+  log.info({ address: gateway.address, store: showDatabaseUrl(storeUrlOf(config)) }, 'serving')
+  await stopping
+  await closing.disposeAsync()
+}
+
+async function openUpstream(
+  { config, log }: { readonly config: Config; readonly log: Logger },
+  closing: AsyncDisposableStack,
+): Promise<UpstreamAddress> {
+  const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
+  if (baseUrl !== null) return { baseUrl, apiKey: apiKey ?? '', mode: 'live' }
+  const { startSimulator } = await import('../../simulator/simulator.ts')
+  const simulator = await startSimulator({ record: false, control: false })
+  closing.defer(() => simulator.close())
+  log.warn('no upstream is configured: the built-in simulator answers, and all money is play money')
+  return { baseUrl: simulator.baseUrl, apiKey: SIMULATOR_API_KEY, mode: 'simulator' }
+}
+
+const PLAY = 'The built-in simulator answers: models and money are play.'
+
+const NO_ACCOUNT_YET = `
+No account yet. Make one, in another terminal; it says what comes next:
+
+  npx tollgate account create "Ada Lovelace"
+`
+
+interface Greeting {
+  readonly gateway: Gateway
+  readonly config: Config
+  readonly terminal: Terminal
+  readonly mode: UpstreamAddress['mode']
+}
+
+/** What to do next, for who has not done it yet. */
+async function greet({ gateway, config, terminal, mode }: Greeting): Promise<void> {
+  const { address, store } = gateway
+  const [account] = (await listAccounts(store.db, { limit: 1 })).accounts
+  if (mode === 'live') {
+    if (account === undefined) terminal.note(NO_ACCOUNT_YET)
+    return
+  }
+  if (account !== undefined) {
+    terminal.note(`
+tollgate is ready at ${address}. ${PLAY}
+
+Keys are shown once. For another one, in another terminal:
+
+  npx tollgate key create ${account.id}
+`)
+    return
+  }
+  const first = await makeFirstAccount(gateway, {
+    clock: systemClock,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
+  terminal.note(`
+tollgate is ready. ${PLAY}
+
+  account  ${first.accountId}, with $10 of credit
+  key      ${first.apiKey}   (shown this once)
+
+Try it:
+
+  curl -i ${address}/v1/chat/completions -H 'authorization: Bearer ${first.apiKey}' -H 'content-type: application/json' -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'
+
+Then see what it was charged, in another terminal:
+
+  npx tollgate request list
+
+Every endpoint, with a command to paste: ${address}/docs
+`)
+}
+
+// A Ctrl-C comes twice below npm, from the terminal and from npm; so does what is sent to all processes.
+const SAME_SIGNAL_MS = 1_000
+
+/** Resolves at the first signal to stop; one that comes later ends the process at once. */
+function stopSignal(log: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    let firstAtMs: number | null = null
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (firstAtMs !== null) {
+        if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1)
+        return
+      }
+      firstAtMs = performance.now()
+      log.info({ signal }, 'stopping: requests in flight may end, a second signal ends them')
+      resolve()
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
+}

@@ -1,0 +1,103 @@
+import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
+import { StoreUnavailable } from '../store/store-unavailable.ts'
+import { type Config, storeUrlOf } from './config.ts'
+
+/** A command could not begin for a reason outside of the program; the message says what to do about it. */
+export class StartFailure extends Error {
+  override readonly name = 'StartFailure'
+}
+
+/** What a system call or SQLite adds to an error. */
+interface SystemError extends Error {
+  readonly code?: unknown
+  readonly syscall?: unknown
+  readonly address?: unknown
+  readonly hostname?: unknown
+  readonly port?: unknown
+  readonly path?: unknown
+}
+
+/** The failure in words for the person who started the program; null where it is none of theirs. */
+export function startFailureOf(error: unknown, config: Config): StartFailure | null {
+  if (!(error instanceof Error)) return null
+  const words = listenFailure(error, config) ?? storeFailure(error, config)
+  return words === null ? null : new StartFailure(words, { cause: error })
+}
+
+function listenFailure(error: SystemError, config: Config): string | null {
+  const { syscall, code, address, hostname, port } = error
+  if (syscall === 'getaddrinfo') {
+    const host = String(hostname)
+    if (host !== config.HOST && host !== config.METRICS_HOST) return null
+    return noSuchAddress(hostSetting(host, config), host)
+  }
+  if (syscall !== 'listen') return null
+  const setting = port === config.METRICS_PORT ? 'METRICS_PORT' : 'PORT'
+  switch (code) {
+    case 'EADDRINUSE':
+      return (
+        `port ${String(port)} of ${String(address)} is taken, perhaps by another tollgate: ` +
+        `stop what listens there, or set ${setting} to another port`
+      )
+    case 'EACCES':
+      return (
+        `this user may not listen on port ${String(port)}: set ${setting} to one above 1023, ` +
+        'and put a proxy before it as in docs/deploy.md'
+      )
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+      return noSuchAddress(hostSetting(String(address), config), String(address))
+    default:
+      return null
+  }
+}
+
+/** By position: the setting's name, and its value. */
+function noSuchAddress(setting: string, host: string): string {
+  return (
+    `${setting} is ${host}, which is no address of this machine: leave it out for 127.0.0.1, ` +
+    'or set it to 0.0.0.0 to listen on every network'
+  )
+}
+
+function hostSetting(host: string, { HOST, METRICS_HOST }: Config): string {
+  return host === METRICS_HOST && host !== HOST ? 'METRICS_HOST' : 'HOST'
+}
+
+// What keeps a folder or a file from being made or opened.
+const FILE_CODES = ['EACCES', 'EEXIST', 'EISDIR', 'ENOTDIR', 'EPERM', 'EROFS', 'ENOSPC']
+
+function storeFailure(error: SystemError, config: Config): string | null {
+  const { code, message } = error
+  const url = storeUrlOf(config)
+  const location = parseDatabaseUrl(url)
+  const { path: file, message: fileMessage } = fileFailureOf(error)
+  const isOfStore = file !== null && location.kind === 'sqlite' && location.file.startsWith(file)
+  if (file !== null && !isOfStore) {
+    return `${file} cannot be written: ${fileMessage}. May this user write there?`
+  }
+  const isOther = !(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR'
+  if (isOther && !isOfStore) return null
+  const advice =
+    location.kind === 'postgres'
+      ? 'Is the database running, and is DATABASE_URL right?'
+      : sqliteAdvice(message)
+  return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
+}
+
+/** The file or folder that could not be made, by the error itself or what caused it; null: none. */
+function fileFailureOf(error: SystemError): { path: string | null; message: string } {
+  for (const each of [error, error.cause]) {
+    if (!(each instanceof Error)) continue
+    const { code, path, message }: SystemError = each
+    if (FILE_CODES.includes(String(code)) && typeof path === 'string') return { path, message }
+  }
+  return { path: null, message: '' }
+}
+
+function sqliteAdvice(message: string): string {
+  if (message.includes('not a database')) return 'DATABASE_URL names a file that is no store.'
+  if (message.includes('locked')) return 'Something else is busy with it: try again.'
+  if (message.includes('full') || message.includes('ENOSPC')) return 'Make room on its disk.'
+  return 'May this user write to its folder and files? DATABASE_URL says where they are.'
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import type { SamplerName, TraceSettings } from '../telemetry/trace-settings.ts'
+import { matching, type Setting, wholeNumber } from './setting.ts'
+
+const SAMPLERS: readonly [SamplerName, ...SamplerName[]] = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+]
+
+const PAIR = /^\s*([^\s=,]+)\s*=\s*([^,]*?)\s*$/
+
+/** The settings of traces, which are OpenTelemetry's own and mean what its specification says. */
+export const TRACE_SETTINGS = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: address(
+    'Base address of an OpenTelemetry collector; traces go to `/v1/traces` below it. Unset, and the next one too: nothing is traced.',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: address(
+    'Where traces go, as it stands; before `OTEL_EXPORTER_OTLP_ENDPOINT`.',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    ...pairs('Headers for the collector, as `name=value,name=value`, values percent-encoded.'),
+    secret: true,
+  },
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: {
+    ...pairs('The same for traces alone; before `OTEL_EXPORTER_OTLP_HEADERS`.'),
+    secret: true,
+  },
+  OTEL_EXPORTER_OTLP_PROTOCOL: matching(
+    {
+      fallback: 'http/protobuf',
+      pattern: /^http\/protobuf$/,
+      message: 'must be http/protobuf: collectors take it on port 4318',
+    },
+    'How the collector is spoken to; there is no other way.',
+  ),
+  OTEL_EXPORTER_OTLP_TIMEOUT: wholeNumber(
+    { fallback: 10_000 },
+    'Milliseconds that the collector has to take a batch of spans. No request waits for it.',
+  ),
+  OTEL_SERVICE_NAME: matching(
+    { fallback: 'tollgate', pattern: /\S/, message: 'must be a name' },
+    'What traces call this server.',
+  ),
+  OTEL_RESOURCE_ATTRIBUTES: pairs(
+    'What else traces say of this server, as `name=value,name=value`, values percent-encoded.',
+  ),
+  OTEL_TRACES_SAMPLER: {
+    schema: z
+      .string()
+      .default('parentbased_always_on')
+      .pipe(z.enum(SAMPLERS, { error: `must be one of ${SAMPLERS.join(', ')}` })),
+    fallback: 'parentbased_always_on',
+    description:
+      'Which requests are traced: `always_on`, `always_off`, `traceidratio`, or `parentbased_` and one of these, which does as the caller’s trace does where there is one.',
+    secret: false,
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    schema: z
+      .string()
+      .default('1')
+      .refine(
+        (text) => /^(0(\.\d{1,15})?|1(\.0{1,15})?)$/.test(text),
+        'must be a fraction from 0 to 1, like 0.05',
+      )
+      .transform(Number),
+    fallback: '1',
+    description: 'The fraction of traces that `traceidratio` keeps.',
+    secret: false,
+  },
+  OTEL_SDK_DISABLED: matching(
+    { fallback: 'false', pattern: /^(true|false)$/i, message: 'must be true or false' },
+    '`true` traces nothing, whatever else is set.',
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+/** The settings of traces by their names, read and checked. */
+export type TraceConfig = {
+  readonly [Name in keyof typeof TRACE_SETTINGS]: z.output<(typeof TRACE_SETTINGS)[Name]['schema']>
+}
+
+/** Where traces go and which; null: there are none. */
+export function traceSettingsOf(config: TraceConfig): TraceSettings | null {
+  const {
+    OTEL_EXPORTER_OTLP_ENDPOINT: base,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
+    OTEL_TRACES_SAMPLER: sampler,
+  } = config
+  const url = own ?? (base === null ? null : `${base.replace(/\/$/, '')}/v1/traces`)
+  if (url === null || /^true$/i.test(config.OTEL_SDK_DISABLED)) return null
+  return {
+    url,
+    headers: {
+      ...readPairs(config.OTEL_EXPORTER_OTLP_HEADERS),
+      ...readPairs(config.OTEL_EXPORTER_OTLP_TRACES_HEADERS),
+    },
+    exportTimeoutMs: config.OTEL_EXPORTER_OTLP_TIMEOUT,
+    serviceName: config.OTEL_SERVICE_NAME,
+    resourceAttributes: readPairs(config.OTEL_RESOURCE_ATTRIBUTES),
+    sampler,
+    sampledFraction: config.OTEL_TRACES_SAMPLER_ARG,
+  }
+}
+
+function address(description: string): Setting<string | null> {
+  const schema = z
+    .string()
+    .optional()
+    .refine(
+      (text) =>
+        text === undefined || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)),
+      'must be an http or https address',
+    )
+    .transform((text) => text ?? null)
+  return { schema, fallback: null, description, secret: false }
+}
+
+function pairs(description: string): Setting<string | null> {
+  const schema = z
+    .string()
+    .optional()
+    .refine(
+      (text) => text === undefined || text.split(',').every((pair) => readPair(pair) !== null),
+      'must be name=value,name=value with percent-encoded values',
+    )
+    .transform((text) => text ?? null)
+  return { schema, fallback: null, description, secret: false }
+}
+
+function readPairs(text: string | null): Readonly<Record<string, string>> {
+  const read = (text ?? '').split(',').map(readPair)
+  return Object.fromEntries(read.filter((pair) => pair !== null))
+}
+
+function readPair(text: string): readonly [string, string] | null {
+  const [, name, value] = PAIR.exec(text) ?? []
+  if (name === undefined || value === undefined) return null
+  try {
+    return [name, decodeURIComponent(value)]
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,32 @@
+import type { Logger } from 'pino'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import type { Config } from './config.ts'
+
+/** Which provider the gateway forwards to. */
+export interface UpstreamAddress {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /** `simulator`: play money, in a store of its own. */
+  readonly mode: 'simulator' | 'live'
+}
+
+/** Whose money and whose models: what a store is marked with. */
+export function sourceOf({ mode, baseUrl }: UpstreamAddress): string {
+  return mode === 'simulator' ? 'simulator' : baseUrl
+}
+
+/** What every part of the wiring starts from. */
+export interface Wiring {
+  readonly config: Config
+  readonly address: UpstreamAddress
+  readonly log: Logger
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** Told of what the parts do. */
+  readonly telemetry: Telemetry
+  /** Takes the closing of each part as it is opened. */
+  readonly closing: AsyncDisposableStack
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { FORMATS } from './formats.ts'
+import { responses } from './responses.ts'
+import { ACCOUNT_TAG, callOf, LEAST_BODIES, refusalOf, sentBody } from './testing/exchange.ts'
+
+type Members = { readonly [member: string]: unknown }
+
+describe.each(FORMATS.map((format) => [format.endpoint, format] as const))('on %s', (_, format) => {
+  const callWith = (members: Members) =>
+    callOf(format, { ...LEAST_BODIES[format.endpoint], ...members })
+
+  test.each([
+    ['priority', true],
+    ['fast', true],
+    ['turbo', true],
+    ['Default', true],
+    [7, true],
+    [null, false],
+    ['auto', false],
+    ['default', false],
+    ['standard', false],
+    ['standard_only', false],
+    ['flex', false],
+    ['batch', false],
+  ])('a service tier of %j may be dearer than the listed one: %j', (tier, priorityTier) => {
+    expect(callWith({ service_tier: tier }).priorityTier).toBe(priorityTier)
+  })
+
+  test.each([
+    [{ speed: 'fast' }, true],
+    [{ speed: 'fast', service_tier: 'flex' }, true],
+    [{ speed: 'standard' }, false],
+    [{ speed: 1.25 }, false],
+  ])('at %j the tier may be dearer: %j', (members, priorityTier) => {
+    expect(callWith(members).priorityTier).toBe(priorityTier)
+  })
+
+  test.each([
+    [{ reasoning: { max_tokens: 2_000 } }, 2_000],
+    [{ thinking: { type: 'enabled', budget_tokens: 3_000 } }, 3_000],
+    [{ reasoning: { max_tokens: 2_000 }, thinking: { budget_tokens: 1_000 } }, 2_000],
+    [{ reasoning: { max_tokens: 0 } }, 0],
+    [{ reasoning: { effort: 'high', max_tokens: null } }, 0],
+    [{ reasoning: null, thinking: null }, 0],
+    [{ thinking: { type: 'adaptive' } }, 0],
+  ])('%j may think for %j tokens', (members, reasoningTokens) => {
+    expect(callWith(members).reasoningTokens).toBe(reasoningTokens)
+  })
+
+  test('what is predicted counts as tokens of its own, and null predicts nothing', () => {
+    const predicted = (content: unknown) =>
+      callWith({ prediction: { type: 'content', content } }).predictionTokens
+    expect(predicted('ab '.repeat(1_000))).toBeGreaterThan(1_000)
+    expect(predicted([{ type: 'text', text: '7'.repeat(3_000) }])).toBeGreaterThanOrEqual(3_000)
+    expect(predicted('')).toBeGreaterThan(0)
+    expect(callWith({ prediction: null }).predictionTokens).toBe(0)
+    expect(callWith({}).predictionTokens).toBe(0)
+  })
+
+  test.each([
+    [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, true],
+    [
+      { context_management: { edits: [{ type: 'clear_thinking_20251015' }, { type: 'compact' }] } },
+      true,
+    ],
+    [{ context_management: [{ type: 'compaction', compact_threshold: 1_000 }] }, true],
+    [{ compaction: { threshold: 1_000 } }, true],
+    [{ context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }, false],
+    [{ context_management: { edits: [] } }, false],
+    [{ context_management: null, compaction: null }, false],
+  ])('with %j the conversation may be summarized: %j', (members, compacts) => {
+    expect(callWith(members).compacts).toBe(compacts)
+  })
+
+  test.each([
+    [{ max_tool_calls: -1 }, 'max_tool_calls'],
+    [{ max_tool_calls: '5' }, 'max_tool_calls'],
+    [{ max_tool_calls: [5] }, 'max_tool_calls'],
+    [{ max_tool_calls: 1.5, stop_server_tools_when: [{}] }, 'max_tool_calls'],
+    [{ reasoning: 'high' }, 'reasoning'],
+    [{ reasoning: { max_tokens: '2000' } }, 'reasoning.max_tokens'],
+    [{ reasoning: { max_tokens: -1 } }, 'reasoning.max_tokens'],
+    [{ thinking: true }, 'thinking'],
+    [{ thinking: { budget_tokens: 1.5 } }, 'thinking.budget_tokens'],
+  ])('%j has the wrong type', (members, param) => {
+    expect(refusalOf(() => callWith(members))).toEqual({ code: 'invalid_parameter', param })
+  })
+})
+
+describe.each([
+  ['chat', chat, '"messages":[]'],
+  ['completions', completions, '"prompt":"Hi"'],
+] as const)('on %s', (_, format, input) => {
+  const sent = (members: string) =>
+    sentBody(format, `{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro",${input}${members}}`)
+  const SEARCH = ',"tools":[{"type":"openrouter:web_search"}]'
+
+  test.each([
+    ['', ',"max_tool_calls":30'],
+    [',"max_tool_calls":null', ',"max_tool_calls":30'],
+    [',"max_tool_calls":5', ',"max_tool_calls":5'],
+    [',"max_tool_calls":5.0', ',"max_tool_calls":5.0'],
+    [',"max_tool_calls":0', ',"max_tool_calls":0'],
+    [',"max_tool_calls":1e3', ',"max_tool_calls":30'],
+    [
+      ',"max_tool_calls":5,"stop_server_tools_when":[]',
+      ',"max_tool_calls":30,"stop_server_tools_when":[]',
+    ],
+  ])('a search with %j runs as many tools as were held: %j', (given, written) => {
+    expect(sent(`${SEARCH}${given}`)).toBe(sent(written).replace(written, `${SEARCH}${written}`))
+  })
+
+  test('web_search_options are capped too', () => {
+    expect(sent(',"web_search_options":{}')).toContain(
+      '"web_search_options":{},"max_tool_calls":30',
+    )
+  })
+
+  test('without tools that the provider runs, nothing is written', () => {
+    expect(sent('')).not.toContain('max_tool_calls')
+    expect(sent(',"max_tool_calls":99')).toContain('"max_tool_calls":99')
+  })
+})
+
+test('on responses max_tool_calls goes upstream as it came', () => {
+  for (const given of ['', '"max_tool_calls":99,', '"max_tool_calls":5,', '"max_tool_calls":0,']) {
+    const source = `{${given}"model":"acme/sage-pro","input":"Hi","tools":[{"type":"web_search"}]}`
+    expect(sentBody(responses, source)).toBe(source)
+  }
+})

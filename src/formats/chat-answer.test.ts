@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest'
+import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { embeddings } from './embeddings.ts'
+import { images } from './images.ts'
+import { answerFixture, answerOf, plainReport, usageOf } from './testing/exchange.ts'
+
+describe('what a whole answer says', () => {
+  const report = (
+    usage: Parameters<typeof usageOf>[0],
+    cost: string | null,
+    generationId: string | null,
+  ) => ({
+    usage: usageOf(usage),
+    cost,
+    generationId,
+  })
+
+  test.each([
+    [
+      'chat-basic.json',
+      chat,
+      report(
+        { inputTokens: 21, outputTokens: 9 },
+        '0.000198',
+        'gen-1795000001-aB3dE5fG7hJ9kL1mN2pQ',
+      ),
+    ],
+    [
+      'chat-cache.json',
+      chat,
+      report(
+        { inputTokens: 500, cacheReadTokens: 20_000, cacheWriteTokens: 10_000, outputTokens: 120 },
+        '0.0468',
+        'gen-1795000007-cc',
+      ),
+    ],
+    [
+      'chat-web-search.json',
+      chat,
+      report(
+        { inputTokens: 5_200, outputTokens: 350, searches: 3 },
+        '0.05085',
+        'gen-1795000009-ws',
+      ),
+    ],
+    [
+      'chat-image-in-reply.json',
+      chat,
+      report(
+        { inputTokens: 900, outputTokens: 1_300, imageOutputTokens: 1_290 },
+        '0.038995',
+        'gen-1795000010-im',
+      ),
+    ],
+    [
+      'completions-basic.json',
+      completions,
+      report({ inputTokens: 6, outputTokens: 8 }, '0.000025', 'gen-1795000101'),
+    ],
+    [
+      'completions-chat-shaped.json',
+      completions,
+      report({ inputTokens: 2, outputTokens: 1 }, '0.000005', 'gen-1795000110'),
+    ],
+    [
+      'embeddings-basic.json',
+      embeddings,
+      report({ inputTokens: 2 }, '0.00000004', 'gen-1795000401'),
+    ],
+    [
+      'embeddings-base64.json',
+      embeddings,
+      report({ inputTokens: 2 }, '0.00000004', 'gen-1795000403'),
+    ],
+    ['embeddings-no-cost.json', embeddings, report({ inputTokens: 2 }, null, 'gen-1795000405')],
+    ['embeddings-no-cost-no-id.json', embeddings, report({ inputTokens: 2 }, null, null)],
+    ['embeddings-no-id.json', embeddings, report({ inputTokens: 2 }, '0.00000004', null)],
+    [
+      'images-basic.json',
+      images,
+      report({ outputTokens: 4_175, imageOutputTokens: 4_175 }, '0.0399965', null),
+    ],
+  ])('%s', (fileName, format, expected) => {
+    const reading = format.readAnswer(answerFixture(fileName))
+    expect(reading.kind).toBe('success')
+    expect(plainReport(reading.reported)).toEqual(expected)
+  })
+
+  test('an image never has a generation id, whatever its answer says', () => {
+    expect(
+      images.readAnswer(answerOf({ id: 'gen-1', created: 1 })).reported.generationId,
+    ).toBeNull()
+    expect(images.readAnswer(answerOf({ id: 'gen-1', error: {} })).reported.generationId).toBeNull()
+  })
+
+  test('a cost is read from its digits, and what was spent on own provider keys is added', () => {
+    const costOf = (usage: string) =>
+      plainReport(chat.readAnswer(answerOf(`{"usage":${usage}}`)).reported).cost
+    expect(costOf('{"cost":0.1000000000000000055511151231257827}')).toBe(
+      '0.1000000000000000055511151231257827',
+    )
+    expect(costOf('{"cost":4e-8}')).toBe('0.00000004')
+    expect(costOf('{"cost":0}')).toBe('0')
+    expect(
+      costOf('{"cost":0.01,"is_byok":true,"cost_details":{"upstream_inference_cost":0.2}}'),
+    ).toBe('0.21')
+    expect(
+      costOf('{"cost":0.01,"is_byok":true,"cost_details":{"upstream_inference_cost":null}}'),
+    ).toBe('0.01')
+    expect(
+      costOf('{"cost":0.01,"is_byok":false,"cost_details":{"upstream_inference_cost":0.2}}'),
+    ).toBe('0.01')
+    for (const none of ['-0.5', 'null', '"0.5"', '{}', 'true'])
+      expect(costOf(`{"cost":${none}}`)).toBeNull()
+  })
+
+  test.each([
+    [
+      { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 30 } },
+      usageOf({ inputTokens: 0, cacheReadTokens: 30, outputTokens: 2 }),
+    ],
+    [{ prompt_tokens: 10 }, usageOf({ inputTokens: 10 })],
+    [
+      { completion_tokens: 2, server_tool_use: { web_search_requests: 1 } },
+      usageOf({ outputTokens: 2, searches: 1 }),
+    ],
+    [{ prompt_tokens: -1, completion_tokens: 1.5 }, null],
+    [{ prompt_tokens: '10' }, null],
+    [{ total_tokens: 10 }, null],
+    [[], null],
+    [null, null],
+  ])('usage %j', (usage, expected) => {
+    expect(chat.readAnswer(answerOf({ usage })).reported.usage).toEqual(expected)
+  })
+
+  test.each([
+    ['chat-error-body.json', { usage: null, cost: null, generationId: null }],
+    [
+      'chat-choice-error.json',
+      {
+        usage: usageOf({ inputTokens: 40, outputTokens: 15 }),
+        cost: '0',
+        generationId: 'gen-1795000015-pe',
+      },
+    ],
+  ])('%s is an error although its status is 200', (fileName, expected) => {
+    const reading = chat.readAnswer(answerFixture(fileName))
+    expect(reading).toMatchObject({ kind: 'error', error: { httpStatus: 502 } })
+    expect(plainReport(reading.reported)).toEqual(expected)
+  })
+
+  test.each([
+    [{ choices: [{ finish_reason: 'error' }] }],
+    [{ choices: [{ finish_reason: 'stop' }, { finish_reason: 'stop', error: { message: 'x' } }] }],
+    [{ error: 'overloaded' }],
+    [{ error: {} }],
+    [{ type: 'error' }],
+  ])('%j is an error', (answer) => {
+    expect(chat.readAnswer(answerOf(answer)).kind).toBe('error')
+  })
+
+  test.each([
+    [{}],
+    [{ error: null, choices: [{ error: null, finish_reason: 'stop' }] }],
+    [{ choices: null }],
+    [{ choices: ['error'] }],
+  ])('%j is no error', (answer) => {
+    expect(chat.readAnswer(answerOf(answer)).kind).toBe('success')
+  })
+
+  test.each([[''], [7], [null], ['a b'], ['gen-\u00e9'], ['g'.repeat(201)]])(
+    'an id of %j names no generation',
+    (id) => {
+      expect(chat.readAnswer(answerOf({ id })).reported.generationId).toBeNull()
+    },
+  )
+})

@@ -1,0 +1,93 @@
+import type { JsonBody, JsonObject } from '../json/body.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Words } from '../vocabulary/public-names.ts'
+import { readBilledOptions, readSteps } from './billed-options.ts'
+import { refuseLookalikes } from './client-names.ts'
+import {
+  field,
+  readBoolean,
+  readCount,
+  readModelName,
+  readObject,
+  readObjects,
+  wrongType,
+} from './fields.ts'
+import { sizeInlineImages } from './inline-images.ts'
+import { surveyBody } from './media.ts'
+import {
+  isOpenAiSearchType,
+  readPlugins,
+  readSearchOptions,
+  readTools,
+  refuseFields,
+  type ToolRules,
+} from './refusals.ts'
+import { searchResultTokens } from './search-size.ts'
+import { readToolChoice } from './tool-choice.ts'
+
+/** What is read alike from the bodies of all formats. */
+export type ChatStyleFields = Omit<Call, 'endpoint' | 'stream' | 'outputCapTokens' | 'completions'>
+
+/** The tools of all formats but messages. */
+const OPENAI_TOOLS: ToolRules = { untypedIsClientTool: false, isSearchType: isOpenAiSearchType }
+
+/** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
+export function readChatStyleFields(
+  body: JsonBody,
+  words: Words,
+  toolRules: ToolRules = OPENAI_TOOLS,
+): ChatStyleFields {
+  const { root } = body
+  refuseLookalikes(root)
+  const modelName = readModelName(root)
+  refuseFields(root)
+  const { fileParser } = readPlugins(root, words)
+  const tools = readTools(readObjects(root, 'tools'), {
+    rules: toolRules,
+    param: 'tools',
+  })
+  const functions = readObjects(root, 'functions').length
+  const searchOptions = readSearchOptions(root)
+  const searches = [
+    ...tools.searchTools,
+    ...readToolChoice(root, toolRules),
+    ...(searchOptions === undefined ? [] : [searchOptions]),
+  ]
+  const { media, inlineImages, cacheWrites } = surveyBody(root)
+  return {
+    modelName,
+    media,
+    tools: {
+      clientTools: tools.clientTools + functions,
+      serverTools: searches.length > 0,
+      steps: readSteps(root),
+      searchResultTokens: searchResultTokens(searches),
+    },
+    cacheWrites,
+    ...readBilledOptions(body),
+    fileParser,
+    ...sizeInlineImages(body.bytes, inlineImages),
+  }
+}
+
+/** The output cap of chat and legacy completions: the larger of its two fields; null where neither is set. */
+export function readChatCap(root: JsonObject): number | null {
+  const caps = [readCount(root, 'max_tokens'), readCount(root, 'max_completion_tokens')]
+  const set = caps.filter((cap) => cap !== null)
+  return set.length === 0 ? null : Math.max(...set)
+}
+
+/** Throws `invalid_parameter` where the `messages` of chat and messages are not an array of objects. */
+export function requireMessages(root: JsonObject): void {
+  if (field(root, 'messages') === undefined) throw wrongType('messages', 'an array of messages')
+  readObjects(root, 'messages')
+}
+
+/** Whether chat or legacy completions are to be streamed. Throws `invalid_parameter`. */
+export function readChatStream(root: JsonObject): boolean {
+  const streamOptions = readObject(root, 'stream_options') ?? {}
+  if (typeof (field(streamOptions, 'include_usage') ?? false) !== 'boolean') {
+    throw wrongType('stream_options.include_usage', 'true or false')
+  }
+  return readBoolean(root, 'stream')
+}

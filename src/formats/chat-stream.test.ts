@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'vitest'
+import { Problem } from '../vocabulary/problem.ts'
+import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { embeddings } from './embeddings.ts'
+import { images } from './images.ts'
+import { eventOf, eventsFixture, kindsOf, plainReport, usageOf } from './testing/exchange.ts'
+
+/** Data that is no JSON object. */
+const UNREADABLE = [
+  '{"id":"gen-',
+  'null',
+  '"text"',
+  '[]',
+  '7',
+  'upstream exploded',
+  '[DONE] and more',
+  '{"delta":{"content":"a\nb"}}',
+  '{"id":"gen-1","choices":[{"index":0,"delta":{"content":"a\tb"}}]}',
+]
+
+describe('what a stream says', () => {
+  test.each([
+    [
+      'chat-stream.sse',
+      chat,
+      { inputTokens: 21, outputTokens: 4 },
+      '0.000123',
+      'gen-1795000003-st',
+    ],
+    [
+      'chat-stream-include-usage.sse',
+      chat,
+      { inputTokens: 21, outputTokens: 4 },
+      '0.000123',
+      'gen-1795000004-iu',
+    ],
+    [
+      'chat-stream-tool-call.sse',
+      chat,
+      { inputTokens: 143, outputTokens: 22 },
+      '0.000759',
+      'gen-1795000005-tcs',
+    ],
+    [
+      'chat-stream-reasoning.sse',
+      chat,
+      { inputTokens: 52, outputTokens: 480, reasoningTokens: 400 },
+      '0.007356',
+      'gen-1795000006-rs',
+    ],
+    [
+      'completions-stream.sse',
+      completions,
+      { inputTokens: 6, outputTokens: 8 },
+      '0.000025',
+      'gen-1795000102',
+    ],
+    [
+      'completions-stream-include-usage.sse',
+      completions,
+      { inputTokens: 6, outputTokens: 8 },
+      '0.000025',
+      'gen-1795000103',
+    ],
+    [
+      'images-stream.sse',
+      images,
+      { inputTokens: 16, outputTokens: 544, imageOutputTokens: 544 },
+      '0.02192',
+      null,
+    ],
+    [
+      'images-stream-svg.sse',
+      images,
+      { outputTokens: 2_000, imageOutputTokens: 2_000 },
+      '0.01916',
+      null,
+    ],
+  ])(
+    '%s: all relayed, its end seen, its report read',
+    (fileName, format, counts, cost, generationId) => {
+      const observer = format.observeStream()
+      const events = eventsFixture(fileName)
+      expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
+      expect(plainReport(observer.reported())).toEqual({
+        usage: usageOf(counts),
+        cost,
+        generationId,
+      })
+    },
+  )
+
+  test('the generation id is known from the first chunk', () => {
+    const observer = chat.observeStream()
+    kindsOf(observer, eventsFixture('chat-stream.sse').slice(0, 1))
+    expect(observer.reported().generationId).toBe('gen-1795000003-st')
+  })
+
+  test.each([
+    ['chat-stream-error.sse', chat, ['relay', 'error'], null],
+    ['chat-stream-error-with-usage.sse', chat, ['relay', 'error', 'terminal'], '0.000093'],
+    ['completions-stream-error.sse', completions, ['relay', 'error'], null],
+    ['images-stream-error.sse', images, ['relay', 'error', 'terminal'], null],
+  ])('%s: the error is seen, and what it cost', (fileName, format, kinds, costUsd) => {
+    const observer = format.observeStream()
+    expect(kindsOf(observer, eventsFixture(fileName))).toEqual(kinds)
+    expect(plainReport(observer.reported()).cost).toBe(costUsd)
+  })
+
+  test('of several images, the last report holds and the stream ends after them', () => {
+    const observer = images.observeStream()
+    const completed = (costUsd: string) =>
+      eventOf(
+        `{"type":"image_generation.completed","b64_json":"AA==","usage":{"completion_tokens":1,"cost":${costUsd}}}`,
+      )
+    expect(kindsOf(observer, [completed('0.02'), completed('0.04'), eventOf('[DONE]')])).toEqual([
+      'relay',
+      'relay',
+      'terminal',
+    ])
+    expect(plainReport(observer.reported()).cost).toBe('0.04')
+  })
+
+  test('an image in a stream is no relayed text, and its chunks name no generation', () => {
+    const observer = images.observeStream()
+    observer.onEvent(
+      eventOf(
+        '{"id":"gen-1","type":"image_generation.partial_image","b64_json":"AAAA","usage":{}}',
+      ),
+    )
+    expect(observer.relayedTokens()).toBe(0)
+    expect(observer.reported().generationId).toBeNull()
+  })
+
+  test.each([[{ text: 'Once upon' }], [{ reasoning: 'Assume' }]])(
+    'of a legacy completion, %j counts as relayed text',
+    (choice) => {
+      const observer = completions.observeStream()
+      observer.onEvent(eventOf(JSON.stringify({ id: 'gen-1', choices: [choice] })))
+      expect(observer.relayedTokens()).toBeGreaterThan(0)
+    },
+  )
+
+  test('a stream that was cut off has reported its id and the tokens that passed', () => {
+    const observer = chat.observeStream()
+    kindsOf(observer, eventsFixture('chat-stream-drop.sse'))
+    expect(plainReport(observer.reported())).toEqual({
+      usage: null,
+      cost: null,
+      generationId: 'gen-1795000013-dr',
+    })
+    expect(observer.relayedTokens()).toBeGreaterThan(0)
+  })
+
+  const delta = (members: object) =>
+    eventOf(JSON.stringify({ id: 'gen-1', choices: [{ index: 0, delta: members }] }))
+
+  test.each([
+    [{ content: 'Hello there' }],
+    [{ reasoning: 'Assume' }],
+    [{ reasoning_content: 'Assume' }],
+    [{ refusal: 'I will not' }],
+    [{ tool_calls: [{ function: { arguments: '{"city":"Oslo"}' } }] }],
+  ])('%j counts as relayed text', (members) => {
+    const observer = chat.observeStream()
+    observer.onEvent(delta(members))
+    expect(observer.relayedTokens()).toBeGreaterThan(0)
+  })
+
+  test('text that says "usage" or "error" is text', () => {
+    const observer = chat.observeStream()
+    const events = [
+      delta({ content: '"usage": {"cost": 9}' }),
+      delta({ content: '"error": {"code": 500}' }),
+    ]
+    expect(kindsOf(observer, events)).toEqual(['relay', 'relay'])
+    expect(observer.reported().costUsd).toBeNull()
+  })
+
+  test('an event named error is an error whatever its data', () => {
+    for (const data of ['{"message":"secret"}', 'secret', '[]']) {
+      expect(chat.observeStream().onEvent(eventOf(data, 'error')).kind).toBe('error')
+    }
+  })
+
+  test.each(UNREADABLE)('%j is an error, after which the stream still reports', (data) => {
+    for (const format of [chat, completions, images]) {
+      const observer = format.observeStream()
+      const usage = eventOf('{"id":"gen-1","usage":{"cost":0.5}}')
+      const events = [delta({ content: 'a' }), delta({ content: 'b' }), eventOf(data), usage]
+      expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error', 'relay'])
+      expect(plainReport(observer.reported()).cost).toBe('0.5')
+    }
+  })
+
+  test.each([
+    String.raw`{"\u0065rror":{"message":"x"}}`,
+    String.raw`{"\u0065\u0072\u0072\u006f\u0072":"x","choices":[]}`,
+    String.raw`{"choices":[{"index":0,"\u0065rror":{"message":"x"}}]}`,
+    String.raw`{"choices":[{"index":0,"finish_reason":"\u0065rror"}]}`,
+  ])('%s is an error, escaped or not', (data) => {
+    const observer = chat.observeStream()
+    const events = [delta({ content: 'a' }), delta({ content: 'b' }), eventOf(data)]
+    expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error'])
+  })
+
+  test('the latest report of usage holds, and a null one does not undo it', () => {
+    const observer = chat.observeStream()
+    const usage = (costUsd: number | null) =>
+      eventOf(`{"id":"gen-1","usage":{"prompt_tokens":1,"completion_tokens":2,"cost":${costUsd}}}`)
+    kindsOf(observer, [usage(0.001), usage(0.002), usage(null), eventOf('{"usage":null}')])
+    expect(plainReport(observer.reported()).cost).toBe('0.002')
+  })
+})
+
+test('the error event keeps the stream together and gives away nothing of the provider', () => {
+  const problem = new Problem('upstream_error')
+  const data =
+    '{"id":"gen-1","object":"chat.completion.chunk","created":1795000000,"model":"acme/sage-pro","provider":"SECRET",' +
+    '"error":{"code":502,"message":"SECRET","metadata":{"raw":"SECRET"}},"user_id":"SECRET","choices":[{"index":0,"delta":{"content":"SECRET"},"finish_reason":"error"}]}'
+  const frame = chat.errorEvent({ problem, requestId: 'req_1', event: eventOf(data) })
+  expect(frame).toBe(
+    'data: {"id":"gen-1","object":"chat.completion.chunk","created":1795000000,"model":"acme/sage-pro",' +
+      `"error":{"message":"${problem.message}","type":"api_error","code":"upstream_error","param":null},` +
+      '"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}\n\n',
+  )
+})
+
+test('the error event of a named event is named, and of text that is no chunk still whole', () => {
+  const frame = chat.errorEvent({
+    problem: new Problem('provider_rate_limited'),
+    requestId: 'req_1',
+    event: eventOf('SECRET', 'error'),
+  })
+  expect(frame).toMatch(/^event: error\ndata: \{"error":\{.*\},"choices":\[.*\]\}\n\n$/)
+  expect(frame).not.toContain('SECRET')
+})
+
+test('the error event of a legacy completion has its choices', () => {
+  const frame = completions.errorEvent({
+    problem: new Problem('upstream_error'),
+    requestId: 'req_1',
+    event: eventsFixture('completions-stream-error.sse')[1] ?? eventOf(''),
+  })
+  expect(JSON.parse(frame.slice('data: '.length))).toEqual({
+    id: 'gen-1795000109',
+    object: 'text_completion',
+    created: 1_795_000_000,
+    model: 'acme/legacy-instruct',
+    error: {
+      message: 'The provider failed on this request.',
+      type: 'api_error',
+      code: 'upstream_error',
+      param: null,
+    },
+    choices: [{ index: 0, text: '', logprobs: null, finish_reason: 'error' }],
+  })
+})
+
+test.each([
+  ['images', images, '{"type":"error","error":'],
+  ['embeddings', embeddings, '{"error":'],
+])('the error event of %s is the envelope', (_, format, start) => {
+  const problem = new Problem('content_policy_violation', { httpStatus: 400 })
+  const frame = format.errorEvent({
+    problem,
+    requestId: 'req_1',
+    event: eventOf('{"message":"SECRET"}'),
+  })
+  const error = {
+    message: problem.message,
+    type: 'invalid_request_error',
+    code: problem.code,
+    param: null,
+  }
+  expect(frame).toBe(`data: ${start}${JSON.stringify(error)}}\n\n`)
+})
+
+test('an id with a sentence in it is not kept in an error event', () => {
+  const event = eventOf('{"id":"the SECRET of the provider","model":"acme/sage-pro"}')
+  const frame = chat.errorEvent({
+    problem: new Problem('upstream_error'),
+    requestId: 'req_1',
+    event,
+  })
+  expect(frame).not.toContain('SECRET')
+  expect(frame).toContain('"model":"acme/sage-pro"')
+})

@@ -1,0 +1,97 @@
+import { isJsonObject, type JsonObject } from '../json/body.ts'
+import type { Reported } from '../vocabulary/usage.ts'
+import { readChatError, readChatReport } from './chat-answer.ts'
+import { openAiError } from './envelope.ts'
+import { eventBody, parseEventData, plainMembers, UNREADABLE_EVENT } from './event-data.ts'
+import type { ErrorEventInput, StreamEvent, StreamEventReading, StreamObserver } from './format.ts'
+import { StreamTally } from './stream-tally.ts'
+import { StreamText } from './stream-text.ts'
+
+/** How the chunks of one format are read. */
+export interface ChunkReading {
+  /** The members whose strings are output text. */
+  readonly textMembers: readonly string[]
+  /** Whether chunks name a generation, for which the first of them are read. */
+  readonly hasGenerationId: boolean
+}
+
+/** Makes observers of streams that are data-only JSON chunks and end with `[DONE]`. */
+export function chunkObservers(reading: ChunkReading): () => StreamObserver {
+  return () => new ChunkObserver(reading)
+}
+
+const RELAY: StreamEventReading = { kind: 'relay' }
+
+/**
+ * Reads usage, cost, generation id and errors from chunks. A chunk is parsed unless it differs from one
+ * that was in its text alone.
+ */
+class ChunkObserver implements StreamObserver {
+  readonly #hasGenerationId: boolean
+  readonly #text: StreamText
+  readonly #tally = new StreamTally()
+
+  constructor({ hasGenerationId, textMembers }: ChunkReading) {
+    this.#hasGenerationId = hasGenerationId
+    this.#text = new StreamText(textMembers)
+  }
+
+  onEvent(event: StreamEvent): StreamEventReading {
+    const alike = this.#text.readAlike(event)
+    if (alike !== null) {
+      this.#tally.addText(alike)
+      return RELAY
+    }
+    const { name, data } = event
+    if (data === '[DONE]') return { kind: 'terminal' }
+    const chunk = parseEventData(data)
+    if (chunk === null) return UNREADABLE_EVENT
+    this.#tally.addText(this.#text.read(event))
+    const reports = this.#reports(chunk)
+    if (reports) this.#learn(data, chunk)
+    const error = readChatError(chunk)
+    if (error !== null) return { kind: 'error', error }
+    if (name === 'error') return UNREADABLE_EVENT
+    if (!reports) this.#text.remember()
+    return RELAY
+  }
+
+  reported(): Reported {
+    return this.#tally.reported()
+  }
+
+  relayedTokens(): number {
+    return this.#tally.relayedTokens()
+  }
+
+  #reports(chunk: JsonObject): boolean {
+    if (this.#hasGenerationId && this.reported().generationId === null) return true
+    return isJsonObject(chunk['usage'])
+  }
+
+  // By position: an event's data, then the chunk in it.
+  #learn(data: string, chunk: JsonObject): void {
+    const reported = readChatReport(eventBody(data, chunk))
+    this.#tally.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
+  }
+}
+
+/**
+ * An error event in the form of a chunk. The chunk's own id, model and time are kept, so that a client's
+ * accumulator takes it for one of the stream; everything else is ours. `choice`: what the format's
+ * choices have for text, empty.
+ */
+export function chunkErrorEvent(
+  { problem, event }: ErrorEventInput,
+  choice: { readonly [member: string]: unknown },
+): string {
+  const chunk = parseEventData(event.data) ?? {}
+  const kept = plainMembers(chunk, ['id', 'object', 'created', 'model'])
+  const choices = [{ index: 0, ...choice, finish_reason: 'error' }]
+  return errorFrame(event, { ...kept, ...openAiError(problem), choices })
+}
+
+/** One whole error event around this JSON, named where the provider's was. */
+export function errorFrame({ name }: StreamEvent, json: unknown): string {
+  return `${name === null ? '' : 'event: error\n'}data: ${JSON.stringify(json)}\n\n`
+}

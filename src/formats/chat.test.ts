@@ -1,0 +1,301 @@
+import { describe, expect, test } from 'vitest'
+import { NO_MEDIA } from '../vocabulary/call.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { chat } from './chat.ts'
+import {
+  ACCOUNT_TAG,
+  type BodySource,
+  bodyOf,
+  callOf,
+  offerWith,
+  refusalOf,
+  sentBody,
+} from './testing/exchange.ts'
+
+const base = { model: 'acme/sage-pro', messages: [] }
+const FILE = {
+  type: 'file',
+  file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+}
+
+function callWith(members: { readonly [member: string]: unknown }) {
+  return callOf(chat, { ...base, ...members })
+}
+
+describe('what a call asks for', () => {
+  test('a plain body asks for one completion without a cap', () => {
+    expect(
+      callOf(chat, '{"model":"acme/sage-pro","messages":[{"role":"user","content":"Hi"}]}'),
+    ).toEqual({
+      endpoint: 'chat',
+      modelName: 'acme/sage-pro',
+      stream: false,
+      outputCapTokens: null,
+      completions: 1,
+      media: NO_MEDIA,
+      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
+      cacheWrites: false,
+      outputKinds: { image: false, audio: false },
+      priorityTier: false,
+      reasoningTokens: 0,
+      predictionTokens: 0,
+      compacts: false,
+      fileParser: 'none',
+      textTokens: expect.any(Number),
+      inlineImages: [],
+    })
+  })
+
+  test.each([
+    [{ max_tokens: 64 }, 64],
+    [{ max_completion_tokens: 65 }, 65],
+    [{ max_tokens: 64, max_completion_tokens: 65 }, 65],
+    [{ max_tokens: 66, max_completion_tokens: 65 }, 66],
+    [{ max_tokens: null, max_completion_tokens: 65 }, 65],
+    [{ max_tokens: null, max_completion_tokens: null }, null],
+    [{ max_tokens: 1e300 }, Number.MAX_SAFE_INTEGER],
+  ])('the cap of %j is %j', (members, cap) => {
+    expect(callWith(members).outputCapTokens).toBe(cap)
+  })
+
+  test.each([
+    [{ stream: true }, { stream: true }],
+    [{ stream: null, stream_options: null }, { stream: false }],
+    [{ n: 3 }, { completions: 3 }],
+    [{ n: null }, { completions: 1 }],
+    [{ best_of: 4 }, { completions: 4 }],
+    [{ n: 5, best_of: 4 }, { completions: 5 }],
+    [{ prompt: ['a', 'b'], n: 3 }, { completions: 6 }],
+    [{ prompt: [[1, 2], [3]] }, { completions: 2 }],
+    [{ prompt: [1, 2, 3] }, { completions: 1 }],
+    [{ prompt: 'a' }, { completions: 1 }],
+    [{ modalities: ['image', 'text'] }, { outputKinds: { image: true, audio: false } }],
+    [{ modalities: ['text', 'audio'] }, { outputKinds: { image: false, audio: true } }],
+    [{ modalities: null }, { outputKinds: { image: false, audio: false } }],
+    [{ service_tier: 'priority' }, { priorityTier: true }],
+    [{ service_tier: 'fast' }, { priorityTier: true }],
+    [{ speed: 'fast' }, { priorityTier: true }],
+    [{ service_tier: 'flex' }, { priorityTier: false }],
+    [
+      { functions: [{ name: 'f' }] },
+      { tools: { clientTools: 1, serverTools: false, steps: 30, searchResultTokens: 8_000 } },
+    ],
+    [
+      { web_search_options: {} },
+      { tools: { clientTools: 0, serverTools: true, steps: 30, searchResultTokens: 8_000 } },
+    ],
+    [
+      { web_search_options: null },
+      { tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 } },
+    ],
+  ])('%j is read as %j', (members, expected) => {
+    expect(callWith(members)).toMatchObject(expected)
+  })
+
+  test('a cache mark anywhere is seen, and null is none', () => {
+    const marked = (mark: unknown) =>
+      callWith({
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: mark }] }],
+      })
+    expect(marked({ type: 'ephemeral' }).cacheWrites).toBe(true)
+    expect(marked(null).cacheWrites).toBe(false)
+    expect(callWith({ cache_control: { type: 'ephemeral' } }).cacheWrites).toBe(true)
+  })
+
+  test('null in a refused field is the same as leaving it out', () => {
+    const nulls = {
+      models: null,
+      fallbacks: null,
+      route: null,
+      provider: null,
+      plugins: null,
+      tools: null,
+    }
+    expect(callWith({ ...nulls, x_search: null, functions: null, max_tool_calls: null })).toEqual({
+      ...callWith({}),
+      textTokens: expect.any(Number),
+    })
+  })
+})
+
+describe('refusals', () => {
+  const cases: readonly (readonly [BodySource, string, string])[] = [
+    [{ messages: [] }, 'missing_model', 'model'],
+    [{ ...base, model: null }, 'missing_model', 'model'],
+    [{ ...base, model: '' }, 'missing_model', 'model'],
+    [{ ...base, model: 7 }, 'invalid_parameter', 'model'],
+    [{ model: 'a/b' }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: null }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: 'Hi' }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: ['Hi'] }, 'invalid_parameter', 'messages[0]'],
+    [{ ...base, stream: 'true' }, 'invalid_parameter', 'stream'],
+    [{ ...base, stream_options: true }, 'invalid_parameter', 'stream_options'],
+    [
+      { ...base, stream_options: { include_usage: 1 } },
+      'invalid_parameter',
+      'stream_options.include_usage',
+    ],
+    [{ ...base, max_tokens: 0 }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_tokens: -1 }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_tokens: 1.5 }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_tokens: '64' }, 'invalid_parameter', 'max_tokens'],
+    ['{"model":"a/b","messages":[],"max_tokens":1e999}', 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_completion_tokens: false }, 'invalid_parameter', 'max_completion_tokens'],
+    [{ ...base, n: 0 }, 'invalid_parameter', 'n'],
+    [{ ...base, n: [] }, 'invalid_parameter', 'n'],
+    [{ ...base, modalities: 'image' }, 'invalid_parameter', 'modalities'],
+    [{ ...base, modalities: [['image']] }, 'invalid_parameter', 'modalities'],
+    [{ ...base, tools: {} }, 'invalid_parameter', 'tools'],
+    [{ ...base, tools: ['web_search'] }, 'invalid_parameter', 'tools[0]'],
+    [{ ...base, plugins: { id: 'web' } }, 'invalid_parameter', 'plugins'],
+    [{ ...base, plugins: ['web'] }, 'invalid_parameter', 'plugins[0]'],
+    [{ ...base, max_tool_calls: 'all' }, 'invalid_parameter', 'max_tool_calls'],
+    [{ ...base, web_search_options: true }, 'invalid_parameter', 'web_search_options'],
+    [{ ...base, models: [] }, 'unsupported_parameter', 'models'],
+    [{ ...base, fallbacks: ['a/c'] }, 'unsupported_parameter', 'fallbacks'],
+    [{ ...base, route: 'fallback' }, 'unsupported_parameter', 'route'],
+    [{ ...base, provider: {} }, 'unsupported_parameter', 'provider'],
+  ]
+  test.each(cases)('%j: %s at %s', (source, code, param) => {
+    expect(refusalOf(() => callOf(chat, source))).toEqual({ code, param })
+  })
+
+  test('a field of the prototype is not in the body', () => {
+    expect(refusalOf(() => callOf(chat, '{"__proto__":{"model":"a/b"},"messages":[]}'))).toEqual({
+      code: 'missing_model',
+      param: 'model',
+    })
+  })
+})
+
+describe('which models it takes', () => {
+  const check = (members: { readonly [member: string]: unknown }, overrides = {}) =>
+    chat.checkOffer(callWith(members), { offer: offerWith(overrides), words: DEFAULT_WORDS })
+
+  test('a model that bills per search is refused', () => {
+    expect(refusalOf(() => check({}, { billsPerSearch: true }))).toEqual({
+      code: 'unsupported_model',
+      param: 'model',
+    })
+  })
+
+  test.each([['embeddings'], ['image'], ['audio']])(
+    'a model with only %s as its output is refused',
+    (kind) => {
+      expect(refusalOf(() => check({}, { outputModalities: new Set([kind]) }))).toEqual({
+        code: 'unsupported_model',
+        param: 'model',
+      })
+    },
+  )
+
+  test('the refusal names the endpoint that fits', () => {
+    const messageFor = (kind: string) => {
+      try {
+        check({}, { outputModalities: new Set([kind]) })
+      } catch (error) {
+        return error instanceof Problem ? error.message : ''
+      }
+      return ''
+    }
+    expect(messageFor('embeddings')).toContain('POST /v1/embeddings')
+    expect(messageFor('image')).toContain('POST /v1/images')
+    expect(messageFor('audio')).toContain('no endpoint')
+  })
+
+  test.each([[[]], [[{ id: 'file-parser', pdf: { engine: 'native' } }]]])(
+    'a file is no reason to refuse a model that reads none: plugins %j',
+    (plugins) => {
+      expect(() => check({ plugins, messages: [{ role: 'user', content: [FILE] }] })).not.toThrow()
+    },
+  )
+})
+
+describe('what goes upstream', () => {
+  const ODD =
+    '{ "seed": 12345678901234567890,\n\t"temperature":1.0, "user" : {"id":1} ,"messages":[{"role":"user",' +
+    '"content":[{"type":"text","text":"\\u00e9\\/é","cache_control":{"type":"ephemeral"}}]}],"model":"Acme/Sage-Pro[1m]","z":-0.0}'
+
+  test('only model and user are replaced, every other byte stays', () => {
+    expect(sentBody(chat, ODD)).toBe(
+      ODD.replace('{"id":1}', `"${ACCOUNT_TAG}"`).replace('Acme/Sage-Pro[1m]', 'acme/sage-pro'),
+    )
+  })
+
+  test('user is added where the client set none', () => {
+    const source = '{"model":"acme/sage-pro","messages":[] }'
+    expect(sentBody(chat, source)).toBe(
+      `{"model":"acme/sage-pro","messages":[],"user":"${ACCOUNT_TAG}" }`,
+    )
+  })
+
+  test.each([
+    [['max_tokens', 'max_completion_tokens'], 'max_tokens'],
+    [['max_completion_tokens'], 'max_completion_tokens'],
+  ])('for a model that lists %j the cap stands in %s', (supported, name) => {
+    const offer = offerWith({ supportedParameters: new Set(supported) })
+    expect(
+      sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}', {
+        offer,
+        outputCapTokens: 512,
+      }),
+    ).toBe(`{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[],"${name}":512}`)
+  })
+
+  test('a cap of null is replaced by the one that is held', () => {
+    expect(
+      sentBody(chat, '{"max_tokens":null,"user":"u","model":"acme/sage-pro","messages":[]}', {
+        outputCapTokens: 512,
+      }),
+    ).toBe(`{"max_tokens":512,"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[]}`)
+  })
+
+  const PARSER = '{"id":"file-parser","pdf":{"engine":"cloudflare-ai"}}'
+  const withFile = (plugins: string) =>
+    `{"user":"u","model":"acme/sage-pro",${plugins}"messages":[{"role":"tool","content":[${JSON.stringify(FILE)}]}]}`
+  const sentPlugins = (source: string) => JSON.stringify(JSON.parse(source).plugins)
+
+  test.each([
+    ['', `[${PARSER}]`],
+    ['"plugins":null,', `[${PARSER}]`],
+    ['"plugins":[],', `[${PARSER}]`],
+    ['"plugins":[{"id":"response-healing"}],', `[{"id":"response-healing"},${PARSER}]`],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
+    [`"plugins":[${PARSER}],`, `[${PARSER}]`],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],', `[${PARSER}]`],
+  ])('a model that reads no files gets the free parser: %s', (plugins, sent) => {
+    expect(sentPlugins(sentBody(chat, withFile(plugins)))).toBe(sent)
+  })
+
+  test.each([
+    ['', undefined],
+    [
+      '"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],',
+      '[{"id":"file-parser","pdf":{"engine":"native"}}]',
+    ],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
+  ])('a model that reads files itself gets what the client asked for: %s', (plugins, sent) => {
+    const offer = offerWith({ inputModalities: new Set(['text', 'file']) })
+    expect(sentPlugins(sentBody(chat, withFile(plugins), { offer }))).toBe(sent)
+  })
+
+  test('without a file no parser is added', () => {
+    expect(sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}')).not.toContain(
+      'plugins',
+    )
+  })
+})
+
+test('no header of its own goes either way', () => {
+  expect(chat.forwardedHeaders(DEFAULT_WORDS)).toEqual([])
+  expect(chat.returnsHeader('x-should-retry', DEFAULT_WORDS)).toBe(false)
+})
+
+test('the text of a token-dense body is never estimated below one token a digit', () => {
+  const digits = '7'.repeat(3_000)
+  const messages = [{ role: 'user', content: digits }]
+  expect(
+    chat.readCall(bodyOf({ ...base, messages }), DEFAULT_WORDS).textTokens,
+  ).toBeGreaterThanOrEqual(3_000)
+})

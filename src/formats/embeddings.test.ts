@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { embeddings } from './embeddings.ts'
+import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
+
+const base = { model: 'acme/embed-small', input: 'hello' }
+
+function callWith(members: { readonly [member: string]: unknown }) {
+  return callOf(embeddings, { ...base, ...members })
+}
+
+describe('input', () => {
+  test.each([
+    ['hello'],
+    [''],
+    [[]],
+    [['a', 'b']],
+    [[15339, 1917]],
+    [[[15339, 1917], [123]]],
+    [[{ content: [{ type: 'text', text: 'q' }] }]],
+  ])('%j is taken', (input) => {
+    expect(callWith({ input })).toMatchObject({
+      endpoint: 'embeddings',
+      stream: false,
+      outputCapTokens: null,
+      completions: 1,
+    })
+  })
+
+  test.each([
+    [undefined, 'input'],
+    [null, 'input'],
+    [7, 'input'],
+    [{ content: [] }, 'input'],
+    [['a', 7], 'input[1]'],
+    [[{}], 'input[0]'],
+    [[{ content: 'a' }], 'input[0]'],
+    [[[1], [null]], 'input[1]'],
+  ])('%j is refused at %s', (input, param) => {
+    expect(refusalOf(() => callWith({ input }))).toEqual({ code: 'invalid_parameter', param })
+  })
+
+  test('parts are counted, and a file among them is refused for a model that reads none', () => {
+    const call = callWith({
+      input: [
+        {
+          content: [
+            { type: 'text', text: 'q' },
+            { type: 'image_url', image_url: { url: 'https://example.com/x.png' } },
+            { type: 'input_file', input_file: { data: 'JVBERi0xLjQ=', format: 'pdf' } },
+            { type: 'input_video', input_video: { data: 'https://example.com/v.mp4' } },
+          ],
+        },
+      ],
+    })
+    expect(call.media).toEqual({
+      files: 1,
+      firstFilePath: 'input[0].content[2]',
+      imagesInline: 0,
+      imagesByUrl: 1,
+      videosInline: 0,
+      videosByUrl: 1,
+    })
+    const offer = offerWith({ outputModalities: new Set(['embeddings']) })
+    expect(refusalOf(() => embeddings.checkOffer(call, { offer, words: DEFAULT_WORDS }))).toEqual({
+      code: 'unsupported_parameter',
+      param: 'input[0].content[2]',
+    })
+  })
+
+  test('audio is refused by its place', () => {
+    const input = [{ content: [{ type: 'input_audio', input_audio: { data: 'UklGRg==' } }] }]
+    expect(refusalOf(() => callWith({ input }))).toEqual({
+      code: 'unsupported_parameter',
+      param: 'input[0].content[0]',
+    })
+  })
+})
+
+test('a body that asks for a stream is not streamed', () => {
+  expect(callWith({ stream: true }).stream).toBe(false)
+})
+
+test('a text model is refused and sent where it belongs', () => {
+  expect(
+    refusalOf(() =>
+      embeddings.checkOffer(callWith({}), { offer: offerWith(), words: DEFAULT_WORDS }),
+    ),
+  ).toEqual({
+    code: 'unsupported_model',
+    param: 'model',
+  })
+})
+
+test('encoding_format and dimensions go upstream as they came', () => {
+  const source =
+    '{"encoding_format":"base64","dimensions":256.0,"input":"h\\u00e9","model":"acme/sage-pro","user":"end-user-7"}'
+  expect(sentBody(embeddings, source)).toBe(source.replace('end-user-7', ACCOUNT_TAG))
+})
+
+test('a cap is never added', () => {
+  const source = '{"input":"h","model":"acme/sage-pro","user":"u"}'
+  expect(sentBody(embeddings, source, { outputCapTokens: 5 })).not.toContain('max_tokens')
+})

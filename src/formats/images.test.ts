@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { images } from './images.ts'
+import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
+
+const base = { model: 'acme/draw-one', prompt: 'a red panda' }
+const INLINE = 'data:image/png;base64,iVBORw0KGgo='
+const IMAGE_URL = 'https://example.com/p.jpg'
+
+function callWith(members: { readonly [member: string]: unknown }) {
+  return callOf(images, { ...base, ...members })
+}
+
+test.each([
+  [{}, 1],
+  [{ n: null }, 1],
+  [{ n: 1 }, 1],
+  [{ n: 10 }, 10],
+])('%j asks for %j images', (members, count) => {
+  expect(callWith(members).completions).toBe(count)
+})
+
+test('a number written as 3.0 is a whole number', () => {
+  expect(callOf(images, '{"model":"a/b","prompt":"x","n":3.0}').completions).toBe(3)
+})
+
+test.each([[0], [11], [-1], [1.5], ['2'], [true], [[2]], [{}]])('n of %j is refused', (n) => {
+  expect(refusalOf(() => callWith({ n }))).toEqual({ code: 'invalid_parameter', param: 'n' })
+})
+
+test.each([[undefined], [null], [7], [['a red panda']]])('a prompt of %j is refused', (prompt) => {
+  expect(refusalOf(() => callWith({ prompt }))).toEqual({
+    code: 'invalid_parameter',
+    param: 'prompt',
+  })
+})
+
+test('a call is held as images, with no cap, streamed only where asked', () => {
+  expect(callWith({ max_tokens: 5 })).toMatchObject({
+    endpoint: 'images',
+    stream: false,
+    outputCapTokens: null,
+    outputKinds: { image: true, audio: false },
+  })
+  expect(callWith({ stream: true }).stream).toBe(true)
+  expect(refusalOf(() => callWith({ stream: 'true' })).param).toBe('stream')
+})
+
+describe('images that are sent along', () => {
+  const part = (url: string) => ({ type: 'image_url', image_url: { url } })
+  test.each([
+    [{ input_references: [part(IMAGE_URL), part(INLINE)] }, { imagesByUrl: 1, imagesInline: 1 }],
+    [{ input_references: [IMAGE_URL, { url: INLINE }] }, { imagesByUrl: 1, imagesInline: 1 }],
+    [{ input_references: [{ image_url: IMAGE_URL }] }, { imagesByUrl: 1, imagesInline: 0 }],
+    [{ image: IMAGE_URL }, { imagesByUrl: 1, imagesInline: 0 }],
+    [
+      { image: INLINE, mask: IMAGE_URL },
+      { imagesByUrl: 1, imagesInline: 1 },
+    ],
+    [{ images: [IMAGE_URL, IMAGE_URL, INLINE] }, { imagesByUrl: 2, imagesInline: 1 }],
+    [{ image: { url: IMAGE_URL } }, { imagesByUrl: 1, imagesInline: 0 }],
+    [
+      { image: null, images: [], mask: 7 },
+      { imagesByUrl: 0, imagesInline: 0 },
+    ],
+    [{ prompt: `draw ${IMAGE_URL}` }, { imagesByUrl: 0, imagesInline: 0 }],
+  ])('%j', (members, counts) => {
+    expect(callWith(members).media).toMatchObject(counts)
+  })
+})
+
+test.each([
+  [['image'], null],
+  [['image', 'text'], null],
+  [['text'], 'unsupported_model'],
+  [['embeddings'], 'unsupported_model'],
+])('of a model with the outputs %j the refusal is %j', (outputs, code) => {
+  const check = () =>
+    images.checkOffer(callWith({}), {
+      offer: offerWith({ outputModalities: new Set(outputs) }),
+      words: DEFAULT_WORDS,
+    })
+  if (code === null) expect(check).not.toThrow()
+  else expect(refusalOf(check)).toEqual({ code, param: 'model' })
+})
+
+test('64 MB are taken, and no generation belongs to an answer', () => {
+  expect(images.bodyBytesMax).toBe(64 * 1024 * 1024)
+  expect(images.hasGenerationId).toBe(false)
+})
+
+test('only model and user are replaced', () => {
+  const source = '{"size":"1024x1024" ,"seed":1e2,"prompt":"x","n":2,"model":"Acme/Draw-One[1m]"}'
+  expect(
+    sentBody(images, source, {
+      offer: offerWith({ modelId: 'acme/draw-one' }),
+      outputCapTokens: 9,
+    }),
+  ).toBe(source.replace('Acme/Draw-One[1m]"}', `acme/draw-one","user":"${ACCOUNT_TAG}"}`))
+})

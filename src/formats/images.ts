@@ -1,0 +1,86 @@
+import { isJsonObject, type JsonBody, type JsonObject } from '../json/body.ts'
+import type { Call, MediaCount } from '../vocabulary/call.ts'
+import type { Words } from '../vocabulary/public-names.ts'
+import { readChatAnswer } from './chat-answer.ts'
+import { readChatStyleFields } from './chat-call.ts'
+import { chunkObservers, errorFrame } from './chat-stream.ts'
+import { openAiError } from './envelope.ts'
+import { field, readBoolean, wrongType } from './fields.ts'
+import type { AnswerReading, WireFormat } from './format.ts'
+import { withBareImage } from './media.ts'
+import { IMAGES_BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
+import { refuseUnfitModel, refuseUnreadableFile } from './refusals.ts'
+import { fileEngineEdits, modelEdit, userEdit } from './rewrites.ts'
+
+const IMAGES_MAX = 10
+
+/**
+ * Images: `POST /v1/images`. A stream ends with `[DONE]` and not with an image, of which there may be
+ * several; its usage comes with a finished one. No answer belongs to a generation.
+ */
+export const images: WireFormat = {
+  ...OPENAI_STYLE,
+  endpoint: 'images',
+  path: '/v1/images',
+  upstreamPath: '/images',
+  bodyBytesMax: IMAGES_BODY_BYTES_MAX,
+  hasGenerationId: false,
+  readCall,
+  checkOffer: (call, input) => {
+    refuseUnfitModel(call, input.offer)
+    refuseUnreadableFile(call, input)
+  },
+  rewrites: ({ call, body, offer, accountTag, words }) => [
+    ...modelEdit(call, offer),
+    userEdit(accountTag),
+    ...fileEngineEdits(body.root, words),
+  ],
+  readAnswer,
+  observeStream: chunkObservers({ textMembers: [], hasGenerationId: false }),
+  errorEvent: ({ problem, event }) => errorFrame(event, { type: 'error', ...openAiError(problem) }),
+}
+
+function readCall(body: JsonBody, words: Words): Call {
+  const { root } = body
+  const fields = readChatStyleFields(body, words)
+  if (typeof field(root, 'prompt') !== 'string') throw wrongType('prompt', 'a string')
+  return {
+    ...fields,
+    endpoint: 'images',
+    stream: readBoolean(root, 'stream'),
+    outputCapTokens: null,
+    completions: readImageCount(root),
+    media: withBareImages(fields.media, root),
+    outputKinds: { image: true, audio: false },
+  }
+}
+
+function readImageCount(root: JsonObject): number {
+  const count = field(root, 'n') ?? 1
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= IMAGES_MAX) {
+    return count
+  }
+  throw wrongType('n', `a whole number from 1 to ${IMAGES_MAX}`)
+}
+
+// Fields that the format does not have, but that pass through to providers which read images from them.
+const BARE_IMAGE_FIELDS = ['image', 'images', 'mask', 'input_references'] as const
+
+/** The count with images added that are no parts, but bare addresses. */
+function withBareImages(media: MediaCount, root: JsonObject): MediaCount {
+  let counted = media
+  for (const param of BARE_IMAGE_FIELDS) {
+    const value = field(root, param)
+    for (const element of Array.isArray(value) ? value : [value]) {
+      const address =
+        isJsonObject(element) && element['type'] === undefined ? element['url'] : element
+      if (typeof address === 'string') counted = withBareImage(counted, { address, param })
+    }
+  }
+  return counted
+}
+
+function readAnswer(answer: JsonBody): AnswerReading {
+  const reading = readChatAnswer(answer)
+  return { ...reading, reported: { ...reading.reported, generationId: null } }
+}

@@ -1,0 +1,101 @@
+import { estimateTextTokens } from '../tokens/estimate.ts'
+import type { InlineImage } from '../vocabulary/call.ts'
+import { readImageHeader } from './image-header.ts'
+import type { ImageSource } from './media.ts'
+
+/** A body's inline images, and the text around them. */
+export interface SizedImages {
+  readonly inlineImages: readonly InlineImage[]
+  /** Of all the body but the images' base64, as far as that was found in it. */
+  readonly textTokens: number
+}
+
+/**
+ * Sizes inline images, which come in the order of the body, and estimates the rest of the body as text.
+ *
+ * Text can't hide in an image: what is left out of the estimate is exactly the bytes of a string that
+ * stands where the provider reads an image. If they are no image, their own estimate stays with it.
+ */
+export function sizeInlineImages(body: Buffer, images: readonly ImageSource[]): SizedImages {
+  const search = new ImageSearch(body)
+  let textTokens = 0
+  let textStart = 0
+  const inlineImages = images.map(({ base64, isReadAsImage }): InlineImage => {
+    const pixels = base64 === null ? null : readImageHeader(base64)
+    const place = base64 === null || !isReadAsImage ? null : search.find(base64)
+    if (place === null) return { pixels, textTokens: 0 }
+    textTokens += estimateTextTokens(body.subarray(textStart, place.start))
+    textStart = place.end
+    if (pixels !== null) return { pixels, textTokens: 0 }
+    return { pixels, textTokens: estimateTextTokens(body.subarray(place.start, place.end)) }
+  })
+  textTokens += estimateTextTokens(body.subarray(textStart))
+  return { inlineImages, textTokens }
+}
+
+/** Enough of an image's base64 to tell it from other text; many images begin alike for this long. */
+const NEEDLE_CHARS = 64
+/** How often a body's length may be searched and compared in vain, before no more images are looked for. */
+const VAIN_PASSES_MAX = 2
+const QUOTE = 0x22
+
+interface Place {
+  readonly start: number
+  readonly end: number
+}
+
+/** Finds strings in a body, one after the other, each after the last. */
+class ImageSearch {
+  readonly #body: Buffer
+  #from = 0
+  #vainBytesLeft: number
+  /** Whether the client writes each slash as `\/`, as some do. */
+  #escapesSlashes = false
+
+  constructor(body: Buffer) {
+    this.#body = body
+    this.#vainBytesLeft = VAIN_PASSES_MAX * body.length
+  }
+
+  /** Null where it is not found: it is then estimated as the text that it is in the body. */
+  find(base64: string): Place | null {
+    if (base64.length < NEEDLE_CHARS) return null
+    let place = this.#findWritten(base64)
+    if (place === null && base64.includes('/')) {
+      this.#escapesSlashes = !this.#escapesSlashes
+      place = this.#findWritten(base64)
+    }
+    if (place !== null) this.#from = place.end
+    return place
+  }
+
+  #findWritten(base64: string): Place | null {
+    const start = base64.slice(0, NEEDLE_CHARS)
+    const needle = this.#escapesSlashes ? start.replaceAll('/', '\\/') : start
+    let from = this.#from
+    while (this.#vainBytesLeft > 0) {
+      const at = this.#body.indexOf(needle, from, 'latin1')
+      if (at === -1) {
+        this.#vainBytesLeft -= this.#body.length - from
+        return null
+      }
+      const place = this.#placeAt(at, base64)
+      if (place !== null) return place
+      this.#vainBytesLeft -= at - from + 2 * base64.length
+      from = at + 1
+    }
+    return null
+  }
+
+  /** The place of the base64 that may start at `at`, up to its string's end. */
+  #placeAt(at: number, base64: string): Place | null {
+    const length = this.#escapesSlashes
+      ? this.#body.subarray(at, at + 2 * base64.length + 1).indexOf(QUOTE)
+      : base64.length
+    const end = at + length
+    if (length === -1 || this.#body[end] !== QUOTE) return null
+    const source = this.#body.toString('latin1', at, end)
+    const written = this.#escapesSlashes ? source.replaceAll('\\/', '/') : source
+    return written === base64 ? { start: at, end } : null
+  }
+}

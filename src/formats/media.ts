@@ -1,0 +1,325 @@
+import { isJsonObject, type JsonObject, type JsonValue, walkJson } from '../json/body.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { MediaCount } from '../vocabulary/call.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { ClientName } from './client-names.ts'
+
+/** What one walk over a body finds, wherever it stands: parts that cost apart, and cache marks. */
+export interface BodySurvey {
+  readonly media: MediaCount
+  /** In the body's order. */
+  readonly inlineImages: readonly ImageSource[]
+  readonly cacheWrites: boolean
+}
+
+/** An inline image as the body has it. */
+export interface ImageSource {
+  /** Null where it can't be told which bytes are the image. */
+  readonly base64: string | null
+  /** Whether it stands where providers read images, and never as text. */
+  readonly isReadAsImage: boolean
+}
+
+type PartKind =
+  | 'file'
+  | 'videoFile'
+  | 'imageInline'
+  | 'imageByUrl'
+  | 'videoInline'
+  | 'videoByUrl'
+  | 'audio'
+
+/**
+ * Classifies every object of the body by its `type`, or by its shape where that says nothing, rather
+ * than by its place: parts hide in tool results, echoed answers and roles that should have none.
+ * Throws `unsupported_parameter` for audio input.
+ */
+export function surveyBody(root: JsonObject): BodySurvey {
+  const counts: Record<Exclude<PartKind, 'audio'>, number> = {
+    file: 0,
+    videoFile: 0,
+    imageInline: 0,
+    imageByUrl: 0,
+    videoInline: 0,
+    videoByUrl: 0,
+  }
+  const inlineImages: ImageSource[] = []
+  let firstFilePath: string | null = null
+  let cacheWrites = false
+  walkJson(root, (node, path) => {
+    if (has(node, 'cache_control')) cacheWrites = true
+    const kind = partKind(node, path)
+    if (kind === null) return
+    if (kind === 'audio') throw audioRefusal(path() || 'input_audio')
+    if (kind === 'file' || kind === 'videoFile') firstFilePath ??= path() || 'file'
+    if (kind === 'imageInline') {
+      inlineImages.push(
+        inlineImages.length < SIZED_IMAGES_MAX ? imageSource(node, path) : NOT_SIZED,
+      )
+    }
+    counts[kind] += 1
+  })
+  return {
+    cacheWrites,
+    inlineImages,
+    media: {
+      files: counts.file + counts.videoFile,
+      firstFilePath,
+      imagesInline: counts.imageInline,
+      imagesByUrl: counts.imageByUrl,
+      videosInline: counts.videoInline + counts.videoFile,
+      videosByUrl: counts.videoByUrl,
+    },
+  }
+}
+
+/**
+ * The count with an image added that is no part, but a bare address in the field `param`. Throws
+ * `unsupported_parameter` for sound.
+ */
+export function withBareImage(
+  media: MediaCount,
+  { address, param }: { readonly address: string; readonly param: string },
+): MediaCount {
+  const inline = inlineAddress(address, null)
+  const kind = inline === null ? 'imageByUrl' : dearestKind([inline], 'imageInline')
+  switch (kind) {
+    case 'imageByUrl':
+      return { ...media, imagesByUrl: media.imagesByUrl + 1 }
+    case 'imageInline':
+      return { ...media, imagesInline: media.imagesInline + 1 }
+    case 'videoInline':
+    case 'videoByUrl':
+      return { ...media, videosInline: media.videosInline + 1 }
+    case 'file':
+    case 'videoFile':
+      return { ...media, files: media.files + 1, firstFilePath: media.firstFilePath ?? param }
+    case 'audio':
+      throw audioRefusal(param)
+    default:
+      return assertNever(kind)
+  }
+}
+
+function audioRefusal(param: string): Problem {
+  return new Problem('unsupported_parameter', {
+    param,
+    message: 'Audio input (`input_audio`) is not supported.',
+  })
+}
+
+// Elsewhere, such as among a tool's examples or arguments, a provider may hand a part to the model as the
+// text that it is written as.
+const PLACES_READ_AS_PARTS =
+  /^(?:messages|input|system|prompt|input_references)\b(?!.*\.(?:arguments|input|input_examples)\b)/
+
+function partKind(node: JsonObject, path: () => string): PartKind | null {
+  switch (node['type']) {
+    case 'text':
+    case 'input_text':
+    case 'output_text':
+      return null
+    case 'image_url':
+    case 'input_image':
+    case 'image':
+    case 'computer_screenshot':
+    case 'image_generation_call':
+      return imageKind(node)
+    case 'input_file':
+    case 'document':
+    case 'container_upload':
+      return fileKind(node)
+    case 'file':
+      return isFilePart(node, path) ? fileKind(node) : null
+    case 'video_url':
+    case 'input_video':
+    case 'video':
+      return wrapsVideo(node) ? null : videoKind(node)
+    case 'input_audio':
+    case 'audio':
+    case 'audio_url':
+      return 'audio'
+    default:
+      return kindByShape(node)
+  }
+}
+
+// Only shapes that say where bytes are: a JSON Schema may well have a property of the same name.
+function kindByShape(node: JsonObject): PartKind | null {
+  if (hasAddress(node['image_url'])) return imageKind(node)
+  if (hasAddress(node['video_url']) || hasAddress(node['input_video'])) return videoKind(node)
+  if (hasAddress(node['input_audio'])) return 'audio'
+  if (hasAddress(node['input_file'])) return fileKind(node)
+  const { audio, file } = node
+  // What a model said, sent back to it: by its id, or whole.
+  if (isJsonObject(audio) && (has(audio, 'id') || has(audio, 'data'))) return 'audio'
+  if (isJsonObject(file) && FILE_PLACES.some((place) => typeof file[place] === 'string')) {
+    return fileKind(node)
+  }
+  return null
+}
+
+const IMAGE_PLACES = ['image_url', 'source', 'url', 'result', 'file_id'] as const
+const VIDEO_PLACES = ['video_url', 'input_video', 'source', 'url', 'file_id'] as const
+const FILE_PLACES = ['file_data', 'file_id', 'file_url', 'data', 'url'] as const
+
+function imageKind(node: JsonObject): PartKind {
+  const addresses = inlineAddresses(node, IMAGE_PLACES)
+  return addresses === null ? 'imageByUrl' : dearestKind(addresses, 'imageInline')
+}
+
+// No provider reads as many; what comes after them is held as the largest, and as text.
+const SIZED_IMAGES_MAX = 4_096
+const NOT_SIZED: ImageSource = { base64: null, isReadAsImage: false }
+
+function imageSource(node: JsonObject, path: () => string): ImageSource {
+  return { base64: inlineBase64(node), isReadAsImage: PLACES_READ_AS_PARTS.test(path()) }
+}
+
+/** The base64 of an image that is given once; null where there are several, of which any may be read. */
+function inlineBase64(node: JsonObject): string | null {
+  const [address, ...others] = inlineAddresses(node, IMAGE_PLACES) ?? []
+  return address === undefined || others.length > 0 ? null : base64Of(address.text)
+}
+
+// An older layout has a whole part inside this one, which is found by itself.
+function wrapsVideo({ input_video: inner }: JsonObject): boolean {
+  return isJsonObject(inner) && hasAddress(inner['video_url'])
+}
+
+function videoKind(node: JsonObject): PartKind {
+  const addresses = inlineAddresses(node, VIDEO_PLACES)
+  return addresses === null ? 'videoByUrl' : dearestKind(addresses, 'videoInline')
+}
+
+/** A file, whatever it is; one that is a video is held as that too. Sound is refused in any part. */
+function fileKind(node: JsonObject): PartKind {
+  const places = [node, node['file'], node['input_file'], node['source']].filter(isJsonObject)
+  const kinds = places.flatMap((place) =>
+    FILE_PLACES.map((name) => place[name])
+      .filter((text) => typeof text === 'string')
+      .map((text) => kindOfType(mediaType({ text, declaredType: declaredType(place) }))),
+  )
+  if (kinds.includes('audio')) return 'audio'
+  return kinds.includes('video') ? 'videoFile' : 'file'
+}
+
+function isFilePart(node: JsonObject, path: () => string): boolean {
+  const file = isJsonObject(node['file']) ? node['file'] : node
+  const places = FILE_PLACES.filter((place) => has(file, place))
+  // With parsed content and no bytes, it is the text of an earlier parse.
+  if (places.length === 0) return !has(file, 'content')
+  // As the source of another part, it counts with that part.
+  return !(file === node && places.join() === 'file_id' && path().endsWith('.source'))
+}
+
+/** Bytes in the body, and what the client says that they are. */
+interface InlineAddress {
+  readonly text: string
+  /** The type that stands beside bare base64; null: none. */
+  readonly declaredType: string | null
+}
+
+/**
+ * A part's bytes, in every place that could be read for them. Null where any of them is not in the body,
+ * or can't be told: such a part is by URL, which is held in full.
+ */
+function inlineAddresses(
+  node: JsonObject,
+  places: readonly ClientName[],
+): readonly InlineAddress[] | null {
+  const present = places.filter((place) => has(node, place))
+  const addresses = present.flatMap((place) =>
+    place === 'file_id' ? [null] : addressesIn(node[place]),
+  )
+  if (addresses.length === 0) return null
+  return addresses.every((address) => address !== null) ? addresses : null
+}
+
+function addressesIn(source: JsonValue | undefined): readonly (InlineAddress | null)[] {
+  if (typeof source === 'string') return [inlineAddress(source, null)]
+  if (!isJsonObject(source)) return [null]
+  const texts = (['url', 'data'] as const)
+    .filter((name) => has(source, name))
+    .map((name) => source[name])
+  if (texts.length === 0) return [null]
+  return texts.map((text) =>
+    typeof text === 'string' ? inlineAddress(text, declaredType(source)) : null,
+  )
+}
+
+/** By position: what may be an address, and the type that stands beside it. */
+function inlineAddress(text: string, declared: string | null): InlineAddress | null {
+  return isInlineText(text) ? { text, declaredType: declared } : null
+}
+
+function declaredType(source: JsonObject): string | null {
+  const type = source['media_type'] ?? source['mime_type']
+  return typeof type === 'string' ? type : null
+}
+
+type TypeKind = 'image' | 'video' | 'audio' | 'file'
+
+/** The kind of part that these bytes make, whatever the part calls itself. */
+function dearestKind(
+  addresses: readonly InlineAddress[],
+  own: 'imageInline' | 'videoInline',
+): PartKind {
+  const kinds = addresses.map((address) => {
+    const type = mediaType(address)
+    // Bare base64 is what its part says.
+    return type === null ? 'image' : kindOfType(type)
+  })
+  if (kinds.includes('audio')) return 'audio'
+  if (kinds.includes('file')) return kinds.includes('video') ? 'videoFile' : 'file'
+  return kinds.includes('video') ? 'videoInline' : own
+}
+
+function kindOfType(type: string | null): TypeKind {
+  const [kind] = /^(?:image|video|audio)(?=\/)/i.exec(type ?? '') ?? []
+  switch (kind?.toLowerCase()) {
+    case 'image':
+      return 'image'
+    case 'video':
+      return 'video'
+    case 'audio':
+      return 'audio'
+    default:
+      return 'file'
+  }
+}
+
+// A data URL without a type is text.
+const DATA_URL = /^data:([^,;]{0,128})/i
+
+/** The type of a data URL, or what is declared beside bare base64; null where nothing says it. */
+function mediaType({ text, declaredType: declared }: InlineAddress): string | null {
+  return DATA_URL.exec(text)?.[1]?.trim() ?? declared
+}
+
+/** A data URL's base64, or bare base64; null for a data URL that is coded otherwise. */
+function base64Of(address: string): string | null {
+  const comma = isDataUrl(address) ? address.indexOf(',') : -1
+  if (comma === -1) return isDataUrl(address) ? null : address
+  return /;base64$/i.test(address.slice(0, comma)) ? address.slice(comma + 1) : null
+}
+
+/** Whether an address carries the bytes itself: a data URL, or base64 without any scheme before it. */
+function isInlineText(address: string): boolean {
+  return isDataUrl(address) || /^[A-Za-z0-9+/=_-]+$/.test(address.slice(0, 64))
+}
+
+function isDataUrl(address: string): boolean {
+  return /^data:/i.test(address)
+}
+
+function hasAddress(value: JsonValue | undefined): boolean {
+  if (typeof value === 'string') return true
+  return (
+    isJsonObject(value) && (typeof value['url'] === 'string' || typeof value['data'] === 'string')
+  )
+}
+
+function has(node: JsonObject, member: ClientName): boolean {
+  return Object.hasOwn(node, member) && node[member] !== null
+}

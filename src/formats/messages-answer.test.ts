@@ -1,0 +1,286 @@
+import { describe, expect, test } from 'vitest'
+import { Problem } from '../vocabulary/problem.ts'
+import { messages } from './messages.ts'
+import { problemForProviderError } from './provider-error.ts'
+import {
+  answerFixture,
+  answerOf,
+  eventOf,
+  eventsFixture,
+  kindsOf,
+  plainReport,
+  usageOf,
+} from './testing/exchange.ts'
+
+describe('what a whole answer says', () => {
+  test.each([
+    [
+      'messages-basic.json',
+      usageOf({ inputTokens: 12, outputTokens: 18 }),
+      '0.000306',
+      'gen-1795000201',
+    ],
+    // A message id names no generation: the relay looks into the header.
+    ['messages-own-id.json', usageOf({ inputTokens: 12, outputTokens: 18 }), '0.000306', null],
+    [
+      'messages-web-search.json',
+      usageOf({ inputTokens: 900, outputTokens: 200, searches: 2 }),
+      '0.0257',
+      'gen-1795000206',
+    ],
+    [
+      'messages-cache.json',
+      usageOf({
+        inputTokens: 50,
+        cacheReadTokens: 60_000,
+        cacheWriteTokens: 1_200,
+        outputTokens: 90,
+      }),
+      '0.024',
+      'gen-1795000207',
+    ],
+    [
+      'messages-fast-mode.json',
+      usageOf({ inputTokens: 30, outputTokens: 40 }),
+      '0.00138',
+      'gen-1795000215',
+    ],
+  ])('%s', (fileName, usage, cost, generationId) => {
+    const reading = messages.readAnswer(answerFixture(fileName))
+    expect(reading.kind).toBe('success')
+    expect(plainReport(reading.reported)).toEqual({ usage, cost, generationId })
+  })
+
+  test.each([
+    [
+      { cache_creation_input_tokens: 300, cache_creation: { ephemeral_1h_input_tokens: 200 } },
+      { cacheWriteTokens: 100, cacheWriteLongTokens: 200 },
+    ],
+    [
+      {
+        cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
+      },
+      { cacheWriteTokens: 100, cacheWriteLongTokens: 200 },
+    ],
+    [{ cache_creation_input_tokens: 300 }, { cacheWriteTokens: 300 }],
+    [{ output_tokens_details: { thinking_tokens: 5 } }, { reasoningTokens: 5 }],
+  ])('usage %j is %j', (given, expected) => {
+    const answer = { usage: { input_tokens: 1, output_tokens: 9, ...given } }
+    expect(messages.readAnswer(answerOf(answer)).reported.usage).toEqual(
+      usageOf({ inputTokens: 1, outputTokens: 9, ...expected }),
+    )
+  })
+
+  test.each([[{}], [{ usage: null }], [{ usage: { input_tokens: -1, output_tokens: 'many' } }]])(
+    '%j reports no usage',
+    (answer) => {
+      expect(messages.readAnswer(answerOf(answer)).reported.usage).toBeNull()
+    },
+  )
+
+  test.each([
+    [{ type: 'error', error: { type: 'overloaded_error', message: 'x' } }],
+    [{ type: 'error' }],
+    [{ error: { message: 'x' } }],
+  ])('%j is an error although its status is 200', (answer) => {
+    expect(messages.readAnswer(answerOf(answer)).kind).toBe('error')
+  })
+
+  test("an error that is about our own account is none of the client's", () => {
+    for (const type of ['authentication_error', 'billing_error']) {
+      const reading = messages.readAnswer(answerOf({ type: 'error', error: { type } }))
+      if (reading.kind !== 'error') throw new Error('not read as an error')
+      expect(problemForProviderError(reading.error, { retryAfter: undefined })).toMatchObject({
+        code: 'service_unavailable',
+        messagesType: 'overloaded_error',
+      })
+    }
+  })
+})
+
+describe('what a stream says', () => {
+  test.each([
+    [
+      'messages-stream.sse',
+      usageOf({ inputTokens: 12, outputTokens: 6 }),
+      '0.000126',
+      'gen-1795000203',
+    ],
+    [
+      'messages-stream-no-cost.sse',
+      usageOf({ inputTokens: 12, outputTokens: 6 }),
+      null,
+      'gen-1795000204',
+    ],
+    [
+      'messages-stream-tool-call.sse',
+      usageOf({ inputTokens: 410, outputTokens: 60 }),
+      null,
+      'gen-1795000205',
+    ],
+  ])('%s: all relayed, its end seen, its report read', (fileName, usage, cost, generationId) => {
+    const observer = messages.observeStream()
+    const events = eventsFixture(fileName)
+    expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
+    expect(plainReport(observer.reported())).toEqual({ usage, cost, generationId })
+    expect(observer.relayedTokens()).toBe(0)
+  })
+
+  test('the first event reports generation id and input', () => {
+    const observer = messages.observeStream()
+    kindsOf(observer, eventsFixture('messages-stream.sse').slice(0, 1))
+    expect(plainReport(observer.reported())).toEqual({
+      usage: usageOf({ inputTokens: 12, outputTokens: 1 }),
+      cost: null,
+      generationId: 'gen-1795000203',
+    })
+  })
+
+  test('an error event is seen, and what was reported before it stands', () => {
+    const observer = messages.observeStream()
+    const kinds = kindsOf(observer, eventsFixture('messages-stream-error.sse'))
+    expect(kinds).toEqual(['relay', 'relay', 'relay', 'error'])
+    expect(observer.reported().usage).toEqual(usageOf({ inputTokens: 12, outputTokens: 1 }))
+  })
+
+  const start = (usage: object) =>
+    eventOf(
+      JSON.stringify({ type: 'message_start', message: { id: 'msg_1', usage } }),
+      'message_start',
+    )
+  const end = (usage: object) =>
+    eventOf(JSON.stringify({ type: 'message_delta', delta: {}, usage }), 'message_delta')
+  const delta = (members: object) =>
+    eventOf(
+      JSON.stringify({ type: 'content_block_delta', index: 0, delta: members }),
+      'content_block_delta',
+    )
+
+  test.each([
+    // Cumulative: the last count holds, none is added.
+    [
+      { input_tokens: 10, output_tokens: 1 },
+      { output_tokens: 20 },
+      { inputTokens: 10, outputTokens: 20 },
+    ],
+    // Some gateways know the input only at the end, and some only at the start.
+    [
+      { input_tokens: 0, output_tokens: 0 },
+      { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 20 },
+      { inputTokens: 50, cacheReadTokens: 950, outputTokens: 20 },
+    ],
+    [
+      { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 1 },
+      { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 20 },
+      { inputTokens: 50, cacheReadTokens: 950, outputTokens: 20 },
+    ],
+    [
+      { input_tokens: 1_000, output_tokens: 1 },
+      { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 20 },
+      { inputTokens: 50, cacheReadTokens: 950, outputTokens: 20 },
+    ],
+    [
+      {
+        input_tokens: 5,
+        cache_creation_input_tokens: 300,
+        cache_creation: { ephemeral_1h_input_tokens: 300 },
+        output_tokens: 1,
+      },
+      { input_tokens: 5, cache_creation_input_tokens: 300, output_tokens: 20 },
+      { inputTokens: 5, cacheWriteLongTokens: 300, outputTokens: 20 },
+    ],
+    [
+      { input_tokens: 5, output_tokens: 1 },
+      { input_tokens: null, output_tokens: 20, server_tool_use: { web_search_requests: 3 } },
+      { inputTokens: 5, outputTokens: 20, searches: 3 },
+    ],
+  ])('usage %j, then %j, is %j', (first, last, expected) => {
+    const observer = messages.observeStream()
+    kindsOf(observer, [start(first), end(last)])
+    expect(observer.reported().usage).toEqual(usageOf(expected))
+  })
+
+  test('a cost is read wherever usage is', () => {
+    for (const event of [start({ output_tokens: 1, cost: 0.01 }), end({ cost: 0.01 })]) {
+      const observer = messages.observeStream()
+      observer.onEvent(event)
+      expect(plainReport(observer.reported()).cost).toBe('0.01')
+    }
+  })
+
+  test.each([
+    [{ type: 'text_delta', text: 'Hello there' }],
+    [{ type: 'thinking_delta', thinking: 'Assume' }],
+    [{ type: 'input_json_delta', partial_json: '{"city":"Oslo"}' }],
+  ])('%j counts as text that passed, until the provider has counted it', (members) => {
+    const observer = messages.observeStream()
+    kindsOf(observer, [start({ input_tokens: 5, output_tokens: 1 }), delta(members)])
+    expect(observer.relayedTokens()).toBeGreaterThan(0)
+    observer.onEvent(end({ output_tokens: 20 }))
+    expect(observer.relayedTokens()).toBe(0)
+  })
+
+  test('text that speaks of usage, errors and ends is text', () => {
+    const observer = messages.observeStream()
+    const events = [
+      delta({ type: 'text_delta', text: 'message_stop' }),
+      delta({ type: 'text_delta', text: 'error' }),
+      delta({ type: 'text_delta', text: '"usage":{"output_tokens":9}' }),
+      delta({ type: 'text_delta', text: '"type":"error","error":{"message":"x"}' }),
+    ]
+    expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'relay', 'relay'])
+    expect(plainReport(observer.reported())).toEqual({
+      usage: null,
+      cost: null,
+      generationId: null,
+    })
+  })
+
+  test.each([
+    ['{"type":"error","error":{"type":"api_error","message":"x"}}', 'error'],
+    ['{"type":"error","error":{"type":"api_error","message":"x"}}', null],
+    ['{"type":"error","error":{"type":"api_error","message":"x"}}', 'ping'],
+    ['{"error":{"message":"x"}}', null],
+    ['{"message":"x"}', 'error'],
+    ['upstream exploded', 'error'],
+    ['', 'error'],
+    ['not JSON', null],
+    ['not JSON', 'content_block_delta'],
+    ['"not an event"', 'ping'],
+    [String.raw`{"type":"ping","\u0065rror":{"message":"x"}}`, 'ping'],
+    [String.raw`{"type":"\u0065rror","message":"x"}`, null],
+  ])('%s named %s is an error', (data, name) => {
+    expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('error')
+  })
+
+  test.each([
+    ['{"type":"message_stop"}', 'message_stop'],
+    ['{"type":"message_stop"}', null],
+    ['{}', 'message_stop'],
+  ])('%s named %s is the end', (data, name) => {
+    expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('terminal')
+  })
+
+  test.each([
+    ['{"type":"ping"}', 'ping'],
+    ['{"type":"a_new_event","error":null}', 'a_new_event'],
+    ['[DONE]', null],
+  ])('%s named %s is relayed', (data, name) => {
+    expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('relay')
+  })
+})
+
+test("the error event is the messages envelope, and gives away nothing of the provider's", () => {
+  const data =
+    '{"type":"error","error":{"type":"overloaded_error","message":"SECRET","error_type":"SECRET"},' +
+    '"request_id":"SECRET","metadata":{"provider_name":"SECRET"}}'
+  const event = eventOf(data, 'error')
+  const reading = messages.observeStream().onEvent(event)
+  if (reading.kind !== 'error') throw new Error('not read as an error')
+  const problem = problemForProviderError(reading.error, { retryAfter: undefined })
+  const frame = messages.errorEvent({ problem, requestId: 'req_1', event })
+  expect(frame).toBe(
+    'event: error\ndata: {"type":"error","error":{"type":"overloaded_error",' +
+      `"message":"${new Problem('upstream_error').message}"},"request_id":"req_1"}\n\n`,
+  )
+})

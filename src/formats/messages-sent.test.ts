@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { messages } from './messages.ts'
+import { sentBody } from './testing/exchange.ts'
+
+describe('what goes upstream', () => {
+  test('only the model is replaced, every other byte stays', () => {
+    const source =
+      '{ "metadata":{"user_id":"u"},\n\t"temperature":1.0,"user":"me" ,"system":[{"type":"text","text":"\\u00e9\\/é"},' +
+      '{"type":"text","text":"b","cache_control":{"type":"ephemeral","ttl":"1h"}}], "model" : "Acme/Sage-Pro[1m]",' +
+      '"max_tokens":16000,"thinking":{"type":"enabled","budget_tokens":8000},"output_config":{"effort":"high"},"messages":[]}'
+    expect(sentBody(messages, source)).toBe(source.replace('Acme/Sage-Pro[1m]', 'acme/sage-pro'))
+  })
+
+  test('a body that needs nothing goes as it came, and no cap of ours with it', () => {
+    const source = '{"model":"acme/sage-pro","messages":[],"stream":true}'
+    expect(sentBody(messages, source, { outputCapTokens: 4_096 })).toBe(source)
+  })
+
+  test("the upstream's own word stands for the free file engine", () => {
+    const source =
+      '{"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],"model":"acme/sage-pro","messages":[]}'
+    expect(sentBody(messages, source)).toBe(source.replace('hosted-ai', 'cloudflare-ai'))
+  })
+
+  const sent = (tools: string, rest = '') =>
+    sentBody(messages, `{"model":"acme/sage-pro","messages":[],"tools":[${tools}]${rest}}`)
+  const TYPE = '"type":"web_search_20250305","name":"web_search"'
+
+  test.each([
+    ['"max_uses":500', '"max_uses":30'],
+    ['"max_uses": 31 , "z":1.0', '"max_uses": 30 , "z":1.0'],
+    ['"max_uses":0', '"max_uses":30'],
+    ['"max_uses":-1', '"max_uses":30'],
+    ['"max_uses":2.5', '"max_uses":30'],
+    ['"max_uses":"5"', '"max_uses":30'],
+    ['"max_uses":null', '"max_uses":30'],
+    ['"max_uses":[1]', '"max_uses":30'],
+    ['"max_uses":1e999', '"max_uses":30'],
+    ['"max_uses":30', '"max_uses":30'],
+    ['"max_uses":5', '"max_uses":5'],
+    ['"z":1.0', '"z":1.0,"max_uses":30'],
+  ])('a search tool with %s goes with %s', (given, capped) => {
+    const before = '{"name":"f","input_schema":{"max_uses":99}}'
+    const after = '{"name":"g","input_schema":{},"cache_control":{"type":"ephemeral"}}'
+    expect(sent(`${before},{${TYPE},${given}}, ${after}`)).toBe(
+      `{"model":"acme/sage-pro","messages":[],"tools":[${before},{${TYPE},${capped}}, ${after}]}`,
+    )
+  })
+
+  test.each([
+    ['"max_uses":5', ',"max_tool_calls":4', '"max_uses":4'],
+    ['"max_uses":3', ',"max_tool_calls":4', '"max_uses":3'],
+    ['"max_uses":50', ',"max_tool_calls":400', '"max_uses":30'],
+    ['"max_uses":50', ',"max_tool_calls":0', '"max_uses":0'],
+    ['"z":1.0', ',"max_tool_calls":0', '"z":1.0,"max_uses":0'],
+    ['"max_uses":50', ',"max_tool_calls":4,"stop_server_tools_when":[]', '"max_uses":30'],
+  ])('a search tool with %s beside %s goes with %s', (given, rest, capped) => {
+    expect(sent(`{${TYPE},${given}}`, rest)).toBe(
+      `{"model":"acme/sage-pro","messages":[],"tools":[{${TYPE},${capped}}]${rest}}`,
+    )
+  })
+
+  test.each([
+    ['', ',"parameters":{"max_uses":30}'],
+    [',"parameters":null', ',"parameters":{"max_uses":30}'],
+    [',"parameters":{}', ',"parameters":{"max_uses":30}'],
+    [',"parameters":{"max_uses":90,"mode":"x"}', ',"parameters":{"max_uses":30,"mode":"x"}'],
+    [',"parameters":{"max_uses":2}', ',"parameters":{"max_uses":2}'],
+  ])("the aggregator's own search tool with %s goes with %s", (given, capped) => {
+    expect(sent(`{"type":"openrouter:web_search"${given}}`)).toBe(
+      `{"model":"acme/sage-pro","messages":[],"tools":[{"type":"openrouter:web_search"${capped}}]}`,
+    )
+  })
+})
+
+describe('headers of its own', () => {
+  const words = { ...DEFAULT_WORDS, compatPrefix: 'acme' }
+
+  test("version and beta go upstream under the deployment's prefix and the vendor's", () => {
+    expect(messages.forwardedHeaders(words)).toEqual([
+      'acme-version',
+      'acme-beta',
+      'anthropic-version',
+      'anthropic-beta',
+    ])
+    expect(messages.forwardedHeaders({ ...words, compatPrefix: 'anthropic' })).toEqual([
+      'anthropic-version',
+      'anthropic-beta',
+    ])
+  })
+
+  test.each([
+    ['acme-ratelimit-requests-remaining', true],
+    ['anthropic-ratelimit-tokens-reset', true],
+    ['x-should-retry', true],
+    ['compat-ratelimit-requests-remaining', false],
+    ['x-ratelimit-remaining', false],
+    ['retry-after', false],
+    ['request-id', false],
+    ['anthropic-organization-id', false],
+    ['x-generation-id', false],
+    ['set-cookie', false],
+  ])('of the answer, %s goes back: %s', (name, returned) => {
+    expect(messages.returnsHeader(name, words)).toBe(returned)
+  })
+})

@@ -1,0 +1,303 @@
+import { describe, expect, test } from 'vitest'
+import { NO_MEDIA } from '../vocabulary/call.ts'
+import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { messages } from './messages.ts'
+import { type BodySource, callOf, offerWith, refusalOf } from './testing/exchange.ts'
+
+const base = { model: 'acme/sage-pro', max_tokens: 64, messages: [] }
+const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
+
+function callWith(members: { readonly [member: string]: unknown }) {
+  return callOf(messages, { ...base, ...members })
+}
+
+/** A call whose one message has these blocks. */
+function callWithBlocks(...content: readonly object[]) {
+  return callWith({ messages: [{ role: 'user', content }] })
+}
+
+describe('what a call asks for', () => {
+  test('a plain body asks for one answer under its cap', () => {
+    expect(
+      callOf(
+        messages,
+        '{"model":"acme/sage-pro","max_tokens":256,"messages":[{"role":"user","content":"Hi"}]}',
+      ),
+    ).toEqual({
+      endpoint: 'messages',
+      modelName: 'acme/sage-pro',
+      stream: false,
+      outputCapTokens: 256,
+      completions: 1,
+      media: NO_MEDIA,
+      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
+      cacheWrites: false,
+      outputKinds: { image: false, audio: false },
+      priorityTier: false,
+      reasoningTokens: 0,
+      predictionTokens: 0,
+      compacts: false,
+      fileParser: 'none',
+      textTokens: expect.any(Number),
+      inlineImages: [],
+    })
+  })
+
+  test('without max_tokens there is no cap', () => {
+    expect(callOf(messages, { model: 'a/b', messages: [] }).outputCapTokens).toBeNull()
+    expect(callWith({ max_tokens: null }).outputCapTokens).toBeNull()
+  })
+
+  test.each([
+    [{ stream: true }, { stream: true }],
+    [{ service_tier: 'priority' }, { priorityTier: true }],
+    [{ speed: 'fast' }, { priorityTier: true }],
+    [{ service_tier: 'auto' }, { priorityTier: false }],
+    [{ system: [{ type: 'text', text: 's', cache_control: {} }] }, { cacheWrites: true }],
+    [{ tools: [{ name: 'f', input_schema: {}, cache_control: {} }] }, { cacheWrites: true }],
+    [{ cache_control: { type: 'ephemeral', ttl: '1h' } }, { cacheWrites: true }],
+    [{ cache_control: null }, { cacheWrites: false }],
+    [
+      { plugins: [{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }] },
+      { fileParser: 'free' as const },
+    ],
+  ])('%j is read as %j', (members, expected) => {
+    expect(callWith(members)).toMatchObject(expected)
+  })
+
+  test.each([
+    [[{ name: 'f', input_schema: {} }], 1],
+    [[{ type: null, name: 'f', input_schema: {} }], 1],
+    [
+      [
+        { type: 'custom', name: 'f', input_schema: {} },
+        { type: 'function', name: 'g' },
+      ],
+      2,
+    ],
+    // A property of the client's own schema is none of ours, whatever it is called.
+    [[{ name: 'f', input_schema: { properties: { x_search: { type: 'input_audio' } } } }], 1],
+  ])('the client runs the tools %j', (tools, clientTools) => {
+    expect(callWith({ tools }).tools).toEqual({
+      clientTools,
+      serverTools: false,
+      steps: 30,
+      searchResultTokens: 8_000,
+    })
+  })
+
+  test.each([
+    [{ tools: [SEARCH] }, 30],
+    [{ tools: [{ ...SEARCH, type: 'web_search_20260318' }] }, 30],
+    [{ tools: [{ type: 'openrouter:web_search' }] }, 30],
+    [{ tools: [SEARCH], max_tool_calls: 4 }, 4],
+    [{ tools: [SEARCH], max_tool_calls: 400 }, 30],
+    [{ tools: [SEARCH], max_tool_calls: 4, stop_server_tools_when: [] }, 30],
+    [{ tools: [SEARCH, { type: 'openrouter:web_search' }], max_tool_calls: 4 }, 8],
+    [{ container: 'container_01' }, 30],
+    [{ container: { skills: [] }, max_tool_calls: 2 }, 2],
+  ])('the provider runs tools of %j, in at most %i steps', (members, steps) => {
+    expect(callWith(members).tools).toMatchObject({ serverTools: true, steps })
+  })
+
+  test.each([[{ mcp_servers: null }], [{ container: null }]])(
+    'the provider runs no tool of %j',
+    (members) => {
+      expect(callWith(members).tools.serverTools).toBe(false)
+    },
+  )
+})
+
+describe('parts that cost apart, wherever they stand', () => {
+  const PDF = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQK' }
+  const PNG = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' }
+
+  test.each<[string, object, object]>([
+    ['an inline image', { type: 'image', source: PNG }, { imagesInline: 1 }],
+    [
+      'an image by URL',
+      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+      { imagesByUrl: 1 },
+    ],
+    [
+      'an image by id',
+      { type: 'image', source: { type: 'file', file_id: 'file_1' } },
+      { imagesByUrl: 1 },
+    ],
+    ['a PDF', { type: 'document', source: PDF }, { files: 1 }],
+    [
+      'a PDF by URL',
+      { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
+      { files: 1 },
+    ],
+    [
+      'a PDF by id',
+      { type: 'document', source: { type: 'file', file_id: 'file_1' } },
+      { files: 1 },
+    ],
+    [
+      'a text document',
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } },
+      { files: 1 },
+    ],
+    [
+      'an image inside a document',
+      {
+        type: 'document',
+        source: { type: 'content', content: [{ type: 'image', source: PNG }] },
+      },
+      { files: 1, imagesInline: 1 },
+    ],
+    ['an upload', { type: 'container_upload', file_id: 'file_1' }, { files: 1 }],
+    [
+      "a tool's result",
+      {
+        type: 'tool_result',
+        tool_use_id: 't',
+        content: [
+          { type: 'document', source: PDF },
+          { type: 'image', source: PNG },
+        ],
+      },
+      { files: 1, imagesInline: 1 },
+    ],
+    [
+      'a fetched page',
+      {
+        type: 'web_fetch_tool_result',
+        tool_use_id: 't',
+        content: { type: 'web_fetch_result', content: { type: 'document', source: PDF } },
+      },
+      { files: 1 },
+    ],
+    [
+      "a server tool's result",
+      { type: 'mcp_tool_result', tool_use_id: 't', content: [{ type: 'image', source: PNG }] },
+      { imagesInline: 1 },
+    ],
+    [
+      "a tool's input, which is the client's own JSON",
+      { type: 'tool_use', id: 't', name: 'f', input: { type: 'file', a: [{ type: 'document' }] } },
+      {},
+    ],
+    [
+      "a server tool's input",
+      { type: 'server_tool_use', id: 't', name: 'f', input: { type: 'image' } },
+      {},
+    ],
+    ['a search result', { type: 'search_result', source: 'https://e.com', title: 't' }, {}],
+  ])('%s', (_, block, expected) => {
+    const { firstFilePath, ...counts } = callWithBlocks(block).media
+    const { firstFilePath: _none, ...none } = NO_MEDIA
+    expect(counts).toEqual({ ...none, ...expected })
+    expect(firstFilePath === null).toBe(counts.files === 0)
+  })
+
+  test('the system prompt and other roles are no hiding place', () => {
+    const document = { type: 'document', source: PDF }
+    expect(callWith({ system: [document] }).media).toMatchObject({
+      files: 1,
+      firstFilePath: 'system[0]',
+    })
+    expect(
+      callWith({ messages: [{ role: 'system', content: [document, document] }] }).media,
+    ).toMatchObject({ files: 2, firstFilePath: 'messages[0].content[0]' })
+  })
+})
+
+describe('refusals', () => {
+  const cases: readonly (readonly [BodySource, string, string])[] = [
+    [{ messages: [] }, 'missing_model', 'model'],
+    [{ model: 'a/b' }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: 'Hi' }, 'invalid_parameter', 'messages'],
+    [{ ...base, messages: ['Hi'] }, 'invalid_parameter', 'messages[0]'],
+    [{ ...base, max_tokens: 0 }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, max_tokens: '64' }, 'invalid_parameter', 'max_tokens'],
+    [{ ...base, stream: 'true' }, 'invalid_parameter', 'stream'],
+    [{ ...base, tools: {} }, 'invalid_parameter', 'tools'],
+    [{ ...base, models: ['a/c'] }, 'unsupported_parameter', 'models'],
+    [{ ...base, fallbacks: [{ model: 'a/c' }] }, 'unsupported_parameter', 'fallbacks'],
+    [{ ...base, route: 'fallback' }, 'unsupported_parameter', 'route'],
+    [{ ...base, provider: { order: [] } }, 'unsupported_parameter', 'provider'],
+    [{ ...base, plugins: [{ id: 'web' }] }, 'unsupported_parameter', 'plugins[0]'],
+    [
+      { ...base, plugins: [{ id: 'context-compression', enabled: false }] },
+      'unsupported_parameter',
+      'plugins[0]',
+    ],
+    [
+      { ...base, plugins: [{ id: 'response-healing' }, { id: 'file-parser' }] },
+      'unsupported_parameter',
+      'plugins[1].pdf.engine',
+    ],
+    [{ ...base, tools: [SEARCH, { type: 'x_search' }] }, 'unsupported_parameter', 'tools[1].type'],
+    [
+      { ...base, tools: [{ ...SEARCH, x_search: {} }] },
+      'unsupported_parameter',
+      'tools[0].x_search',
+    ],
+    [
+      { ...base, tools: [{ type: 'openrouter:web_search', parameters: { x_search: {} } }] },
+      'unsupported_parameter',
+      'tools[0].parameters.x_search',
+    ],
+    [
+      { ...base, messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] },
+      'unsupported_parameter',
+      'messages[0].content[0]',
+    ],
+  ]
+  test.each(cases)('%j: %s at %s', (source, code, param) => {
+    expect(refusalOf(() => callOf(messages, source))).toEqual({ code, param })
+  })
+
+  test.each([
+    ['bash_20250124'],
+    ['text_editor_20250728'],
+    ['memory_20250818'],
+    ['computer_20250124'],
+    ['code_execution_20250825'],
+    ['web_fetch_20250910'],
+    ['tool_search_tool_bm25_20251119'],
+    ['mcp_toolset'],
+    ['advisor_20260301'],
+    ['web_search'],
+    ['web_search_preview'],
+    ['openrouter:web_fetch'],
+    [7],
+  ])('a tool of type %j is refused', (type) => {
+    const tools = [
+      { name: 'f', input_schema: {} },
+      { type, name: 'g' },
+    ]
+    expect(refusalOf(() => callWith({ tools }))).toEqual({
+      code: 'unsupported_parameter',
+      param: 'tools[1].type',
+    })
+  })
+
+  test('a file is refused for a model that reads none, unless the free parser is set', () => {
+    const file = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } }
+    const check = (plugins: unknown, overrides = {}) => {
+      const call = callWith({ plugins, messages: [{ role: 'user', content: [file] }] })
+      messages.checkOffer(call, { offer: offerWith(overrides), words: DEFAULT_WORDS })
+    }
+    const refusal = { code: 'unsupported_parameter', param: 'messages[0].content[0]' }
+    expect(refusalOf(() => check(null))).toEqual(refusal)
+    expect(refusalOf(() => check([{ id: 'file-parser', pdf: { engine: 'native' } }]))).toEqual(
+      refusal,
+    )
+    expect(() => check([{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }])).not.toThrow()
+    expect(() => check(null, { inputModalities: new Set(['text', 'file']) })).not.toThrow()
+  })
+
+  test.each([
+    [{ billsPerSearch: true }],
+    [{ outputModalities: new Set(['embeddings']) }],
+    [{ outputModalities: new Set(['image']) }],
+  ])('the model %o is refused', (overrides) => {
+    const check = () =>
+      messages.checkOffer(callWith({}), { offer: offerWith(overrides), words: DEFAULT_WORDS })
+    expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
+  })
+})

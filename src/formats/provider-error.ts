@@ -1,0 +1,309 @@
+import { isJsonObject, type JsonObject, type JsonValue, parseAnswer } from '../json/body.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import type { ProviderError } from './format.ts'
+
+/**
+ * What a provider's error becomes. An allow-list of recognised kinds gives our own text; nothing that
+ * the provider wrote goes further than the matching done here.
+ */
+
+// Beyond this much text nothing is matched: the phrases stand at the start of an error message.
+const MATCHED_CHARS = 2_000
+
+// Beyond this much it is not parsed: an error is short.
+const RELAYED_CHARS_MAX = 50_000
+
+/** Reads the error object of an answer, in any of the layouts that upstreams use. */
+export function readProviderError(
+  root: JsonObject | null,
+  httpStatus: number | null,
+): ProviderError {
+  const error = root === null ? undefined : root['error']
+  if (typeof error === 'string')
+    return { httpStatus, kinds: [], message: error.slice(0, MATCHED_CHARS) }
+  if (!isJsonObject(error)) return { httpStatus, kinds: [], message: '' }
+  const metadata = isJsonObject(error['metadata']) ? error['metadata'] : {}
+  const kinds = [
+    error['type'],
+    error['code'],
+    error['error_type'],
+    metadata['error_type'],
+    root?.['error_type'],
+  ].filter((kind): kind is string => typeof kind === 'string')
+  return {
+    httpStatus:
+      httpStatus ??
+      statusOf(error['code']) ??
+      statusOf(error['http_status']) ??
+      statusOfKinds(kinds),
+    kinds,
+    message: [error['message'], relayedMessage(metadata['raw'])]
+      .filter((text) => typeof text === 'string')
+      .map((text) => text.slice(0, MATCHED_CHARS))
+      .join('\n'),
+  }
+}
+
+/** What a provider said to the aggregator, which passes it on as text, mostly of JSON; null for no text. */
+function relayedMessage(raw: JsonValue | undefined): string | null {
+  if (typeof raw !== 'string') return null
+  const root = raw.length > RELAYED_CHARS_MAX ? undefined : parseAnswer(Buffer.from(raw))?.root
+  if (root === undefined) return raw
+  const error = isJsonObject(root['error']) ? root['error'] : root
+  return typeof error['message'] === 'string' ? error['message'] : null
+}
+
+function statusOf(code: JsonValue | undefined): number | null {
+  const httpStatus = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code
+  return typeof httpStatus === 'number' && httpStatus >= 400 && httpStatus <= 599
+    ? httpStatus
+    : null
+}
+
+/** Statuses of machine-readable words, for errors that come without one: inside a stream, or a 200. */
+const STATUS_OF_KIND: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_request: 400,
+  invalid_prompt: 400,
+  context_length_exceeded: 400,
+  max_tokens_exceeded: 400,
+  token_limit_exceeded: 400,
+  string_too_long: 400,
+  content_policy_violation: 400,
+  content_filter: 400,
+  image_content_policy_violation: 400,
+  invalid_image: 400,
+  image_too_large: 400,
+  image_too_small: 400,
+  unsupported_image_format: 400,
+  image_not_found: 400,
+  image_download_failed: 400,
+  authentication_error: 401,
+  authentication: 401,
+  invalid_api_key: 401,
+  billing_error: 402,
+  payment_required: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  permission_denied: 403,
+  not_found_error: 404,
+  not_found: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  payload_too_large: 413,
+  unprocessable: 422,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+}
+
+// What is about the service's own account counts before any other word beside it.
+function statusOfKinds(kinds: readonly string[]): number | null {
+  const statuses = kinds
+    .filter((kind) => Object.hasOwn(STATUS_OF_KIND, kind))
+    .map((kind) => STATUS_OF_KIND[kind])
+  const ofOwnAccount = statuses.find((status) => status === 401 || status === 402)
+  return ofOwnAccount ?? statuses[0] ?? null
+}
+
+/** The client's problem for a provider's error. `retryAfter`: the header as it came. */
+export function problemForProviderError(
+  error: ProviderError,
+  { retryAfter }: { readonly retryAfter: string | undefined },
+): Problem {
+  const retryAfterSeconds = wholeSeconds(retryAfter)
+  const input = {
+    cause: error,
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    ...messagesTypeOf(error),
+  }
+  const { httpStatus } = error
+  // About the service's own account upstream, of which nothing is said.
+  if (httpStatus === 401 || httpStatus === 402) {
+    return new Problem('service_unavailable', { ...input, messagesType: 'overloaded_error' })
+  }
+  const kept = httpStatus === null ? undefined : KEPT_STATUSES[httpStatus]
+  if (httpStatus === null || kept === undefined) return new Problem('upstream_error', input)
+  const recognized = recognize(error)
+  if (recognized === null) return new Problem(kept, input)
+  return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
+}
+
+/** Whether a problem is the provider's refusal of the service's own account, which clients are not told. */
+export function refusesAccount({ code, cause }: Problem): boolean {
+  return (
+    code === 'service_unavailable' &&
+    typeof cause === 'object' &&
+    cause !== null &&
+    'httpStatus' in cause &&
+    (cause.httpStatus === 401 || cause.httpStatus === 402)
+  )
+}
+
+/** Statuses that describe the request and are kept, each with the code of its fixed message. */
+const KEPT_STATUSES: Readonly<Record<number, ProblemCode>> = {
+  400: 'provider_rejected_request',
+  403: 'provider_forbidden',
+  404: 'provider_not_found',
+  408: 'provider_request_timeout',
+  409: 'provider_conflict',
+  413: 'provider_request_too_large',
+  422: 'provider_unprocessable',
+  429: 'provider_rate_limited',
+}
+
+interface Recognized {
+  readonly code: ProblemCode
+  readonly input: { readonly message?: string; readonly param?: string }
+}
+
+const CONTEXT_KINDS = ['context_length_exceeded', 'token_limit_exceeded', 'string_too_long']
+const CONTEXT_TEXT =
+  /prompt is too long|(maximum|max) context|context[ _](length|window)|too many (input )?tokens|input (is|was) too long|exceeds? the (maximum|model)[^.]{0,40}tokens/i
+const POLICY_KINDS = [
+  'content_policy_violation',
+  'content_filter',
+  'image_content_policy_violation',
+]
+const POLICY_TEXT =
+  /content[ _](policy|management|filter)|moderation|flagged|safety system|usage polic/i
+const UNSUPPORTED_TEXT =
+  /unsupported|not supported|does not support|not permitted|unknown (parameter|field|argument)|unrecognized/i
+const INVALID_TEXT =
+  /invalid|must be|should be|out of range|expected|required|too (large|small|long|short|high|low|many|few)|at (most|least)|(greater|less|more) than|exceeds|maximum|minimum/i
+// A cap above what the model can write is no fault of the prompt, unless both together are.
+const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens']
+const PROMPT_TEXT = /context|prompt|input/i
+
+// A limit on requests or tokens a minute also speaks of tokens; it is no fault of the prompt.
+const UNEXPLAINED_STATUSES: readonly (number | null)[] = [404, 408, 409, 429]
+
+function recognize({ kinds, message, httpStatus }: ProviderError): Recognized | null {
+  if (UNEXPLAINED_STATUSES.includes(httpStatus)) return null
+  const isKind = (known: readonly string[]) => kinds.some((kind) => known.includes(kind))
+  const param = namedParameter(message)
+  const blamesCap = param !== null && CAP_PARAMETERS.includes(param) && !PROMPT_TEXT.test(message)
+  if (isKind(CONTEXT_KINDS) || (CONTEXT_TEXT.test(message) && !blamesCap)) {
+    return { code: 'context_length_exceeded', input: {} }
+  }
+  if (isKind(POLICY_KINDS) || POLICY_TEXT.test(message)) {
+    return { code: 'content_policy_violation', input: {} }
+  }
+  if (isKind(['max_tokens_exceeded'])) {
+    const advice = 'The output cap is more than this model allows. Lower it or leave it out.'
+    return { code: 'invalid_parameter', input: { message: advice } }
+  }
+  return param === null ? null : recognizeParameter({ param, message })
+}
+
+function recognizeParameter({
+  param,
+  message,
+}: {
+  readonly param: string
+  readonly message: string
+}): Recognized | null {
+  if (UNSUPPORTED_TEXT.test(message)) {
+    const advice = `This model does not support \`${param}\`. Leave it out or use another model.`
+    return { code: 'unsupported_parameter', input: { param, message: advice } }
+  }
+  if (INVALID_TEXT.test(message)) {
+    const advice = `The provider refused the value of \`${param}\`. Change it or leave it out.`
+    return { code: 'invalid_parameter', input: { param, message: advice } }
+  }
+  return null
+}
+
+// Names that clients send, and so no news to them. Of two that begin alike, the longer stands first.
+const KNOWN_PARAMETERS = [
+  'max_completion_tokens',
+  'max_output_tokens',
+  'parallel_tool_calls',
+  'frequency_penalty',
+  'repetition_penalty',
+  'presence_penalty',
+  'encoding_format',
+  'response_format',
+  'reasoning_effort',
+  'input_references',
+  'stop_sequences',
+  'stream_options',
+  'aspect_ratio',
+  'output_format',
+  'top_logprobs',
+  'instructions',
+  'temperature',
+  'tool_choice',
+  'cache_control',
+  'logit_bias',
+  'max_tokens',
+  'dimensions',
+  'modalities',
+  'resolution',
+  'verbosity',
+  'reasoning',
+  'logprobs',
+  'messages',
+  'thinking',
+  'quality',
+  'best_of',
+  'prompt',
+  'system',
+  'stream',
+  'suffix',
+  'top_k',
+  'top_p',
+  'min_p',
+  'tools',
+  'input',
+  'seed',
+  'stop',
+  'size',
+]
+
+const ANY_NAME = KNOWN_PARAMETERS.join('|')
+const PLAIN_NAME = KNOWN_PARAMETERS.filter((name) => name.includes('_')).join('|')
+// Many names are everyday words, and so count only in quotes, as the path that a message begins with, or
+// where nothing but a name can stand. Those with an underscore count anywhere.
+const NAMED = new RegExp(
+  [
+    `["'\`](${ANY_NAME})["'\`:.[]`,
+    `\\b(${PLAIN_NAME})\\b`,
+    `^(${ANY_NAME})[:.[]`,
+    `\\bparameter:? (${ANY_NAME})\\b`,
+    `\\bnot support (${ANY_NAME})(?= ?(?:[.,;:()]|$))`,
+  ].join('|'),
+  'm',
+)
+
+/** The request field that a message is about, which is the first that it names; null for none of the known. */
+function namedParameter(message: string): string | null {
+  const names = NAMED.exec(message)?.slice(1) ?? []
+  return names.find((name) => name !== undefined) ?? null
+}
+
+/**
+ * The error types of the messages format that are passed on. Not those of authentication and billing:
+ * from a provider they speak of the service's own account.
+ */
+const MESSAGES_TYPES = new Set([
+  'invalid_request_error',
+  'permission_error',
+  'not_found_error',
+  'conflict_error',
+  'request_too_large',
+  'rate_limit_error',
+  'api_error',
+  'timeout_error',
+  'overloaded_error',
+])
+
+function messagesTypeOf(error: ProviderError): { readonly messagesType?: string } {
+  const messagesType = error.kinds.find((kind) => MESSAGES_TYPES.has(kind))
+  return messagesType === undefined ? {} : { messagesType }
+}
+
+/** Seconds of a `retry-after` header: a fraction is rounded up, a date dropped. */
+function wholeSeconds(header: string | undefined): number | null {
+  if (header === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(header)) return null
+  return Math.ceil(Number(header))
+}

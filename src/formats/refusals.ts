@@ -1,0 +1,230 @@
+import { isJsonObject, type JsonObject, walkJson } from '../json/body.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { Words } from '../vocabulary/public-names.ts'
+import { field, readObject, readObjects } from './fields.ts'
+
+/** The refusals that hold on every endpoint, whatever the format. */
+
+const ONE_MODEL = 'a request runs on exactly the model that it names.'
+
+/** Fields that no endpoint supports, and why. */
+const REFUSED_FIELDS = [
+  ['models', ONE_MODEL],
+  ['fallbacks', ONE_MODEL],
+  ['route', ONE_MODEL],
+  ['provider', ONE_MODEL],
+  ['preset', ONE_MODEL],
+  ['mcp_servers', 'the tools of other servers have no price here.'],
+  ['debug', 'what the provider is sent is not shown.'],
+] as const
+
+/**
+ * Throws `unsupported_parameter` for fields that would run another model than the one named, run tools
+ * without a price, show what goes upstream, or search through a social platform.
+ */
+export function refuseFields(body: JsonObject): void {
+  refuseSocialField(body, () => '')
+  for (const [name, why] of REFUSED_FIELDS) {
+    if (field(body, name) === undefined) continue
+    throw unsupported(name, `\`${name}\` is not supported: ${why}`)
+  }
+}
+
+/**
+ * Reads `plugins`, of which only the free ones pass, and says which file parser is set. Throws
+ * `unsupported_parameter` naming the entry for any other, and for a parser that is set twice or
+ * switched off: which engine would then read a file, perhaps a paid one, can't be told.
+ */
+export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'fileParser'> {
+  let fileParser: Call['fileParser'] = 'none'
+  for (const [index, plugin] of readObjects(body, 'plugins').entries()) {
+    const param = `plugins[${index}]`
+    refuseSocialSearch(plugin, param)
+    switch (plugin['id']) {
+      case 'response-healing':
+        break
+      case 'file-parser':
+        if (fileParser !== 'none') {
+          throw unsupported(param, 'The file-parser plugin may be given once.')
+        }
+        fileParser = readFileParser(plugin, { param, words })
+        break
+      default:
+        throw unsupported(
+          param,
+          'Of plugins, only `response-healing` and the free engines of `file-parser` are supported.',
+        )
+    }
+  }
+  return { fileParser }
+}
+
+function readFileParser(
+  plugin: JsonObject,
+  { param, words }: { readonly param: string; readonly words: Words },
+): 'free' | 'native' {
+  if ((field(plugin, 'enabled') ?? true) !== true) {
+    throw unsupported(
+      `${param}.enabled`,
+      'The file-parser plugin can not be switched off: leave it out.',
+    )
+  }
+  const engine = fileEngineOf(plugin)
+  if (engine === words.fileEngine || engine === words.upstreamFileEngine) return 'free'
+  if (engine === 'native') return 'native'
+  throw unsupported(
+    `${param}.pdf.engine`,
+    `The file-parser plugin is supported with \`pdf.engine\` set to \`${words.fileEngine}\` or \`native\`.`,
+  )
+}
+
+/** The engine that a file-parser plugin names; undefined where it names none. */
+export function fileEngineOf(plugin: JsonObject): unknown {
+  const pdf = plugin['pdf']
+  return isJsonObject(pdf) ? pdf['engine'] : undefined
+}
+
+/** Which tool types a format takes. */
+export interface ToolRules {
+  /** Whether a tool without a type is one that the client runs. */
+  readonly untypedIsClientTool: boolean
+  readonly isSearchType: (type: string) => boolean
+}
+
+/** Web-search tools of chat and responses, plain or dated, and the aggregator's own. */
+export function isOpenAiSearchType(type: string): boolean {
+  return /^(web_search(_preview)?(_\d{4}_\d{2}_\d{2})?|openrouter:web_search)$/.test(type)
+}
+
+/** Web-search tools of messages, always dated, and the aggregator's own. */
+export function isMessagesSearchType(type: string): boolean {
+  return /^(web_search_\d{8}|openrouter:web_search)$/.test(type)
+}
+
+/** What a client is told of a tool that the provider would run and that is no search. */
+export const UNSUPPORTED_TOOL =
+  'Of tools, the types `function`, `custom` and web search are supported.'
+
+/** What an array of tools has in it. */
+export interface ToolList {
+  readonly clientTools: number
+  readonly searchTools: readonly JsonObject[]
+}
+
+/** Reads tools. Throws `unsupported_parameter` naming the first one of a type that is not supported. */
+export function readTools(
+  tools: readonly JsonObject[],
+  { rules, param }: { readonly rules: ToolRules; readonly param: string },
+): ToolList {
+  let clientTools = 0
+  const searchTools: JsonObject[] = []
+  for (const [index, tool] of tools.entries()) {
+    const type = tool['type'] ?? undefined
+    const place = `${param}[${index}]`
+    refuseSocialField(tool, () => place)
+    if (
+      type === 'function' ||
+      type === 'custom' ||
+      (type === undefined && rules.untypedIsClientTool)
+    ) {
+      clientTools += 1
+    } else if (typeof type === 'string' && rules.isSearchType(type)) {
+      refuseSocialSearch(tool, place)
+      searchTools.push(tool)
+    } else {
+      throw unsupported(`${place}.type`, UNSUPPORTED_TOOL)
+    }
+  }
+  return { clientTools, searchTools }
+}
+
+/** Throws `unsupported_parameter` for a search through a social platform, in this object or anywhere below. */
+export function refuseSocialSearch(owner: JsonObject, place: string): void {
+  walkJson(owner, (node, path) => {
+    refuseSocialField(node, () => [place, path()].filter((step) => step !== '').join('.'))
+  })
+}
+
+function refuseSocialField(node: JsonObject, place: () => string): void {
+  for (const name of ['x_search', 'x_search_filter'] as const) {
+    if (field(node, name) === undefined) continue
+    const owner = place()
+    throw unsupported(
+      owner === '' ? name : `${owner}.${name}`,
+      'Search through a social platform is not supported.',
+    )
+  }
+}
+
+/** Throws `unsupported_model` for a model that bills per search, or whose output another endpoint fits. */
+export function refuseUnfitModel(call: Call, offer: Offer): void {
+  if (offer.billsPerSearch) {
+    throw new Problem('unsupported_model', {
+      param: 'model',
+      message: 'This model bills per search, which is not supported. Use another model.',
+    })
+  }
+  const fit = endpointsFor(offer)
+  if (fit.includes(call.endpoint)) return
+  const paths = fit.map((endpoint) => ENDPOINT_PATHS[endpoint]).join(' or ')
+  throw new Problem('unsupported_model', {
+    param: 'model',
+    message:
+      paths === ''
+        ? 'This model has an output that no endpoint supports.'
+        : `This model is not for this endpoint. Use ${paths}.`,
+  })
+}
+
+const ENDPOINT_PATHS: Record<Call['endpoint'], string> = {
+  chat: 'POST /v1/chat/completions',
+  completions: 'POST /v1/completions',
+  messages: 'POST /v1/messages',
+  responses: 'POST /v1/responses',
+  embeddings: 'POST /v1/embeddings',
+  images: 'POST /v1/images',
+}
+
+function endpointsFor(offer: Offer): readonly Call['endpoint'][] {
+  const outputs = offer.outputModalities
+  if (outputs.has('text')) {
+    const text: Call['endpoint'][] = ['chat', 'responses', 'messages', 'completions']
+    return outputs.has('image') ? [...text, 'images'] : text
+  }
+  if (outputs.has('embeddings')) return ['embeddings']
+  if (outputs.has('image')) return ['images']
+  return []
+}
+
+/**
+ * Throws `unsupported_parameter` for a file that the model does not read and no free parser reads for
+ * it, on the endpoints that add no parser themselves.
+ */
+export function refuseUnreadableFile(
+  call: Call,
+  { offer, words }: { readonly offer: Offer; readonly words: Words },
+): void {
+  if (call.media.files === 0 || call.fileParser === 'free' || offer.inputModalities.has('file'))
+    return
+  throw unsupported(
+    call.media.firstFilePath ?? 'file',
+    `This model does not read files. Set \`plugins: [{"id": "file-parser", "pdf": {"engine": "${words.fileEngine}"}}]\` to have files parsed, or use a model with \`file\` among its input modalities.`,
+  )
+}
+
+/**
+ * The refusal of a field that no endpoint, or not this one, supports.
+ * By position: which field, and what a client is told about it.
+ */
+export function unsupported(param: string, message: string): Problem {
+  return new Problem('unsupported_parameter', { param, message })
+}
+
+/** `web_search_options`, which let the provider search by itself; undefined where they are not set. */
+export function readSearchOptions(body: JsonObject): JsonObject | undefined {
+  const searchOptions = readObject(body, 'web_search_options')
+  if (searchOptions !== undefined) refuseSocialSearch(searchOptions, 'web_search_options')
+  return searchOptions
+}

@@ -1,0 +1,347 @@
+import { describe, expect, test } from 'vitest'
+import { NO_MEDIA } from '../vocabulary/call.ts'
+import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { responses } from './responses.ts'
+import { type BodySource, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
+
+const base = { model: 'acme/sage-pro', input: 'Hi' }
+
+function callWith(members: { readonly [member: string]: unknown }) {
+  return callOf(responses, { ...base, ...members })
+}
+
+describe('what a call asks for', () => {
+  test('a plain body asks for one answer without a cap', () => {
+    expect(callWith({})).toEqual({
+      endpoint: 'responses',
+      modelName: 'acme/sage-pro',
+      stream: false,
+      outputCapTokens: null,
+      completions: 1,
+      media: NO_MEDIA,
+      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
+      cacheWrites: false,
+      outputKinds: { image: false, audio: false },
+      priorityTier: false,
+      reasoningTokens: 0,
+      predictionTokens: 0,
+      compacts: false,
+      fileParser: 'none',
+      textTokens: expect.any(Number),
+      inlineImages: [],
+    })
+  })
+
+  test.each([
+    [{ stream: true }, { stream: true }],
+    [{ max_output_tokens: 512 }, { outputCapTokens: 512 }],
+    [{ max_output_tokens: null }, { outputCapTokens: null }],
+    // The cap of another format is none of this one's.
+    [{ max_tokens: 512 }, { outputCapTokens: null }],
+    [{ service_tier: 'priority' }, { priorityTier: true }],
+    [{ input: [{ type: 'compaction_trigger' }] }, { compacts: true }],
+    [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, { compacts: false }],
+    [{ service_tier: 'flex' }, { priorityTier: false }],
+    [{ modalities: ['text', 'image'] }, { outputKinds: { image: true, audio: false } }],
+    [{ cache_control: { type: 'ephemeral' } }, { cacheWrites: true }],
+    [{ store: false, background: false }, { stream: false }],
+    [
+      { store: null, background: null, previous_response_id: null, prompt: null },
+      { stream: false },
+    ],
+    [{ conversation: null, max_tool_calls: null, tools: null }, { stream: false }],
+  ])('%j is read as %j', (members, expected) => {
+    expect(callWith(members)).toMatchObject(expected)
+  })
+
+  const CODEX_TOOLS = [
+    { type: 'function', name: 'exec', parameters: { properties: { x_search: {} } } },
+    { type: 'custom', name: 'apply_patch', format: { type: 'grammar' } },
+    { type: 'web_search', external_web_access: false },
+  ]
+
+  test.each([
+    [
+      { tools: CODEX_TOOLS.slice(0, 2) },
+      { clientTools: 2, serverTools: false, steps: 30, searchResultTokens: 8_000 },
+    ],
+    [
+      { tools: CODEX_TOOLS },
+      { clientTools: 2, serverTools: true, steps: 30, searchResultTokens: 8_000 },
+    ],
+    [
+      { tools: CODEX_TOOLS, max_tool_calls: 4 },
+      { clientTools: 2, serverTools: true, steps: 4, searchResultTokens: 8_000 },
+    ],
+    [
+      { tools: CODEX_TOOLS, max_tool_calls: 4, stop_server_tools_when: [{}] },
+      { clientTools: 2, serverTools: true, steps: 30, searchResultTokens: 8_000 },
+    ],
+  ])('the tools of %j are %j', (members, expected) => {
+    expect(callWith(members).tools).toEqual(expected)
+  })
+
+  test.each([
+    ['web_search_2025_08_26'],
+    ['web_search_preview'],
+    ['web_search_preview_2025_03_11'],
+    ['openrouter:web_search'],
+  ])('the provider runs a tool of type %s', (type) => {
+    expect(callWith({ tools: [{ type }] }).tools.serverTools).toBe(true)
+  })
+})
+
+describe('parts that cost apart, wherever they stand', () => {
+  const PNG = 'data:image/png;base64,iVBORw0KGgo'
+  const user = (...content: readonly object[]) => ({ role: 'user', content })
+
+  test.each<[string, object, object]>([
+    [
+      'an untyped message',
+      user(
+        { type: 'input_image', image_url: PNG },
+        { type: 'input_image', image_url: 'https://example.com/a.png' },
+        { type: 'input_file', file_data: 'JVBERi0=' },
+      ),
+      { imagesInline: 1, imagesByUrl: 1, files: 1 },
+    ],
+    [
+      'parts by id',
+      {
+        type: 'message',
+        ...user({ type: 'input_image', file_id: 'f_1' }, { type: 'input_file', file_id: 'f_2' }),
+      },
+      { imagesByUrl: 1, files: 1 },
+    ],
+    [
+      'a video',
+      user({ type: 'input_video', video_url: 'https://example.com/a.mp4' }),
+      { videosByUrl: 1 },
+    ],
+    [
+      "a function's output",
+      {
+        type: 'function_call_output',
+        call_id: 'c',
+        output: [
+          { type: 'input_text', text: 'see' },
+          { type: 'input_image', image_url: 'https://example.com/a.png' },
+          { type: 'input_file', file_url: 'https://example.com/a.pdf' },
+        ],
+      },
+      { imagesByUrl: 1, files: 1 },
+    ],
+    [
+      "a custom tool's output",
+      {
+        type: 'custom_tool_call_output',
+        call_id: 'c',
+        output: [
+          { type: 'input_file', filename: 'b.pdf', file_data: 'data:application/pdf;base64,' },
+        ],
+      },
+      { files: 1 },
+    ],
+    [
+      'a screenshot by URL',
+      {
+        type: 'computer_call_output',
+        call_id: 'c',
+        output: { type: 'computer_screenshot', image_url: 'https://example.com/a.png' },
+      },
+      { imagesByUrl: 1 },
+    ],
+    [
+      'a screenshot by id',
+      {
+        type: 'computer_call_output',
+        call_id: 'c',
+        output: { type: 'computer_screenshot', file_id: 'f_1' },
+      },
+      { imagesByUrl: 1 },
+    ],
+    [
+      "code's images",
+      {
+        type: 'code_interpreter_call',
+        id: 'ci_1',
+        outputs: [
+          { type: 'logs', logs: 'x' },
+          { type: 'image', url: 'https://example.com/a.png' },
+        ],
+      },
+      { imagesByUrl: 1 },
+    ],
+    [
+      'a generated image sent back',
+      { type: 'image_generation_call', id: 'ig_1', result: 'iVBORw0KGgo' },
+      { imagesInline: 1 },
+    ],
+    [
+      'a generated image by its id alone',
+      { type: 'image_generation_call', id: 'ig_1' },
+      { imagesByUrl: 1 },
+    ],
+    [
+      'what an agent said',
+      { type: 'agent_message', content: [{ type: 'input_image', image_url: PNG }] },
+      { imagesInline: 1 },
+    ],
+    [
+      'an answer sent back, whose annotations only name files',
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [
+          {
+            type: 'output_text',
+            text: 'x',
+            annotations: [{ type: 'file_citation', file_id: 'f_1' }],
+          },
+        ],
+      },
+      {},
+    ],
+  ])('%s', (_, item, expected) => {
+    const { firstFilePath, ...counts } = callWith({ input: [user(), item] }).media
+    const { firstFilePath: _none, ...none } = NO_MEDIA
+    expect(counts).toEqual({ ...none, ...expected })
+    expect(firstFilePath?.startsWith('input[1].') ?? false).toBe(counts.files > 0)
+  })
+
+  test('a body that calls itself the call of a tool is read all the same', () => {
+    const input = [user({ type: 'input_file', file_id: 'f_1' })]
+    expect(callWith({ type: 'tool_use', input }).media.files).toBe(1)
+  })
+})
+
+describe('refusals', () => {
+  const cases: readonly (readonly [BodySource, string, string])[] = [
+    [{ input: 'Hi' }, 'missing_model', 'model'],
+    [{ model: 'a/b' }, 'invalid_parameter', 'input'],
+    [{ ...base, input: null }, 'invalid_parameter', 'input'],
+    [{ ...base, input: { role: 'user' } }, 'invalid_parameter', 'input'],
+    [{ ...base, input: ['Hi'] }, 'invalid_parameter', 'input[0]'],
+    [{ ...base, stream: 1 }, 'invalid_parameter', 'stream'],
+    [{ ...base, max_output_tokens: 0 }, 'invalid_parameter', 'max_output_tokens'],
+    [{ ...base, max_output_tokens: '9' }, 'invalid_parameter', 'max_output_tokens'],
+    [{ ...base, store: 'yes' }, 'invalid_parameter', 'store'],
+    [{ ...base, store: true }, 'unsupported_parameter', 'store'],
+    [{ ...base, background: true }, 'unsupported_parameter', 'background'],
+    [{ ...base, previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
+    [{ ...base, conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
+    [{ ...base, conversation: { id: 'conv_1' } }, 'unsupported_parameter', 'conversation'],
+    [{ ...base, prompt: { id: 'pmpt_1' } }, 'unsupported_parameter', 'prompt'],
+    [{ ...base, models: ['a/c'] }, 'unsupported_parameter', 'models'],
+    [{ ...base, route: 'fallback' }, 'unsupported_parameter', 'route'],
+    [{ ...base, provider: {} }, 'unsupported_parameter', 'provider'],
+    [{ ...base, plugins: [{ id: 'web' }] }, 'unsupported_parameter', 'plugins[0]'],
+    [
+      { ...base, tools: [{ type: 'web_search', x_search: {} }] },
+      'unsupported_parameter',
+      'tools[0].x_search',
+    ],
+    [
+      { ...base, input: [{ role: 'user', content: [{ type: 'input_audio' }] }] },
+      'unsupported_parameter',
+      'input[0].content[0]',
+    ],
+  ]
+  test.each(cases)('%j: %s at %s', (source, code, param) => {
+    expect(refusalOf(() => callOf(responses, source))).toEqual({ code, param })
+  })
+
+  test.each([
+    ['file_search'],
+    ['code_interpreter'],
+    ['computer_use_preview'],
+    ['mcp'],
+    ['image_generation'],
+    ['local_shell'],
+    ['shell'],
+    ['apply_patch'],
+    ['namespace'],
+    ['tool_search'],
+    ['x_search'],
+    ['openrouter:fusion'],
+    [undefined],
+  ])('a tool of type %j is refused', (type) => {
+    const tools = [
+      { type: 'function', name: 'f' },
+      { type, name: 'g', tools: [{ type: 'function', name: 'h' }] },
+    ]
+    expect(refusalOf(() => callWith({ tools }))).toEqual({
+      code: 'unsupported_parameter',
+      param: 'tools[1].type',
+    })
+  })
+
+  test.each([
+    [{ type: 'additional_tools', tools: [{ type: 'mcp' }] }],
+    [{ type: 'tool_search_output', tools: [{ type: 'function', name: 'f' }] }],
+    [{ type: 'tool_search_output' }],
+    [{ type: 'mcp_list_tools', server_label: 's' }],
+    [{ type: 'a_new_item', tools: [] }],
+    [{ role: 'developer', content: 'x', tools: [{ type: 'mcp' }] }],
+    [{ type: 'item_reference', id: 'msg_1' }],
+    [{ type: null, id: 'msg_1' }],
+    [{ id: 'msg_1' }],
+  ])('the item %j is refused', (item) => {
+    const input = [{ role: 'user', content: 'x' }, item]
+    expect(refusalOf(() => callWith({ input }))).toEqual({
+      code: 'unsupported_parameter',
+      param: 'input[1]',
+    })
+  })
+
+  test.each([
+    [{ role: 'user', content: 'x' }],
+    [{ id: 'msg_1', role: 'assistant', content: 'x' }],
+    [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' }],
+    [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', tools: null }],
+    [{ type: 'web_search_call', id: 'ws_1', action: { type: 'search' } }],
+  ])('the item %j passes', (item) => {
+    expect(() => callWith({ input: [item] })).not.toThrow()
+  })
+
+  test('a file is refused for a model that reads none, unless the free parser is set', () => {
+    const input = [{ role: 'user', content: [{ type: 'input_file', file_id: 'f_1' }] }]
+    const check = (plugins: unknown, overrides = {}) =>
+      responses.checkOffer(callWith({ plugins, input }), {
+        offer: offerWith(overrides),
+        words: DEFAULT_WORDS,
+      })
+    expect(refusalOf(() => check(null))).toEqual({
+      code: 'unsupported_parameter',
+      param: 'input[0].content[0]',
+    })
+    expect(() => check([{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }])).not.toThrow()
+    expect(() => check(null, { inputModalities: new Set(['text', 'file']) })).not.toThrow()
+  })
+
+  test.each([[{ billsPerSearch: true }], [{ outputModalities: new Set(['image']) }]])(
+    'the model %o is refused',
+    (overrides) => {
+      const check = () =>
+        responses.checkOffer(callWith({}), { offer: offerWith(overrides), words: DEFAULT_WORDS })
+      expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
+    },
+  )
+})
+
+describe('what goes upstream', () => {
+  test('only the model and the file engine are replaced, every other byte stays', () => {
+    const source =
+      '{ "user":"me","temperature":1.0 ,"input":[{"role":"user","content":"\\u00e9\\/é"}],\n "model" : "Acme/Sage-Pro[1m]",' +
+      '"tools":[{"type":"web_search","max_uses":500}],"store":false,"metadata":{"n":12345678901234567890},' +
+      '"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}]}'
+    expect(sentBody(responses, source)).toBe(
+      source.replace('Acme/Sage-Pro[1m]', 'acme/sage-pro').replace('hosted-ai', 'cloudflare-ai'),
+    )
+  })
+
+  test('a body that needs nothing goes as it came, and no cap of ours with it', () => {
+    const source = '{"model":"acme/sage-pro","input":"Hi","max_output_tokens":9000}'
+    expect(sentBody(responses, source, { outputCapTokens: 16 })).toBe(source)
+  })
+})

@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify'
+import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
+import { accountAdmin } from '../operations/accounts.ts'
+import type { AdminParts } from '../operations/admin-parts.ts'
+import { apiKeyAdmin } from '../operations/api-keys.ts'
+import { creditAdmin } from '../operations/credit.ts'
+import { creditCodeAdmin } from '../operations/credit-codes.ts'
+import type { Operation } from '../operations/operation.ts'
+import { requestAdmin } from '../operations/requests.ts'
+import { upkeepAdmin } from '../operations/upkeep.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { bearerCheck } from './bearer-check.ts'
+import { arrivalOf, registerOperations } from './register-operations.ts'
+
+/** Operations of one kind, under the title that documents give them. */
+export interface OperationSection {
+  readonly title: string
+  readonly operations: readonly Operation[]
+}
+
+/** Every operation of the admin API. */
+export function adminSections(parts: AdminParts): readonly OperationSection[] {
+  return [
+    { title: 'Accounts', operations: accountAdmin(parts) },
+    { title: 'Credit', operations: creditAdmin(parts) },
+    { title: 'API keys', operations: apiKeyAdmin(parts) },
+    { title: 'Credit codes', operations: creditCodeAdmin(parts) },
+    { title: 'Requests', operations: requestAdmin(parts) },
+    { title: 'Upkeep', operations: upkeepAdmin(parts) },
+  ]
+}
+
+/** What was asked of the admin API, for the log. */
+export interface AdminCall {
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  readonly httpStatus: number
+}
+
+export interface AdminRoutesInput {
+  readonly operations: readonly Operation[]
+  readonly bodyTimeoutMs: number
+  /** What whoever calls must send. */
+  readonly adminToken: string
+  /** Those who send another. */
+  readonly unknownCallers: UnknownCallers
+  /** Told of each call when it has been answered. */
+  readonly onAnswered: (call: AdminCall) => void
+}
+
+const PREFIX = '/v1/admin'
+
+/**
+ * The admin API. Whatever is asked below its prefix, known or not, is answered 401 without the token,
+ * so that nobody else learns what is there.
+ */
+export function registerAdminRoutes(app: FastifyInstance, input: AdminRoutesInput): void {
+  app.register(async (scope) => {
+    const isAdmin = bearerCheck(input.adminToken)
+    scope.addHook('onRequest', async (request) => {
+      if (isAdmin(request.headers.authorization)) return
+      throw input.unknownCallers.refusal(arrivalOf(request), 'invalid_admin_token')
+    })
+    scope.addHook('onResponse', async ({ id, method, url }, reply) => {
+      const [path = ''] = url.split('?')
+      input.onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
+    })
+    registerOperations(scope, input)
+    const notFound = (): never => {
+      throw new Problem('not_found')
+    }
+    for (const url of [PREFIX, `${PREFIX}/*`]) scope.all(url, notFound)
+  })
+}

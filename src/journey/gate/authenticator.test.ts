@@ -1,0 +1,351 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Kysely, sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createAccount, updateAccount } from '../../ledger/accounts.ts'
+import { makeApiKey } from '../../ledger/api-key-text.ts'
+import { createApiKey, deleteApiKey, updateApiKey } from '../../ledger/api-keys.ts'
+import { openStore, type Store } from '../../store/open-store.ts'
+import type { Tables } from '../../store/tables.ts'
+import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
+import type { RequestHeaders } from '../../vocabulary/arrival.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { Authenticator, type Caller } from './authenticator.ts'
+
+const FLOODING = '192.0.2.66'
+
+let database: TestDatabase
+let store: Store
+let queries: string[]
+let db: Kysely<Tables>
+let nowMs: number
+let authenticator: Authenticator
+let text: string
+/** What waits for its time, first come first. */
+let timers: { readonly delayMs: number; readonly run: () => void }[]
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  beforeEach(async () => {
+    database = await create()
+    store = await openStore({ url: database.url })
+    queries = []
+    timers = []
+    db = store.db.withPlugin({
+      transformQuery({ node }) {
+        queries.push(node.kind)
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    nowMs = 1_000_000
+    authenticator = createAuthenticator()
+    await createAccount(store.db, { id: 'acct_1', name: 'one', nowMs })
+    text = await newKey('key_1')
+  })
+
+  afterEach(async () => {
+    await store.close()
+    await database.remove()
+  })
+
+  function createAuthenticator(cacheEntriesMax = 100): Authenticator {
+    const clock = { nowMs: () => nowMs }
+    return new Authenticator({
+      db,
+      clock,
+      keyTag: 'tollgate',
+      cacheMs: 3_000,
+      cacheEntriesMax,
+      unknownCallers: {
+        isOver: ({ peerAddress }) => peerAddress === FLOODING,
+        refusal: ({ peerAddress }, code) =>
+          new Problem(peerAddress === FLOODING ? 'rate_limited' : code),
+      },
+      startTimer({ delayMs, run }) {
+        timers.push({ delayMs, run })
+        return () => {}
+      },
+    })
+  }
+
+  function authenticate(headers: RequestHeaders, by = authenticator): Promise<Caller> {
+    return by.authenticate({ headers, peerAddress: '192.0.2.1' })
+  }
+
+  /** The same from an address that sends unknown keys without end. */
+  function authenticateAmongGuesses(apiKey: string): Promise<Caller> {
+    return authenticator.authenticate({
+      headers: { 'x-api-key': apiKey },
+      peerAddress: FLOODING,
+    })
+  }
+
+  async function newKey(id: string, expiresAtMs: number | null = null): Promise<string> {
+    const input = { id, accountId: 'acct_1', name: id, keyTag: 'tollgate', expiresAtMs, nowMs }
+    const created = await createApiKey(store.db, input)
+    if (created === null) throw new Error('no account')
+    return created.text
+  }
+
+  const CALLER = { accountId: 'acct_1', apiKeyId: 'key_1', hasBackedCredit: false }
+
+  describe('a key is accepted', () => {
+    test.each([
+      ['as a bearer token', () => ({ authorization: `Bearer ${text}` })],
+      ['whatever the case of the scheme', () => ({ authorization: `bearer  ${text} ` })],
+      ['as x-api-key', () => ({ 'x-api-key': text })],
+      [
+        'as x-api-key beside a scheme that is not ours',
+        () => ({ authorization: 'Basic eDp5', 'x-api-key': text }),
+      ],
+      [
+        'as x-api-key beside a bearer that is not ours',
+        () => ({ authorization: 'Bearer x', 'x-api-key': text }),
+      ],
+      [
+        'as a bearer beside an x-api-key that is not ours',
+        () => ({ authorization: `Bearer ${text}`, 'x-api-key': 'x' }),
+      ],
+    ])('%s', async (_how, headers) => {
+      expect(await authenticate(headers())).toEqual(CALLER)
+    })
+  })
+
+  describe('a request is refused', () => {
+    test.each([
+      ['missing_api_key', 'without a key', () => ({})],
+      ['missing_api_key', 'with an empty bearer', () => ({ authorization: 'Bearer ' })],
+      ['missing_api_key', 'with an empty x-api-key', () => ({ 'x-api-key': ' ' })],
+      ['missing_api_key', 'with another scheme', () => ({ authorization: `Basic ${text}` })],
+      [
+        'invalid_api_key',
+        'with a key of nobody',
+        () => ({ 'x-api-key': makeApiKey('tollgate').text }),
+      ],
+      ['invalid_api_key', 'with what is no key', () => ({ authorization: 'Bearer hello' })],
+      ['invalid_api_key', 'with two keys in one header', () => ({ 'x-api-key': [text, text] })],
+      [
+        'invalid_api_key',
+        'with a key of another case',
+        () => ({ 'x-api-key': text.toUpperCase() }),
+      ],
+    ])('%s: %s', async (code, _how, headers) => {
+      await expect(authenticate(headers())).rejects.toMatchObject({
+        code,
+        httpStatus: 401,
+      })
+    })
+
+    test('invalid_api_key: with a deleted key', async () => {
+      expect(await deleteApiKey(store.db, { id: 'key_1', nowMs })).toBe(true)
+      expect(await deleteApiKey(store.db, { id: 'key_1', nowMs })).toBe(false)
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+        code: 'invalid_api_key',
+      })
+    })
+
+    test('api_key_disabled: with a disabled key, or one of a disabled account', async () => {
+      const disabled = { code: 'api_key_disabled' }
+      await updateApiKey(store.db, { id: 'key_1', disabled: true })
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
+      await updateApiKey(store.db, { id: 'key_1', disabled: false })
+      await updateAccount(store.db, { id: 'acct_1', disabled: true })
+      nowMs += 3_000
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
+    })
+
+    test('api_key_expired: from the moment of its expiry, cached or not', async () => {
+      const expiring = { 'x-api-key': await newKey('key_2', nowMs + 1_000) }
+      nowMs += 999
+      expect(await authenticate(expiring)).toMatchObject({ apiKeyId: 'key_2' })
+      nowMs += 1
+      await expect(authenticate(expiring)).rejects.toMatchObject({
+        code: 'api_key_expired',
+      })
+    })
+  })
+
+  describe('the store is asked', () => {
+    test('once for a key in three seconds, and then again', async () => {
+      for (const elapsedMs of [0, 1_000, 1_999]) {
+        nowMs += elapsedMs
+        await authenticate({ 'x-api-key': text })
+      }
+      expect(queries).toHaveLength(1)
+      await updateApiKey(store.db, { id: 'key_1', disabled: true })
+      nowMs += 1
+      await expect(authenticate({ 'x-api-key': text })).rejects.toThrow()
+      expect(queries).toHaveLength(2)
+    })
+
+    test('once for a key that many requests bring at once', async () => {
+      const callers = Array.from({ length: 50 }, () => authenticate({ 'x-api-key': text }))
+      expect(await Promise.all(callers)).toEqual(new Array(50).fill(CALLER))
+      expect(queries).toHaveLength(1)
+    })
+
+    test('once in three seconds for a key of nobody', async () => {
+      const unknown = { 'x-api-key': makeApiKey('tollgate').text }
+      await expect(authenticate(unknown)).rejects.toThrow()
+      await expect(authenticate(unknown)).rejects.toThrow()
+      expect(queries).toHaveLength(1)
+    })
+
+    test('again at once after a change that is told of, also by who was asking meanwhile', async () => {
+      const asking = authenticate({ 'x-api-key': text })
+      await updateApiKey(store.db, { id: 'key_1', disabled: true })
+      authenticator.forget()
+      await Promise.allSettled([asking])
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+        code: 'api_key_disabled',
+      })
+      await updateApiKey(store.db, { id: 'key_1', disabled: false })
+      authenticator.forget()
+      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+    })
+
+    test('not at all for what has not the shape of a key', async () => {
+      await expect(authenticate({ 'x-api-key': 'sk-tollgate-short' })).rejects.toThrow()
+      expect(queries).toEqual([])
+    })
+
+    test('no more often for a known key, however many made-up keys flood it', async () => {
+      const bounded = createAuthenticator(3)
+      await authenticate({ 'x-api-key': text }, bounded)
+      for (let made = 0; made < 20; made++) {
+        const unknown = { 'x-api-key': makeApiKey('tollgate').text }
+        await expect(authenticate(unknown, bounded)).rejects.toThrow()
+      }
+      queries = []
+      await authenticate({ 'x-api-key': text }, bounded)
+      expect(queries).toEqual([])
+    })
+
+    test('again after it failed: a failure is no answer to keep, and no refusal of the key', async () => {
+      await sql`alter table api_keys rename to elsewhere`.execute(store.db)
+      const twice = [1, 2].map(() => authenticate({ 'x-api-key': text }))
+      for (const outcome of await Promise.allSettled(twice)) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StoreRefused' } })
+      }
+      await sql`alter table elsewhere rename to api_keys`.execute(store.db)
+      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+    })
+  })
+
+  describe('from an address that sends unknown keys without end', () => {
+    const guesses = (count: number): Promise<unknown>[] =>
+      Array.from({ length: count }, () =>
+        authenticateAmongGuesses(makeApiKey('tollgate').text).catch(({ code }) => code),
+      )
+
+    test('all keys that come at once cost one query, and all that come until a tenth of a second after it another', async () => {
+      const first = guesses(500)
+      await Promise.all(first)
+      expect(queries).toHaveLength(1)
+      const second = guesses(500)
+      expect(timers.map(({ delayMs }) => delayMs)).toEqual([100])
+      timers.shift()?.run()
+      expect(new Set(await Promise.all([...first, ...second]))).toEqual(new Set(['rate_limited']))
+      expect(queries).toHaveLength(2)
+    })
+
+    test('what is no key, and a key that was just looked up in vain, costs no query', async () => {
+      const unknown = makeApiKey('tollgate').text
+      await expect(authenticate({ 'x-api-key': unknown })).rejects.toThrow()
+      queries = []
+      for (const apiKey of [unknown, 'sk-tollgate-short', '']) {
+        await expect(authenticateAmongGuesses(apiKey)).rejects.toMatchObject({
+          code: 'rate_limited',
+        })
+      }
+      expect(queries).toEqual([])
+    })
+
+    test('a known key is found among the guesses', async () => {
+      const flood = guesses(2_500)
+      const caller = authenticateAmongGuesses(text)
+      const more = guesses(10)
+      let answered = false
+      void caller.then(() => {
+        answered = true
+      })
+      while (!answered) {
+        timers.shift()?.run()
+        await new Promise(setImmediate)
+      }
+      expect(await caller).toEqual(CALLER)
+      await Promise.all([...flood, ...more])
+      expect(queries).toHaveLength(3)
+    })
+
+    test('a key that was known before waits for no guess, however long ago', async () => {
+      await authenticate({ 'x-api-key': text })
+      await Promise.all(guesses(1))
+      nowMs += 3_600_000
+      expect(await authenticateAmongGuesses(text)).toEqual(CALLER)
+      expect(await authenticateAmongGuesses(text)).toEqual(CALLER)
+      expect(queries).toHaveLength(3)
+    })
+
+    test('a key that is deleted is one more guess', async () => {
+      await authenticate({ 'x-api-key': text })
+      await deleteApiKey(store.db, { id: 'key_1', nowMs })
+      nowMs += 3_000
+      await expect(authenticateAmongGuesses(text)).rejects.toThrow()
+      nowMs += 3_000
+      queries = []
+      await Promise.all(guesses(1))
+      const again = authenticateAmongGuesses(text).catch(({ code }) => code)
+      await new Promise(setImmediate)
+      expect(queries).toHaveLength(1)
+      timers.shift()?.run()
+      expect(await again).toBe('rate_limited')
+    })
+
+    test('a store that fails refuses nobody, and is asked again', async () => {
+      await sql`alter table api_keys rename to elsewhere`.execute(store.db)
+      await expect(authenticateAmongGuesses(text)).rejects.toMatchObject({ name: 'StoreRefused' })
+      await sql`alter table elsewhere rename to api_keys`.execute(store.db)
+      const caller = authenticateAmongGuesses(text)
+      timers.shift()?.run()
+      expect(await caller).toEqual(CALLER)
+    })
+
+    test('nobody else waits for the guesses', async () => {
+      await Promise.all(guesses(1))
+      const waiting = guesses(10)
+      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+      timers.shift()?.run()
+      await Promise.all(waiting)
+    })
+  })
+
+  test('a caller whose account had backed credit is told from one whose had none', async () => {
+    await store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
+    expect(await authenticate({ 'x-api-key': text })).toEqual({
+      ...CALLER,
+      hasBackedCredit: true,
+    })
+  })
+})
+
+test('a key is nowhere in the files of a SQLite store', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-identity-'))
+  const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` })
+  await createAccount(store.db, { id: 'acct_1', name: 'one', nowMs: 0 })
+  const input = { id: 'key_1', accountId: 'acct_1', name: 'key_1', keyTag: 'tollgate', nowMs: 0 }
+  const random = (await createApiKey(store.db, input))?.text.slice('sk-tollgate-'.length) ?? ''
+  expect(random).not.toBe('')
+  const names = await readdir(folder)
+  expect(names).toContain('store.db-wal')
+  const files = await Promise.all(names.map((name) => readFile(join(folder, name))))
+  for (const bytes of files) {
+    expect(bytes.includes(random)).toBe(false)
+    expect(bytes.includes(random.slice(4, 24))).toBe(false)
+  }
+  // The search can find what is there.
+  expect(files.some((bytes) => bytes.includes(random.slice(0, 3)))).toBe(true)
+  await store.close()
+  await rm(folder, { recursive: true })
+})

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore, type Store } from '../../store/open-store.ts'
+import { Maintenance } from './maintenance.ts'
+
+let folder: string
+let store: Store
+let failures: unknown[]
+let opened: Maintenance[]
+let polls: (() => void)[]
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-maintenance-'))
+  store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` })
+  failures = []
+  opened = []
+  polls = []
+})
+
+afterEach(async () => {
+  for (const maintenance of opened) await maintenance.stop()
+  await store.close()
+  await rm(folder, { recursive: true })
+})
+
+async function open(
+  db = store.db,
+  onTurned: () => Promise<void> = async () => {},
+): Promise<Maintenance> {
+  const maintenance = await Maintenance.open({
+    db,
+    onTurned,
+    pollMs: 5_000,
+    onFailure: (cause) => failures.push(cause),
+    startTimer: ({ run }) => {
+      polls.push(run)
+      return () => {}
+    },
+  })
+  opened.push(maintenance)
+  return maintenance
+}
+
+/** Lets every instance ask the store, and waits until all have its answer. */
+async function poll(): Promise<void> {
+  for (const run of polls) run()
+  await Promise.all(opened.map((maintenance) => maintenance.stop()))
+}
+
+test('it is off until it is turned on, at once here, and at the next poll elsewhere', async () => {
+  const here = await open()
+  const elsewhere = await open()
+  expect([here.isOn, elsewhere.isOn]).toEqual([false, false])
+  await here.turn('on')
+  expect([here.isOn, elsewhere.isOn]).toEqual([true, false])
+  await poll()
+  expect([here.isOn, elsewhere.isOn]).toEqual([true, true])
+  await elsewhere.turn('off')
+  await poll()
+  expect([here.isOn, elsewhere.isOn]).toEqual([false, false])
+})
+
+test('it outlives a restart', async () => {
+  await (await open()).turn('on')
+  expect((await open()).isOn).toBe(true)
+})
+
+test('a store that does not answer changes nothing, and is told of', async () => {
+  const maintenance = await open()
+  await maintenance.turn('on')
+  await sql`alter table settings rename to elsewhere`.execute(store.db)
+  await poll()
+  expect(maintenance.isOn).toBe(true)
+  expect(failures).toHaveLength(1)
+  await expect(open()).rejects.toThrow()
+})
+
+test('an answer from before a turn, which comes after it, does not undo it', async () => {
+  const late = Promise.withResolvers<void>()
+  let isLate = false
+  const db = store.db.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if (isLate && result.rows.length > 0) await late.promise
+      return result
+    },
+  })
+  const maintenance = await open(db)
+  await maintenance.turn('off')
+  isLate = true
+  for (const run of polls) run()
+  await maintenance.turn('on')
+  late.resolve()
+  await maintenance.stop()
+  expect(maintenance.isOn).toBe(true)
+})
+
+test('who is told of a turn by who turned it, and asks again, knows before the turn resolves', async () => {
+  const elsewhere = await open()
+  const here = await open(store.db, () => elsewhere.askAgain())
+  for (const to of ['on', 'off'] as const) {
+    await here.turn(to)
+    expect([here.isOn, elsewhere.isOn]).toEqual([to === 'on', to === 'on'])
+  }
+})

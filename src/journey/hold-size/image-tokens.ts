@@ -1,0 +1,82 @@
+import type { InlineImage, PixelSize } from '../../vocabulary/call.ts'
+import type { Offer } from '../../vocabulary/offer.ts'
+
+/** The least that an image counts as, whatever its size. */
+export const IMAGE_TOKENS_MIN = 2_000
+
+/** The tokens that an author's models make of an image at the most, at the dearest detail. */
+type TokensOfPixels = (size: PixelSize) => number
+
+/**
+ * By the beginning of a model's id, the longest that fits. What authors document is an average or
+ * changes from model to model: each row is above all of that author's that are known.
+ */
+const TOKENS_BY_ID_START: readonly (readonly [string, TokensOfPixels])[] = [
+  // platform.claude.com/docs/en/build-with-claude/vision, November 2026: a token for each 28 by 28
+  // pixels, at most 4,784 (1,568 up to version 4.6); before that, width × height / 750.
+  ['anthropic/', (size) => Math.min(Math.max(patches(size, 28), area(size) / 750), 4_784)],
+  // ai.google.dev/gemini-api/docs/tokens and /media-resolution, November 2026: Gemini 3 at most 2,240
+  // (ultra high), earlier ones 258 for each tile, whose side is two thirds of the shorter edge, from 256
+  // to 768 pixels.
+  ['google/', (size) => Math.max(2_240, 258 * patches(size, geminiTilePixels(size)))],
+  // developers.openai.com/api/docs/guides/images-vision, November 2026, with the factors that are billed
+  // (community.openai.com/t/1377015): 1.2 tokens for each 32 by 32 pixels, since GPT-6 without a limit;
+  // up to 2.46 in small models, limited to 1,536 patches. Models with tiles stay below 1,500.
+  [
+    'openai/',
+    (size) => Math.max(1.2 * patches(size, 32), 2.46 * Math.min(patches(size, 32), 1_536)),
+  ],
+  // The same page: 2,833 tokens and 5,667 for each tile of 512 pixels, of which there are at most eight
+  // once the image fits 2,048 by 768.
+  ['openai/gpt-4o-mini', (size) => 2_833 + 5_667 * Math.min(patches(size, 512), 8)],
+  // docs.x.ai, image understanding, November 2026: 256 tokens for each tile of 448 pixels and for one more.
+  ['x-ai/', (size) => 256 * (patches(size, 448) + 1)],
+  // docs.mistral.ai, vision, and mistral-common 1.8: a token for each 16 by 16 pixels of at most 1,024 by
+  // 1,024, and one for each row; later models merge patches, and make fewer.
+  ['mistralai/', (size) => Math.min(patches(size, 16) + Math.ceil(size.height / 16), 4_160)],
+  // qwen-vl-utils 0.0.14: a token for each 28 by 28 pixels, at most 16,384, and two around them.
+  ['qwen/', (size) => Math.min(patches(size, 28), 16_384) + 2],
+  // Llama 3.2 Vision's processor: 1,601 tokens for each of at most four tiles; Llama 4: 145 for each of 17.
+  ['meta-llama/', () => 4 * 1_601],
+]
+
+/** What stands for a size that no header gives: the largest image that the providers above accept. */
+const LARGEST: PixelSize = { width: 8_000, height: 8_000 }
+
+/**
+ * The most tokens that one inline image comes to. An author or a size that is not known is the dearest
+ * row's. No image is below {@link IMAGE_TOKENS_MIN}, and above that none fills more than the window.
+ */
+export function imageTokens({ pixels, textTokens }: InlineImage, offer: Offer): number {
+  const size = pixels ?? LARGEST
+  const row = pixels === null ? undefined : rowOf(offer.modelId)
+  const ofPixels =
+    row === undefined
+      ? Math.max(...TOKENS_BY_ID_START.map(([, tokensOf]) => tokensOf(size)))
+      : row(size)
+  const tokens = Math.max(Math.ceil(ofPixels), textTokens)
+  return Math.max(IMAGE_TOKENS_MIN, Math.min(tokens, offer.contextTokens ?? tokens))
+}
+
+function rowOf(modelId: string): TokensOfPixels | undefined {
+  let longest = ''
+  let row: TokensOfPixels | undefined
+  for (const [start, tokensOf] of TOKENS_BY_ID_START) {
+    if (!modelId.startsWith(start) || start.length < longest.length) continue
+    longest = start
+    row = tokensOf
+  }
+  return row
+}
+
+function patches({ width, height }: PixelSize, sidePixels: number): number {
+  return Math.ceil(width / sidePixels) * Math.ceil(height / sidePixels)
+}
+
+function area({ width, height }: PixelSize): number {
+  return width * height
+}
+
+function geminiTilePixels({ width, height }: PixelSize): number {
+  return Math.min(Math.max(Math.floor(Math.min(width, height) / 1.5), 256), 768)
+}

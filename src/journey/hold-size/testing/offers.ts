@@ -1,0 +1,102 @@
+import { type Call, NO_MEDIA } from '../../../vocabulary/call.ts'
+import { type Picos, parsePrice } from '../../../vocabulary/money.ts'
+import type { Offer, PriceTable } from '../../../vocabulary/offer.ts'
+
+/** Pico-dollars of a dollar amount written as the catalog writes it. */
+export function usd(text: string): Picos {
+  const picos = parsePrice(text)
+  if (picos === null) throw new TypeError(`not a price: ${text}`)
+  return picos
+}
+
+const FREE: PriceTable = {
+  input: 0n,
+  output: 0n,
+  cacheRead: 0n,
+  cacheWrite: 0n,
+  cacheWriteLong: 0n,
+  reasoning: 0n,
+  imageOutput: 0n,
+  audioOutput: 0n,
+  imageInput: 0n,
+  imageInputToken: 0n,
+  audioInput: 0n,
+  search: 0n,
+  request: 0n,
+  imageFlat: 0n,
+  tiers: [],
+}
+
+/** An offer of a text model that takes a cap, at no price but those given. */
+export function offerWith(
+  prices: Partial<PriceTable>,
+  rest: Partial<Omit<Offer, 'prices'>> = {},
+): Offer {
+  const input = prices.input ?? 0n
+  return {
+    modelId: 'acme/some-model',
+    inputModalities: new Set(['text', 'image', 'file', 'video']),
+    outputModalities: new Set(['text']),
+    supportedParameters: new Set(['max_tokens']),
+    contextTokens: 100_000,
+    outputTokensMax: 8_000,
+    openWeights: false,
+    billsPerSearch: false,
+    fastPrices: null,
+    priceSnapshotId: 'prices-1',
+    ...rest,
+    prices: { ...FREE, cacheRead: input, cacheWrite: input, cacheWriteLong: input, ...prices },
+  }
+}
+
+/** A chat call of nothing but text. */
+export function callWith(fields: Partial<Call> = {}): Call {
+  return {
+    endpoint: 'chat',
+    modelName: 'acme/some-model',
+    stream: false,
+    outputCapTokens: null,
+    completions: 1,
+    media: NO_MEDIA,
+    tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
+    cacheWrites: false,
+    outputKinds: { image: false, audio: false },
+    priorityTier: false,
+    reasoningTokens: 0,
+    predictionTokens: 0,
+    compacts: false,
+    fileParser: 'none',
+    textTokens: 600,
+    inlineImages: [],
+    ...fields,
+  }
+}
+
+/** A long-context model with cache prices, searches, and dearer prices for long prompts. */
+export const SAGE = offerWith(
+  {
+    input: usd('0.000003'),
+    output: usd('0.000015'),
+    cacheRead: usd('0.0000003'),
+    cacheWrite: usd('0.00000375'),
+    cacheWriteLong: usd('0.000006'),
+    search: usd('0.01'),
+    tiers: [
+      {
+        inputTokensAbove: 200_000,
+        input: usd('0.000006'),
+        output: usd('0.0000225'),
+        cacheRead: usd('0.0000006'),
+        cacheWrite: usd('0.0000075'),
+        cacheWriteLong: usd('0.000012'),
+      },
+    ],
+  },
+  { contextTokens: 1_000_000, outputTokensMax: 64_000 },
+)
+
+/** An open model that lists no maximum output. */
+export const OPEN = offerWith(
+  { input: usd('0.0000002'), output: usd('0.0000008') },
+  { contextTokens: 131_072, outputTokensMax: null, openWeights: true },
+)

@@ -1,0 +1,162 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ProviderError } from '../../formats/format.ts'
+import { problemForProviderError, readProviderError } from '../../formats/provider-error.ts'
+import { parseAnswer } from '../../json/body.ts'
+import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
+import type { Outcome } from '../../vocabulary/outcome.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
+import { clientLeft } from './client-left.ts'
+import { generationIdOf } from './generation-header.ts'
+import type { RelayEnding, RelayInput } from './relay.ts'
+
+export interface WholeAnswerInput {
+  readonly attempt: Attempt | null
+  readonly httpStatus: number
+  readonly headers: IncomingHttpHeaders
+  readonly resolve: (ending: RelayEnding) => void
+}
+
+/** Reads one answer to its end, within bounds, and says what it is. */
+export class WholeAnswer {
+  readonly #input: RelayInput
+  readonly #attempt: Attempt | null
+  readonly #httpStatus: number
+  readonly #headers: IncomingHttpHeaders
+  readonly #resolve: (ending: RelayEnding) => void
+  readonly #bytes = new GrowingBytes()
+  /** Why the answer is not read further; the attempt was cancelled for it. */
+  #refusal: Problem | null = null
+
+  constructor(input: RelayInput, { attempt, httpStatus, headers, resolve }: WholeAnswerInput) {
+    this.#input = input
+    this.#attempt = attempt
+    this.#httpStatus = httpStatus
+    this.#headers = headers
+    this.#resolve = resolve
+  }
+
+  onResponseData(chunk: Buffer): void {
+    if (this.#refusal !== null) return
+    if (this.#bytes.length + chunk.length > this.#input.answerBytesMax) {
+      this.#refuse(new Problem('upstream_error', { cause: 'the answer is over its limit' }))
+      return
+    }
+    try {
+      this.#input.reserveBytes(chunk.length)
+    } catch (cause) {
+      this.#refuse(cause instanceof Problem ? cause : new Problem('internal_error', { cause }))
+      return
+    }
+    this.#bytes.add(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#endingOf(this.#bytes.take())
+  }
+
+  onResponseError(failure: AttemptFailure): void {
+    const isDeadline = failure.kind === 'timedOut'
+    if (this.#httpStatus >= 400 && !isDeadline) {
+      // Its status says that it failed, whatever became of the rest.
+      this.#failAs(readProviderError(null, this.#httpStatus), NOTHING_REPORTED)
+      return
+    }
+    const { outcome, problem } = this.#endingOfFailure(failure)
+    this.#fail(outcome, problem)
+  }
+
+  /** A fault of ours while the answer was read. */
+  onFault(cause: unknown): void {
+    const reported = this.#withGenerationId(NOTHING_REPORTED)
+    this.#fail(
+      { kind: 'lost', stage: 'afterHeaders', reported },
+      new Problem('internal_error', { cause }),
+    )
+  }
+
+  #endingOfFailure({ kind, stage, cause }: AttemptFailure): { outcome: Outcome; problem: Problem } {
+    const reported = this.#withGenerationId(NOTHING_REPORTED)
+    const problem = this.#refusal ?? new Problem('upstream_error', { cause })
+    switch (kind) {
+      case 'neverOpened':
+        return { outcome: { kind: 'neverOpened' }, problem }
+      case 'lost':
+        return { outcome: { kind: 'lost', stage, reported }, problem }
+      case 'timedOut':
+        return {
+          outcome: { kind: 'timedOut', stage, reported },
+          problem: new Problem('upstream_timeout', { cause }),
+        }
+      case 'cancelled':
+        // Cancelled by us, for what the answer is; or by the client of a stream, before any headers.
+        return this.#refusal === null
+          ? {
+              outcome: { kind: 'clientGone', stage, reported, relayedTokens: 0 },
+              problem: clientLeft(),
+            }
+          : { outcome: { kind: 'unreadable', reported }, problem }
+      default:
+        return assertNever(kind)
+    }
+  }
+
+  #refuse(problem: Problem): void {
+    this.#refusal = problem
+    this.#bytes.clear()
+    this.#attempt?.cancel()
+  }
+
+  #fail(outcome: Outcome, problem: Problem): void {
+    this.#resolve({ kind: 'failed', outcome, problem, upstreamHeaders: this.#headers })
+  }
+
+  #endingOf(bytes: Buffer): void {
+    const { format, answerHeaders } = this.#input
+    const body = this.#isCoded() ? null : parseAnswer(bytes)
+    if (this.#httpStatus !== 200) {
+      const reported = body === null ? NOTHING_REPORTED : format.readAnswer(body).reported
+      this.#failAs(readProviderError(body?.root ?? null, this.#httpStatus), reported)
+      return
+    }
+    if (body === null) {
+      const reported = this.#withGenerationId(NOTHING_REPORTED)
+      const cause = 'the answer is not a JSON object'
+      this.#fail(
+        this.#isCoded()
+          ? { kind: 'unreadable', reported }
+          : { kind: 'lost', stage: 'afterHeaders', reported },
+        new Problem('upstream_error', { cause }),
+      )
+      return
+    }
+    const reading = format.readAnswer(body)
+    if (reading.kind === 'error') {
+      this.#failAs(reading.error, reading.reported)
+      return
+    }
+    this.#resolve({
+      kind: 'answered',
+      outcome: { kind: 'completed', reported: this.#withGenerationId(reading.reported) },
+      answer: { headers: answerHeaders(this.#headers), bytes },
+    })
+  }
+
+  // Asked for identity; a provider that codes its answer all the same sent what nobody here can read.
+  #isCoded(): boolean {
+    const encoding = this.#headers['content-encoding']
+    return encoding !== undefined && encoding !== 'identity'
+  }
+
+  #failAs(error: ProviderError, reported: Reported): void {
+    const problem = problemForProviderError(error, { retryAfter: this.#headers['retry-after'] })
+    this.#fail({ kind: 'failed', reported: this.#withGenerationId(reported) }, problem)
+  }
+
+  #withGenerationId(reported: Reported): Reported {
+    if (!this.#input.format.hasGenerationId || reported.generationId !== null) return reported
+    return { ...reported, generationId: generationIdOf(this.#headers) }
+  }
+}

@@ -1,0 +1,350 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Call, Endpoint } from '../../vocabulary/call.ts'
+import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
+import type { Outcome } from '../../vocabulary/outcome.ts'
+import type { Resolution } from '../../vocabulary/resolution.ts'
+import { NOTHING_REPORTED, type Reported, type TokenUsage } from '../../vocabulary/usage.ts'
+import { callWith, offerWith, usd } from '../hold-size/testing/offers.ts'
+import { resolveOutcome } from './resolve.ts'
+
+// A micro-dollar a token in, two a token out.
+const OFFER = offerWith({ input: usd('0.000001'), output: usd('0.000002') })
+
+function cost(text: string): Decimal {
+  const decimal = parseDecimal(text)
+  if (decimal === null) throw new TypeError(text)
+  return decimal
+}
+
+function tokens(inputTokens: number, outputTokens: number): TokenUsage {
+  return {
+    inputTokens,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
+    outputTokens,
+    reasoningTokens: 0,
+    imageOutputTokens: 0,
+    searches: 0,
+  }
+}
+
+// What answers say of themselves, in every mixture. The cost is 0.001, the counts come to 20 micro-dollars.
+const COST = cost('0.001')
+const COUNTS = tokens(10, 5)
+const ID = 'gen-1'
+const ALL: Reported = { usage: COUNTS, costUsd: COST, generationId: ID }
+const COST_AND_ID: Reported = { ...ALL, usage: null }
+const COST_ALONE: Reported = { ...NOTHING_REPORTED, costUsd: COST }
+const COST_AND_COUNTS: Reported = { ...ALL, generationId: null }
+const COUNTS_AND_ID: Reported = { ...ALL, costUsd: null }
+const COUNTS_ALONE: Reported = { ...NOTHING_REPORTED, usage: COUNTS }
+const ID_ALONE: Reported = { ...NOTHING_REPORTED, generationId: ID }
+const FREE_OF_COST: Reported = { ...ALL, costUsd: cost('0') }
+
+// What becomes of the hold, in a word or two: the state, the charge, and whether it is an estimate.
+const RELEASED = 'released'
+const UNRESOLVED = 'unresolved'
+const UNRESOLVED_WITH_ID = 'unresolved gen-1'
+const COST_FINAL = 'final 1050'
+const COST_PROVISIONAL = 'provisional 1050'
+const ESTIMATE = 'provisional estimate 21'
+
+function inWords(resolution: Resolution): string {
+  switch (resolution.kind) {
+    case 'released':
+      return 'released'
+    case 'unresolved':
+      return resolution.generationId === null ? UNRESOLVED : `unresolved ${resolution.generationId}`
+    case 'final':
+      return `final ${resolution.chargeMicros}`
+    case 'provisional': {
+      const how = resolution.costUsd === null ? 'provisional estimate' : 'provisional'
+      return `${how} ${resolution.chargeMicros}`
+    }
+  }
+}
+
+/** On a hold that is more than anything here comes to. */
+function resolve(outcome: Outcome, call: Call, grantedMicros = micros(1_000_000)): Resolution {
+  return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros })
+}
+
+interface Way {
+  readonly stream: boolean
+  readonly endpoint?: Endpoint
+}
+
+const WHOLE: Way = { stream: false }
+const STREAM: Way = { stream: true }
+const IMAGE: Way = { stream: false, endpoint: 'images' }
+
+function resolved(outcome: Outcome, { stream, endpoint = 'chat' }: Way): string {
+  const call = callWith({ stream, endpoint })
+  return inWords(resolve(outcome, call))
+}
+
+const ended = {
+  completed: (reported: Reported): Outcome => ({ kind: 'completed', reported }),
+  failed: (reported: Reported): Outcome => ({ kind: 'failed', reported }),
+  neverOpened: (): Outcome => ({ kind: 'neverOpened' }),
+  lostEarly: (reported: Reported): Outcome => ({ kind: 'lost', stage: 'beforeHeaders', reported }),
+  lost: (reported: Reported): Outcome => ({ kind: 'lost', stage: 'afterHeaders', reported }),
+  lateEarly: (reported: Reported): Outcome => ({
+    kind: 'timedOut',
+    stage: 'beforeHeaders',
+    reported,
+  }),
+  late: (reported: Reported): Outcome => ({ kind: 'timedOut', stage: 'afterHeaders', reported }),
+  leftEarly: (reported: Reported): Outcome => ({ kind: 'leftEarly', reported }),
+}
+
+describe('a success', () => {
+  test.each<[string, Reported, Way, string]>([
+    ['cost and id', ALL, WHOLE, COST_PROVISIONAL],
+    ['cost and id, no counts', COST_AND_ID, WHOLE, COST_PROVISIONAL],
+    ['cost, no id', COST_AND_COUNTS, WHOLE, COST_FINAL],
+    ['cost alone, as on images', COST_ALONE, IMAGE, COST_FINAL],
+    ['no cost, no id', COUNTS_ALONE, WHOLE, UNRESOLVED],
+    ['nothing', NOTHING_REPORTED, WHOLE, UNRESOLVED],
+    ['nothing, of an image', NOTHING_REPORTED, IMAGE, UNRESOLVED],
+    [
+      'counts and id, of embeddings',
+      COUNTS_AND_ID,
+      { stream: false, endpoint: 'embeddings' },
+      ESTIMATE,
+    ],
+    ['counts and id, of any other', COUNTS_AND_ID, WHOLE, ESTIMATE],
+    ['id alone', ID_ALONE, WHOLE, UNRESOLVED_WITH_ID],
+    ['a cost of nothing', FREE_OF_COST, WHOLE, 'provisional 0'],
+    ['cost and id', ALL, STREAM, COST_PROVISIONAL],
+    ['cost alone', COST_ALONE, STREAM, COST_FINAL],
+    ['counts and id', COUNTS_AND_ID, STREAM, ESTIMATE],
+    ['id alone', ID_ALONE, STREAM, UNRESOLVED_WITH_ID],
+    ['nothing', NOTHING_REPORTED, STREAM, UNRESOLVED],
+  ])('that reports %s (%#)', (_, reported, way, expected) => {
+    expect(resolved(ended.completed(reported), way)).toBe(expected)
+  })
+})
+
+describe('an error of the provider costs what it says it cost, and nothing else', () => {
+  test.each<[string, Reported, string]>([
+    ['nothing', NOTHING_REPORTED, RELEASED],
+    ['an id', ID_ALONE, RELEASED],
+    ['counts and an id', COUNTS_AND_ID, RELEASED],
+    ['a cost of nothing', FREE_OF_COST, RELEASED],
+    ['a cost', COST_ALONE, COST_FINAL],
+    ['a cost and an id', ALL, COST_PROVISIONAL],
+  ])('that reports %s', (_, reported, expected) => {
+    expect(resolved(ended.failed(reported), WHOLE)).toBe(expected)
+    expect(resolved(ended.failed(reported), STREAM)).toBe(expected)
+  })
+})
+
+test.each([[WHOLE], [STREAM], [IMAGE]])('a call that was never opened costs nothing: %j', (way) => {
+  expect(resolved(ended.neverOpened(), way)).toBe(RELEASED)
+})
+
+describe('a whole answer that was lost, or too late, keeps its hold', () => {
+  test.each<[keyof typeof ended, Reported, string]>([
+    ['lostEarly', NOTHING_REPORTED, UNRESOLVED],
+    ['lost', NOTHING_REPORTED, UNRESOLVED],
+    ['lost', ID_ALONE, UNRESOLVED_WITH_ID],
+    ['lateEarly', NOTHING_REPORTED, UNRESOLVED],
+    ['late', NOTHING_REPORTED, UNRESOLVED],
+    ['late', ID_ALONE, UNRESOLVED_WITH_ID],
+  ])('%s', (how, reported, expected) => {
+    expect(resolved(ended[how](reported), WHOLE)).toBe(expected)
+    expect(resolved(ended[how](reported), IMAGE)).toBe(expected)
+  })
+})
+
+describe('a stream that was lost, or too late', () => {
+  test.each<[keyof typeof ended]>([['lostEarly'], ['lateEarly']])(
+    'before its headers costs nothing, whatever is known of it: %s',
+    (how) => {
+      for (const reported of [NOTHING_REPORTED, ID_ALONE, COUNTS_AND_ID, ALL]) {
+        expect(resolved(ended[how](reported), STREAM)).toBe(RELEASED)
+      }
+    },
+  )
+
+  test('is looked up by its id, though nothing is charged for it', () => {
+    for (const how of ['lost', 'late'] as const) {
+      const resolution = resolve(ended[how](ID_ALONE), callWith({ stream: true, endpoint: 'chat' }))
+      expect(resolution).toEqual({ kind: 'released', billedAs: ID })
+    }
+  })
+
+  test.each<[string, Reported, string]>([
+    ['an id', ID_ALONE, UNRESOLVED_WITH_ID],
+    ['counts and an id', COUNTS_AND_ID, ESTIMATE],
+    ['nothing', NOTHING_REPORTED, RELEASED],
+  ])(
+    'that we could not read is charged what it is looked up to cost: %s',
+    (_, reported, expected) => {
+      expect(resolved({ kind: 'unreadable', reported }, STREAM)).toBe(expected)
+    },
+  )
+
+  test.each<[string, Reported, string]>([
+    ['a cost and an id', ALL, COST_PROVISIONAL],
+    ['a cost', COST_ALONE, COST_FINAL],
+    ['counts and an id', COUNTS_AND_ID, ESTIMATE],
+    ['counts', COUNTS_ALONE, RELEASED],
+    ['an id', ID_ALONE, RELEASED],
+    ['nothing', NOTHING_REPORTED, RELEASED],
+  ])('after its headers is charged by what it reported: %s', (_, reported, expected) => {
+    expect(resolved(ended.lost(reported), STREAM)).toBe(expected)
+    expect(resolved(ended.late(reported), STREAM)).toBe(expected)
+  })
+})
+
+describe('a stream whose client left before its headers', () => {
+  test.each<[string, Reported, string]>([
+    ['a cost and an id', ALL, COST_PROVISIONAL],
+    ['a cost', COST_ALONE, COST_FINAL],
+    ['an id', ID_ALONE, UNRESOLVED_WITH_ID],
+    ['counts and an id', COUNTS_AND_ID, UNRESOLVED_WITH_ID],
+    ['counts', COUNTS_ALONE, ESTIMATE],
+    ['nothing', NOTHING_REPORTED, UNRESOLVED],
+  ])('is never free for that: it reported %s', (_, reported, expected) => {
+    expect(resolved(ended.leftEarly(reported), STREAM)).toBe(expected)
+  })
+})
+
+describe('a client that left a stream', () => {
+  // 600 tokens of text, and what the provider puts around them, at a micro-dollar each.
+  const promptTokens = 1_000
+  const left = (reported: Reported, relayedTokens: number): Outcome => ({
+    kind: 'clientGone',
+    stage: 'afterHeaders',
+    reported,
+    relayedTokens,
+  })
+  const withFee = (costMicros: number) => Math.round(costMicros * 1.05)
+
+  test.each<[string, Reported, number, string]>([
+    ['a cost and an id', ALL, 50, COST_PROVISIONAL],
+    ['a cost', COST_ALONE, 50, COST_FINAL],
+    ['nothing', NOTHING_REPORTED, 50, RELEASED],
+    ['counts without an id', COUNTS_ALONE, 50, RELEASED],
+    ['an id', ID_ALONE, 50, `provisional estimate ${withFee(promptTokens + 2 * 50)}`],
+    ['an id, before any text', ID_ALONE, 0, `provisional estimate ${withFee(promptTokens)}`],
+    ['counts and an id', COUNTS_AND_ID, 0, ESTIMATE],
+    [
+      'counts, and more text after',
+      COUNTS_AND_ID,
+      50,
+      `provisional estimate ${withFee(10 + 2 * 55)}`,
+    ],
+  ])('that reported %s', (_, reported, relayedTokens, expected) => {
+    expect(resolved(left(reported, relayedTokens), STREAM)).toBe(expected)
+  })
+
+  test('before its headers is charged nothing', () => {
+    const outcome = { ...left(NOTHING_REPORTED, 0), stage: 'beforeHeaders' } as const
+    expect(resolved(outcome, STREAM)).toBe(RELEASED)
+  })
+
+  test('is charged for no more output than its cap, unless the provider counted more', () => {
+    const call = callWith({ stream: true, outputCapTokens: 100 })
+    const chargeOf = (reported: Reported) => inWords(resolve(left(reported, 5_000), call))
+    expect(chargeOf(ID_ALONE)).toBe(`provisional estimate ${withFee(promptTokens + 2 * 100)}`)
+    const counted = { ...ID_ALONE, usage: tokens(10, 120) }
+    expect(chargeOf(counted)).toBe(`provisional estimate ${withFee(10 + 2 * 120)}`)
+  })
+})
+
+describe('a guess of what a client left behind', () => {
+  const left = (reported: Reported): Outcome => ({
+    kind: 'clientGone',
+    stage: 'afterHeaders',
+    reported,
+    relayedTokens: 5_000,
+  })
+  const call = callWith({ stream: true })
+
+  test('is no more than the hold, which bounds the charge where the cap was lowered to it', () => {
+    expect(inWords(resolve(left(ID_ALONE), call, micros(2_000)))).toBe('provisional estimate 2000')
+    expect(inWords(resolve(left(COUNTS_AND_ID), call, micros(2_000)))).toBe(
+      'provisional estimate 2000',
+    )
+  })
+
+  test('is never less than what the provider has counted itself, whatever the hold', () => {
+    expect(inWords(resolve(left(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
+  })
+
+  test('of the provider itself is not bounded by the hold: an overrun is recorded as one', () => {
+    expect(inWords(resolve(ended.completed(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
+    expect(inWords(resolve(ended.lost(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
+  })
+})
+
+test.each<[string, boolean, Reported['servedTier'], string]>([
+  ['as asked for', true, undefined, 'provisional estimate 126'],
+  ['as the answer says', true, 'priority', 'provisional estimate 126'],
+  ['not, as the answer says', true, 'standard', ESTIMATE],
+  ['not, where nobody asked for it', false, 'priority', ESTIMATE],
+])('tokens are charged at the priority tier %s', (_, priorityTier, servedTier, expected) => {
+  const reported = servedTier === undefined ? COUNTS_AND_ID : { ...COUNTS_AND_ID, servedTier }
+  const call = callWith({ priorityTier })
+  const resolution = resolve(ended.completed(reported), call)
+  expect(inWords(resolution)).toBe(expected)
+})
+
+test('a cost or counts that no real amount comes to are as good as none', () => {
+  const absurd: Reported = { ...ALL, costUsd: cost('1e30') }
+  expect(resolved(ended.completed(absurd), WHOLE)).toBe(ESTIMATE)
+  expect(resolved(ended.completed({ ...absurd, generationId: null }), WHOLE)).toBe(UNRESOLVED)
+  expect(resolved(ended.failed(absurd), WHOLE)).toBe(RELEASED)
+  const many = tokens(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+  const counted = { ...COUNTS_AND_ID, usage: many }
+  expect(resolved(ended.completed(counted), WHOLE)).toBe(UNRESOLVED_WITH_ID)
+})
+
+describe('whatever an answer reports', () => {
+  const count = fc.oneof(fc.nat(1_000_000), fc.maxSafeNat())
+  const usage: fc.Arbitrary<TokenUsage> = fc.record({
+    inputTokens: count,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
+    cacheWriteLongTokens: count,
+    outputTokens: count,
+    reasoningTokens: count,
+    imageOutputTokens: count,
+    searches: count,
+  })
+  const reported: fc.Arbitrary<Reported> = fc.record({
+    usage: fc.option(usage),
+    costUsd: fc.option(
+      fc.record({
+        digits: fc.bigInt({ min: 0n, max: 10n ** 40n }),
+        exponent: fc.integer({ min: -60, max: 99 }),
+      }),
+    ),
+    generationId: fc.option(fc.constant(ID)),
+  })
+  const stage = fc.constantFrom('beforeHeaders' as const, 'afterHeaders' as const)
+  const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+    fc.record({ kind: fc.constantFrom('completed' as const, 'failed' as const), reported }),
+    fc.record({ kind: fc.constantFrom('lost' as const, 'timedOut' as const), stage, reported }),
+    fc.record({ kind: fc.constant('clientGone' as const), stage, reported, relayedTokens: count }),
+    fc.constant<Outcome>({ kind: 'neverOpened' }),
+  )
+
+  test('there is a resolution, and only what the provider or its answer came to is charged', () => {
+    fc.assert(
+      fc.property(outcome, fc.boolean(), (each, stream) => {
+        const resolution = resolve(each, callWith({ stream }))
+        if (resolution.kind !== 'final' && resolution.kind !== 'provisional') return
+        expect(Number.isSafeInteger(resolution.chargeMicros)).toBe(true)
+        expect(resolution.chargeMicros).toBeGreaterThanOrEqual(0)
+        expect(each.kind).not.toBe('neverOpened')
+        if (each.kind === 'failed') expect(each.reported.costUsd).not.toBeNull()
+      }),
+    )
+  })
+})

@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  type Ledger,
+  type Settled,
+  type SettleInput,
+  StoreUnavailable,
+} from '../../ledger/ledger.ts'
+import { StoreRefused } from '../../store/store-unavailable.ts'
+import { micros } from '../../vocabulary/money.ts'
+import { Settler } from './settler.ts'
+
+const INPUT: SettleInput = {
+  requestId: 'req_1',
+  resolution: { kind: 'released' },
+  facts: {
+    httpStatus: 502,
+    errorCode: 'upstream_error',
+    usage: null,
+    generationId: null,
+    firstByteAtMs: null,
+  },
+}
+
+const SETTLED: Settled = {
+  state: 'released',
+  chargedMicros: micros(0),
+  overrunMicros: micros(0),
+  settledNow: true,
+}
+
+const WAIT_MS = 5_000
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** A ledger whose every answer the test gives, in the order in which it was asked. */
+class AskedLedger implements Ledger {
+  readonly abandoned: { requestId: string; answer: PromiseWithResolvers<void> }[] = []
+  readonly asked: { input: SettleInput; answer: PromiseWithResolvers<Settled> }[] = []
+
+  settle(input: SettleInput): Promise<Settled> {
+    const answer = Promise.withResolvers<Settled>()
+    this.asked.push({ input, answer })
+    return answer.promise
+  }
+
+  abandon(requestId: string): Promise<void> {
+    const answer = Promise.withResolvers<void>()
+    this.abandoned.push({ requestId, answer })
+    return answer.promise
+  }
+
+  openHold(): never {
+    throw new Error('a settler opens no hold')
+  }
+
+  noteGeneration(): never {
+    throw new Error('a settler notes no generation')
+  }
+
+  /** Answers the latest question, and lets the answer be heard. */
+  async answer(settled: Settled | Error): Promise<void> {
+    const latest = this.asked.at(-1)?.answer
+    if (settled instanceof Error) latest?.reject(settled)
+    else latest?.resolve(settled)
+    await vi.advanceTimersByTimeAsync(0)
+  }
+}
+
+function start() {
+  const ledger = new AskedLedger()
+  const failures: string[] = []
+  const told: string[] = []
+  const settler = new Settler({
+    ledger,
+    waitMs: WAIT_MS,
+    onFailure: (requestId, cause) => failures.push(`${requestId} ${cause}`),
+    onSettled: (settled, { requestId }) => told.push(`${requestId} ${settled.state}`),
+  })
+  return { ledger, settler, failures, told }
+}
+
+test('a settle is given to the ledger in the tick that asks for it', () => {
+  const { ledger, settler } = start()
+  void settler.settle(INPUT)
+  expect(ledger.asked.map(({ input }) => input)).toEqual([INPUT])
+})
+
+test('while the store is away it is asked again, ever less often, until it answers', async () => {
+  const { ledger, settler, failures, told } = start()
+  const settled = settler.settle(INPUT)
+  const pauses = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]
+  for (const pauseMs of pauses) {
+    const tries = ledger.asked.length
+    await ledger.answer(new StoreUnavailable('gone'))
+    await vi.advanceTimersByTimeAsync(pauseMs - 1)
+    expect(ledger.asked).toHaveLength(tries)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(ledger.asked).toHaveLength(tries + 1)
+  }
+  expect(told).toEqual([])
+  await ledger.answer(SETTLED)
+  expect(await settled).toBe(SETTLED)
+  expect(new Set(ledger.asked.map(({ input }) => input))).toEqual(new Set([INPUT]))
+  expect(failures).toEqual(pauses.map(() => 'req_1 StoreUnavailable: gone'))
+  expect(told).toEqual(['req_1 released'])
+  await settler.drained()
+})
+
+test.each([
+  ['refuses it', new StoreRefused('no hold')],
+  ['fails in any other way', new TypeError('a bug')],
+])('where the store %s it is not asked again, and nobody hears a rejection', async (_, cause) => {
+  const { ledger, settler, failures, told } = start()
+  const settled = settler.settle(INPUT)
+  await ledger.answer(cause)
+  expect(await settled).toBeNull()
+  await settler.drained()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(ledger.asked).toHaveLength(1)
+  expect(failures).toEqual([`req_1 ${cause}`])
+  expect(told).toEqual([])
+})
+
+test('a refusal after the store was away ends it too', async () => {
+  const { ledger, settler } = start()
+  const settled = settler.settle(INPUT)
+  await ledger.answer(new StoreUnavailable('gone'))
+  await vi.advanceTimersByTimeAsync(100)
+  await ledger.answer(new StoreRefused('no hold'))
+  expect(await settled).toBeNull()
+})
+
+test('who waits in time is answered when it is durable, and no timer is left', async () => {
+  const { ledger, settler } = start()
+  const settled = settler.settleInTime(INPUT)
+  await ledger.answer(SETTLED)
+  expect(await settled).toBe(SETTLED)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('who waits in time waits no longer than that, and the settle goes on', async () => {
+  const { ledger, settler, told } = start()
+  const settled = settler.settleInTime(INPUT)
+  await vi.advanceTimersByTimeAsync(WAIT_MS)
+  expect(await settled).toBeNull()
+  let drained = false
+  const whenDrained = settler.drained().then(() => {
+    drained = true
+  })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(drained).toBe(false)
+  await ledger.answer(SETTLED)
+  await whenDrained
+  expect(told).toEqual(['req_1 released'])
+})
+
+test('it is drained only once nothing is under way, also what began while it drained', async () => {
+  const { ledger, settler } = start()
+  void settler.settle(INPUT)
+  const order: string[] = []
+  const whenDrained = settler.drained().then(() => order.push('drained'))
+  const second = settler.settle({ ...INPUT, requestId: 'req_2' })
+  void second.then(() => order.push('second'))
+  ledger.asked[0]?.answer.resolve(SETTLED)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(order).toEqual([])
+  await ledger.answer(SETTLED)
+  await whenDrained
+  expect(order).toEqual(['second', 'drained'])
+})
+
+describe('a hold that is abandoned before its attempt has ended', () => {
+  test('is given to the ledger in that tick, and again until the ledger answers', async () => {
+    const { ledger, settler } = start()
+    settler.abandon('req_1')
+    expect(ledger.abandoned.map(({ requestId }) => requestId)).toEqual(['req_1'])
+    ledger.abandoned[0]?.answer.reject(new StoreUnavailable('away'))
+    await vi.advanceTimersByTimeAsync(100)
+    expect(ledger.abandoned).toHaveLength(2)
+    ledger.abandoned[1]?.answer.resolve()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ledger.abandoned).toHaveLength(2)
+  })
+
+  test('is asked for no more once its settle is', async () => {
+    const { ledger, settler } = start()
+    settler.abandon('req_1')
+    ledger.abandoned[0]?.answer.reject(new StoreUnavailable('away'))
+    void settler.settle(INPUT)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ledger.abandoned).toHaveLength(1)
+    await ledger.answer(new StoreRefused('over'))
+  })
+})

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import { NO_MEDIA } from '../../vocabulary/call.ts'
+import type { PriceTable } from '../../vocabulary/offer.ts'
+import type { TokenUsage } from '../../vocabulary/usage.ts'
+import { callWith, OPEN, offerWith, SAGE, usd } from '../hold-size/testing/offers.ts'
+import { chargeForUsage, estimateUsage } from './usage-charge.ts'
+
+const NO_TOKENS: TokenUsage = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  imageOutputTokens: 0,
+  searches: 0,
+}
+
+interface Row {
+  readonly name: string
+  readonly usage: Partial<TokenUsage>
+  readonly prices?: PriceTable
+  readonly chargeMicros: number
+}
+
+describe('a charge from token counts', () => {
+  const listed = offerWith({
+    output: usd('0.000001'),
+    reasoning: usd('0.000002'),
+    imageOutput: usd('0.00003'),
+  }).prices
+  const plain = offerWith({ output: usd('0.000001') }).prices
+  const rows: readonly Row[] = [
+    // (1,000 × 3 + 500 × 15) × 1.05
+    {
+      name: 'input and output',
+      usage: { inputTokens: 1_000, outputTokens: 500 },
+      chargeMicros: 11_025,
+    },
+    // (100 × 3 + 1,000 × 0.3 + 200 × 3.75 + 50 × 6) × 1.05 = 1,732.5
+    {
+      name: 'each class of cached input at its own price, half a micro-dollar up',
+      usage: {
+        inputTokens: 100,
+        cacheReadTokens: 1_000,
+        cacheWriteTokens: 200,
+        cacheWriteLongTokens: 50,
+      },
+      chargeMicros: 1_733,
+    },
+    // 0.2 × 1.05 = 0.21 and 3 × 0.2 × 1.05 = 0.63
+    {
+      name: 'below half a micro-dollar down',
+      usage: { inputTokens: 1 },
+      prices: OPEN.prices,
+      chargeMicros: 0,
+    },
+    {
+      name: 'above half a micro-dollar up',
+      usage: { inputTokens: 3 },
+      prices: OPEN.prices,
+      chargeMicros: 1,
+    },
+    { name: 'searches', usage: { searches: 3 }, chargeMicros: 31_500 },
+    {
+      name: 'the price of the request',
+      usage: {},
+      prices: offerWith({ request: usd('0.018') }).prices,
+      chargeMicros: 18_900,
+    },
+    {
+      name: 'a prompt at the threshold, cached tokens counted in',
+      usage: { inputTokens: 100_000, cacheReadTokens: 100_000 },
+      chargeMicros: 346_500,
+    },
+    // (100,001 × 6 + 100,000 × 0.6 + 10 × 22.5) × 1.05 = 693,242.55
+    {
+      name: 'a prompt above it, output included',
+      usage: { inputTokens: 100_001, cacheReadTokens: 100_000, outputTokens: 10 },
+      chargeMicros: 693_243,
+    },
+    // (200,002 × 3 + 10,000) × 1.05 = 640,506.3
+    {
+      name: 'a prompt read twice around a search, each time below the threshold',
+      usage: { inputTokens: 200_002, searches: 1 },
+      chargeMicros: 640_506,
+    },
+    // (50 × 1 + 30 × 2 + 20 × 30) × 1.05 = 745.5
+    {
+      name: 'reasoning and images at their own prices, within the output',
+      usage: { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 },
+      prices: listed,
+      chargeMicros: 746,
+    },
+    {
+      name: 'reasoning and images as output where they have no price',
+      usage: { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 },
+      prices: plain,
+      chargeMicros: 105,
+    },
+    // (0 × 1 + 100 × 2 + 0 × 30) × 1.05
+    {
+      name: 'parts of the output that are more than the whole, once',
+      usage: { outputTokens: 100, reasoningTokens: 300, imageOutputTokens: 300 },
+      prices: listed,
+      chargeMicros: 210,
+    },
+  ]
+  test.each(rows)('$name', ({ usage: some, prices = SAGE.prices, chargeMicros }) => {
+    const usage = { ...NO_TOKENS, ...some }
+    expect(chargeForUsage({ usage, prices })).toBe(chargeMicros)
+  })
+
+  test('is none for counts beyond any real amount', () => {
+    const usage = { ...NO_TOKENS, inputTokens: Number.MAX_SAFE_INTEGER }
+    expect(chargeForUsage({ usage, prices: SAGE.prices })).toBeNull()
+  })
+})
+
+describe('the counts of a call that nobody counted', () => {
+  test('are its prompt as held and the text that was relayed', () => {
+    const usage = estimateUsage({ call: callWith(), offer: SAGE, relayedTokens: 70 })
+    expect(usage).toEqual({ ...NO_TOKENS, inputTokens: 1_000, outputTokens: 70 })
+  })
+
+  test('have an ordinary image for each image, within the window', () => {
+    const media = { ...NO_MEDIA, imagesInline: 1, imagesByUrl: 2, files: 1 }
+    const counted = (contextTokens: number) =>
+      estimateUsage({
+        call: callWith({ media }),
+        offer: { ...SAGE, contextTokens },
+        relayedTokens: 0,
+      })
+    expect(counted(100_000).inputTokens).toBe(7_000)
+    expect(counted(5_000).inputTokens).toBe(5_000)
+  })
+
+  test('have no more output than the call was held for', () => {
+    const call = callWith({ outputCapTokens: 16, completions: 2 })
+    expect(estimateUsage({ call, offer: SAGE, relayedTokens: 70 }).outputTokens).toBe(32)
+  })
+})

@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer'
+import { Problem } from '../vocabulary/problem.ts'
+import { JSON_TREE_BYTES_MAX, surveyJson } from './bound.ts'
+import { findDuplicate } from './duplicates.ts'
+import { textWithPlainKeys } from './keys.ts'
+import type { JsonBody, JsonObject, JsonValue } from './value.ts'
+import { isJsonObject } from './value.ts'
+
+export type { JsonEdit } from './edit.ts'
+export { editJson } from './edit.ts'
+export { numberSource, valueSource } from './number.ts'
+export type { JsonBody, JsonObject, JsonValue } from './value.ts'
+export { isJsonObject } from './value.ts'
+export { walkJson } from './walk.ts'
+
+/**
+ * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object, has
+ * more values than {@link JSON_TREE_BYTES_MAX} allows, or gives a member twice anywhere but in what the
+ * client's own tools define: two parsers that pick different ones of two members are how a cheap model is
+ * held and a dear one run. `reserveTree` is given the cost of the tree before it is made, and may throw.
+ */
+export function parseJsonBody(
+  bytes: Buffer,
+  reserveTree: (treeBytes: number) => void = () => {},
+): JsonBody {
+  if (bytes.length === 0) throw new Problem('invalid_json', { message: 'The body is empty.' })
+  if (!isUtf8(bytes)) throw new Problem('invalid_json', { message: 'The body is not valid UTF-8.' })
+  const survey = surveyJson(bytes, JSON_TREE_BYTES_MAX)
+  if (survey === null) {
+    throw new Problem('invalid_json', {
+      message: 'The body has more values than the gateway reads.',
+    })
+  }
+  reserveTree(survey.treeBytes)
+  const parsed = parseObject(bytes.toString())
+  const root = survey.hasEscapedKeys ? parseObject(textWithPlainKeys(bytes)) : parsed
+  const body = { bytes, root }
+  const duplicate = findDuplicate(body, survey.members)
+  if (duplicate !== null) {
+    throw new Problem('invalid_json', {
+      message: 'An object in the body gives the same member twice.',
+      param: duplicate,
+    })
+  }
+  return body
+}
+
+/** What the tree of a provider's answer may cost: embeddings by the thousand are millions of numbers. */
+const ANSWER_TREE_BYTES_MAX = 320 * 1024 * 1024
+
+/** No tree of fewer bytes is large enough to matter. */
+const MEASURED_BYTES_MIN = 1024 * 1024
+
+/** Reads a provider's answer; null where it is no JSON object. Of duplicate members the last counts. */
+export function parseAnswer(bytes: Buffer): JsonBody | null {
+  const root = parseUpstreamJson(bytes)
+  return isJsonObject(root) ? { bytes, root } : null
+}
+
+/** Reads JSON of the upstream's; undefined where it is none, or has more values or depth than can be read. */
+export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
+  const isLarge = bytes.length > MEASURED_BYTES_MIN
+  if (isLarge && surveyJson(bytes, ANSWER_TREE_BYTES_MAX) === null) return undefined
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    return undefined
+  }
+}
+
+function parseObject(text: string): JsonObject {
+  const parsed = parseText(text)
+  if (typeof parsed === 'string') throw new Problem('invalid_json', { message: parsed })
+  if (isJsonObject(parsed.value)) return parsed.value
+  throw new Problem('invalid_json', { message: 'The body is JSON, but not an object.' })
+}
+
+/** The value, or what to say of text that is no JSON. The engine's error may quote it: it ends here. */
+function parseText(text: string): { readonly value: JsonValue } | string {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    return syntaxMessage(error instanceof SyntaxError ? error.message : '')
+  }
+}
+
+const PLACE_IN_MESSAGE = / at position \d+ \(line (\d+) column (\d+)\)$/
+
+function syntaxMessage(engineMessage: string): string {
+  const place = PLACE_IN_MESSAGE.exec(engineMessage)
+  if (place !== null) return `The body is not valid JSON: see line ${place[1]}, column ${place[2]}.`
+  if (engineMessage === 'Unexpected end of JSON input') {
+    return 'The body is not valid JSON: it ends too early.'
+  }
+  return 'The body is not valid JSON.'
+}

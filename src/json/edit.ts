@@ -1,0 +1,164 @@
+import {
+  closesAt,
+  enterContainer,
+  isObjectAt,
+  opens,
+  skipColon,
+  skipComma,
+  skipSpace,
+  skipString,
+  skipValue,
+  stringEquals,
+} from './scan.ts'
+import type { JsonBody } from './value.ts'
+
+/** A place in a body: member names and element indexes from the root down; never empty. */
+export type JsonPath = readonly (string | number)[]
+
+/** One change to a body's bytes. `json` is the source text of the new value. */
+export type JsonEdit =
+  /**
+   * Replaces the value at `path`; a member that is absent is added at the end of its object, which
+   * must be there. An array element must be there.
+   */
+  | { readonly kind: 'set'; readonly path: JsonPath; readonly json: string }
+  /** Adds an element at the end of the array at `path`, which must be there. */
+  | { readonly kind: 'append'; readonly path: JsonPath; readonly json: string }
+
+/** Bytes to replace; where `start` is `end`, text is added there. */
+interface Replacement {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+/**
+ * The body's bytes with the edits made, as parts to be sent in this order: what stays as it is are slices
+ * of the body, however large, and no copies. Without edits, the body alone. Throws TypeError, which is a
+ * bug in the caller, where a place is not there, is of the wrong kind, or two edits want the same bytes.
+ */
+export function editJson(body: JsonBody, edits: readonly JsonEdit[]): readonly Buffer[] {
+  if (edits.length === 0) return [body.bytes]
+  if (edits.some(({ path }) => path.length === 0)) throw new TypeError('an edit of the whole body')
+  const search = new EditSearch(body.bytes)
+  search.visitValue(skipSpace(body.bytes, 0), { edits, depth: 0 })
+  if (search.placed !== edits.length)
+    throw new TypeError('an edit of a place that is not in the body')
+  return splice(body.bytes, search.replacements)
+}
+
+/** The edits at or below a value, all of whose paths agree in the first `depth` segments. */
+interface Wanted {
+  readonly edits: readonly JsonEdit[]
+  readonly depth: number
+}
+
+/** Passes once over the containers on the way to the edited places, and over nothing below them. */
+class EditSearch {
+  readonly replacements: Replacement[] = []
+  placed = 0
+  readonly #bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  /** Places the wanted edits in the value that starts here; answers where it ends. Recurses along paths only. */
+  visitValue(start: number, wanted: Wanted): number {
+    if (wanted.edits.some((edit) => edit.kind === 'set' && edit.path.length === wanted.depth)) {
+      return this.#replace(start, wanted)
+    }
+    if (!opens(this.#bytes[start])) return skipValue(this.#bytes, start)
+    return isObjectAt(this.#bytes, start)
+      ? this.#visitObject(start, wanted)
+      : this.#visitArray(start, wanted)
+  }
+
+  #replace(start: number, { edits: [edit, ...others] }: Wanted): number {
+    if (edit === undefined || others.length > 0) throw new TypeError('edits that overlap')
+    const end = skipValue(this.#bytes, start)
+    this.placed++
+    this.replacements.push({ start, end, text: edit.json })
+    return end
+  }
+
+  #visitObject(start: number, { edits, depth }: Wanted): number {
+    const bytes = this.#bytes
+    const absent = new Set(edits)
+    const first = enterContainer(bytes, start)
+    let at = first
+    let lastEnd = first
+    while (!closesAt(bytes, at)) {
+      const key = { start: at, end: skipString(bytes, at) }
+      const below = edits.filter(({ path }) => {
+        const segment = path[depth]
+        return typeof segment === 'string' && stringEquals(bytes, key, segment)
+      })
+      for (const edit of below) absent.delete(edit)
+      const valueStart = skipColon(bytes, key.end)
+      lastEnd = this.#visitOrSkip(valueStart, { edits: below, depth: depth + 1 })
+      at = skipComma(bytes, lastEnd)
+    }
+    const names = new Set<string>()
+    const texts: string[] = []
+    for (const edit of absent) {
+      const name = edit.path[depth]
+      if (edit.kind !== 'set' || edit.path.length > depth + 1 || typeof name !== 'string') continue
+      if (names.has(name)) throw new TypeError('edits that overlap')
+      names.add(name)
+      texts.push(`${JSON.stringify(name)}:${edit.json}`)
+    }
+    this.#add({ afterBracket: start + 1, afterLast: at === first ? null : lastEnd, texts })
+    return at + 1
+  }
+
+  #visitArray(start: number, { edits, depth }: Wanted): number {
+    const bytes = this.#bytes
+    const first = enterContainer(bytes, start)
+    let at = first
+    let lastEnd = first
+    for (let index = 0; !closesAt(bytes, at); index++) {
+      const below = edits.filter(({ path }) => path[depth] === index)
+      lastEnd = this.#visitOrSkip(at, { edits: below, depth: depth + 1 })
+      at = skipComma(bytes, lastEnd)
+    }
+    const texts = edits
+      .filter(({ kind, path }) => kind === 'append' && path.length === depth)
+      .map(({ json }) => json)
+    this.#add({ afterBracket: start + 1, afterLast: at === first ? null : lastEnd, texts })
+    return at + 1
+  }
+
+  #visitOrSkip(start: number, wanted: Wanted): number {
+    return wanted.edits.length === 0
+      ? skipValue(this.#bytes, start)
+      : this.visitValue(start, wanted)
+  }
+
+  /** Adds members or elements at the end of a container; `afterLast` is null where it is empty. */
+  #add({ afterBracket, afterLast, texts }: Addition): void {
+    if (texts.length === 0) return
+    this.placed += texts.length
+    const at = afterLast ?? afterBracket
+    const text = texts.join(',')
+    this.replacements.push({ start: at, end: at, text: afterLast === null ? text : `,${text}` })
+  }
+}
+
+interface Addition {
+  readonly afterBracket: number
+  readonly afterLast: number | null
+  readonly texts: readonly string[]
+}
+
+/** Replacements come in ascending order, because the search passes over the bytes once. */
+function splice(bytes: Buffer, replacements: readonly Replacement[]): readonly Buffer[] {
+  const parts: Buffer[] = []
+  let kept = 0
+  for (const { start, end, text } of replacements) {
+    parts.push(bytes.subarray(kept, start), Buffer.from(text))
+    kept = end
+  }
+  parts.push(bytes.subarray(kept))
+  return parts
+}

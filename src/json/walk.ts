@@ -1,0 +1,150 @@
+import type { JsonObject, JsonValue } from './value.ts'
+import { isJsonObject } from './value.ts'
+
+/**
+ * Calls back for every object below `root` and for `root` itself, in document order, but for what the
+ * client's own tools define ({@link belongsToTools}): exactly the objects in which a body may not give
+ * a member twice.
+ *
+ * `path()` makes the object's place as text (`messages[0].content[1]`, empty for the root). It costs
+ * nothing until called, and may be called only before `visit` returns. Iterative: any depth will do.
+ */
+export function walkJson(
+  root: JsonObject,
+  visit: (node: JsonObject, path: () => string) => void,
+): void {
+  const walk = new Walk()
+  const path = () => walk.path()
+  for (let node: JsonObject | null = root; node !== null; node = walk.next(node)) visit(node, path)
+}
+
+/** An object or array that has containers within, and how far the walk is in it. */
+interface Frame {
+  readonly container: JsonObject | readonly JsonValue[]
+  /** The keys of an object; null of an array. */
+  readonly keys: readonly string[] | null
+  /** The index, in keys or elements, after the one that the walk is in. */
+  next: number
+}
+
+/** The containers around the object that is being visited, outermost first. */
+class Walk {
+  readonly #frames: Frame[] = []
+
+  /** The object after `visited` in document order; null at the end. */
+  next(visited: JsonObject): JsonObject | null {
+    this.#enter(visited)
+    for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
+      const child = this.#nextContainer(frame)
+      if (child === null) this.#frames.pop()
+      else if (isJsonObject(child)) return child
+      else this.#enter(child)
+    }
+    return null
+  }
+
+  #enter(container: JsonObject | readonly JsonValue[]): void {
+    // Most objects are leaves: they need no frame and no list of keys.
+    if (isArray(container)) {
+      if (container.length > 0) this.#frames.push({ container, keys: null, next: 0 })
+    } else if (hasContainers(container)) {
+      this.#frames.push({ container, keys: Object.keys(container), next: 0 })
+    }
+  }
+
+  #nextContainer(frame: Frame): JsonObject | readonly JsonValue[] | null {
+    const { container, keys } = frame
+    if (isArray(container)) {
+      while (frame.next < container.length) {
+        const value = container[frame.next++]
+        if (typeof value === 'object' && value !== null) return value
+      }
+      return null
+    }
+    while (keys !== null && frame.next < keys.length) {
+      const key = keys[frame.next++] ?? ''
+      const value = container[key]
+      if (typeof value !== 'object' || value === null) continue
+      const isRoot = this.#frames.length === 1
+      if (!belongsToTools(container, { key, parentKey: this.#parentKey(), isRoot })) return value
+    }
+    return null
+  }
+
+  /** The key that the innermost container is the value of; null for an element or the root. */
+  #parentKey(): string | null {
+    const parent = this.#frames.at(-2)
+    return parent?.keys?.[parent.next - 1] ?? null
+  }
+
+  path(): string {
+    const around = this.#frames.slice(0, PATH_SEGMENTS_MAX + 1)
+    return jsonPathText(around.map(({ keys, next }) => keys?.[next - 1] ?? next - 1))
+  }
+}
+
+function hasContainers(node: JsonObject): boolean {
+  for (const key in node) if (typeof node[key] === 'object' && node[key] !== null) return true
+  return false
+}
+
+function isArray(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
+/**
+ * Whether the contents of the member `key` of `owner` are defined by the client's own tools, so that
+ * they mean nothing here. They are a JSON Schema (`input_schema`; `schema` of a `json_schema`;
+ * `parameters` of a function, typed `function` or untyped with a name beside it, but not of a
+ * provider-run tool) or the `input` of a tool's call, which follows one. The root is never a tool's
+ * call, whatever it says of itself: its `input` is the body's own.
+ */
+export function belongsToTools(
+  owner: JsonObject,
+  { key, parentKey, isRoot }: MemberPlace,
+): boolean {
+  switch (key) {
+    case 'input_schema':
+      return true
+    case 'input':
+      return (
+        !isRoot &&
+        (owner['type'] === 'tool_use' ||
+          owner['type'] === 'server_tool_use' ||
+          owner['type'] === 'mcp_tool_use')
+      )
+    case 'schema':
+      return parentKey === 'json_schema' || owner['type'] === 'json_schema'
+    case 'parameters':
+      return (
+        owner['type'] === 'function' || (owner['type'] === undefined && owner['name'] !== undefined)
+      )
+    default:
+      return false
+  }
+}
+
+/** Where a member stands. */
+export interface MemberPlace {
+  readonly key: string
+  /** The key that the member's object is the value of; null for an element and the root. */
+  readonly parentKey: string | null
+  /** Whether the member's object is the root. */
+  readonly isRoot: boolean
+}
+
+const PATH_SEGMENTS_MAX = 24
+const PLAIN_KEY = /^[A-Za-z_$][\w$-]{0,63}$/
+
+/**
+ * A place in a body as text: `messages[0].content[1]`. Keys that are no plain names, and what lies
+ * deeper than any field we know, stand as `…`: an error must not give the body's content back.
+ */
+export function jsonPathText(segments: readonly (string | number)[]): string {
+  let text = ''
+  for (const segment of segments.slice(0, PATH_SEGMENTS_MAX)) {
+    if (typeof segment === 'number') text += `[${segment}]`
+    else text += `${text === '' ? '' : '.'}${PLAIN_KEY.test(segment) ? segment : '…'}`
+  }
+  return segments.length > PATH_SEGMENTS_MAX ? `${text}…` : text
+}

@@ -1,0 +1,255 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Kysely, type LogEvent } from 'kysely'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { openPostgresWriter } from '../../store/postgres/postgres-connection.ts'
+import { postgresPoolDialect } from '../../store/postgres/postgres-dialect.ts'
+import { sqliteThreadDialect } from '../../store/sqlite/sqlite-dialect.ts'
+import type { Tables } from '../../store/tables.ts'
+import * as statements from '../engines/postgres-statements.ts'
+import { ForgottenHolds } from '../instances/forgotten-holds.ts'
+import { sweepEarlierInstances } from '../instances/instances.ts'
+import { Presence } from '../instances/presence.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerBooks } from '../ledger.ts'
+import { createPostgresBench } from '../testing/postgres-bench.ts'
+import { createSqliteBench } from '../testing/sqlite-bench.ts'
+import {
+  findCredit,
+  getBalance,
+  getRequest,
+  listEntries,
+  listPurchases,
+  listRequests,
+} from './activity.ts'
+import { listUnsettled } from './list-unsettled.ts'
+
+interface Reader {
+  readonly db: Kysely<Tables>
+  readonly books: LedgerBooks
+}
+
+/** Every read of requests and entries but the audit's, which goes through all of them. */
+async function readAll({ db, books }: Reader): Promise<void> {
+  const page = { limit: 5, cursor: 'req_4' }
+  for (const filter of [
+    {},
+    { accountId: 'A1' },
+    { apiKeyId: 'K1' },
+    { state: 'unresolved' as const },
+    { accountId: 'A1', state: 'open' as const, sinceMs: 5, untilMs: 9 },
+  ]) {
+    await listRequests(db, { ...filter, ...page })
+  }
+  await getRequest(db, 'req_1')
+  await listEntries(db, { accountId: 'A1', before: 9, limit: 5 })
+  await listPurchases(db, { accountId: 'A1', before: 9, limit: 5 })
+  await findCredit(db, { accountId: 'A1', reference: 'r1' })
+  await getBalance(db, { accountId: 'A1', nowMs: 0 })
+  const after = { instanceId: 'I', requestId: 'req_1' }
+  await listUnsettled(db, { after: { ...after, state: 'provisional' }, limit: 5 })
+  await listUnsettled(db, { after: { ...after, state: 'unresolved' }, limit: 5 })
+  const never = () => {
+    throw new Error('nothing is to be swept, and the store answers')
+  }
+  await new ForgottenHolds({
+    db,
+    books,
+    instanceId: 'I',
+    isKnown: () => true,
+    onSwept: never,
+    onFailure: never,
+  }).look()
+}
+
+/** The queries of `readAll`; a balance is two. */
+const READS = 14
+
+test('on SQLite no read goes through all of Activity, however it is filtered', async () => {
+  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await bench.createAccount('A1')
+  const asked: string[] = []
+  const db = new Kysely<Tables>({
+    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
+    log: ({ query }) => {
+      asked.push(query.sql)
+    },
+  })
+  await readAll({ db, books: bench.ledger })
+  await sweepEarlierInstances({ db, books: bench.ledger, instanceId: 'I' })
+  await db.destroy()
+
+  const connection = new DatabaseSync(bench.file)
+  const plans = asked.map((sql) => {
+    // Without its parameters: a plan that needs their values is not one to count on.
+    const steps = connection.prepare(`explain query plan ${sql}`).all()
+    return { sql, steps: steps.map(({ detail }) => String(detail)) }
+  })
+  connection.close()
+  await bench.close()
+  expect(plans.length).toBe(READS + 1)
+  for (const { sql, steps } of plans) expect(steps.join('; '), sql).not.toMatch(/\bSCAN\b/)
+  const purchases = plans.find(({ sql }) => sql.includes('top_up'))
+  expect(purchases?.steps.join('; ')).toContain('entries_purchases')
+})
+
+const REQUESTS = 20_000
+const UNSETTLED = 150
+
+// One account has half of all: what goes through all of its Activity is as bad as through everybody's.
+const FILL = `
+  insert into accounts (id, name, created_at_ms)
+    select 'A' || n, 'A' || n, 0 from generate_series(1, 100) as n;
+  insert into api_keys (id, account_id, name, key_hash, display_prefix, created_at_ms)
+    select 'K' || n, 'A' || n, 'K' || n, 'hash ' || n, 'K' || n, 0 from generate_series(1, 100) as n;
+  insert into requests (id, account_id, api_key_id, instance_id, endpoint, model_id, stream, state,
+      price_snapshot_id, opened_at_ms)
+    select 'req_' || n, 'A' || account, 'K' || account, 'I', 'chat', 'author/name', 0,
+      case when n % 400 = 0 then 'open' when n % 400 = 1 then 'unresolved'
+        when n % 400 = 2 then 'provisional' else 'final' end, 'prices', n
+    from (select n, case when n % 2 = 0 then 1 else n % 100 + 1 end as account
+      from generate_series(1, ${REQUESTS}) as n);
+  insert into entries (account_id, number, kind, purse, amount_micros, reference, request_id,
+      created_at_ms)
+    select account_id, row_number() over (partition by account_id order by opened_at_ms),
+      case when opened_at_ms % 500 = 0 then 'top_up' else 'charge' end, 'backed', 1,
+      case when opened_at_ms % 500 = 0 then 'r' || opened_at_ms end, id, 0
+    from requests;
+`
+
+interface PlanNode {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** How many rows the run of a plan has looked at, those that it then left out with them. */
+function rowsLookedAt(node: PlanNode): number {
+  const rows = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)
+  const own = node['Relation Name'] === undefined ? 0 : rows * node['Actual Loops']
+  return (node.Plans ?? []).reduce((sum, plan) => sum + rowsLookedAt(plan), own)
+}
+
+interface Query {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+}
+
+/** Those of the queries that look at more rows than are unsettled: at all of somebody's Activity. */
+async function greedy(client: Client, queries: readonly Query[]): Promise<string[]> {
+  const found: string[] = []
+  for (const { sql, parameters } of queries) {
+    await client.query('begin')
+    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+      `explain (analyze, format json) ${sql}`,
+      [...parameters],
+    )
+    await client.query('rollback')
+    const [explained] = rows[0]?.['QUERY PLAN'] ?? []
+    if (explained === undefined) throw new Error(`no plan of ${sql}`)
+    if (rowsLookedAt(explained.Plan) > UNSETTLED) found.push(sql)
+  }
+  return found
+}
+
+const CANARIES: readonly Query[] = [
+  { sql: 'select id from requests where model_id = $1', parameters: ['none'] },
+  { sql: 'select id from requests where model_id = $1 order by id limit 5', parameters: ['none'] },
+  {
+    sql: 'select id from requests where account_id = $1 and model_id = $2',
+    parameters: ['A1', 'none'],
+  },
+]
+
+test('on PostgreSQL no read goes through all of Activity, whether or not the tables were analysed', async () => {
+  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const client = new Client(bench.url)
+  await client.connect()
+  await client.query(FILL)
+  const asked: Query[] = []
+  const db = new Kysely<Tables>({
+    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
+    log: ({ query }: LogEvent) => {
+      if (query.sql.startsWith('select')) asked.push(query)
+    },
+  })
+  await readAll({ db, books: bench.ledger })
+  const onFailure = (cause: unknown) => {
+    throw cause
+  }
+  await new Presence({
+    db,
+    books: bench.ledger,
+    instanceId: 'J',
+    onSwept: () => {},
+    onFailure,
+  }).beat()
+  await db.destroy()
+  // The presence has looked at instances, at holders and at the clock.
+  expect(asked.length).toBe(READS + 3)
+  const canaries = CANARIES.map(({ sql }) => sql)
+  expect(await greedy(client, [...asked, ...CANARIES])).toEqual(canaries)
+  await client.query('analyze')
+  expect(await greedy(client, [...asked, ...CANARIES])).toEqual(canaries)
+  await client.end()
+  await bench.close()
+})
+
+test('on PostgreSQL no statement of the ledger goes through all of Activity, whatever is in it', async () => {
+  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const client = await openPostgresWriter({ url: bench.url })
+  await client.query(FILL)
+  const json = async (table: string, id: string) => {
+    const { rows } = await client.query(
+      `select json_agg(${table})::text as json from ${table} where id = $1`,
+      [id],
+    )
+    return String(rows[0]?.json)
+  }
+  const values = new Map<statements.PlannedStatement, readonly unknown[]>([
+    [statements.LOCK_ACCOUNTS, [['A1'], ['req_7']]],
+    [statements.LOCK_API_KEYS, [['K1'], ['req_7']]],
+    [statements.LOCK_CREDIT_CODES, [['hash']]],
+    [statements.READ_REQUESTS, [['req_7', 'req_8']]],
+    [statements.READ_CREDITS, [['A1'], ['r500']]],
+    [statements.READ_CODE_CREDITS, [['A1'], ['hash']]],
+    [statements.READ_OPEN_REQUEST_IDS, ['I', 500]],
+    [statements.READ_TIME, []],
+    [
+      statements.SAVE,
+      [
+        await json('accounts', 'A1'),
+        await json('api_keys', 'K1'),
+        '[]',
+        await json('requests', 'req_8'),
+        '[]',
+      ],
+    ],
+    [statements.SAVE_CREDIT_CODES, ['[]']],
+  ])
+  // Each of them, and none that was added since.
+  const named = Object.values(statements).map(({ name }) => name)
+  expect([...values.keys()].map(({ name }) => name).toSorted()).toEqual(named.toSorted())
+
+  const queries: Query[] = []
+  for (const [{ name, text }, parameters] of values) {
+    await client.query(`prepare ${name} as ${text}`)
+    const literals = parameters.map((value) => client.escapeLiteral(asText(value)))
+    const listed = literals.length === 0 ? '' : `(${literals.join(', ')})`
+    queries.push({ sql: `execute ${name}${listed}`, parameters: [] })
+  }
+  expect(await greedy(client, queries)).toEqual([])
+  await client.query('analyze')
+  expect(await greedy(client, queries)).toEqual([])
+  await client.query(`prepare canary as ${CANARIES[0]?.sql}`)
+  const canary = { sql: "execute canary('none')", parameters: [] }
+  expect(await greedy(client, [canary])).toEqual([canary.sql])
+  await client.end()
+  await bench.close()
+})
+
+/** A parameter as PostgreSQL reads it in text. */
+function asText(value: unknown): string {
+  return Array.isArray(value) ? `{${value.map((item) => `"${item}"`).join(',')}}` : String(value)
+}

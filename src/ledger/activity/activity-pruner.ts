@@ -1,0 +1,113 @@
+import type { Store } from '../../store/open-store.ts'
+import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
+import { StoreThread } from '../../store/threads/store-thread.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
+import { prunePostgres } from './postgres-pruner.ts'
+import type { PruneBatch, Pruned } from './prune-requests.ts'
+
+export interface ActivityPrunerInput {
+  readonly store: Store
+  readonly clock: Clock
+  /** For how many days a request is kept once it is settled. */
+  readonly keepDays: number
+  /** Told of each pass that pruned any. */
+  readonly onPruned: (requests: number) => void
+  /** Told where the store failed; the next pass goes on. */
+  readonly onFailure: (cause: unknown) => void
+  /** The most rows that a transaction removes. Default 50. */
+  readonly batchRowsMax?: number
+}
+
+const DAY_MS = 86_400_000
+const PASS_INTERVAL_MS = 60_000
+
+// Each row is in three indexes, mostly on pages of their own that the commit writes: few rows, so that a
+// batch is over before anybody who waits for the writer notices.
+const BATCH_ROWS_MAX_DEFAULT = 50
+
+// Between two batches: requests have the writer for nine tenths of the time, however slow the disk is and
+// however much there is to prune.
+const BATCH_PAUSE_MS_MIN = 50
+const PAUSE_PER_BATCH = 9
+
+/**
+ * Removes requests from Activity that were settled long ago, a few at a time and the oldest first. What
+ * they were charged stays in the entries, and is added up in `pruned_requests`, against which the audit
+ * checks the entries. Several gateways may prune the same store.
+ */
+export class ActivityPruner {
+  readonly #input: ActivityPrunerInput
+  readonly #thread: StoreThread<PruneBatch, Pruned> | null
+  #timer: NodeJS.Timeout | null = null
+  #wake: (() => void) | null = null
+  #passing: Promise<void> = Promise.resolve()
+  #stopped = false
+
+  constructor(input: ActivityPrunerInput) {
+    this.#input = input
+    const { location } = input.store
+    this.#thread = location.kind === 'sqlite' ? openThread({ file: location.file }) : null
+  }
+
+  /** Begins a pass at once, and another a minute after each. */
+  start(): void {
+    this.#passing = this.#passRepeatedly()
+  }
+
+  /** Prunes all that is old enough by now, and returns how many. Rejects where the store fails. */
+  async pass(): Promise<number> {
+    const { store, clock, keepDays, batchRowsMax = BATCH_ROWS_MAX_DEFAULT } = this.#input
+    const settledBeforeMs = clock.nowMs() - keepDays * DAY_MS
+    let requests = 0
+    let afterId: string | null = ''
+    while (afterId !== null && !this.#stopped) {
+      const batch: PruneBatch = { settledBeforeMs, afterId, rowsMax: batchRowsMax }
+      const begunAtMs = performance.now()
+      const pruned: Pruned = await (this.#thread?.call(batch) ?? prunePostgres(store.db, batch))
+      const pauseMs = PAUSE_PER_BATCH * (performance.now() - begunAtMs)
+      requests += pruned.requests
+      afterId = pruned.nextAfterId
+      if (afterId !== null) await this.#wait(Math.max(BATCH_PAUSE_MS_MIN, pauseMs))
+    }
+    return requests
+  }
+
+  /** Ends with the batch that is under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#wake?.()
+    await this.#passing
+    await this.#thread?.close()
+  }
+
+  async #passRepeatedly(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        const requests = await this.pass()
+        if (requests > 0) this.#input.onPruned(requests)
+      } catch (cause) {
+        this.#input.onFailure(cause)
+      }
+      await this.#wait(PASS_INTERVAL_MS)
+    }
+  }
+
+  /** Resolves after a time, or when it is to stop. */
+  #wait(waitMs: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        if (this.#timer !== null) clearTimeout(this.#timer)
+        this.#timer = null
+        this.#wake = null
+        resolve()
+      }
+      this.#timer = setTimeout(this.#wake, waitMs)
+      this.#timer.unref()
+    })
+  }
+}
+
+function openThread(startWith: SqliteConnectionInput): StoreThread<PruneBatch, Pruned> {
+  return new StoreThread({ entry: new URL('./sqlite-pruner.ts', import.meta.url), startWith })
+}

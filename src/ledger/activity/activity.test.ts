@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { firstIdOf } from '../../vocabulary/ids.ts'
+import {
+  heartbeat,
+  registerInstance,
+  stopInstance,
+  sweepEarlierInstances,
+} from '../instances/instances.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { STORE_BENCHES } from '../testing/benches.ts'
+import { runScript } from '../testing/script.ts'
+import type { StoreBench } from '../testing/store-bench.ts'
+import {
+  findCredit,
+  getBalance,
+  getRequest,
+  hasPostedCredit,
+  listEntries,
+  listPurchases,
+  listRequests,
+  type RequestFilter,
+} from './activity.ts'
+
+let bench: StoreBench
+
+/** The id of a request made at so many seconds. */
+const idAt = (seconds: number): string => firstIdOf({ prefix: 'req', timeMs: seconds * 1_000 })
+
+const HOUR = 3_600
+const [R1, R2, R3, R4] = [
+  idAt(10 * HOUR),
+  idAt(20 * HOUR),
+  idAt(30 * HOUR),
+  idAt(40 * HOUR),
+] as const
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    await runScript(
+      bench,
+      `account A1
+     account A2
+     key K1 A1
+     key K2 A1
+     key K3 A2
+     at 0
+     credit A1 backed 1000 r1
+     credit A2 backed 1000 r1
+     at ${10 * HOUR}
+     open ${R1} K1 10
+     settle ${R1} final 5
+     at ${20 * HOUR}
+     open ${R2} K2 20
+     settle ${R2} unresolved
+     at ${30 * HOUR}
+     open ${R3} K3 30
+     at ${40 * HOUR}
+     open ${R4} K1 40
+     settle ${R4} unresolved`,
+    )
+  })
+
+  afterEach(() => bench.close())
+
+  describe('requests are listed', () => {
+    async function listed(filter: RequestFilter): Promise<readonly string[]> {
+      const { requests } = await listRequests(bench.store.reports, { ...filter, limit: 10 })
+      return requests.map(({ id }) => id)
+    }
+
+    test.each<[string, RequestFilter, readonly string[]]>([
+      ['all', {}, [R4, R3, R2, R1]],
+      ['of an account', { accountId: 'A1' }, [R4, R2, R1]],
+      ['of a key', { apiKeyId: 'K1' }, [R4, R1]],
+      ['of a key that is not the account’s', { accountId: 'A2', apiKeyId: 'K1' }, []],
+      ['in a state', { state: 'unresolved' }, [R4, R2]],
+      ['in a state that is settled', { state: 'final' }, [R1]],
+      ['of a model', { modelId: 'author/name' }, [R4, R3, R2, R1]],
+      ['of another model', { modelId: 'author/other' }, []],
+      ['since a moment', { sinceMs: 20 * HOUR * 1_000 }, [R4, R3, R2]],
+      ['until a moment', { untilMs: 20 * HOUR * 1_000 }, [R1]],
+      ['in between', { sinceMs: 1, untilMs: 30 * HOUR * 1_000, accountId: 'A1' }, [R2, R1]],
+    ])('%s, newest first', async (_which, filter, ids) => {
+      expect(await listed(filter)).toEqual(ids)
+    })
+
+    test('by pages that miss and repeat none', async () => {
+      const pages: (readonly string[])[] = []
+      let cursor: string | null = null
+      do {
+        const page = await listRequests(bench.store.reports, { cursor, limit: 2 })
+        pages.push(page.requests.map(({ id }) => id))
+        cursor = page.nextCursor
+      } while (cursor !== null)
+      expect(pages).toEqual([
+        [R4, R3],
+        [R2, R1],
+      ])
+    })
+
+    test('or one by one', async () => {
+      expect(await getRequest(bench.store.reports, R2)).toMatchObject({
+        id: R2,
+        accountId: 'A1',
+        apiKeyId: 'K2',
+        endpoint: 'chat',
+        modelId: 'author/name',
+        stream: false,
+        state: 'unresolved',
+        backedGrantedMicros: 20,
+        backedHeldMicros: 20,
+        httpStatus: 200,
+        openedAtMs: 20 * HOUR * 1_000,
+        endedAtMs: 20 * HOUR * 1_000,
+        settledAtMs: null,
+      })
+      expect(await getRequest(bench.store.reports, 'req_none')).toBeNull()
+    })
+  })
+
+  test('entries are listed newest first, by pages that miss and repeat none', async () => {
+    const first = await listEntries(bench.store.reports, { accountId: 'A1', limit: 1 })
+    expect(first.entries).toEqual([
+      {
+        accountId: 'A1',
+        number: 2,
+        kind: 'charge',
+        purse: 'backed',
+        amountMicros: -5,
+        reference: null,
+        requestId: R1,
+        apiKeyId: 'K1',
+        expiresAtMs: null,
+        createdAtMs: 10 * HOUR * 1_000,
+      },
+    ])
+    const page = { accountId: 'A1', before: first.nextBefore, limit: 1 }
+    expect(await listEntries(bench.store.reports, page)).toMatchObject({
+      entries: [{ number: 1, kind: 'top_up', reference: 'r1' }],
+      nextBefore: null,
+    })
+  })
+
+  test('purchases are top-ups and activations alone, newest first, by pages', async () => {
+    await runScript(
+      bench,
+      `code C 50
+     redeem C A1
+     credit A1 backed -10 r3
+     credit A1 free 10 r4 until ${50 * HOUR}
+     credit A1 backed 20 r5`,
+    )
+    const first = await listPurchases(bench.store.reports, { accountId: 'A1', limit: 2 })
+    expect(first.entries.map(({ kind, reference }) => `${kind} ${reference}`)).toEqual([
+      'top_up r5',
+      'activation code_C',
+    ])
+    const page = { accountId: 'A1', before: first.nextBefore, limit: 2 }
+    expect(await listPurchases(bench.store.reports, page)).toMatchObject({
+      entries: [{ kind: 'top_up', reference: 'r1' }],
+      nextBefore: null,
+    })
+    const place = { accountId: 'A1', reference: 'r3' }
+    expect(await findCredit(bench.store.reports, place)).toMatchObject({ amountMicros: -10 })
+    expect(await findCredit(bench.store.reports, { ...place, accountId: 'A2' })).toBeNull()
+  })
+
+  describe('a balance', () => {
+    test('has what is held, and what of it waits for an unknown outcome since when', async () => {
+      expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toEqual({
+        backed: { balanceMicros: 995, heldMicros: 60, availableMicros: 935 },
+        free: { balanceMicros: 0, heldMicros: 0, availableMicros: 0, expiresAtMs: null },
+        hasBackedCredit: true,
+        unresolved: { requests: 2, heldMicros: 60, oldestEndedAtMs: 20 * HOUR * 1_000 },
+      })
+      expect(await getBalance(bench.store.db, { accountId: 'A9', nowMs: 0 })).toBeNull()
+    })
+
+    test('shows free credit as gone from its expiry on, and what is held of it until it is charged', async () => {
+      await runScript(bench, `at 0\ncredit A2 free 50 r2 until 60\nopen req_free K3 20 free`)
+      const freeAt = async (nowMs: number) =>
+        (await getBalance(bench.store.db, { accountId: 'A2', nowMs }))?.free
+      const held = { heldMicros: 20, expiresAtMs: 60_000 }
+      expect(await freeAt(59_999)).toEqual({ ...held, balanceMicros: 50, availableMicros: 30 })
+      expect(await freeAt(60_000)).toEqual({ ...held, balanceMicros: 20, availableMicros: 0 })
+    })
+
+    test('is posted as long as either purse has credit, whatever requests in flight hold of it', async () => {
+      const { db } = bench.store
+      const postedAt = (accountId: string, nowMs = 0) => hasPostedCredit(db, { accountId, nowMs })
+      expect(await postedAt('A1')).toBe(true)
+      await runScript(bench, `at ${50 * HOUR}\nopen req_rest K1 935`)
+      expect(await postedAt('A1')).toBe(true)
+      await runScript(bench, 'credit A1 backed -995 r9')
+      expect(await postedAt('A1')).toBe(false)
+      await runScript(bench, 'credit A1 backed -5 r10')
+      expect(await postedAt('A1')).toBe(false)
+      expect(await postedAt('A9')).toBe(false)
+    })
+
+    test('is posted on free credit until its expiry, also where some is held', async () => {
+      const until = 60 * HOUR
+      await runScript(
+        bench,
+        `at ${50 * HOUR}\ncredit A2 backed -1000 r9\ncredit A2 free 50 r2 until ${until}\nopen req_free K3 20 free`,
+      )
+      const postedAt = (nowMs: number) =>
+        hasPostedCredit(bench.store.db, { accountId: 'A2', nowMs })
+      expect(await postedAt(until * 1_000 - 1)).toBe(true)
+      expect(await postedAt(until * 1_000)).toBe(false)
+    })
+
+    test('below zero has nothing available', async () => {
+      await runScript(bench, 'credit A1 backed -2000 r9')
+      expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toMatchObject({
+        backed: { balanceMicros: -1_005, availableMicros: 0 },
+      })
+    })
+  })
+
+  test('an instance is on record from its start to its stop', async () => {
+    const { db } = bench.store
+    await registerInstance(db, { id: 'inst_1', nowMs: 5 })
+    await heartbeat(db, { id: 'inst_1', nowMs: 6 })
+    const read = () => db.selectFrom('instances').selectAll().execute()
+    const row = { id: 'inst_1', started_at_ms: 5 }
+    expect(await read()).toEqual([{ ...row, heartbeat_at_ms: 6, stopped_at_ms: null }])
+    await stopInstance(db, { id: 'inst_1', nowMs: 7 })
+    expect(await read()).toEqual([{ ...row, heartbeat_at_ms: 7, stopped_at_ms: 7 }])
+  })
+
+  test('a sweep takes the holds of every other instance and none of its own', async () => {
+    await runScript(
+      bench,
+      `open req_a K1 1 by I1
+     open req_b K1 1 by I2
+     open req_c K1 1 by I3`,
+    )
+    const sweep = { db: bench.store.db, books: bench.ledger, instanceId: 'I2' }
+    expect(await sweepEarlierInstances(sweep)).toBe(3)
+    expect(await sweepEarlierInstances(sweep)).toBe(0)
+    const states = await Promise.all(['req_a', 'req_b', 'req_c', R3].map((id) => bench.request(id)))
+    expect(states.map((row) => row?.state)).toEqual([
+      'unresolved',
+      'open',
+      'unresolved',
+      'unresolved',
+    ])
+  })
+})

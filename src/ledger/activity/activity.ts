@@ -1,0 +1,249 @@
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import type { EntriesTable, Tables } from '../../store/tables.ts'
+import { firstIdOf } from '../../vocabulary/ids.ts'
+import { addMicros, type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import type { RequestState } from '../../vocabulary/request-state.ts'
+import { accountRowOf, entryOf, requestRowOf } from '../engines/columns.ts'
+import type { Entry } from '../ledger.ts'
+import type { AccountRow, RequestRow } from '../rows.ts'
+import { availableCredit, freeCreditExpired } from '../rules/postings.ts'
+
+/** Which requests to list; absent fields filter nothing. */
+export interface RequestFilter {
+  readonly accountId?: string
+  readonly apiKeyId?: string
+  readonly state?: RequestState
+  readonly modelId?: string
+  /** Opened at this moment or later. */
+  readonly sinceMs?: number
+  /** Opened before this moment. */
+  readonly untilMs?: number
+}
+
+/** Which page of a list. */
+export interface Page {
+  /** The last id of the page before; null or absent: the first page. */
+  readonly cursor?: string | null
+  readonly limit: number
+}
+
+// A hold opens after its request's id was made: the time in the id narrows what is read to the part
+// of Activity that can match, with room for slow bodies and for clocks that disagree.
+const ID_AGE_MS_MAX = 3_600_000
+
+/** One page of requests, newest first; the cursor of the next is null where there is none. */
+export async function listRequests(
+  db: Kysely<Tables>,
+  { cursor, limit, ...filter }: RequestFilter & Page,
+): Promise<{ readonly requests: readonly RequestRow[]; readonly nextCursor: string | null }> {
+  let query = db.selectFrom('requests').selectAll()
+  if (filter.accountId !== undefined) query = query.where('account_id', '=', filter.accountId)
+  if (filter.apiKeyId !== undefined) query = query.where('api_key_id', '=', filter.apiKeyId)
+  // As a literal: the index of unsettled requests is chosen by the text of the query.
+  if (filter.state !== undefined) query = query.where('state', '=', sql.lit(filter.state))
+  if (filter.modelId !== undefined) query = query.where('model_id', '=', filter.modelId)
+  if (filter.sinceMs !== undefined) {
+    query = query
+      .where('opened_at_ms', '>=', filter.sinceMs)
+      .where('id', '>=', firstIdOf({ prefix: 'req', timeMs: filter.sinceMs - ID_AGE_MS_MAX }))
+  }
+  if (filter.untilMs !== undefined) {
+    query = query
+      .where('opened_at_ms', '<', filter.untilMs)
+      .where('id', '<', firstIdOf({ prefix: 'req', timeMs: filter.untilMs + ID_AGE_MS_MAX }))
+  }
+  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const requests = rows.slice(0, limit).map((row) => requestRowOf({ ...row }))
+  return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
+}
+
+/** Null where no hold was opened for this id, or it has been pruned. */
+export async function getRequest(
+  db: Kysely<Tables>,
+  requestId: string,
+): Promise<RequestRow | null> {
+  const query = db.selectFrom('requests').selectAll().where('id', '=', requestId)
+  const row = await query.executeTakeFirst()
+  return row === undefined ? null : requestRowOf({ ...row })
+}
+
+/** Which page of an account's entries. */
+export interface EntryPage {
+  readonly accountId: string
+  /** Entries numbered below it; null or absent: from the newest. */
+  readonly before?: number | null
+  readonly limit: number
+}
+
+/** A page of entries; `nextBefore` of the next one is null where there is none. */
+export interface EntryList {
+  readonly entries: readonly Entry[]
+  readonly nextBefore: number | null
+}
+
+/** One page of an account's entries, newest first. */
+export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
+  return entriesOf(db.selectFrom('entries').selectAll(), page)
+}
+
+/** One page of what an account bought or activated, newest first. */
+export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
+  // As literals: the index of purchases is chosen by the text of the query.
+  const bought = sql<boolean>`(kind = 'top_up' or kind = 'activation')`
+  return entriesOf(db.selectFrom('entries').selectAll().where(bought), page)
+}
+
+async function entriesOf(
+  entries: SelectQueryBuilder<Tables, 'entries', Selectable<EntriesTable>>,
+  { accountId, before, limit }: EntryPage,
+): Promise<EntryList> {
+  let query = entries.where('account_id', '=', accountId)
+  if (before !== undefined && before !== null) query = query.where('number', '<', before)
+  const rows = await query
+    .orderBy('number', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const page = rows.slice(0, limit).map((row) => entryOf({ ...row }))
+  return { entries: page, nextBefore: rows.length > limit ? (page.at(-1)?.number ?? null) : null }
+}
+
+/** The credit that an account was given under a reference; null: none. */
+export async function findCredit(
+  db: Kysely<Tables>,
+  { accountId, reference }: { readonly accountId: string; readonly reference: string },
+): Promise<Entry | null> {
+  const query = db
+    .selectFrom('entries')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('reference', '=', reference)
+  const row = await query.executeTakeFirst()
+  return row === undefined ? null : entryOf({ ...row })
+}
+
+/** An account's two purses at a moment. */
+export interface AccountCredit {
+  readonly backed: PurseBalance
+  readonly free: PurseBalance & { readonly expiresAtMs: number | null }
+  readonly hasBackedCredit: boolean
+}
+
+/** An account's money at a moment. */
+export interface Balance extends AccountCredit {
+  readonly unresolved: Unresolved
+}
+
+/** The money of one purse. */
+export interface PurseBalance {
+  readonly balanceMicros: Micros
+  readonly heldMicros: Micros
+  /** Balance less what is held, never below zero. */
+  readonly availableMicros: Micros
+}
+
+/** What requests of unknown outcome keep reserved. */
+export interface Unresolved {
+  readonly requests: number
+  readonly heldMicros: Micros
+  /** When the attempt of the oldest of them ended; null: there is none. */
+  readonly oldestEndedAtMs: number | null
+}
+
+export interface BalanceInput {
+  readonly accountId: string
+  readonly nowMs: number
+}
+
+/**
+ * An account's balance; null where there is no such account. Free credit that has expired and is not
+ * held is shown as gone, whether or not its expiry has been posted.
+ */
+export async function getBalance(
+  db: Kysely<Tables>,
+  { accountId, nowMs }: BalanceInput,
+): Promise<Balance | null> {
+  const row = await db
+    .selectFrom('accounts')
+    .selectAll()
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const account = accountRowOf({ ...row })
+  return { ...creditOf(account, nowMs), unresolved: await unresolvedOf(db, accountId) }
+}
+
+/**
+ * Whether either purse of an account has credit, be it held or not. Expired free credit is none. One
+ * row is read, by its primary key.
+ */
+export async function hasPostedCredit(
+  db: Kysely<Tables>,
+  { accountId, nowMs }: BalanceInput,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('accounts')
+    .select(['backed_balance_micros as backed', 'free_balance_micros as free'])
+    .select('free_expires_at_ms as freeExpiresAtMs')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  if (row === undefined) return false
+  return row.backed > 0 || (row.free > 0 && !freeCreditExpired(row, nowMs))
+}
+
+export interface CreditsInput {
+  readonly accountIds: readonly string[]
+  readonly nowMs: number
+}
+
+/** The purses of several accounts, by account id, as {@link getBalance} shows them. */
+export async function getCredits(
+  db: Kysely<Tables>,
+  { accountIds, nowMs }: CreditsInput,
+): Promise<ReadonlyMap<string, AccountCredit>> {
+  if (accountIds.length === 0) return new Map()
+  const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', accountIds).execute()
+  return new Map(rows.map((row) => [row.id, creditOf(accountRowOf({ ...row }), nowMs)]))
+}
+
+function creditOf(account: AccountRow, nowMs: number): AccountCredit {
+  const available = availableCredit(account, nowMs)
+  return {
+    backed: {
+      balanceMicros: account.backedBalanceMicros,
+      heldMicros: account.backedHeldMicros,
+      availableMicros: available.backedMicros,
+    },
+    free: {
+      balanceMicros: freeCreditExpired(account, nowMs)
+        ? account.freeHeldMicros
+        : account.freeBalanceMicros,
+      heldMicros: account.freeHeldMicros,
+      availableMicros: available.freeMicros,
+      expiresAtMs: account.freeExpiresAtMs,
+    },
+    hasBackedCredit: account.hasBackedCredit,
+  }
+}
+
+async function unresolvedOf(db: Kysely<Tables>, accountId: string): Promise<Unresolved> {
+  // By state first: an account's Activity is long, the unsettled requests of all accounts are few.
+  const rows = await db
+    .selectFrom('requests')
+    .select(['backed_held_micros', 'free_held_micros', 'ended_at_ms'])
+    .where('state', '=', sql.lit('unresolved'))
+    .where('account_id', '=', accountId)
+    .execute()
+  let heldMicros = ZERO_MICROS
+  let oldestEndedAtMs: number | null = null
+  for (const row of rows) {
+    heldMicros = addMicros(heldMicros, micros(row.backed_held_micros + row.free_held_micros))
+    if (row.ended_at_ms !== null) {
+      oldestEndedAtMs = Math.min(oldestEndedAtMs ?? row.ended_at_ms, row.ended_at_ms)
+    }
+  }
+  return { requests: rows.length, heldMicros, oldestEndedAtMs }
+}

@@ -1,0 +1,135 @@
+import { CompiledQuery } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { micros } from '../../vocabulary/money.ts'
+import type { Resolution } from '../../vocabulary/resolution.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { STORE_BENCHES } from '../testing/benches.ts'
+import { FACTS, holdInput, runScript } from '../testing/script.ts'
+import { createSqliteBench } from '../testing/sqlite-bench.ts'
+import type { StoreBench } from '../testing/store-bench.ts'
+import { listUnsettled, type UnsettledPlace } from './list-unsettled.ts'
+
+let bench: StoreBench
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    bench = await open({
+      limits: {
+        openHoldsMax: 100,
+        keyRequestsPerMinuteMax: 10_000,
+        unbackedAccountRequestsPerMinuteMax: 10_000,
+      },
+    })
+    await bench.createAccount('A')
+    await bench.createApiKey('K', 'A')
+    await runScript(bench, 'credit A backed 1000000 first')
+  })
+
+  afterEach(async () => {
+    await bench.audit()
+    await bench.close()
+  })
+
+  async function openHold(requestId: string, instanceId: string): Promise<void> {
+    await bench.ledger.openHold({
+      ...holdInput(requestId),
+      accountId: 'A',
+      apiKeyId: 'K',
+      instanceId,
+      neededMicros: micros(10),
+      leastMicros: micros(10),
+      freeCreditQualifies: false,
+      freeCreditAloneRunsOnLess: false,
+    })
+  }
+
+  async function settle(requestId: string, resolution: Resolution): Promise<void> {
+    await bench.ledger.settle({ requestId, resolution, facts: FACTS })
+  }
+
+  const provisional = (generationId: string): Resolution => ({
+    kind: 'provisional',
+    chargeMicros: micros(1),
+    costUsd: null,
+    generationId,
+  })
+
+  async function listAll(limit: number) {
+    const pages: (readonly string[])[] = []
+    let after: UnsettledPlace | null = null
+    do {
+      const list = await listUnsettled(bench.store.reports, { after, limit })
+      pages.push(list.requests.map(({ requestId }) => requestId))
+      after = list.next
+    } while (after !== null)
+    return pages
+  }
+
+  test('every provisional and unresolved request is on one page and no other request is', async () => {
+    bench.setNowMs(5_000)
+    const expected = { provisional: [] as string[], unresolved: [] as string[] }
+    for (let place = 0; place < 30; place++) {
+      const requestId = `R${String(place).padStart(2, '0')}`
+      await openHold(requestId, place < 15 ? 'I1' : 'I2')
+      if (place % 5 === 0) await settle(requestId, provisional(`gen-${place}`))
+      if (place % 5 === 1) await settle(requestId, { kind: 'unresolved', generationId: null })
+      if (place % 5 === 2) await settle(requestId, { kind: 'released' })
+      if (place % 5 === 0) expected.provisional.push(requestId)
+      if (place % 5 === 1) expected.unresolved.push(requestId)
+    }
+    for (const limit of [1, 2, 3, 6, 7, 100]) {
+      const pages = await listAll(limit)
+      expect(pages.flat()).toEqual([...expected.provisional, ...expected.unresolved])
+      expect(Math.max(...pages.map((page) => page.length))).toBeLessThanOrEqual(limit)
+    }
+  })
+
+  test('a request is listed as it stands', async () => {
+    await openHold('R1', 'I')
+    await openHold('R2', 'I')
+    bench.setNowMs(7_000)
+    await settle('R1', provisional('gen-1'))
+    await settle('R2', { kind: 'unresolved', generationId: null })
+    const first = await listUnsettled(bench.store.reports, { after: null, limit: 10 })
+    const second = await listUnsettled(bench.store.reports, { after: first.next, limit: 10 })
+    expect([...first.requests, ...second.requests]).toEqual([
+      {
+        requestId: 'R1',
+        state: 'provisional',
+        generationId: 'gen-1',
+        expectsCost: false,
+        endedAtMs: 7_000,
+      },
+      {
+        requestId: 'R2',
+        state: 'unresolved',
+        generationId: null,
+        expectsCost: false,
+        endedAtMs: 7_000,
+      },
+    ])
+    expect(second.next).toBeNull()
+  })
+})
+
+test('a page of a SQLite store is found by the index and sorted by it, whatever else the table holds', async () => {
+  const alone = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  const { reports } = alone.store
+  const statements: CompiledQuery[] = []
+  const watched = reports.withPlugin({
+    transformQuery: ({ node, queryId }) => {
+      statements.push(reports.getExecutor().compileQuery(node, queryId))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+  await listUnsettled(watched, { after: null, limit: 10 })
+  const [statement] = statements
+  const plan = await reports.executeQuery<{ readonly detail: string }>(
+    CompiledQuery.raw(`explain query plan ${statement?.sql}`, [...(statement?.parameters ?? [])]),
+  )
+  expect(plan.rows.map(({ detail }) => detail)).toEqual([
+    'SEARCH requests USING INDEX requests_unsettled (state=? AND (instance_id,id)>(?,?))',
+  ])
+  await alone.close()
+})

@@ -1,0 +1,121 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../store/tables.ts'
+import type { TokenUsage } from '../../vocabulary/usage.ts'
+
+/** A request whose attempt has ended and whose charge has not: what the reconciler works through. */
+export interface UnsettledRequest {
+  readonly requestId: string
+  /** Released: only what the provider billed for it is still to be learned, for a while. Never listed. */
+  readonly state: 'provisional' | 'unresolved' | 'released'
+  /** What the provider can be asked for; null: nothing. */
+  readonly generationId: string | null
+  /** Whether a record of the provider that says it cost nothing can't be its last word; see {@link expectsCost}. */
+  readonly expectsCost: boolean
+  readonly endedAtMs: number
+}
+
+/** What an answer reported, as far as it says whether the request cost anything. */
+export interface ReportedCost {
+  readonly state: UnsettledRequest['state']
+  readonly chargedMicros: number
+  /** Whether the reported cost is nothing; null: none was reported. */
+  readonly costIsZero: boolean | null
+  readonly usage: Pick<
+    TokenUsage,
+    'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'
+  > | null
+}
+
+/** Whether a cost was reported, or tokens of a model that has a price: then nothing is no cost of it. */
+export function expectsCost({ state, chargedMicros, costIsZero, usage }: ReportedCost): boolean {
+  if (costIsZero !== null) return !costIsZero
+  if (usage === null || (state === 'provisional' && chargedMicros === 0)) return false
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage
+  return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens > 0
+}
+
+/** The place of a request in the list. */
+export interface UnsettledPlace {
+  readonly state: 'provisional' | 'unresolved'
+  readonly instanceId: string
+  readonly requestId: string
+}
+
+/** Which page of the list is asked for. */
+export interface UnsettledPage {
+  /** From here on; null: from the start. */
+  readonly after: UnsettledPlace | null
+  readonly limit: number
+}
+
+/** A page of the list. */
+export interface UnsettledList {
+  readonly requests: readonly UnsettledRequest[]
+  /** Where the next page begins; null: that was the last. A page may be empty and not the last. */
+  readonly next: UnsettledPlace | null
+}
+
+/**
+ * One page of the provisional requests, then of the unresolved ones, each process's oldest first: in
+ * the order of the index, so that a page costs the same however many requests there are.
+ */
+export async function listUnsettled(
+  db: Kysely<Tables>,
+  { after, limit }: UnsettledPage,
+): Promise<UnsettledList> {
+  const { state, instanceId, requestId } = after ?? startOf('provisional')
+  const rows = await db
+    .selectFrom('requests')
+    .select([
+      'id',
+      'instance_id',
+      'generation_id',
+      'cost_usd',
+      'backed_charge_micros',
+      'free_charge_micros',
+      'input_tokens',
+      'cache_read_tokens',
+      'cache_write_tokens',
+      'output_tokens',
+      'opened_at_ms',
+      'ended_at_ms',
+    ])
+    // A literal: the index covers unsettled states alone, which SQLite can't see of a parameter.
+    .where('state', '=', sql.lit(state))
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('instance_id', 'id'), '>', tuple(instanceId, requestId)),
+    )
+    .orderBy('instance_id')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  const requests = rows.map((row) => ({
+    requestId: row.id,
+    state,
+    generationId: row.generation_id,
+    expectsCost: expectsCost({
+      state,
+      chargedMicros: row.backed_charge_micros + row.free_charge_micros,
+      costIsZero: row.cost_usd === null ? null : row.cost_usd === '0',
+      usage:
+        row.input_tokens === null
+          ? null
+          : {
+              inputTokens: row.input_tokens,
+              cacheReadTokens: row.cache_read_tokens ?? 0,
+              cacheWriteTokens: row.cache_write_tokens ?? 0,
+              outputTokens: row.output_tokens ?? 0,
+            },
+    }),
+    endedAtMs: row.ended_at_ms ?? row.opened_at_ms,
+  }))
+  const last = rows.at(-1)
+  if (last !== undefined && rows.length === limit) {
+    return { requests, next: { state, instanceId: last.instance_id, requestId: last.id } }
+  }
+  return { requests, next: state === 'provisional' ? startOf('unresolved') : null }
+}
+
+function startOf(state: UnsettledPlace['state']): UnsettledPlace {
+  return { state, instanceId: '', requestId: '' }
+}

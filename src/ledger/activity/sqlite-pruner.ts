@@ -1,0 +1,74 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { workerData } from 'node:worker_threads'
+import {
+  openSqliteConnection,
+  type SqliteConnectionInput,
+} from '../../store/sqlite/sqlite-connection.ts'
+import { serveThread, type ThreadDesk } from '../../store/threads/thread-worker.ts'
+import {
+  addToPruned,
+  PRUNABLE,
+  PRUNED_COLUMNS,
+  PRUNED_SUMS,
+  type PruneBatch,
+  type Pruned,
+  pruneUntilId,
+} from './prune-requests.ts'
+
+const OF_IDS = `from requests where id in (select value from json_each(?1)) and
+  ${PRUNABLE.replace('$', '?2')}`
+
+/**
+ * Prunes a SQLite store. In a thread, so that the write lock is held for its two statements alone and
+ * not for whatever else the event loop has to do between them.
+ */
+class SqlitePruner implements ThreadDesk<PruneBatch, Pruned> {
+  readonly #connection: DatabaseSync
+  readonly #page: StatementSync
+  readonly #keep: StatementSync
+  readonly #remove: StatementSync
+
+  constructor(connection: DatabaseSync) {
+    this.#connection = connection
+    this.#page = connection.prepare(
+      `select id, ${PRUNABLE.replace('$', '?1')} as prunable from requests
+       where id > ?2 and id < ?3 order by id limit ?4`,
+    )
+    this.#keep = connection.prepare(
+      `insert into pruned_requests (${PRUNED_COLUMNS}) select ${PRUNED_SUMS} ${OF_IDS}
+       group by api_key_id, account_id ${addToPruned('max')}`,
+    )
+    this.#remove = connection.prepare(`delete ${OF_IDS}`)
+  }
+
+  answer({ settledBeforeMs, afterId, rowsMax }: PruneBatch): Pruned {
+    const untilId = pruneUntilId(settledBeforeMs)
+    const page = this.#page.all(settledBeforeMs, afterId, untilId, rowsMax)
+    const ids = page.filter((row) => row['prunable'] === 1).map((row) => row['id'])
+    const last = page.at(-1)
+    return {
+      requests: ids.length === 0 ? 0 : this.#prune(JSON.stringify(ids), settledBeforeMs),
+      nextAfterId: page.length < rowsMax || last === undefined ? null : String(last['id']),
+    }
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  #prune(ids: string, settledBeforeMs: number): number {
+    this.#connection.exec('begin immediate')
+    try {
+      this.#keep.run(ids, settledBeforeMs)
+      const { changes } = this.#remove.run(ids, settledBeforeMs)
+      this.#connection.exec('commit')
+      return Number(changes)
+    } catch (error) {
+      if (this.#connection.isTransaction) this.#connection.exec('rollback')
+      throw error
+    }
+  }
+}
+
+const connectionInput: SqliteConnectionInput = workerData
+serveThread(() => new SqlitePruner(openSqliteConnection(connectionInput)))

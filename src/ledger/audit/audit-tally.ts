@@ -1,0 +1,202 @@
+import type { Entry } from '../ledger.ts'
+import type {
+  AccountRow,
+  ApiKeyRow,
+  CreditCodeRow,
+  PrunedRequestsRow,
+  RequestRow,
+} from '../rows.ts'
+import type { Difference } from './difference.ts'
+
+interface AccountTally {
+  entries: number
+  /** Of the latest entry; equal to `entries` where there is no gap. */
+  latestNumber: number
+  backedBalanceMicros: number
+  freeBalanceMicros: number
+  backedHeldMicros: number
+  freeHeldMicros: number
+  hasBackedCredit: boolean
+  freeExpiresAtMs: number | null
+}
+
+interface ActivationTally {
+  amountMicros: number
+  /** Null: several accounts. */
+  accountId: string | null
+}
+
+/** What requests were charged, however it was added up. */
+interface Charges {
+  backedMicros: number
+  freeMicros: number
+  writtenOffMicros: number
+}
+
+interface ApiKeyTally {
+  spendMicros: number
+  heldMicros: number
+  openHolds: number
+  /** By the entries, less by the requests that are there: what the pruned ones must have come to. */
+  readonly ofPruned: Charges
+}
+
+/** Adds up the rows behind the figures of accounts and keys. Knows no rule, only sums. */
+export class AuditTally {
+  readonly #accounts = new Map<string, AccountTally>()
+  readonly #apiKeys = new Map<string, ApiKeyTally>()
+  /** By the id of their code. */
+  readonly #activations = new Map<string, ActivationTally>()
+
+  addEntry(entry: Entry): void {
+    const account = this.#account(entry.accountId)
+    account.entries += 1
+    account.latestNumber = entry.number
+    if (entry.purse === 'backed') account.backedBalanceMicros += entry.amountMicros
+    else account.freeBalanceMicros += entry.amountMicros
+    if (entry.kind === 'top_up' || entry.kind === 'activation') account.hasBackedCredit = true
+    if (entry.kind === 'activation') this.#addActivation(entry)
+    if (entry.expiresAtMs !== null) {
+      account.freeExpiresAtMs = Math.max(account.freeExpiresAtMs ?? 0, entry.expiresAtMs)
+    }
+    if (entry.apiKeyId !== null) this.#addToApiKey(this.#apiKey(entry.apiKeyId), entry)
+  }
+
+  addRequest(row: RequestRow): void {
+    const account = this.#account(row.accountId)
+    account.backedHeldMicros += row.backedHeldMicros
+    account.freeHeldMicros += row.freeHeldMicros
+    const apiKey = this.#apiKey(row.apiKeyId)
+    apiKey.heldMicros += row.backedHeldMicros + row.freeHeldMicros
+    if (row.state === 'open') apiKey.openHolds += 1
+    apiKey.ofPruned.backedMicros -= row.backedChargeMicros
+    apiKey.ofPruned.freeMicros -= row.freeChargeMicros
+    apiKey.ofPruned.writtenOffMicros -= row.writtenOffMicros
+  }
+
+  /** Compares an account with what was added up, which is taken off the tally. */
+  auditAccount(row: AccountRow): readonly Difference[] {
+    const tally = this.#account(row.id)
+    this.#accounts.delete(row.id)
+    return differencesOf({ table: 'accounts', rowId: row.id }, [
+      ['entry_count', row.entryCount, tally.entries],
+      ['entry_count', row.entryCount, tally.latestNumber],
+      ['backed_balance_micros', row.backedBalanceMicros, tally.backedBalanceMicros],
+      ['free_balance_micros', row.freeBalanceMicros, tally.freeBalanceMicros],
+      ['backed_held_micros', row.backedHeldMicros, tally.backedHeldMicros],
+      ['free_held_micros', row.freeHeldMicros, tally.freeHeldMicros],
+      ['has_backed_credit', row.hasBackedCredit ? 1 : 0, tally.hasBackedCredit ? 1 : 0],
+      ['free_expires_at_ms', row.freeExpiresAtMs, tally.freeExpiresAtMs],
+      // Free credit is never below zero, nor promised twice.
+      [
+        'free_balance_micros',
+        Math.max(row.freeBalanceMicros, tally.freeHeldMicros),
+        tally.freeBalanceMicros,
+      ],
+    ])
+  }
+
+  /**
+   * Compares a key, and what its pruned requests came to, with what was added up, which is taken off the
+   * tally.
+   */
+  auditApiKey(row: ApiKeyRow, pruned: PrunedRequestsRow | null): readonly Difference[] {
+    const { spendMicros, heldMicros, openHolds, ofPruned } = this.#apiKey(row.id)
+    this.#apiKeys.delete(row.id)
+    return [
+      ...differencesOf({ table: 'api_keys', rowId: row.id }, [
+        ['spend_micros', row.spendMicros, spendMicros],
+        ['held_micros', row.heldMicros, heldMicros],
+        ['open_holds', row.openHolds, openHolds],
+      ]),
+      ...differencesOf({ table: 'pruned_requests', rowId: row.id }, [
+        ['account_id', pruned?.accountId ?? row.accountId, row.accountId],
+        ['backed_charge_micros', pruned?.backedChargeMicros ?? 0, ofPruned.backedMicros],
+        ['free_charge_micros', pruned?.freeChargeMicros ?? 0, ofPruned.freeMicros],
+        ['written_off_micros', pruned?.writtenOffMicros ?? 0, ofPruned.writtenOffMicros],
+      ]),
+    ]
+  }
+
+  /** Compares a code with the credit that was posted for it, which is taken off the tally. */
+  auditCreditCode(row: CreditCodeRow): readonly Difference[] {
+    const tally = this.#activations.get(row.id)
+    this.#activations.delete(row.id)
+    const redeemedMicros = row.redeemedBy === null ? 0 : row.amountMicros
+    return differencesOf({ table: 'credit_codes', rowId: row.id }, [
+      ['amount_micros', redeemedMicros, tally?.amountMicros ?? 0],
+      ['redeemed_by', row.redeemedBy, tally?.accountId ?? null],
+    ])
+  }
+
+  /** What was added up for accounts, keys and codes that are not there. */
+  orphans(): readonly Difference[] {
+    const orphan = (what: string) => (id: string) => ({ what, id, stored: null, recomputed: id })
+    return [
+      ...[...this.#accounts.keys()].map(orphan('accounts.id')),
+      ...[...this.#apiKeys.keys()].map(orphan('api_keys.id')),
+      ...[...this.#activations.keys()].map(orphan('credit_codes.id')),
+    ]
+  }
+
+  #addToApiKey(apiKey: ApiKeyTally, { kind, purse, amountMicros }: Entry): void {
+    if (kind === 'write_off') {
+      apiKey.ofPruned.writtenOffMicros += amountMicros
+      return
+    }
+    apiKey.spendMicros -= amountMicros
+    if (purse === 'backed') apiKey.ofPruned.backedMicros -= amountMicros
+    else apiKey.ofPruned.freeMicros -= amountMicros
+  }
+
+  #addActivation({ reference, accountId, amountMicros }: Entry): void {
+    const earlier = this.#activations.get(reference ?? '')
+    this.#activations.set(reference ?? '', {
+      amountMicros: amountMicros + (earlier?.amountMicros ?? 0),
+      accountId: earlier === undefined || earlier.accountId === accountId ? accountId : null,
+    })
+  }
+
+  #account(id: string): AccountTally {
+    const known = this.#accounts.get(id)
+    if (known !== undefined) return known
+    const tally: AccountTally = {
+      entries: 0,
+      latestNumber: 0,
+      backedBalanceMicros: 0,
+      freeBalanceMicros: 0,
+      backedHeldMicros: 0,
+      freeHeldMicros: 0,
+      hasBackedCredit: false,
+      freeExpiresAtMs: null,
+    }
+    this.#accounts.set(id, tally)
+    return tally
+  }
+
+  #apiKey(id: string): ApiKeyTally {
+    const known = this.#apiKeys.get(id)
+    if (known !== undefined) return known
+    const ofPruned = { backedMicros: 0, freeMicros: 0, writtenOffMicros: 0 }
+    const tally: ApiKeyTally = { spendMicros: 0, heldMicros: 0, openHolds: 0, ofPruned }
+    this.#apiKeys.set(id, tally)
+    return tally
+  }
+}
+
+type Figure = readonly [
+  what: string,
+  stored: number | string | null,
+  recomputed: number | string | null,
+]
+
+function differencesOf(
+  { table, rowId }: { readonly table: string; readonly rowId: string },
+  figures: readonly Figure[],
+): Difference[] {
+  return figures
+    .filter(([, stored, recomputed]) => stored !== recomputed)
+    .map(([what, stored, recomputed]) => {
+      return { what: `${table}.${what}`, id: rowId, stored, recomputed }
+    })
+}

@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { STORE_BENCHES } from '../testing/benches.ts'
+import { runScript } from '../testing/script.ts'
+import type { StoreBench } from '../testing/store-bench.ts'
+import { auditStore } from './audit.ts'
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  let bench: StoreBench
+
+  /** What the audit is for is what the tables' own checks would not let in. */
+  async function letImpossibleFigures(): Promise<void> {
+    if (bench.store.location.kind === 'sqlite') await change('pragma ignore_check_constraints = on')
+    else {
+      await change('alter table accounts drop constraint accounts_held')
+      await change('alter table api_keys drop constraint api_keys_held')
+      await change('alter table credit_codes drop constraint credit_codes_redeemed')
+    }
+  }
+
+  /** Changes rows behind the ledger's back. */
+  async function change(statement: string): Promise<void> {
+    await sql.raw(statement).execute(bench.store.db)
+  }
+
+  beforeEach(async () => {
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    await letImpossibleFigures()
+    await runScript(
+      bench,
+      `account A
+     key K A
+     credit A backed 1000 r1
+     credit A free 10 r2 until 100
+     open R1 K 50 free
+     settle R1 provisional 40
+     correct R1 final 45
+     open R2 K 50 free
+     settle R2 provisional 20 estimate
+     open R3 K 50
+     settle R3 unresolved
+     open R4 K 50
+     open R5 K 50
+     settle R5 released`,
+    )
+  })
+
+  afterEach(async () => {
+    await bench.close()
+  })
+
+  test('the audit of exact books counts what it checked and finds nothing', async () => {
+    expect(await auditStore(bench.store)).toEqual({
+      ok: true,
+      checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6, creditCodes: 0 },
+      newestRequest: { id: 'R5', openedAtMs: expect.any(Number) },
+      differences: [],
+    })
+  })
+
+  test.each([
+    ['accounts', 'backed_balance_micros'],
+    ['accounts', 'backed_held_micros'],
+    ['accounts', 'free_balance_micros'],
+    ['accounts', 'free_held_micros'],
+    ['accounts', 'free_expires_at_ms'],
+    ['accounts', 'has_backed_credit'],
+    ['accounts', 'entry_count'],
+    ['api_keys', 'spend_micros'],
+    ['api_keys', 'held_micros'],
+    ['api_keys', 'open_holds'],
+    ['requests', 'backed_charge_micros'],
+    ['requests', 'free_charge_micros'],
+    ['requests', 'written_off_micros'],
+    ['requests', 'backed_held_micros'],
+    ['requests', 'free_held_micros'],
+    ['entries', 'amount_micros'],
+  ])('a difference of one in %s.%s is found', async (table, column) => {
+    await change(`update ${table} set ${column} = ${column} + 1`)
+    const audit = await auditStore(bench.store)
+    expect(audit.ok).toBe(false)
+    expect(audit.differences.length).toBeGreaterThan(0)
+  })
+
+  test.each([
+    [
+      'a charge that is not its cost with the fee',
+      "update requests set cost_usd = '0.1' where id = 'R1'",
+    ],
+    [
+      'a state that does not go with its hold',
+      "update requests set state = 'open' where id = 'R5'",
+    ],
+    ['an entry that is gone', 'delete from entries where number = 3'],
+    ['the latest entry that is gone', 'delete from entries where number = 6'],
+    ['a request of another key', "update requests set api_key_id = 'K2' where id = 'R1'"],
+    ['an open request that is gone', "delete from requests where id = 'R4'"],
+  ])('%s is found', async (_what, statement) => {
+    await bench.createApiKey('K2', 'A')
+    await change(statement)
+    expect((await auditStore(bench.store)).ok).toBe(false)
+  })
+
+  test('a settled request that is gone without having been pruned is found', async () => {
+    await change("delete from requests where state in ('final', 'released')")
+    expect((await auditStore(bench.store)).differences).toEqual([
+      { what: 'pruned_requests.backed_charge_micros', id: 'K', stored: 0, recomputed: 35 },
+      { what: 'pruned_requests.free_charge_micros', id: 'K', stored: 0, recomputed: 10 },
+    ])
+  })
+
+  test.each([
+    ['a code that lost its account', 'set redeemed_by = null, redeemed_at_ms = null'],
+    ['a code of another amount than it gave', 'set amount_micros = 101'],
+    ['a code of another account than it gave to', "set redeemed_by = 'A2'"],
+    ['the credit of a code that is not there', "set id = 'code_other'"],
+  ])('%s is found', async (_what, statement) => {
+    await runScript(bench, 'account A2\ncode C 100\nredeem C A')
+    expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { creditCodes: 1 } })
+    await change(`update credit_codes ${statement}`)
+    expect((await auditStore(bench.store)).ok).toBe(false)
+  })
+
+  test('the audit says what is stored and what it should be', async () => {
+    await change('update api_keys set open_holds = 7')
+    expect((await auditStore(bench.store)).differences).toEqual([
+      { what: 'api_keys.open_holds', id: 'K', stored: 7, recomputed: 1 },
+    ])
+  })
+})

@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { micros, parseDecimal } from '../../vocabulary/money.ts'
+import type { Correction, RequestFacts } from '../../vocabulary/resolution.ts'
+import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { Bench } from '../testing/bench.ts'
+import { BENCHES } from '../testing/benches.ts'
+import { FACTS, runScript } from '../testing/script.ts'
+
+const COUNTED: TokenUsage = {
+  inputTokens: 10,
+  cacheReadTokens: 1,
+  cacheWriteTokens: 2,
+  cacheWriteLongTokens: 3,
+  outputTokens: 4,
+  reasoningTokens: 1,
+  imageOutputTokens: 0,
+  searches: 2,
+}
+const ON_RECORD: TokenUsage = { ...COUNTED, outputTokens: 400, cacheWriteTokens: 0, searches: 0 }
+const COST = parseDecimal('0.00002')
+
+describe.each(BENCHES)('on $engine', ({ open }) => {
+  let bench: Bench
+
+  beforeEach(async () => {
+    bench = await open()
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 100 r1\nopen R1 K 60')
+  })
+
+  afterEach(() => bench.close())
+
+  async function usageAfter(facts: Partial<RequestFacts>, usage?: TokenUsage) {
+    await bench.ledger.settle({
+      requestId: 'R1',
+      resolution: { kind: 'unresolved', generationId: 'G' },
+      facts: { ...FACTS, ...facts },
+    })
+    if (COST === null) throw new Error('not a cost')
+    const found: Correction = { kind: 'final', chargeMicros: micros(21), costUsd: COST }
+    const correction = usage === undefined ? found : { ...found, usage }
+    await bench.ledger.correct({ requestId: 'R1', correction })
+    return (await bench.request('R1'))?.usage
+  }
+
+  test('what an answer did not count has the counts of the record', async () => {
+    expect(await usageAfter({}, ON_RECORD)).toEqual(ON_RECORD)
+  })
+
+  test('what a whole answer counted stands, being the finer count', async () => {
+    expect(await usageAfter({ usage: COUNTED }, ON_RECORD)).toEqual(COUNTED)
+  })
+
+  test('what an answer counted before it broke off gives way to the record', async () => {
+    const facts = { usage: COUNTED, errorCode: 'client_gone' } as const
+    expect(await usageAfter(facts, ON_RECORD)).toEqual(ON_RECORD)
+  })
+
+  test('a record without counts takes none away', async () => {
+    expect(await usageAfter({ usage: COUNTED, errorCode: 'upstream_error' })).toEqual(COUNTED)
+  })
+})

@@ -1,0 +1,321 @@
+import type { Client } from 'pg'
+import {
+  openPostgresWriter,
+  type PostgresWriterInput,
+  sendTogether,
+} from '../../store/postgres/postgres-connection.ts'
+import { isGivenUp, isLockTimeout, postgresFailure } from '../../store/postgres/postgres-failure.ts'
+import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { LedgerLimits, RedeemCodeInput } from '../ledger.ts'
+import { Book, type BookChanges, type CreditPlace } from '../rules/book.ts'
+import { applyCommand } from '../rules/rules.ts'
+import {
+  ACCOUNT_COLUMNS,
+  API_KEY_COLUMNS,
+  accountValues,
+  apiKeyValues,
+  type ColumnValue,
+  ENTRY_COLUMNS,
+  entryValues,
+  fixedRequestValues,
+  movingRequestValues,
+  REDEEMED_COLUMNS,
+  REQUEST_FIXED_COLUMNS,
+  REQUEST_MOVING_COLUMNS,
+  redeemedValues,
+} from './column-values.ts'
+import {
+  accountRowOf,
+  apiKeyRowOf,
+  type Columns,
+  creditCodeRowOf,
+  entryOf,
+  requestRowOf,
+} from './columns.ts'
+import type { LedgerCommand, LedgerVerdict } from './commands.ts'
+import {
+  LOCK_ACCOUNTS,
+  LOCK_API_KEYS,
+  LOCK_CREDIT_CODES,
+  type PlannedStatement,
+  READ_CODE_CREDITS,
+  READ_CREDITS,
+  READ_OPEN_REQUEST_IDS,
+  READ_REQUESTS,
+  READ_TIME,
+  SAVE,
+  SAVE_CREDIT_CODES,
+} from './postgres-statements.ts'
+
+export interface PostgresBooksInput extends PostgresWriterInput {
+  readonly limits: LedgerLimits
+  /** Null: the database's own time. */
+  readonly nowMs: (() => number) | null
+}
+
+/** The most requests that one sweep of an instance ends; it is repeated until there are none. */
+const SWEPT_REQUESTS_MAX = 500
+
+// A deadlock leaves one of its transactions to go on, so this many in a row are no bad luck any more.
+const TRIES_MAX = 20
+
+const REQUEST_COLUMNS = [...REQUEST_FIXED_COLUMNS, ...REQUEST_MOVING_COLUMNS]
+
+/** The books in a PostgreSQL database, on a connection of their own, which is made anew where it is lost. */
+export class PostgresBooks {
+  readonly #input: PostgresBooksInput
+  #client: Client | null = null
+
+  constructor(input: PostgresBooksInput) {
+    this.#input = input
+  }
+
+  /**
+   * Applies commands in order and commits them, all or none. What the database gave up in favour of
+   * another transaction is run again. Rejects with `StoreUnavailable` where the commit's answer did not
+   * come, or a single command's rows stayed locked; with what a rule throws or `StoreRefused` otherwise,
+   * and then the store is as it was.
+   */
+  async apply(commands: readonly LedgerCommand[]): Promise<LedgerVerdict[]> {
+    for (let tries = 1; ; tries++) {
+      const client = await this.#connect()
+      try {
+        return await this.#transact(client, commands)
+      } catch (error) {
+        await this.#rollBack(client)
+        if (!(error instanceof StatementFailed)) {
+          throw new StoreRefused('a command can not be', { cause: error })
+        }
+        const { cause } = error
+        if (isGivenUp(cause) && tries < TRIES_MAX) continue
+        // Of many commands, those whose rows are not locked succeed one by one.
+        if (isGivenUp(cause) || (isLockTimeout(cause) && commands.length === 1)) {
+          throw new StoreUnavailable('the rows stayed locked', { cause: error })
+        }
+        throw postgresFailure(cause)
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client
+    this.#client = null
+    await client?.end()
+  }
+
+  async #connect(): Promise<Client> {
+    if (this.#client !== null) return this.#client
+    try {
+      const client = await openPostgresWriter(this.#input)
+      client.once('end', () => this.#forget(client))
+      client.once('error', () => this.#forget(client))
+      this.#client = client
+      return client
+    } catch (error) {
+      throw postgresFailure(error)
+    }
+  }
+
+  #forget(client: Client): void {
+    if (this.#client === client) this.#client = null
+  }
+
+  /** Two round trips: everything is read and locked in the first, saved and committed in the second. */
+  async #transact(client: Client, commands: readonly LedgerCommand[]): Promise<LedgerVerdict[]> {
+    const book = new Book()
+    const nowMs = await this.#load(client, { book, commands })
+    const terms = { nowMs, limits: this.#input.limits }
+    const verdicts = commands.map((command) => applyCommand(book, command, terms))
+    const changes = book.changes()
+    await answers(client, () => [...save(client, changes), client.query('commit')])
+    return verdicts
+  }
+
+  async #load(
+    client: Client,
+    { book, commands }: { readonly book: Book; readonly commands: readonly LedgerCommand[] },
+  ): Promise<number> {
+    const named = new NamedRows()
+    for (const command of commands) {
+      named.add(command)
+      if (command.kind === 'sweepInstance') await this.#nameOpenRequests(client, { named, command })
+    }
+    const { accountIds, apiKeyIds, requestIds, credits, codes } = named
+    const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await answers(
+      client,
+      () => [
+        client.query('begin isolation level read committed read write'),
+        run(client, LOCK_ACCOUNTS, [[...accountIds], [...requestIds]]),
+        run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
+        codes.length === 0
+          ? NOTHING
+          : run(client, LOCK_CREDIT_CODES, [codes.map(({ codeHash }) => codeHash)]),
+        requestIds.size === 0 ? NOTHING : run(client, READ_REQUESTS, [[...requestIds]]),
+        credits.length === 0
+          ? NOTHING
+          : run(client, READ_CREDITS, [
+              credits.map(({ accountId }) => accountId),
+              credits.map(({ reference }) => reference),
+            ]),
+        codes.length === 0
+          ? NOTHING
+          : run(client, READ_CODE_CREDITS, [
+              codes.map(({ accountId }) => accountId),
+              codes.map(({ codeHash }) => codeHash),
+            ]),
+        this.#input.nowMs === null ? run(client, READ_TIME, []) : NOTHING,
+      ],
+    )
+    for (const row of accounts.rows) book.loadAccount(accountRowOf(row))
+    for (const row of apiKeys.rows) book.loadApiKey(apiKeyRowOf(row))
+    for (const row of requests.rows) book.loadRequest(requestRowOf(row))
+    for (const row of creditCodes.rows) book.loadCreditCode(creditCodeRowOf(row))
+    for (const row of [...entries.rows, ...codeEntries.rows]) book.loadCredit(entryOf(row))
+    return this.#input.nowMs?.() ?? Number(time.rows[0]?.['now_ms'])
+  }
+
+  async #nameOpenRequests(
+    client: Client,
+    {
+      named,
+      command,
+    }: {
+      readonly named: NamedRows
+      readonly command: Extract<LedgerCommand, { kind: 'sweepInstance' }>
+    },
+  ): Promise<void> {
+    const [found] = await answers(client, () => [
+      run(client, READ_OPEN_REQUEST_IDS, [command.instanceId, SWEPT_REQUESTS_MAX]),
+    ])
+    // Read again once their accounts are locked: those that have ended meanwhile are left alone.
+    for (const row of found.rows) named.requestIds.add(String(row['id']))
+  }
+
+  /** Leaves the connection without a transaction, or lets go of it. */
+  async #rollBack(client: Client): Promise<void> {
+    try {
+      await client.query('rollback')
+    } catch {
+      this.#forget(client)
+      client.end().catch(() => {})
+    }
+  }
+}
+
+/** What the driver rejected a statement with, apart from what a rule throws. */
+class StatementFailed extends Error {
+  override readonly cause: unknown
+
+  constructor(cause: unknown) {
+    super('a statement failed')
+    this.cause = cause
+  }
+}
+
+/** The rows that a batch is to load. */
+class NamedRows {
+  readonly accountIds = new Set<string>()
+  readonly apiKeyIds = new Set<string>()
+  readonly requestIds = new Set<string>()
+  readonly credits: CreditPlace[] = []
+  readonly codes: RedeemCodeInput[] = []
+
+  add(command: LedgerCommand): void {
+    switch (command.kind) {
+      case 'openHold':
+        this.accountIds.add(command.input.accountId)
+        this.apiKeyIds.add(command.input.apiKeyId)
+        this.requestIds.add(command.input.requestId)
+        return
+      case 'settle':
+        this.requestIds.add(command.input.requestId)
+        if (command.accountId !== undefined) this.accountIds.add(command.accountId)
+        return
+      case 'correct':
+        this.requestIds.add(command.input.requestId)
+        return
+      case 'noteGeneration':
+        this.requestIds.add(command.requestId)
+        return
+      case 'addCredit':
+        this.accountIds.add(command.input.accountId)
+        this.credits.push(command.input)
+        return
+      case 'redeemCode':
+        this.accountIds.add(command.input.accountId)
+        this.codes.push(command.input)
+        return
+      case 'sweepInstance':
+        return
+      case 'sweepHolds':
+        for (const requestId of command.requestIds) this.requestIds.add(requestId)
+        return
+      default:
+        assertNever(command)
+    }
+  }
+}
+
+interface Answer {
+  readonly rows: readonly Columns[]
+}
+
+const NOTHING: Promise<Answer> = Promise.resolve({ rows: [] })
+
+function run(client: Client, statement: PlannedStatement, values: unknown[]): Promise<Answer> {
+  return client.query<Record<string, unknown>>({ ...statement, values })
+}
+
+function save(client: Client, changes: BookChanges): Promise<Answer>[] {
+  const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
+  const saved = run(client, SAVE, [
+    recordsOf(accounts, ['id', ...ACCOUNT_COLUMNS], (row) => [row.id, ...accountValues(row)]),
+    recordsOf(apiKeys, ['id', ...API_KEY_COLUMNS], (row) => [row.id, ...apiKeyValues(row)]),
+    recordsOf(openedRequests, REQUEST_COLUMNS, (row) => [
+      ...fixedRequestValues(row),
+      ...movingRequestValues(row),
+    ]),
+    recordsOf(requests, ['id', ...REQUEST_MOVING_COLUMNS], (row) => [
+      row.id,
+      ...movingRequestValues(row),
+    ]),
+    recordsOf(entries, ENTRY_COLUMNS, entryValues),
+  ])
+  if (creditCodes.length === 0) return [saved]
+  const redeemed = recordsOf(creditCodes, ['id', ...REDEEMED_COLUMNS], (row) => [
+    row.id,
+    ...redeemedValues(row),
+  ])
+  return [saved, run(client, SAVE_CREDIT_CODES, [redeemed])]
+}
+
+/**
+ * Sends statements together and waits for the answers. Where one fails, so do those behind it in its
+ * transaction, and the first failure is the one that says why.
+ */
+async function answers<T extends readonly Promise<Answer>[]>(
+  client: Client,
+  send: () => readonly [...T],
+): Promise<{ -readonly [Place in keyof T]: Answer }> {
+  const sent = sendTogether(client, send)
+  for (const answer of await Promise.allSettled<Answer>(sent)) {
+    if (answer.status === 'rejected') throw new StatementFailed(answer.reason)
+  }
+  // Each is fulfilled by now.
+  return (await Promise.all(sent)) as { -readonly [Place in keyof T]: Answer }
+}
+
+function recordsOf<Row>(
+  rows: readonly Row[],
+  columns: readonly string[],
+  valuesOf: (row: Row) => readonly ColumnValue[],
+): string {
+  if (rows.length === 0) return '[]'
+  const records = rows.map((row) => {
+    const record: Record<string, ColumnValue> = {}
+    for (const [place, value] of valuesOf(row).entries()) record[columns[place] ?? ''] = value
+    return record
+  })
+  return JSON.stringify(records)
+}

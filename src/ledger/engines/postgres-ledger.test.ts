@@ -1,0 +1,311 @@
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
+import { micros } from '../../vocabulary/money.ts'
+import { Presence } from '../instances/presence.ts'
+import type { LedgerLimits, OpenHoldInput } from '../ledger.ts'
+import { StoreUnavailable } from '../ledger.ts'
+import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
+import { runLoad, unanswered } from '../testing/run-load.ts'
+import { FACTS, holdInput, runScript } from '../testing/script.ts'
+import { PostgresLedger } from './postgres-ledger.ts'
+import * as statements from './postgres-statements.ts'
+
+const LIMITS: LedgerLimits = {
+  openHoldsMax: 100,
+  keyRequestsPerMinuteMax: 1_000_000,
+  unbackedAccountRequestsPerMinuteMax: 1_000_000,
+}
+
+let bench: PostgresBench
+let outsider: Client
+
+beforeEach(async () => {
+  bench = await createPostgresBench({ limits: LIMITS })
+  outsider = new Client(bench.url)
+  outsider.on('error', () => {})
+  await outsider.connect()
+})
+
+afterEach(async () => {
+  await outsider.end()
+  await bench.audit()
+  await bench.close()
+})
+
+function holdOf(requestId: string, apiKeyId: string, accountId = 'A'): OpenHoldInput {
+  return {
+    ...holdInput(requestId),
+    accountId,
+    apiKeyId,
+    instanceId: 'I',
+    neededMicros: micros(10),
+    leastMicros: micros(10),
+    freeCreditQualifies: false,
+    freeCreditAloneRunsOnLess: false,
+  }
+}
+
+/** Accounts with backed credit, each with a key: A and KA, B and KB. */
+async function setUp(accounts: readonly string[], creditMicros = 1_000): Promise<void> {
+  for (const id of accounts) {
+    await bench.createAccount(id)
+    await bench.createApiKey(`K${id}`, id)
+    await runScript(bench, `credit ${id} backed ${creditMicros} first`)
+  }
+}
+
+/** Resolves once a statement waits for a lock that another transaction has. */
+async function somebodyWaits(): Promise<void> {
+  for (;;) {
+    // Inside a transaction the server answers all questions from what it saw at the first.
+    await outsider.query('select pg_stat_clear_snapshot()')
+    const { rows } = await outsider.query(
+      `select pid from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rows.length > 0) return
+  }
+}
+
+describe('several instances', () => {
+  test('admit exactly as many of 1,000 requests as there is credit for', async () => {
+    const keys = Array.from({ length: 40 }, (_, place) => `K${place}`)
+    await bench.createAccount('A')
+    for (const apiKey of keys) await bench.createApiKey(apiKey, 'A')
+    await runScript(bench, 'credit A backed 3170 first')
+    const other = new PostgresLedger({ url: bench.url, limits: LIMITS, batchCommandsMax: 7 })
+    const verdicts = await Promise.all(
+      Array.from({ length: 1_000 }, (_, place) =>
+        (place % 2 === 0 ? bench.ledger : other).openHold(
+          holdOf(`R${place}`, keys[place % keys.length] ?? ''),
+        ),
+      ),
+    )
+    await other.close()
+    const kinds = Map.groupBy(verdicts, (verdict) =>
+      verdict.kind === 'opened' ? 'opened' : verdict.code,
+    )
+    expect(kinds.get('opened')).toHaveLength(317)
+    expect(kinds.get('insufficient_credit')).toHaveLength(683)
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 3170 held 3170, free 0 held 0')
+  })
+
+  test('settle one hold once, whoever is asked how often', async () => {
+    await setUp(['A'])
+    await bench.ledger.openHold(holdOf('R', 'KA'))
+    const other = new PostgresLedger({ url: bench.url, limits: LIMITS })
+    const settles = await Promise.all(
+      Array.from({ length: 40 }, (_, place) =>
+        (place % 2 === 0 ? bench.ledger : other).settle({
+          requestId: 'R',
+          resolution: {
+            kind: 'provisional',
+            chargeMicros: micros(place),
+            costUsd: null,
+            generationId: 'G',
+          },
+          facts: FACTS,
+        }),
+      ),
+    )
+    await other.close()
+    expect(settles.filter(({ settledNow }) => settledNow)).toHaveLength(1)
+    expect(new Set(settles.map(({ chargedMicros }) => chargedMicros)).size).toBe(1)
+  })
+
+  test('count by the time of the database, not by their own', async () => {
+    await setUp(['A'])
+    const now = async () => {
+      const { rows } = await outsider.query<{ now: string }>(
+        'select floor(extract(epoch from clock_timestamp()) * 1000) as now',
+      )
+      return Number(rows[0]?.now)
+    }
+    const ledger = new PostgresLedger({ url: bench.url, limits: LIMITS })
+    const before = await now()
+    await ledger.openHold(holdOf('R', 'KA'))
+    const after = await now()
+    await ledger.close()
+    const openedAtMs = (await bench.request('R'))?.openedAtMs ?? 0
+    expect(openedAtMs).toBeGreaterThanOrEqual(before)
+    expect(openedAtMs).toBeLessThanOrEqual(after)
+  })
+})
+
+describe('a row that another transaction has', () => {
+  test('in a deadlock is waited for again, and nothing is dropped', async () => {
+    await setUp(['A', 'B'])
+    // The ledger is the one that finds the deadlock, and so the one that is given up.
+    await outsider.query("set deadlock_timeout = '60s'")
+    await outsider.query("begin; select from accounts where id = 'B' for update")
+    const answers = Promise.all([
+      bench.ledger.openHold(holdOf('RA', 'KA', 'A')),
+      bench.ledger.openHold(holdOf('RB', 'KB', 'B')),
+    ])
+    await somebodyWaits()
+    await outsider.query("select from accounts where id = 'A' for update")
+    await outsider.query('commit')
+    expect(await answers).toMatchObject([{ kind: 'opened' }, { kind: 'opened' }])
+    const { rows } = await outsider.query(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    )
+    expect(Number(rows[0]?.deadlocks)).toBeGreaterThanOrEqual(1)
+  })
+
+  test('for too long fails what needs it, and none of its neighbours', async () => {
+    await setUp(['A', 'B'])
+    const ledger = new PostgresLedger({ url: bench.url, limits: LIMITS, lockTimeoutMs: 50 })
+    await outsider.query("begin; select from accounts where id = 'A' for update")
+    const answers = await Promise.allSettled([
+      ledger.openHold(holdOf('RA', 'KA', 'A')),
+      ledger.openHold(holdOf('RB', 'KB', 'B')),
+    ])
+    expect(answers).toMatchObject([
+      { status: 'rejected', reason: { name: 'StoreUnavailable' } },
+      { status: 'fulfilled', value: { kind: 'opened' } },
+    ])
+    await outsider.query('commit')
+    await ledger.sure()
+    await ledger.close()
+    expect(await bench.request('RA')).toBeUndefined()
+  })
+})
+
+describe('a connection that is lost', () => {
+  test('fails what it was asked, and the next commit makes another', async () => {
+    await setUp(['A'])
+    await outsider.query("begin; select from accounts where id = 'A' for update")
+    const lost = bench.ledger.openHold(holdOf('R1', 'KA'))
+    lost.catch(() => {})
+    await somebodyWaits()
+    await outsider.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    await expect(lost).rejects.toBeInstanceOf(StoreUnavailable)
+    await outsider.query('commit')
+    expect(await bench.ledger.openHold(holdOf('R2', 'KA'))).toMatchObject({ kind: 'opened' })
+    await bench.ledger.sure()
+    expect(await bench.request('R1')).toBeUndefined()
+  })
+
+  test('with the answer to a commit on it leaves no hold of a request that was told it has none', async () => {
+    await setUp(['A'])
+    const proxy = await startSeveringProxy(bench.url)
+    const ledger = new PostgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
+    await ledger.openHold(holdOf('R1', 'KA'))
+    // The commit is still under way when the hold is asked about.
+    await outsider.query(`
+      create function take_time() returns trigger language plpgsql
+        as 'begin perform pg_sleep(0.3); return null; end';
+      create constraint trigger slow after insert on requests deferrable initially deferred
+        for each row execute function take_time()`)
+    proxy.severAfter('commit\0')
+    await expect(ledger.openHold(holdOf('R2', 'KA'))).rejects.toBeInstanceOf(StoreUnavailable)
+    await ledger.sure()
+    expect(await bench.request('R2')).toMatchObject({ state: 'released', httpStatus: 503 })
+    expect(await ledger.openHold(holdOf('R3', 'KA'))).toMatchObject({ kind: 'opened' })
+    await ledger.close()
+    await proxy.close()
+  })
+
+  test('before the commit was sent leaves no hold either', async () => {
+    await setUp(['A'])
+    const proxy = await startSeveringProxy(bench.url)
+    const ledger = new PostgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
+    await ledger.openHold(holdOf('R1', 'KA'))
+    proxy.severBefore('save')
+    await expect(ledger.openHold(holdOf('R2', 'KA'))).rejects.toBeInstanceOf(StoreUnavailable)
+    await ledger.sure()
+    expect(await bench.request('R2')).toBeUndefined()
+    expect(await ledger.openHold(holdOf('R3', 'KA'))).toMatchObject({ kind: 'opened' })
+    await ledger.close()
+    await proxy.close()
+  })
+
+  test('without a word is waited for so long, and then counts as lost', async () => {
+    await setUp(['A'])
+    const proxy = await startSeveringProxy(bench.url)
+    const ledger = new PostgresLedger({
+      url: proxy.url,
+      limits: LIMITS,
+      unsureRetryMs: 1,
+      // What is answered at all is answered by then, on a slow machine too.
+      answerTimeoutMs: 2_000,
+    })
+    await ledger.openHold(holdOf('R1', 'KA'))
+    proxy.stallAfter('commit\0')
+    await expect(ledger.openHold(holdOf('R2', 'KA'))).rejects.toBeInstanceOf(StoreUnavailable)
+    await ledger.sure()
+    expect(await bench.request('R2')).toMatchObject({ state: 'released', httpStatus: 503 })
+    expect(await ledger.openHold(holdOf('R3', 'KA'))).toMatchObject({ kind: 'opened' })
+    await ledger.close()
+    await proxy.close()
+  })
+
+  test('because the server has no room for it is a store that is unavailable', async () => {
+    await setUp(['A'])
+    const { rows } = await outsider.query<{ name: string }>('select current_database() as name')
+    const name = rows[0]?.name ?? ''
+    await outsider.query(`alter database ${name} connection limit 0`)
+    await outsider.query("create role clerk login password 'clerk'")
+    const url = new URL(bench.url)
+    url.username = 'clerk'
+    url.password = 'clerk'
+    const ledger = new PostgresLedger({ url: url.href, limits: LIMITS })
+    const opened = ledger.openHold(holdOf('R1', 'KA'))
+    await expect(opened).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(opened).rejects.toThrow(/too many connections/)
+    await ledger.close()
+    await outsider.query('drop role clerk')
+  })
+})
+
+test('a process that is killed loses nothing that it answered, and its open holds become unresolved', async () => {
+  await bench.createAccount('A')
+  const keys = Array.from({ length: 16 }, (_, place) => `K${place}`)
+  for (const apiKey of keys) await bench.createApiKey(apiKey, 'A')
+  await runScript(bench, 'credit A backed 1000000000 first')
+  const lines = await runLoad({ shell: 'exec "$0" "$@"', url: bench.url, keys, killAt: 2_000 })
+  expect(lines.length).toBeGreaterThanOrEqual(2_000)
+  expect(await unanswered(bench, lines)).toEqual([])
+
+  const swept: number[] = []
+  const presence = new Presence({
+    db: bench.store.db,
+    books: bench.ledger,
+    instanceId: 'inst_next',
+    deadAfterMs: 0,
+    onSwept: (_instanceId, count) => swept.push(count),
+    onFailure: (cause) => {
+      throw cause
+    },
+  })
+  await presence.beat()
+  await presence.beat()
+  const states = await bench.store.db
+    .selectFrom('requests')
+    .select(['state', ({ fn }) => fn.countAll<number>().as('requests')])
+    .groupBy('state')
+    .execute()
+  const unresolved = states.find(({ state }) => state === 'unresolved')
+  expect(swept).toEqual(unresolved === undefined ? [] : [unresolved.requests])
+  expect(states.map(({ state }) => state)).not.toContain('open')
+})
+
+test('no statement of a batch reads a whole table, whatever the planner knows of it', async () => {
+  await outsider.query(`
+    set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
+    set enable_hashjoin = off; set enable_mergejoin = off`)
+  const { READ_TIME: _time, ...others } = statements
+  for (const { name, text } of Object.values(others)) {
+    const { rows } = await outsider.query(`explain (generic_plan) ${text}`)
+    const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+    expect(plan, name).toMatch(/Index (Only )?Scan/)
+    expect(plan, name).not.toMatch(/Seq Scan on (accounts|api_keys|requests|entries|credit_codes)/)
+    expect(plan, name).not.toMatch(
+      /Index Scan using \S+ on \S+( \S+)? +\([^)]*\)\n(?! +(Index Cond|Filter))/,
+    )
+  }
+})

@@ -1,0 +1,42 @@
+import type { PostgresWriterInput } from '../../store/postgres/postgres-connection.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
+import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
+import { PostgresBooks } from './postgres-books.ts'
+
+export interface PostgresLedgerInput extends BatchSettings, PostgresWriterInput {
+  /** Default the database's own time, which is the same for every process. */
+  readonly clock?: Clock
+  /** Default SPEC's. */
+  readonly limits?: LedgerLimits
+}
+
+/**
+ * The ledger in a PostgreSQL database, which several processes may share: rows are locked while a batch
+ * works on them.
+ */
+export class PostgresLedger extends BatchedLedger {
+  constructor(input: PostgresLedgerInput) {
+    const { clock } = input
+    const books = new PostgresBooks({
+      ...input,
+      limits: input.limits ?? LEDGER_LIMITS_DEFAULT,
+      nowMs: clock === undefined ? null : () => clock.nowMs(),
+    })
+    super({
+      ...input,
+      commit: (commands) => books.apply(commands),
+      closeStore: () => books.close(),
+    })
+  }
+
+  /** As the interface says; a sweep of many holds is many commits. */
+  override async sweepInstance(instanceId: string): Promise<number> {
+    let swept = 0
+    for (;;) {
+      const more = await super.sweepInstance(instanceId)
+      if (more === 0) return swept
+      swept += more
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStore } from '../../store/open-store.ts'
+import { type PostgresServer, startPostgresServer } from '../../store/testing/postgres-server.ts'
+import { micros } from '../../vocabulary/money.ts'
+import { LEDGER_LIMITS_DEFAULT, StoreUnavailable } from '../ledger.ts'
+import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
+import { benchOnStore } from '../testing/store-bench.ts'
+import { PostgresLedger } from './postgres-ledger.ts'
+
+const LIMITS = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000 }
+const COST = costOfCharge(micros(7))
+const KEYS = Array.from({ length: 16 }, (_, place) => `K${place}`)
+
+// A server of its own, that syncs its disk: this one is killed.
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = await startPostgresServer({ settings: ['max_connections=30'] })
+})
+
+afterAll(() => server.stop())
+
+/** What became of the requests of many keys at once, as their clients and the settler see it. */
+class Load {
+  readonly settled: string[] = []
+  /** Opens and settles that the store did not answer: at its death all may be waiting to settle. */
+  unanswered = 0
+  over = false
+  readonly #ledger: PostgresLedger
+  #requests = 0
+
+  constructor(ledger: PostgresLedger) {
+    this.#ledger = ledger
+  }
+
+  /** A refused open is a 503; a settle is asked for until it is done. */
+  async run(apiKeyId: string): Promise<void> {
+    while (!this.over) {
+      const requestId = `R${this.#requests++}`
+      if (await this.#opens(requestId, apiKeyId)) await this.#settleAtLast(requestId)
+    }
+  }
+
+  async #opens(requestId: string, apiKeyId: string): Promise<boolean> {
+    try {
+      await this.#ledger.openHold({
+        ...holdInput(requestId),
+        accountId: 'A',
+        apiKeyId,
+        instanceId: 'I',
+        neededMicros: micros(100),
+        leastMicros: micros(100),
+        freeCreditQualifies: false,
+        freeCreditAloneRunsOnLess: false,
+      })
+      return true
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreUnavailable)
+      this.unanswered++
+      return false
+    }
+  }
+
+  async #settleAtLast(requestId: string): Promise<void> {
+    const resolution = { kind: 'final', chargeMicros: micros(7), costUsd: COST } as const
+    for (;;) {
+      try {
+        await this.#ledger.settle({ requestId, resolution, facts: FACTS })
+        this.settled.push(requestId)
+        return
+      } catch (error) {
+        expect(error).toBeInstanceOf(StoreUnavailable)
+        this.unanswered++
+      }
+    }
+  }
+
+  /** Resolves once the load has come so far. */
+  async until(reached: () => boolean): Promise<void> {
+    while (!reached()) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+test('a server that is killed under load fails requests until it is back, and loses nothing that it answered', async () => {
+  const url = server.url('postgres')
+  const store = await openStore({ url })
+  const ledger = new PostgresLedger({ url, limits: LIMITS, unsureRetryMs: 20 })
+  const bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
+  await bench.createAccount('A')
+  for (const apiKey of KEYS) await bench.createApiKey(apiKey, 'A')
+  await runScript(bench, 'credit A backed 1000000000 first')
+
+  const load = new Load(ledger)
+  const loaded = Promise.all(KEYS.map((apiKey) => load.run(apiKey)))
+  await load.until(() => load.settled.length >= 500)
+  expect(load.unanswered).toBe(0)
+  await server.kill()
+  await load.until(() => load.unanswered >= 100)
+  await server.start()
+  const settledBefore = load.settled.length
+  await load.until(() => load.settled.length >= settledBefore + 500)
+  load.over = true
+  await loaded
+  await ledger.sure()
+
+  const rows = await store.reports.selectFrom('requests').select(['id', 'state']).execute()
+  const finalIds = rows.filter(({ state }) => state === 'final').map(({ id }) => id)
+  expect(finalIds.toSorted()).toEqual(load.settled.toSorted())
+  // What was not answered was committed or not; nothing is held for it any more.
+  expect(rows.filter(({ state }) => state !== 'final' && state !== 'released')).toEqual([])
+  const { backedBalanceMicros, backedHeldMicros } = await bench.account('A')
+  expect(backedBalanceMicros).toBe(1_000_000_000 - 7 * load.settled.length)
+  expect(backedHeldMicros).toBe(0)
+  await bench.audit()
+  await bench.close()
+})

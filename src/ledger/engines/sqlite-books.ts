@@ -1,0 +1,175 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { RedeemCodeInput } from '../ledger.ts'
+import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+import { Book, type BookChanges, type CreditPlace } from '../rules/book.ts'
+import type { Terms } from '../rules/open-hold.ts'
+import { applyCommand } from '../rules/rules.ts'
+import {
+  accountValues,
+  apiKeyValues,
+  entryValues,
+  fixedRequestValues,
+  movingRequestValues,
+  redeemedValues,
+} from './column-values.ts'
+import {
+  accountRowOf,
+  apiKeyRowOf,
+  type Columns,
+  creditCodeRowOf,
+  entryOf,
+  requestRowOf,
+} from './columns.ts'
+import type { LedgerCommand, LedgerVerdict } from './commands.ts'
+import { RowCache } from './row-cache.ts'
+import { type LedgerStatements, prepareLedgerStatements } from './sqlite-statements.ts'
+
+const CACHED_ROWS_MAX = 10_000
+
+/** The books in a SQLite store, on the one connection that writes them. */
+export class SqliteBooks {
+  readonly #connection: DatabaseSync
+  readonly #statements: LedgerStatements
+  readonly #committed = new RowCache(CACHED_ROWS_MAX)
+  #othersVersion: unknown = null
+
+  constructor(connection: DatabaseSync) {
+    this.#connection = connection
+    this.#statements = prepareLedgerStatements(connection)
+  }
+
+  /**
+   * Applies commands in order and commits them, all or none. Throws what SQLite or a rule throws, and
+   * then the store is as it was.
+   */
+  apply(commands: readonly LedgerCommand[], terms: Terms): LedgerVerdict[] {
+    this.#statements.begin.run()
+    try {
+      this.#forgetWhereOthersWrote()
+      const book = new Book()
+      for (const command of commands) this.#load(book, command)
+      const verdicts = commands.map((command) => applyCommand(book, command, terms))
+      const changes = book.changes()
+      this.#save(changes)
+      this.#statements.commit.run()
+      this.#committed.commit(changes)
+      return verdicts
+    } catch (error) {
+      // After a full disk or an I/O error SQLite may have rolled back by itself.
+      if (this.#connection.isTransaction) this.#connection.exec('rollback')
+      this.#committed.clear()
+      throw error
+    }
+  }
+
+  /** Asked under the write lock, so that nobody can write between the answer and the commit. */
+  #forgetWhereOthersWrote(): void {
+    // A number that changes when another connection, of this process or not, has committed.
+    const version = this.#statements.othersVersion.get()?.['data_version']
+    if (version === this.#othersVersion) return
+    this.#othersVersion = version
+    this.#committed.clear()
+  }
+
+  #load(book: Book, command: LedgerCommand): void {
+    switch (command.kind) {
+      case 'openHold':
+        this.#loadRequest(book, command.input.requestId)
+        this.#loadAccount(book, command.input.accountId)
+        this.#loadApiKey(book, command.input.apiKeyId)
+        return
+      case 'settle':
+      case 'correct':
+        this.#loadRequest(book, command.input.requestId)
+        return
+      case 'noteGeneration':
+        this.#loadRequest(book, command.requestId)
+        return
+      case 'addCredit':
+        this.#loadAccount(book, command.input.accountId)
+        this.#loadCredit(book, command.input)
+        return
+      case 'redeemCode':
+        this.#loadAccount(book, command.input.accountId)
+        this.#loadCreditCode(book, command.input)
+        return
+      case 'sweepInstance':
+        for (const { id } of this.#statements.openRequestIds.all(command.instanceId)) {
+          this.#loadRequest(book, String(id))
+        }
+        return
+      case 'sweepHolds':
+        for (const requestId of command.requestIds) this.#loadRequest(book, requestId)
+        return
+      default:
+        assertNever(command)
+    }
+  }
+
+  #loadRequest(book: Book, requestId: string): void {
+    if (book.request(requestId) !== undefined) return
+    const row = this.#committed.movingRequest(requestId) ?? this.#readRequest(requestId)
+    if (row === null) return
+    book.loadRequest(row)
+    this.#loadAccount(book, row.accountId)
+    this.#loadApiKey(book, row.apiKeyId)
+  }
+
+  #readAccount(id: string): AccountRow | null {
+    const columns: Columns | undefined = this.#statements.account.get(id)
+    return columns === undefined ? null : accountRowOf(columns)
+  }
+
+  #readApiKey(id: string): ApiKeyRow | null {
+    const columns: Columns | undefined = this.#statements.apiKey.get(id)
+    return columns === undefined ? null : apiKeyRowOf(columns)
+  }
+
+  #readRequest(id: string): RequestRow | null {
+    const columns: Columns | undefined = this.#statements.request.get(id)
+    return columns === undefined ? null : requestRowOf(columns)
+  }
+
+  #loadAccount(book: Book, accountId: string): void {
+    if (book.account(accountId) !== undefined) return
+    const row = this.#committed.account(accountId) ?? this.#readAccount(accountId)
+    if (row !== null) book.loadAccount(row)
+  }
+
+  #loadApiKey(book: Book, apiKeyId: string): void {
+    if (book.apiKey(apiKeyId) !== undefined) return
+    const row = this.#committed.apiKey(apiKeyId) ?? this.#readApiKey(apiKeyId)
+    if (row !== null) book.loadApiKey(row)
+  }
+
+  #loadCredit(book: Book, place: CreditPlace): void {
+    if (book.creditEntry(place) !== undefined) return
+    const columns = this.#statements.credit.get(place.accountId, place.reference)
+    if (columns !== undefined) book.loadCredit(entryOf(columns))
+  }
+
+  #loadCreditCode(book: Book, { accountId, codeHash }: RedeemCodeInput): void {
+    if (book.creditCode(codeHash) === undefined) {
+      const columns = this.#statements.creditCode.get(codeHash)
+      if (columns !== undefined) book.loadCreditCode(creditCodeRowOf(columns))
+    }
+    const row = book.creditCode(codeHash)
+    if (row !== undefined) this.#loadCredit(book, { accountId, reference: row.id })
+  }
+
+  #save(changes: BookChanges): void {
+    const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
+    const statements = this.#statements
+    for (const row of accounts) statements.updateAccount.run(...accountValues(row), row.id)
+    for (const row of apiKeys) statements.updateApiKey.run(...apiKeyValues(row), row.id)
+    for (const row of openedRequests) {
+      statements.insertRequest.run(...fixedRequestValues(row), ...movingRequestValues(row))
+    }
+    for (const row of requests) statements.updateRequest.run(...movingRequestValues(row), row.id)
+    for (const entry of entries) statements.insertEntry.run(...entryValues(entry))
+    for (const row of creditCodes) {
+      statements.redeemCode.run(...redeemedValues(row), row.id)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
+import { type Attachment, StoreThread } from '../../store/threads/store-thread.ts'
+import { type Clock, systemClock } from '../../vocabulary/clock.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
+import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
+import type { LedgerVerdict } from './commands.ts'
+import type { WriterJob } from './sqlite-writer.ts'
+
+export interface SqliteLedgerInput extends BatchSettings {
+  /** The store's file, whose tables are there: `openStore` has opened it. */
+  readonly file: string
+  /** Default the system's. */
+  readonly clock?: Clock
+  /** Default SPEC's. */
+  readonly limits?: LedgerLimits
+  /** How long a commit waits for another process's write. Default 5,000. */
+  readonly busyTimeoutMs?: number
+}
+
+/** The ledger in a SQLite store: a thread of its own applies and commits commands. */
+export class SqliteLedger extends BatchedLedger {
+  readonly #thread: StoreThread<WriterJob, readonly LedgerVerdict[]>
+
+  constructor(input: SqliteLedgerInput) {
+    const clock = input.clock ?? systemClock
+    const limits = input.limits ?? LEDGER_LIMITS_DEFAULT
+    const connection: SqliteConnectionInput = {
+      file: input.file,
+      ...(input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }),
+    }
+    const thread = new StoreThread<WriterJob, readonly LedgerVerdict[]>({
+      entry: new URL('./sqlite-writer.ts', import.meta.url),
+      startWith: connection,
+    })
+    super({
+      ...input,
+      commit: (commands) => thread.call({ commands, terms: { nowMs: clock.nowMs(), limits } }),
+      closeStore: () => thread.close(),
+    })
+    this.#thread = thread
+  }
+
+  /** A way for the ledger of another thread to write by this one's thread. */
+  attach(): Attachment {
+    return this.#thread.attach()
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
+import type { LedgerCommand } from './commands.ts'
+import { type CommitReport, timedCommit } from './timed-commit.ts'
+
+const COMMANDS: readonly LedgerCommand[] = [
+  { kind: 'sweepInstance', instanceId: 'I1' },
+  { kind: 'sweepInstance', instanceId: 'I2' },
+]
+
+async function reportsOf(commit: Parameters<typeof timedCommit>[0]): Promise<CommitReport[]> {
+  const reports: CommitReport[] = []
+  const timed = timedCommit(commit, (report) => reports.push(report))
+  await Promise.allSettled([timed(COMMANDS)])
+  return reports
+}
+
+test.each([
+  ['committed', async () => COMMANDS.map(() => ({ of: 'sweepInstance' as const, swept: 0 }))],
+  ['unavailable', () => Promise.reject(new StoreUnavailable('away'))],
+  ['refused', () => Promise.reject(new StoreRefused('no such hold'))],
+] as const)(
+  'a commit that is %s is told once, with its commands and its time',
+  async (outcome, commit) => {
+    const reports = await reportsOf(commit)
+    expect(reports).toEqual([{ commands: 2, durationMs: expect.any(Number), outcome }])
+    expect(reports[0]?.durationMs).toBeGreaterThanOrEqual(0)
+  },
+)
+
+test('what a commit answers, and what it fails with, is passed on as it is', async () => {
+  const verdicts = COMMANDS.map(() => ({ of: 'sweepInstance' as const, swept: 3 }))
+  expect(
+    await timedCommit(
+      async () => verdicts,
+      () => {},
+    )(COMMANDS),
+  ).toBe(verdicts)
+  const failure = new StoreUnavailable('away')
+  const failing = timedCommit(
+    () => Promise.reject(failure),
+    () => {},
+  )
+  await expect(failing(COMMANDS)).rejects.toBe(failure)
+})

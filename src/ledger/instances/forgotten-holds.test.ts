@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { StoreUnavailable } from '../../store/store-unavailable.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { STORE_BENCHES } from '../testing/benches.ts'
+import { runScript } from '../testing/script.ts'
+import type { StoreBench } from '../testing/store-bench.ts'
+import { ForgottenHolds, type ForgottenHoldsInput } from './forgotten-holds.ts'
+
+for (const { engine, open } of STORE_BENCHES) {
+  describe(engine, () => {
+    let bench: StoreBench
+    let known: Set<string>
+    let swept: number[]
+    let failures: unknown[]
+
+    beforeEach(async () => {
+      bench = await open({ limits: { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 100 } })
+      known = new Set()
+      swept = []
+      failures = []
+      await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
+    })
+
+    afterEach(async () => {
+      await bench.audit()
+      await bench.close()
+    })
+
+    function forgottenHolds(input: Partial<ForgottenHoldsInput> = {}): ForgottenHolds {
+      return new ForgottenHolds({
+        db: bench.store.db,
+        books: bench.ledger,
+        instanceId: 'I1',
+        isKnown: (requestId) => known.has(requestId),
+        onSwept: (count) => swept.push(count),
+        onFailure: (cause) => failures.push(cause),
+        ...input,
+      })
+    }
+
+    async function states(...ids: readonly string[]) {
+      const rows = await Promise.all(ids.map((id) => bench.request(id)))
+      return rows.map((row) => row?.state)
+    }
+
+    test('an open hold that nobody knows becomes unresolved; a known one, and those of others, stay open', async () => {
+      await runScript(bench, 'open R1 K 1 by I1\nopen R2 K 1 by I1\nopen R3 K 1 by I2')
+      known.add('R2')
+      const holds = forgottenHolds()
+      expect(await holds.look()).toBe(1)
+      expect(await states('R1', 'R2', 'R3')).toEqual(['unresolved', 'open', 'open'])
+      expect(await bench.request('R1')).toMatchObject({ swept: true })
+      expect(await bench.apiKey('K')).toMatchObject({ openHolds: 2, heldMicros: 3 })
+      expect(await holds.look()).toBe(0)
+      expect({ swept, failures }).toEqual({ swept: [1], failures: [] })
+    })
+
+    test('all are found among more than are read at once, known or not', async () => {
+      const ids = Array.from({ length: 10 }, (_, place) => `R${place}`)
+      await runScript(bench, ids.map((id) => `open ${id} K 1 by I1`).join('\n'))
+      const forgotten = ['R0', 'R4', 'R5', 'R9']
+      for (const id of ids) if (!forgotten.includes(id)) known.add(id)
+      expect(await forgottenHolds({ pageHoldsMax: 3 }).look()).toBe(4)
+      expect(await states(...ids)).toEqual(
+        ids.map((id) => (forgotten.includes(id) ? 'unresolved' : 'open')),
+      )
+    })
+
+    test('a hold that was settled after it was read stays as it was settled', async () => {
+      await runScript(bench, 'open R1 K 5 by I1')
+      const settling = forgottenHolds({
+        books: {
+          // Between what the look has read and what it does about it.
+          async sweepHolds(requestIds) {
+            await runScript(bench, 'settle R1 final 2')
+            return bench.ledger.sweepHolds(requestIds)
+          },
+        },
+      })
+      expect(await settling.look()).toBe(0)
+      expect(await states('R1')).toEqual(['final'])
+      expect(swept).toEqual([])
+    })
+
+    test('holds that are opened and settled while it looks again and again are left alone', async () => {
+      const holds = forgottenHolds()
+      let opening = true
+      const looking = (async () => {
+        let ended = 0
+        while (opening) ended += await holds.look()
+        return ended
+      })()
+      await Promise.all(
+        Array.from({ length: 60 }, async (_, place) => {
+          const id = `R${place}`
+          for (let round = 0; round < 5; round++) {
+            known.add(`${id}.${round}`)
+            await runScript(bench, `open ${id}.${round} K 1 by I1\nsettle ${id}.${round} final 1`)
+            known.delete(`${id}.${round}`)
+          }
+        }),
+      )
+      opening = false
+      expect(await looking).toBe(0)
+      expect(await bench.apiKey('K')).toMatchObject({ spendMicros: 300, openHolds: 0 })
+      expect({ swept, failures }).toEqual({ swept: [], failures: [] })
+    })
+
+    test('where the store does not answer the next look ends what this one could not', async () => {
+      await runScript(bench, 'open R1 K 1 by I1')
+      const away = new StoreUnavailable('away')
+      const holds = forgottenHolds({ books: { sweepHolds: () => Promise.reject(away) } })
+      expect(await holds.look()).toBe(0)
+      expect(failures).toEqual([away])
+      expect(await states('R1')).toEqual(['open'])
+      expect(await forgottenHolds().look()).toBe(1)
+    })
+
+    test('it looks every 30 seconds until it is closed', async () => {
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+      try {
+        await runScript(bench, 'open R1 K 1 by I1')
+        const ended = Promise.withResolvers<number>()
+        const holds = forgottenHolds({ onSwept: ended.resolve })
+        holds.start()
+        vi.advanceTimersByTime(29_999)
+        expect(await states('R1')).toEqual(['open'])
+        vi.advanceTimersByTime(1)
+        expect(await ended.promise).toBe(1)
+        await holds.close()
+        expect(vi.getTimerCount()).toBe(0)
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+  })
+}

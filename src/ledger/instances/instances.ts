@@ -1,0 +1,64 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../store/tables.ts'
+import type { LedgerBooks } from '../ledger.ts'
+
+export interface InstanceInput {
+  /** An id of the prefix `inst`, new at each start. */
+  readonly id: string
+  readonly nowMs: number
+}
+
+/** Records that an instance has started. */
+export async function registerInstance(db: Kysely<Tables>, input: InstanceInput): Promise<void> {
+  await db
+    .insertInto('instances')
+    .values({
+      id: input.id,
+      started_at_ms: input.nowMs,
+      heartbeat_at_ms: input.nowMs,
+      stopped_at_ms: null,
+    })
+    .execute()
+}
+
+/** Records that an instance lives. */
+export async function heartbeat(db: Kysely<Tables>, input: InstanceInput): Promise<void> {
+  await db
+    .updateTable('instances')
+    .set({ heartbeat_at_ms: input.nowMs })
+    .where('id', '=', input.id)
+    .execute()
+}
+
+/** Records that an instance has stopped by itself. */
+export async function stopInstance(db: Kysely<Tables>, input: InstanceInput): Promise<void> {
+  await db
+    .updateTable('instances')
+    .set({ heartbeat_at_ms: input.nowMs, stopped_at_ms: input.nowMs })
+    .where('id', '=', input.id)
+    .execute()
+}
+
+export interface SweepInput {
+  readonly db: Kysely<Tables>
+  readonly books: LedgerBooks
+  /** The instance that sweeps, whose own holds are alive. */
+  readonly instanceId: string
+}
+
+/**
+ * Makes every open hold of any other instance unresolved, and answers how many. Only for who has the
+ * serve lock: nobody else knows that the other instances are gone.
+ */
+export async function sweepEarlierInstances(input: SweepInput): Promise<number> {
+  const rows = await input.db
+    .selectFrom('requests')
+    .select('instance_id')
+    .distinct()
+    .where('state', '=', sql.lit('open'))
+    .where('instance_id', '!=', input.instanceId)
+    .execute()
+  let swept = 0
+  for (const { instance_id } of rows) swept += await input.books.sweepInstance(instance_id)
+  return swept
+}

@@ -1,0 +1,168 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../store/tables.ts'
+import type { LedgerBooks } from '../ledger.ts'
+import { HeartbeatWatch } from './heartbeat-watch.ts'
+
+export interface PresenceInput {
+  /** A PostgreSQL store. */
+  readonly db: Kysely<Tables>
+  readonly books: Pick<LedgerBooks, 'sweepInstance'>
+  /** An id of the prefix `inst`, new at each start. */
+  readonly instanceId: string
+  /** Told of each dead instance that had open holds, and how many. */
+  readonly onSwept: (instanceId: string, swept: number) => void
+  /** Told of each heartbeat that the database took. */
+  readonly onBeat?: () => void
+  /** Told where the database did not answer. */
+  readonly onFailure: (cause: unknown) => void
+  /** For how long another's heartbeat must be watched to stand still. Default 30,000. */
+  readonly deadAfterMs?: number
+  /** A clock that never steps, in milliseconds. Default the process's own. */
+  readonly elapsedMs?: () => number
+}
+
+const BEAT_INTERVAL_MS = 5_000
+
+// Less than the time after which others take this instance for dead, so that it stops first.
+const ALIVE_MS = 20_000
+
+const DATABASE_MS = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`
+
+/**
+ * This process's place among those that share a PostgreSQL store: it says that it lives, sees that the
+ * others do, and ends the open holds of those that don't. All by the database's time.
+ */
+export class Presence {
+  readonly #input: PresenceInput
+  readonly #elapsedMs: () => number
+  readonly #watch: HeartbeatWatch
+  #aliveUntilMs = Number.NEGATIVE_INFINITY
+  /** The database's time less this process's, as of the latest heartbeat. */
+  #databaseAheadMs = Number.NaN
+  #timer: NodeJS.Timeout | null = null
+  #beating: Promise<void> = Promise.resolve()
+  #closed = false
+
+  constructor(input: PresenceInput) {
+    this.#input = input
+    this.#watch = new HeartbeatWatch(input)
+    this.#elapsedMs = input.elapsedMs ?? (() => performance.now())
+  }
+
+  /** Registers the instance, and goes on beating by itself. Rejects where the database does not answer. */
+  async start(): Promise<void> {
+    await this.#heartbeat()
+    this.#beatLater()
+  }
+
+  /**
+   * Whether others can't have taken this instance for dead. A hold of an instance that may be dead may
+   * have been swept: nothing is forwarded on it.
+   */
+  isAlive(): boolean {
+    return this.#elapsedMs() < this.#aliveUntilMs
+  }
+
+  /** The database's time, whatever the clock of this machine says. Asked once it has started. */
+  nowMs(): number {
+    return Math.floor(this.#elapsedMs() + this.#databaseAheadMs)
+  }
+
+  /** One heartbeat, one look at the others, and a sweep of those that are dead. Never rejects. */
+  async beat(): Promise<void> {
+    try {
+      await this.#heartbeat()
+      for (const instanceId of this.#watch.see(await this.#look())) {
+        const swept = await this.#input.books.sweepInstance(instanceId)
+        if (swept > 0) this.#input.onSwept(instanceId, swept)
+        await this.#stopped(instanceId)
+      }
+    } catch (cause) {
+      this.#watch.lose()
+      this.#input.onFailure(cause)
+    }
+  }
+
+  /** Beats no more, and says that it stopped by itself. Never rejects. */
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#beating
+    try {
+      await this.#stopped(this.#input.instanceId)
+    } catch (cause) {
+      this.#input.onFailure(cause)
+    }
+  }
+
+  #beatLater(): void {
+    if (this.#closed) return
+    this.#timer = setTimeout(() => {
+      this.#beating = this.beat().then(() => this.#beatLater())
+    }, BEAT_INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  async #heartbeat(): Promise<void> {
+    const askedAtMs = this.#elapsedMs()
+    const { database_ms } = await this.#input.db
+      .insertInto('instances')
+      .values({
+        id: this.#input.instanceId,
+        started_at_ms: DATABASE_MS,
+        heartbeat_at_ms: DATABASE_MS,
+        stopped_at_ms: null,
+      })
+      // Whoever was taken for dead and was not is back with its next heartbeat. Each differs from the
+      // one before, whatever the clock does: that it changes is all that the others go by.
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet({
+          heartbeat_at_ms: sql<number>`greatest(instances.heartbeat_at_ms + 1, ${DATABASE_MS})`,
+          stopped_at_ms: null,
+        }),
+      )
+      .returning(DATABASE_MS.as('database_ms'))
+      .executeTakeFirstOrThrow()
+    // From when it was answered: late by the way back, and never ahead.
+    this.#databaseAheadMs = database_ms - this.#elapsedMs()
+    // From when it was asked: the others saw it at that moment or later.
+    this.#aliveUntilMs = askedAtMs + ALIVE_MS
+    this.#input.onBeat?.()
+  }
+
+  async #look() {
+    const { db, instanceId } = this.#input
+    const instances = await db
+      .selectFrom('instances')
+      .select(['id', 'heartbeat_at_ms'])
+      .where('stopped_at_ms', 'is', null)
+      .where('id', '!=', instanceId)
+      .execute()
+    // Those that have stopped and left holds behind, and those that never were: nobody else ends them.
+    const holders = await db
+      .selectFrom('requests')
+      .leftJoin('instances', 'instances.id', 'requests.instance_id')
+      .select(['requests.instance_id as id', 'instances.heartbeat_at_ms'])
+      .distinct()
+      .where('requests.state', '=', sql.lit('open'))
+      .where('requests.instance_id', '!=', instanceId)
+      .execute()
+    const { now } = await db.selectNoFrom(DATABASE_MS.as('now')).executeTakeFirstOrThrow()
+    return {
+      databaseMs: now,
+      elapsedMs: this.#elapsedMs(),
+      heartbeats: new Map(
+        [...instances, ...holders].map(({ id, heartbeat_at_ms }) => [id, heartbeat_at_ms]),
+      ),
+    }
+  }
+
+  async #stopped(instanceId: string): Promise<void> {
+    await this.#input.db
+      .updateTable('instances')
+      .set({ stopped_at_ms: DATABASE_MS })
+      .where('id', '=', instanceId)
+      .where('stopped_at_ms', 'is', null)
+      .execute()
+  }
+}

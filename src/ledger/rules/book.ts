@@ -1,0 +1,149 @@
+import type { Entry } from '../ledger.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
+
+/**
+ * The rows that a batch works on, in memory. A store loads them, the rules replace them, the store
+ * saves those that were replaced. Rows are never changed in place.
+ */
+export class Book {
+  readonly #accounts = new Map<string, AccountRow>()
+  readonly #apiKeys = new Map<string, ApiKeyRow>()
+  readonly #requests = new Map<string, RequestRow>()
+  readonly #credits = new Map<string, Entry>()
+  readonly #creditCodes = new Map<string, CreditCodeRow>()
+  readonly #changedAccounts = new Set<string>()
+  readonly #changedApiKeys = new Set<string>()
+  readonly #changedRequests = new Set<string>()
+  readonly #openedRequests = new Set<string>()
+  readonly #changedCreditCodes = new Set<string>()
+  readonly #entries: Entry[] = []
+
+  loadAccount(row: AccountRow): void {
+    this.#accounts.set(row.id, row)
+  }
+
+  loadApiKey(row: ApiKeyRow): void {
+    this.#apiKeys.set(row.id, row)
+  }
+
+  loadRequest(row: RequestRow): void {
+    this.#requests.set(row.id, row)
+  }
+
+  /** Loads the entry of credit that was added under a reference. */
+  loadCredit(entry: Entry): void {
+    const { accountId, reference } = entry
+    if (reference !== null) this.#credits.set(creditName({ accountId, reference }), entry)
+  }
+
+  loadCreditCode(row: CreditCodeRow): void {
+    this.#creditCodes.set(row.hash, row)
+  }
+
+  account(id: string): AccountRow | undefined {
+    return this.#accounts.get(id)
+  }
+
+  apiKey(id: string): ApiKeyRow | undefined {
+    return this.#apiKeys.get(id)
+  }
+
+  request(id: string): RequestRow | undefined {
+    return this.#requests.get(id)
+  }
+
+  /** The entry of the credit that an account was given under a reference. */
+  creditEntry(input: CreditPlace): Entry | undefined {
+    return this.#credits.get(creditName(input))
+  }
+
+  creditCode(hash: string): CreditCodeRow | undefined {
+    return this.#creditCodes.get(hash)
+  }
+
+  /** The ids of the open requests of an instance, as far as they are loaded. */
+  openRequestIds(instanceId: string): string[] {
+    const ids: string[] = []
+    for (const row of this.#requests.values()) {
+      if (row.state === 'open' && row.instanceId === instanceId) ids.push(row.id)
+    }
+    return ids
+  }
+
+  putAccount(row: AccountRow): void {
+    this.#accounts.set(row.id, row)
+    this.#changedAccounts.add(row.id)
+  }
+
+  putApiKey(row: ApiKeyRow): void {
+    this.#apiKeys.set(row.id, row)
+    this.#changedApiKeys.add(row.id)
+  }
+
+  /** Adds a request that the store does not have. */
+  openRequest(row: RequestRow): void {
+    this.#requests.set(row.id, row)
+    this.#openedRequests.add(row.id)
+  }
+
+  putRequest(row: RequestRow): void {
+    this.#requests.set(row.id, row)
+    if (!this.#openedRequests.has(row.id)) this.#changedRequests.add(row.id)
+  }
+
+  putCreditCode(row: CreditCodeRow): void {
+    this.#creditCodes.set(row.hash, row)
+    this.#changedCreditCodes.add(row.hash)
+  }
+
+  addEntry(entry: Entry): void {
+    this.#entries.push(entry)
+    this.loadCredit(entry)
+  }
+
+  /** What the store saves. */
+  changes(): BookChanges {
+    return {
+      accounts: rowsOf(this.#accounts, this.#changedAccounts),
+      apiKeys: rowsOf(this.#apiKeys, this.#changedApiKeys),
+      openedRequests: rowsOf(this.#requests, this.#openedRequests),
+      requests: rowsOf(this.#requests, this.#changedRequests),
+      entries: this.#entries,
+      creditCodes: rowsOf(this.#creditCodes, this.#changedCreditCodes),
+    }
+  }
+}
+
+/** Rows as they are after a batch, each at most once. */
+export interface BookChanges {
+  readonly accounts: readonly AccountRow[]
+  readonly apiKeys: readonly ApiKeyRow[]
+  /** To be inserted. */
+  readonly openedRequests: readonly RequestRow[]
+  /** To be updated. */
+  readonly requests: readonly RequestRow[]
+  /** To be inserted, in this order. */
+  readonly entries: readonly Entry[]
+  /** To be updated. */
+  readonly creditCodes: readonly CreditCodeRow[]
+}
+
+function rowsOf<Row>(rows: ReadonlyMap<string, Row>, names: ReadonlySet<string>): Row[] {
+  const found: Row[] = []
+  for (const name of names) {
+    const row = rows.get(name)
+    if (row !== undefined) found.push(row)
+  }
+  return found
+}
+
+/** What names added credit, once. */
+export interface CreditPlace {
+  readonly accountId: string
+  /** The caller's own id of the credit. */
+  readonly reference: string
+}
+
+function creditName({ accountId, reference }: CreditPlace): string {
+  return `${accountId} ${reference}`
+}

@@ -1,0 +1,181 @@
+import {
+  addMicros,
+  type Micros,
+  maxMicros,
+  micros,
+  minMicros,
+  subtractMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
+import { isSettled, type RequestState } from '../../vocabulary/request-state.ts'
+import type { EntryKind, Purse } from '../ledger.ts'
+import type { AccountRow, RequestRow } from '../rows.ts'
+import type { Book } from './book.ts'
+import { availableCredit, lapseFreeCredit, post } from './postings.ts'
+
+/** The state that a request moves to, and what it is charged there in all. */
+export interface Move {
+  readonly state: Exclude<RequestState, 'open'>
+  readonly chargeMicros: Micros
+  /** The provider's cost behind the charge, exact decimal text; null where there is none. */
+  readonly costUsd: string | null
+  /** What stays reserved: the whole hold, what the charge leaves of it, or nothing. */
+  readonly keepsHeld: 'whole' | 'rest' | 'nothing'
+  readonly nowMs: number
+}
+
+/**
+ * Moves a request on: posts the difference between the new charge and the old, frees what need not
+ * stay reserved and the place in flight, and returns the row as it is then.
+ */
+export function moveRequest(book: Book, row: RequestRow, move: Move): RequestRow {
+  if (move.chargeMicros < 0) throw new RangeError('a charge is not negative')
+  const account = book.account(row.accountId)
+  const apiKey = book.apiKey(row.apiKeyId)
+  if (account === undefined || apiKey === undefined) {
+    throw new Error(`the account or the key of request ${row.id} is not in the store`)
+  }
+  const charge = splitCharge({ row, account, move })
+  const held = heldAfter(row, move, charge)
+  const heldBackedChange = subtractMicros(held.backedMicros, row.backedHeldMicros)
+  const heldFreeChange = subtractMicros(held.freeMicros, row.freeHeldMicros)
+  const spendChange = move.chargeMicros - chargedMicros(row)
+  const freesHold = heldBackedChange !== 0 || heldFreeChange !== 0
+
+  // A look-up that confirms the charge, as nearly all do, leaves the account and the key as they are.
+  if (row.state === 'open' || spendChange !== 0 || freesHold) {
+    book.putApiKey({
+      ...apiKey,
+      spendMicros: micros(apiKey.spendMicros + spendChange),
+      heldMicros: micros(apiKey.heldMicros + heldBackedChange + heldFreeChange),
+      openHolds: row.state === 'open' ? apiKey.openHolds - 1 : apiKey.openHolds,
+    })
+  }
+  const freed = freesHold
+    ? {
+        ...account,
+        backedHeldMicros: addMicros(account.backedHeldMicros, heldBackedChange),
+        freeHeldMicros: addMicros(account.freeHeldMicros, heldFreeChange),
+      }
+    : account
+  const posted = postCharge(book, { row, account: freed, charge, nowMs: move.nowMs })
+  const lapsed = lapseFreeCredit(book, posted, move.nowMs)
+  if (lapsed !== account) book.putAccount(lapsed)
+
+  const moved: RequestRow = {
+    ...row,
+    state: move.state,
+    swept: false,
+    backedHeldMicros: held.backedMicros,
+    freeHeldMicros: held.freeMicros,
+    backedChargeMicros: charge.backedMicros,
+    freeChargeMicros: charge.freeMicros,
+    writtenOffMicros: charge.writtenOffMicros,
+    costUsd: move.costUsd,
+    endedAtMs: row.endedAtMs ?? move.nowMs,
+    settledAtMs: isSettled(move.state) ? move.nowMs : null,
+  }
+  book.putRequest(moved)
+  return moved
+}
+
+/** What a request was charged in all, corrections included. */
+export function chargedMicros(row: RequestRow): Micros {
+  return addMicros(row.backedChargeMicros, row.freeChargeMicros)
+}
+
+/** What the charge of a request exceeds its hold by. */
+export function overrunMicros(row: RequestRow): Micros {
+  const granted = row.backedGrantedMicros + row.freeGrantedMicros
+  return maxMicros(ZERO_MICROS, micros(chargedMicros(row) - granted))
+}
+
+interface ChargeSplit {
+  readonly backedMicros: Micros
+  readonly freeMicros: Micros
+  /** Of the free part, what the purse can't pay. */
+  readonly writtenOffMicros: Micros
+}
+
+interface SplitChargeInput {
+  readonly row: RequestRow
+  readonly account: AccountRow
+  readonly move: Move
+}
+
+/**
+ * Splits a charge as its hold was split, free credit first, and what exceeds the hold to backed
+ * credit, which may go below zero by it. A hold of free credit alone made nobody a debtor: what exceeds
+ * it takes the free credit, then the backed, that no other hold has, and the rest is written off.
+ */
+function splitCharge({ row, account, move }: SplitChargeInput): ChargeSplit {
+  const available = availableCredit(account, move.nowMs)
+  const ownMicros = row.freeChargeMicros - row.writtenOffMicros + row.freeHeldMicros
+  const payableMicros = micros(ownMicros + available.freeMicros)
+  const freeAlone =
+    row.backedGrantedMicros === 0 && (row.freeGrantedMicros > 0 || !account.hasBackedCredit)
+  if (freeAlone) {
+    const paidMicros = minMicros(move.chargeMicros, payableMicros)
+    const backedMicros = minMicros(
+      subtractMicros(move.chargeMicros, paidMicros),
+      addMicros(row.backedChargeMicros, available.backedMicros),
+    )
+    const freeMicros = subtractMicros(move.chargeMicros, backedMicros)
+    const writtenOffMicros = subtractMicros(freeMicros, paidMicros)
+    return { backedMicros, freeMicros, writtenOffMicros }
+  }
+  const freeMicros = minMicros(move.chargeMicros, row.freeGrantedMicros)
+  return {
+    backedMicros: subtractMicros(move.chargeMicros, freeMicros),
+    freeMicros,
+    writtenOffMicros: maxMicros(ZERO_MICROS, subtractMicros(freeMicros, payableMicros)),
+  }
+}
+
+function heldAfter(row: RequestRow, move: Move, charge: ChargeSplit) {
+  switch (move.keepsHeld) {
+    case 'whole':
+      return { backedMicros: row.backedHeldMicros, freeMicros: row.freeHeldMicros }
+    case 'rest':
+      return {
+        backedMicros: maxMicros(
+          ZERO_MICROS,
+          subtractMicros(row.backedHeldMicros, charge.backedMicros),
+        ),
+        freeMicros: maxMicros(ZERO_MICROS, subtractMicros(row.freeHeldMicros, charge.freeMicros)),
+      }
+    case 'nothing':
+      return { backedMicros: ZERO_MICROS, freeMicros: ZERO_MICROS }
+  }
+}
+
+interface PostChargeInput {
+  readonly row: RequestRow
+  readonly account: AccountRow
+  readonly charge: ChargeSplit
+  readonly nowMs: number
+}
+
+/** Posts what the new split of a charge differs from the old one by, a line a purse. */
+function postCharge(book: Book, { row, account, charge, nowMs }: PostChargeInput): AccountRow {
+  const line = { reference: null, requestId: row.id, apiKeyId: row.apiKeyId, expiresAtMs: null }
+  const kind: EntryKind = row.state === 'provisional' ? 'correction' : 'charge'
+  const lines: readonly { kind: EntryKind; purse: Purse; amountMicros: Micros }[] = [
+    { kind, purse: 'free', amountMicros: subtractMicros(row.freeChargeMicros, charge.freeMicros) },
+    {
+      kind,
+      purse: 'backed',
+      amountMicros: subtractMicros(row.backedChargeMicros, charge.backedMicros),
+    },
+    {
+      kind: 'write_off',
+      purse: 'free',
+      amountMicros: subtractMicros(charge.writtenOffMicros, row.writtenOffMicros),
+    },
+  ]
+  let posted = account
+  for (const { kind, purse, amountMicros } of lines) {
+    posted = post(book, { account: posted, ...line, kind, purse, amountMicros, createdAtMs: nowMs })
+  }
+  return posted
+}

@@ -1,0 +1,232 @@
+import {
+  addMicros,
+  type Micros,
+  maxMicros,
+  micros,
+  minMicros,
+  subtractMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
+import type { HoldEnded } from '../engines/commands.ts'
+import type {
+  HoldRefusalCode,
+  HoldRefusalFacts,
+  LedgerLimits,
+  OpenHoldInput,
+  OpenHoldVerdict,
+} from '../ledger.ts'
+import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+import type { Book } from './book.ts'
+import { availableCredit, freeCreditExpired, lapseFreeCredit } from './postings.ts'
+import { countInWindow, readWindow } from './request-window.ts'
+
+/** What the rules know beside the rows. */
+export interface Terms {
+  /** The moment at which the whole batch happens. */
+  readonly nowMs: number
+  readonly limits: LedgerLimits
+}
+
+interface Payer {
+  readonly account: AccountRow
+  readonly apiKey: ApiKeyRow
+}
+
+type Refusal = Extract<OpenHoldVerdict, { kind: 'refused' }>
+
+/**
+ * Grants a hold or says why not: first what is wrong with the key (401), then what is too much at once
+ * (429), then what can't be paid (402). A refusal changes nothing.
+ */
+export function openHold(
+  book: Book,
+  input: OpenHoldInput,
+  terms: Terms,
+): OpenHoldVerdict | HoldEnded {
+  const earlier = book.request(input.requestId)
+  if (earlier !== undefined) return repeatedOpen(earlier)
+
+  const account = book.account(input.accountId)
+  const apiKey = book.apiKey(input.apiKeyId)
+  if (account === undefined || apiKey === undefined) return refused('invalid_api_key')
+  const payer = { account, apiKey }
+  const refusal = refuseKey(payer, input, terms.nowMs) ?? refuseFrequency(payer, terms)
+  if (refusal !== null) return refusal
+
+  const grant = grantHold(payer, input, terms.nowMs)
+  if (grant.kind === 'opened') recordHold(book, { payer, input, grant, terms })
+  return grant
+}
+
+function repeatedOpen(row: RequestRow): OpenHoldVerdict | HoldEnded {
+  if (row.state !== 'open') return { kind: 'ended', state: row.state }
+  return opened(row.backedGrantedMicros, row.freeGrantedMicros)
+}
+
+function refuseKey(
+  { account, apiKey }: Payer,
+  input: OpenHoldInput,
+  nowMs: number,
+): Refusal | null {
+  if (apiKey.deleted || apiKey.accountId !== input.accountId) return refused('invalid_api_key')
+  if (account.disabled || apiKey.disabled) return refused('api_key_disabled')
+  if (apiKey.expiresAtMs !== null && nowMs >= apiKey.expiresAtMs) return refused('api_key_expired')
+  return null
+}
+
+function refuseFrequency({ account, apiKey }: Payer, { nowMs, limits }: Terms): Refusal | null {
+  if (apiKey.openHolds >= limits.openHoldsMax) return refused('too_many_concurrent_requests')
+  const ofKey = readWindow({
+    window: apiKey.requestWindow,
+    limit: limits.keyRequestsPerMinuteMax,
+    nowMs,
+  }).retryAfterSeconds
+  const ofAccount = account.hasBackedCredit
+    ? null
+    : readWindow({
+        window: account.requestWindow,
+        limit: limits.unbackedAccountRequestsPerMinuteMax,
+        nowMs,
+      }).retryAfterSeconds
+  if (ofKey === null && ofAccount === null) return null
+  return refused('rate_limited', { retryAfterSeconds: Math.max(ofKey ?? 0, ofAccount ?? 0) })
+}
+
+function grantHold(
+  { account, apiKey }: Payer,
+  input: OpenHoldInput,
+  nowMs: number,
+): OpenHoldVerdict {
+  const available = availableCredit(account, nowMs)
+  const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS
+  const availableMicros = addMicros(available.backedMicros, freeMicros)
+  const freeAlone = account.backedBalanceMicros <= 0
+  const freeUnexpired = account.freeBalanceMicros > 0 && !freeCreditExpired(account, nowMs)
+  const leastMicros =
+    input.freeCreditAloneRunsOnLess && freeAlone
+      ? minMicros(input.leastMicros, freeMicros)
+      : input.leastMicros
+
+  const heldFree = input.freeCreditQualifies ? account.freeHeldMicros : ZERO_MICROS
+  const heldMicros = addMicros(account.backedHeldMicros, heldFree)
+  const ofPurses = { neededMicros: input.leastMicros, availableMicros, heldMicros }
+  if (!input.freeCreditQualifies && freeAlone && freeUnexpired) {
+    return refused('free_credit_not_eligible', ofPurses)
+  }
+
+  const keyLeft = keyCreditLeft(apiKey)
+  if (keyLeft !== null && (keyLeft === 0 || keyLeft < leastMicros)) {
+    return refused('key_limit_reached', {
+      neededMicros: input.leastMicros,
+      availableMicros: keyLeft,
+      heldMicros: apiKey.heldMicros,
+    })
+  }
+  // Without any credit nothing runs, not even what would cost nothing.
+  if (availableMicros === 0 || availableMicros < leastMicros) {
+    return refused('insufficient_credit', ofPurses)
+  }
+
+  const fits = keyLeft === null ? availableMicros : minMicros(availableMicros, keyLeft)
+  const grantedMicros = minMicros(input.neededMicros, fits)
+  const fromFree = minMicros(grantedMicros, freeMicros)
+  return opened(subtractMicros(grantedMicros, fromFree), fromFree)
+}
+
+/** What a key may still spend of its credit limit, never below zero; null: it has no limit. */
+function keyCreditLeft(apiKey: ApiKeyRow): Micros | null {
+  if (apiKey.creditLimitMicros === null) return null
+  const usedMicros = addMicros(apiKey.spendMicros, apiKey.heldMicros)
+  return maxMicros(ZERO_MICROS, subtractMicros(apiKey.creditLimitMicros, usedMicros))
+}
+
+interface RecordHoldInput {
+  readonly payer: Payer
+  readonly input: OpenHoldInput
+  readonly grant: Extract<OpenHoldVerdict, { kind: 'opened' }>
+  readonly terms: Terms
+}
+
+function recordHold(book: Book, { payer, input, grant, terms }: RecordHoldInput): void {
+  const { account, apiKey } = payer
+  const { nowMs } = terms
+  book.openRequest(requestRowOf(input, grant, nowMs))
+  book.putApiKey({
+    ...apiKey,
+    heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
+    openHolds: apiKey.openHolds + 1,
+    requestWindow: countInWindow({ window: apiKey.requestWindow, nowMs }),
+  })
+  const holding = {
+    ...account,
+    backedHeldMicros: addMicros(account.backedHeldMicros, grant.backedMicros),
+    freeHeldMicros: addMicros(account.freeHeldMicros, grant.freeMicros),
+    requestWindow: account.hasBackedCredit
+      ? account.requestWindow
+      : countInWindow({ window: account.requestWindow, nowMs }),
+  }
+  book.putAccount(lapseFreeCredit(book, holding, nowMs))
+}
+
+function requestRowOf(
+  input: OpenHoldInput,
+  grant: RecordHoldInput['grant'],
+  openedAtMs: number,
+): RequestRow {
+  return {
+    id: input.requestId,
+    accountId: input.accountId,
+    apiKeyId: input.apiKeyId,
+    instanceId: input.instanceId,
+    endpoint: input.endpoint,
+    modelId: input.modelId,
+    stream: input.stream,
+    state: 'open',
+    swept: false,
+    backedGrantedMicros: grant.backedMicros,
+    freeGrantedMicros: grant.freeMicros,
+    backedHeldMicros: grant.backedMicros,
+    freeHeldMicros: grant.freeMicros,
+    backedChargeMicros: ZERO_MICROS,
+    freeChargeMicros: ZERO_MICROS,
+    writtenOffMicros: ZERO_MICROS,
+    costUsd: null,
+    lateCostUsd: null,
+    lateReports: 0,
+    priceSnapshotId: input.priceSnapshotId,
+    httpStatus: null,
+    errorCode: null,
+    generationId: null,
+    usage: null,
+    openedAtMs,
+    firstByteAtMs: null,
+    endedAtMs: null,
+    settledAtMs: null,
+  }
+}
+
+function opened(
+  backedMicros: Micros,
+  freeMicros: Micros,
+): Extract<OpenHoldVerdict, { kind: 'opened' }> {
+  return {
+    kind: 'opened',
+    grantedMicros: micros(backedMicros + freeMicros),
+    backedMicros,
+    freeMicros,
+  }
+}
+
+function refused(code: HoldRefusalCode, facts: Partial<HoldRefusalFacts> = {}): Refusal {
+  return {
+    kind: 'refused',
+    code,
+    facts: {
+      neededMicros: ZERO_MICROS,
+      availableMicros: ZERO_MICROS,
+      heldMicros: ZERO_MICROS,
+      retryAfterSeconds: null,
+      ...facts,
+    },
+  }
+}

@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { micros } from '../../vocabulary/money.ts'
+import { hashCreditCode, makeCreditCode } from '../credit-code-text.ts'
+import { createCreditCode, listCreditCodes, revokeCreditCode } from '../credit-codes.ts'
+import { openLedger } from '../engines/open-ledger.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import type { Bench } from '../testing/bench.ts'
+import { BENCHES, STORE_BENCHES } from '../testing/benches.ts'
+import { runScript } from '../testing/script.ts'
+import { createSqliteBench } from '../testing/sqlite-bench.ts'
+
+describe.each(BENCHES)('on $engine', ({ open }) => {
+  let bench: Bench
+
+  beforeEach(async () => {
+    bench = await open()
+  })
+
+  afterEach(async () => {
+    await bench.audit()
+    await bench.close()
+  })
+
+  /** Each line's answer stands behind its arrow; the script is its own expectation. */
+  async function holds(script: string): Promise<void> {
+    expect(await runScript(bench, script)).toBe(script)
+  }
+
+  test('a code gives backed credit to the first account that redeems it, and to no other', () =>
+    holds(`
+    account A
+    account A2
+    code C 100
+    redeem C A                    → redeemed activation 100 code_C
+    redeem C A2                   → used
+    redeem C A                    → exists activation 100 code_C
+    show A                        → backed 100 held 0, free 0 held 0
+    show A2                       → backed 0 held 0, free 0 held 0
+    entries A                     → activation backed 100
+  `))
+
+  test('a code is worth nothing from its expiry on, once revoked, to nobody, or where it is none', () =>
+    holds(`
+    account A
+    code C1 100 until 60
+    code C2 100 until 60
+    code C3 100 revoked
+    redeem C9 A                   → unknownCode
+    redeem C1 A9                  → unknownAccount
+    redeem C3 A                   → revoked
+    at 59.999
+    redeem C1 A                   → redeemed activation 100 code_C1
+    at 60
+    redeem C2 A                   → expired
+    redeem C1 A                   → exists activation 100 code_C1
+  `))
+
+  test('an activation lifts the limit of accounts without backed credit, as a top-up does', () =>
+    holds(`
+    account A
+    key K A
+    code C 100
+    credit A free 100 r1 until 60 → added grant 100
+    open R1 K 1 free              → opened 1 = backed 0 + free 1
+    settle R1 released            → released 0
+    open R2 K 1 free              → opened 1 = backed 0 + free 1
+    settle R2 released            → released 0
+    open R3 K 1 free              → opened 1 = backed 0 + free 1
+    settle R3 released            → released 0
+    open R4 K 1 free              → rate_limited retry after 60
+    redeem C A                    → redeemed activation 100 code_C
+    open R4 K 1 free              → opened 1 = backed 0 + free 1
+  `))
+
+  test('no other credit is posted under the id of a code', () =>
+    holds(`
+    account A
+    code C 100
+    credit A backed 100 code_C    → rejects: StoreRefused
+    redeem C A                    → redeemed activation 100 code_C
+    credit A backed 100 code_C    → rejects: StoreRefused
+  `))
+})
+
+test.each(STORE_BENCHES)(
+  'of 50 accounts that redeem a code at once, over two connections to $engine, one has it',
+  async ({ open }) => {
+    const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    const accounts = Array.from({ length: 50 }, (_, place) => `A${place}`)
+    for (const account of accounts) await bench.createAccount(account)
+    await runScript(bench, 'code C 100')
+    // What another process has: a writer of its own on the same store.
+    const other = openLedger({ location: bench.store.location })
+    const verdicts = await Promise.all(
+      accounts.map((accountId, place) =>
+        (place % 2 === 0 ? bench.ledger : other).redeemCode({ accountId, codeHash: 'C' }),
+      ),
+    )
+    await other.close()
+    const kinds = verdicts.map(({ kind }) => kind).sort()
+    expect(kinds).toEqual(['redeemed', ...accounts.slice(1).map(() => 'used')])
+    await bench.audit()
+    await bench.close()
+  },
+)
+
+test('a code is read in any case, with or without hyphens, and with letters for digits', () => {
+  const { text, hash, displaySuffix } = makeCreditCode()
+  expect(text).toMatch(/^(?:[0-9A-HJKMNP-TV-Z]{6}-){3}[0-9A-HJKMNP-TV-Z]{6}$/)
+  expect(text.endsWith(displaySuffix)).toBe(true)
+  for (const typed of [
+    text,
+    text.toLowerCase(),
+    text.replaceAll('-', ''),
+    ` ${text.replaceAll('-', ' ')} `,
+    text.replaceAll('0', 'O').replaceAll('1', 'l'),
+  ]) {
+    expect(hashCreditCode(typed), typed).toBe(hash)
+  }
+  expect(hashCreditCode(makeCreditCode().text)).not.toBe(hash)
+})
+
+test('codes are listed newest first, and a redeemed one is not revoked', async () => {
+  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await bench.createAccount('A')
+  const { db } = bench.store
+  const make = (id: string) =>
+    createCreditCode(db, { id, amountMicros: micros(7), expiresAtMs: null, nowMs: 5 })
+  const first = await make('code_1')
+  await make('code_2')
+  await bench.ledger.redeemCode({ accountId: 'A', codeHash: hashCreditCode(first.text) })
+  expect(await revokeCreditCode(db, { id: 'code_1', nowMs: 9 })).toMatchObject({
+    revokedAtMs: null,
+    redeemedBy: 'A',
+  })
+  expect(await revokeCreditCode(db, { id: 'code_2', nowMs: 9 })).toMatchObject({ revokedAtMs: 9 })
+  expect(await revokeCreditCode(db, { id: 'code_2', nowMs: 10 })).toMatchObject({ revokedAtMs: 9 })
+  expect(await revokeCreditCode(db, { id: 'code_9', nowMs: 9 })).toBeNull()
+  const page = await listCreditCodes(db, { limit: 1 })
+  expect(page).toMatchObject({ creditCodes: [{ id: 'code_2' }], nextCursor: 'code_2' })
+  expect(await listCreditCodes(db, { cursor: 'code_2', limit: 1 })).toMatchObject({
+    creditCodes: [{ id: 'code_1' }],
+    nextCursor: null,
+  })
+  await bench.audit()
+  await bench.close()
+})

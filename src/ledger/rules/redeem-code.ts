@@ -1,0 +1,41 @@
+import type { RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
+import type { CreditCodeRow } from '../rows.ts'
+import type { Book } from './book.ts'
+import { post } from './postings.ts'
+
+/**
+ * Gives an account the backed credit that a code is worth. The code's own row says who has it, so that
+ * of all who ask one is given it; a repeat by that account answers what it was given.
+ */
+export function redeemCode(book: Book, input: RedeemCodeInput, nowMs: number): RedeemVerdict {
+  const account = book.account(input.accountId)
+  if (account === undefined) return { kind: 'unknownAccount' }
+  const code = book.creditCode(input.codeHash)
+  if (code === undefined) return { kind: 'unknownCode' }
+  if (code.redeemedBy === account.id) return { kind: 'exists', entry: activationOf(book, code) }
+  if (code.redeemedBy !== null) return { kind: 'used' }
+  if (code.revokedAtMs !== null) return { kind: 'revoked' }
+  if (code.expiresAtMs !== null && nowMs >= code.expiresAtMs) return { kind: 'expired' }
+
+  const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
+  book.putCreditCode(redeemed)
+  const posted = post(book, {
+    account,
+    kind: 'activation',
+    purse: 'backed',
+    amountMicros: code.amountMicros,
+    reference: code.id,
+    requestId: null,
+    apiKeyId: null,
+    expiresAtMs: null,
+    createdAtMs: nowMs,
+  })
+  book.putAccount({ ...posted, hasBackedCredit: true })
+  return { kind: 'redeemed', entry: activationOf(book, redeemed) }
+}
+
+function activationOf(book: Book, { id: reference, redeemedBy }: CreditCodeRow) {
+  const entry = book.creditEntry({ accountId: redeemedBy ?? '', reference })
+  if (entry === undefined) throw new Error(`the code ${reference} was redeemed without an entry`)
+  return entry
+}

@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LedgerLimits } from '../ledger.ts'
+import type { Bench } from '../testing/bench.ts'
+import { type Apply, createMemoryBench } from '../testing/memory-bench.ts'
+import { Model } from '../testing/model.ts'
+import { createPostgresBench } from '../testing/postgres-bench.ts'
+import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
+import { runScript } from '../testing/script.ts'
+import { createSqliteBench } from '../testing/sqlite-bench.ts'
+import { applyCommand } from './rules.ts'
+
+const LIMITS: LedgerLimits = {
+  openHoldsMax: 4,
+  keyRequestsPerMinuteMax: 6,
+  unbackedAccountRequestsPerMinuteMax: 4,
+}
+
+/** Every answer of a bench to random scripts is the model's, and its books are exact at the end. */
+function answersAsTheModel(open: () => Promise<Bench>) {
+  return fc.asyncProperty(randomScript, async (script) => {
+    const bench = await open()
+    try {
+      await runScript(bench, SETUP)
+      expect(await runScript(bench, script)).toBe(new Model(LIMITS, OWNERS).run(script))
+      await bench.audit()
+    } finally {
+      await bench.close()
+    }
+  })
+}
+
+describe('random commands', () => {
+  test('are answered by the rules as by the model', async () => {
+    await fc.assert(
+      answersAsTheModel(async () => createMemoryBench({ limits: LIMITS })),
+      { numRuns: 400 },
+    )
+  })
+
+  test('are answered by the SQLite ledger as by the model, and its books stay exact', async () => {
+    await fc.assert(
+      answersAsTheModel(() => createSqliteBench({ limits: LIMITS })),
+      { numRuns: 30 },
+    )
+  })
+
+  test('are answered by the PostgreSQL ledger as by the model, and its books stay exact', async () => {
+    await fc.assert(
+      answersAsTheModel(() => createPostgresBench({ limits: LIMITS })),
+      { numRuns: 30 },
+    )
+  })
+
+  // Rules with a bug: a comparison that did not notice one would prove nothing.
+  const canaries: readonly (readonly [bug: string, apply: Apply])[] = [
+    [
+      'an estimate frees the rest of its hold',
+      (book, command, terms) => {
+        if (command.kind !== 'settle' || command.input.resolution.kind !== 'provisional') {
+          return applyCommand(book, command, terms)
+        }
+        const resolution = { ...command.input.resolution, costUsd: { digits: 1n, exponent: 0 } }
+        return applyCommand(book, { ...command, input: { ...command.input, resolution } }, terms)
+      },
+    ],
+    [
+      'a window is a second too short',
+      (book, command, terms) =>
+        applyCommand(book, command, {
+          ...terms,
+          nowMs: command.kind === 'openHold' ? terms.nowMs + 1_000 : terms.nowMs,
+        }),
+    ],
+    [
+      'one request too many is admitted a minute',
+      (book, command, terms) => {
+        const { keyRequestsPerMinuteMax } = terms.limits
+        const limits = { ...terms.limits, keyRequestsPerMinuteMax: keyRequestsPerMinuteMax + 1 }
+        return applyCommand(book, command, { ...terms, limits })
+      },
+    ],
+    [
+      'a hold is one micro-dollar short',
+      (book, command, terms) => {
+        const verdict = applyCommand(book, command, terms)
+        if (command.kind !== 'openHold') return verdict
+        const account = book.account(command.input.accountId)
+        if (account === undefined || account.backedHeldMicros === 0) return verdict
+        const row = book.request(command.input.requestId)
+        if (row === undefined || row.backedHeldMicros < 2) return verdict
+        book.putAccount({ ...account, backedHeldMicros: row.freeHeldMicros })
+        return verdict
+      },
+    ],
+  ]
+
+  test.each(canaries)('are answered otherwise where %s', async (_bug, apply) => {
+    const found = await fc.check(
+      answersAsTheModel(async () => createMemoryBench({ limits: LIMITS, apply })),
+      { numRuns: 400, endOnFailure: true },
+    )
+    expect(found.failed).toBe(true)
+  })
+})

@@ -1,0 +1,210 @@
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import type { Correction, RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
+import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { Corrected, CorrectInput, Settled, SettleInput } from '../ledger.ts'
+import type { RequestRow } from '../rows.ts'
+import type { Book } from './book.ts'
+import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
+
+/** Ends a hold's open state. Null where no such hold was opened. */
+export function settleHold(book: Book, input: SettleInput, nowMs: number): Settled | null {
+  const row = book.request(input.requestId)
+  if (row === undefined) return null
+  // A sweep took the hold's instance for dead, or the client left early; what its attempt came to still
+  // counts, once.
+  const unsettled = row.state === 'open' || (row.state === 'unresolved' && row.swept)
+  if (!unsettled) {
+    recordLate(book, row, input.resolution)
+    return settled(row, 'before')
+  }
+  const moved = moveRequest(book, row, moveOfResolution(input.resolution, nowMs))
+  const known = withFacts(moved, input.facts, generationOf(input.resolution))
+  book.putRequest(known)
+  return settled(known, 'now')
+}
+
+/** Moves a provisional or unresolved request on by what was learned of it. */
+export function correctRequest(
+  book: Book,
+  { requestId, correction }: CorrectInput,
+  nowMs: number,
+): Corrected {
+  const row = book.request(requestId)
+  if (row === undefined) return { kind: 'unknownRequest' }
+  const move = moveOfCorrection(row, correction, nowMs)
+  if (move === null) {
+    recordLate(book, row, correction)
+    return { kind: 'unchanged', state: row.state, chargedMicros: chargedMicros(row) }
+  }
+  const moved = moveRequest(book, row, move)
+  if (correction.kind === 'provisional') {
+    book.putRequest({ ...moved, generationId: correction.generationId ?? moved.generationId })
+  } else if (correction.kind === 'final' && correction.usage !== undefined) {
+    book.putRequest({ ...moved, usage: usageOnRecord(moved, correction.usage) })
+  }
+  return {
+    kind: 'corrected',
+    state: moved.state,
+    chargedMicros: chargedMicros(moved),
+    differenceMicros: subtractMicros(chargedMicros(moved), chargedMicros(row)),
+    overrunMicros: overrunMicros(moved),
+  }
+}
+
+// A whole answer counts finer than the record does; one that broke off has counted a part at most.
+function usageOnRecord({ usage, errorCode }: RequestRow, recorded: TokenUsage): TokenUsage {
+  return errorCode === null ? (usage ?? recorded) : recorded
+}
+
+/** Makes the loaded open holds of a dead instance unresolved, their places in flight free. */
+export function sweepInstance(book: Book, instanceId: string, nowMs: number): number {
+  return sweepHolds(book, book.openRequestIds(instanceId), nowMs)
+}
+
+/** Makes those of the loaded holds that are open unresolved, their places in flight free. */
+export function sweepHolds(book: Book, requestIds: readonly string[], nowMs: number): number {
+  let swept = 0
+  for (const requestId of requestIds) {
+    const row = book.request(requestId)
+    if (row === undefined || row.state !== 'open') continue
+    const moved = moveRequest(book, row, unresolvedMove(nowMs))
+    book.putRequest({ ...moved, swept: true })
+    swept++
+  }
+  return swept
+}
+
+/** Notes a generation id on a hold that is open and has none. */
+export function noteGeneration(
+  book: Book,
+  { requestId, generationId }: { readonly requestId: string; readonly generationId: string },
+): void {
+  const row = book.request(requestId)
+  if (row === undefined || row.state !== 'open' || row.generationId !== null) return
+  book.putRequest({ ...row, generationId })
+}
+
+function moveOfResolution(resolution: Resolution, nowMs: number): Move {
+  switch (resolution.kind) {
+    case 'final':
+      return finalMove(resolution, nowMs)
+    case 'provisional':
+      return provisionalMove(resolution, nowMs)
+    case 'released':
+      return releasedMove(nowMs)
+    case 'unresolved':
+      return unresolvedMove(nowMs)
+    default:
+      return assertNever(resolution)
+  }
+}
+
+/** Null where the correction does not move a request in this state. */
+function moveOfCorrection(row: RequestRow, correction: Correction, nowMs: number): Move | null {
+  if (row.state !== 'provisional' && row.state !== 'unresolved') return null
+  switch (correction.kind) {
+    case 'final':
+      return finalMove(correction, nowMs)
+    case 'provisional':
+      return row.state === 'unresolved' ? provisionalMove(correction, nowMs) : null
+    case 'givenUp':
+      return row.state === 'unresolved' ? releasedMove(nowMs) : standingMove(row, nowMs)
+    default:
+      return assertNever(correction)
+  }
+}
+
+function finalMove(
+  { chargeMicros, costUsd }: Extract<Correction, { kind: 'final' }>,
+  nowMs: number,
+): Move {
+  return {
+    state: 'final',
+    chargeMicros,
+    costUsd: formatDecimal(costUsd),
+    keepsHeld: 'nothing',
+    nowMs,
+  }
+}
+
+function provisionalMove(
+  { chargeMicros, costUsd }: Extract<Correction, { kind: 'provisional' }>,
+  nowMs: number,
+): Move {
+  // An estimate may still grow, so what the hold has left stays reserved for it.
+  return {
+    state: 'provisional',
+    chargeMicros,
+    costUsd: costUsd === null ? null : formatDecimal(costUsd),
+    keepsHeld: costUsd === null ? 'rest' : 'nothing',
+    nowMs,
+  }
+}
+
+function releasedMove(nowMs: number): Move {
+  return {
+    state: 'released',
+    chargeMicros: ZERO_MICROS,
+    costUsd: null,
+    keepsHeld: 'nothing',
+    nowMs,
+  }
+}
+
+function unresolvedMove(nowMs: number): Move {
+  return {
+    state: 'unresolved',
+    chargeMicros: ZERO_MICROS,
+    costUsd: null,
+    keepsHeld: 'whole',
+    nowMs,
+  }
+}
+
+function standingMove(row: RequestRow, nowMs: number): Move {
+  return {
+    state: 'final',
+    chargeMicros: chargedMicros(row),
+    costUsd: row.costUsd,
+    keepsHeld: 'nothing',
+    nowMs,
+  }
+}
+
+/** What is learned once a hold was released is kept for people to see, and never charged. */
+function recordLate(book: Book, row: RequestRow, learned: Resolution | Correction): void {
+  if (row.state !== 'released') return
+  if (learned.kind !== 'final' && learned.kind !== 'provisional') return
+  book.putRequest({
+    ...row,
+    lateCostUsd: learned.costUsd === null ? row.lateCostUsd : formatDecimal(learned.costUsd),
+    lateReports: row.lateReports + 1,
+  })
+}
+
+function generationOf(resolution: Resolution): string | null {
+  return resolution.kind === 'provisional' || resolution.kind === 'unresolved'
+    ? resolution.generationId
+    : null
+}
+
+function withFacts(row: RequestRow, facts: RequestFacts, generationId: string | null): RequestRow {
+  return {
+    ...row,
+    httpStatus: facts.httpStatus,
+    errorCode: facts.errorCode,
+    usage: facts.usage,
+    generationId: generationId ?? facts.generationId ?? row.generationId,
+    firstByteAtMs: facts.firstByteAtMs,
+  }
+}
+
+function settled(row: RequestRow, when: 'now' | 'before'): Settled {
+  return {
+    state: row.state,
+    chargedMicros: chargedMicros(row),
+    overrunMicros: overrunMicros(row),
+    settledNow: when === 'now',
+  }
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import {
+  type Account,
+  createAccount,
+  getAccount,
+  listAccounts,
+  updateAccount,
+} from '../ledger/accounts.ts'
+import { getCredits } from '../ledger/activity/activity.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { AdminParts } from './admin-parts.ts'
+import { accountAnswer, accountShape } from './answers/account.ts'
+import { listAnswer, listShape } from './answers/list.ts'
+import { type Operation, operation } from './operation.ts'
+import { emailField, idCursor, nameField, pageQuery } from './request-fields.ts'
+
+/** Who owns credit. */
+export function accountAdmin(parts: AdminParts): readonly Operation[] {
+  return [create(parts), list(parts), show(parts), change(parts)]
+}
+
+/** The 404 of an id that no account has. */
+export function noAccount(): Problem {
+  return new Problem('not_found', { message: 'No account has this id.' })
+}
+
+function create(parts: AdminParts): Operation {
+  return operation({
+    name: 'createAccount',
+    method: 'POST',
+    path: '/v1/admin/accounts',
+    summary: 'Make an account. It has no credit yet.',
+    body: z.strictObject({ name: nameField, email: emailField.nullish() }),
+    answers: { 201: accountShape },
+    async run({ body: { name, email } }) {
+      const account = await createAccount(parts.store.db, {
+        id: parts.ids.next('acct'),
+        name,
+        email: email ?? null,
+        nowMs: parts.clock.nowMs(),
+      })
+      return { httpStatus: 201, body: await answerOf(parts, account) }
+    },
+  })
+}
+
+function list(parts: AdminParts): Operation {
+  const { store, clock } = parts
+  return operation({
+    name: 'listAccounts',
+    method: 'GET',
+    path: '/v1/admin/accounts',
+    summary: 'Accounts with their credit, newest first.',
+    query: pageQuery('accounts', {}),
+    answers: { 200: listShape(accountShape) },
+    async run({ query: { limit, cursor } }) {
+      const page = await listAccounts(store.reports, { limit, cursor: cursor ?? null })
+      const accountIds = page.accounts.map(({ id }) => id)
+      const credits = await getCredits(store.reports, { accountIds, nowMs: clock.nowMs() })
+      const answers = page.accounts.flatMap((account) => {
+        const purses = credits.get(account.id)
+        return purses === undefined ? [] : [accountAnswer(account, purses)]
+      })
+      return { httpStatus: 200, body: listAnswer(answers, idCursor('accounts', page.nextCursor)) }
+    },
+  })
+}
+
+function show(parts: AdminParts): Operation {
+  return operation({
+    name: 'getAccount',
+    method: 'GET',
+    path: '/v1/admin/accounts/{account_id}',
+    summary: 'One account with its credit.',
+    answers: { 200: accountShape },
+    problems: ['not_found'],
+    async run({ param }) {
+      const account = await getAccount(parts.store.db, param('account_id'))
+      if (account === null) throw noAccount()
+      return { httpStatus: 200, body: await answerOf(parts, account) }
+    },
+  })
+}
+
+function change(parts: AdminParts): Operation {
+  return operation({
+    name: 'changeAccount',
+    method: 'PATCH',
+    path: '/v1/admin/accounts/{account_id}',
+    summary: 'Change what is given of an account. All keys of a disabled one are refused.',
+    body: z.strictObject({
+      name: nameField.optional(),
+      email: emailField.nullable().optional(),
+      disabled: z.boolean().optional(),
+    }),
+    answers: { 200: accountShape },
+    problems: ['not_found'],
+    async run({ param, body: { name, email, disabled } }) {
+      const account = await updateAccount(parts.store.db, {
+        id: param('account_id'),
+        ...(name === undefined ? {} : { name }),
+        ...(email === undefined ? {} : { email }),
+        ...(disabled === undefined ? {} : { disabled }),
+      })
+      if (account === null) throw noAccount()
+      await parts.onCallersChanged()
+      return { httpStatus: 200, body: await answerOf(parts, account) }
+    },
+  })
+}
+
+async function answerOf({ store, clock }: AdminParts, account: Account): Promise<object> {
+  const input = { accountIds: [account.id], nowMs: clock.nowMs() }
+  const purses = (await getCredits(store.db, input)).get(account.id)
+  if (purses === undefined) throw noAccount()
+  return accountAnswer(account, purses)
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { ENTRY_KINDS, PURSES } from '../../ledger/engines/columns.ts'
+import type { Entry } from '../../ledger/ledger.ts'
+import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+
+/** A line of an account's books. */
+export const entryShape = z
+  .object({
+    id: z.string().describe('The account and the number of the entry in its books.'),
+    object: z.literal('entry'),
+    account_id: idField('acct'),
+    kind: z.enum(ENTRY_KINDS),
+    amount: amountField.describe('What it did to the balance: positive adds. Micro-dollars.'),
+    purse: z.enum(PURSES),
+    reference: z
+      .string()
+      .nullable()
+      .describe('Of added credit, the id that it was added under; of an activation, its code.'),
+    request_id: idField('req').nullable(),
+    expires_at: timeField.nullable().describe('Of free credit, the expiry that came with it.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'Entry' })
+
+/** An entry as it is answered. */
+export function entryAnswer(entry: Entry): z.infer<typeof entryShape> {
+  return {
+    id: `${entry.accountId}/${entry.number}`,
+    object: 'entry',
+    account_id: entry.accountId,
+    kind: entry.kind,
+    amount: entry.amountMicros,
+    purse: entry.purse,
+    reference: entry.reference,
+    request_id: entry.requestId,
+    expires_at: timeOrNull(entry.expiresAtMs),
+    created_at: timeAnswer(entry.createdAtMs),
+  }
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { getAccount } from '../ledger/accounts.ts'
+import {
+  createApiKey,
+  deleteApiKey,
+  getApiKey,
+  listApiKeys,
+  updateApiKey,
+} from '../ledger/api-keys.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { noAccount } from './accounts.ts'
+import type { AdminParts } from './admin-parts.ts'
+import { apiKeyAnswer, apiKeyShape, createdApiKeyShape } from './answers/api-key.ts'
+import { idField } from './answers/fields.ts'
+import { listAnswer, listShape } from './answers/list.ts'
+import { type Operation, operation } from './operation.ts'
+import { amountField, idCursor, momentField, nameField, pageQuery } from './request-fields.ts'
+
+/** What clients send. */
+export function apiKeyAdmin(parts: AdminParts): readonly Operation[] {
+  return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
+}
+
+function noApiKey(): Problem {
+  return new Problem('not_found', { message: 'No API key has this id.' })
+}
+
+function create({ store, ids, clock, keyTag }: AdminParts): Operation {
+  return operation({
+    name: 'createKey',
+    method: 'POST',
+    path: '/v1/admin/accounts/{account_id}/keys',
+    summary: 'Make an API key. Its text is in this answer and in no other.',
+    body: z.strictObject({
+      name: nameField,
+      credit_limit: amountField.nullish().describe('The most it may ever spend, in micro-dollars.'),
+      expires_at: momentField.nullish(),
+    }),
+    answers: { 201: createdApiKeyShape },
+    problems: ['not_found'],
+    async run({ param, body: { name, credit_limit, expires_at } }) {
+      const created = await createApiKey(store.db, {
+        id: ids.next('key'),
+        accountId: param('account_id'),
+        name,
+        keyTag,
+        creditLimitMicros: credit_limit ?? null,
+        expiresAtMs: expires_at ?? null,
+        nowMs: clock.nowMs(),
+      })
+      if (created === null) throw noAccount()
+      return { httpStatus: 201, body: { ...apiKeyAnswer(created.apiKey), key: created.text } }
+    },
+  })
+}
+
+function list({ store }: AdminParts): Operation {
+  return operation({
+    name: 'listKeys',
+    method: 'GET',
+    path: '/v1/admin/accounts/{account_id}/keys',
+    summary: "The account's API keys, newest first, without deleted ones.",
+    query: pageQuery('keys', {}),
+    answers: { 200: listShape(apiKeyShape) },
+    problems: ['not_found'],
+    async run({ param, query: { limit, cursor } }) {
+      const accountId = param('account_id')
+      if ((await getAccount(store.db, accountId)) === null) throw noAccount()
+      const page = await listApiKeys(store.reports, { accountId, limit, cursor: cursor ?? null })
+      const next = idCursor('keys', page.nextCursor)
+      return { httpStatus: 200, body: listAnswer(page.apiKeys.map(apiKeyAnswer), next) }
+    },
+  })
+}
+
+function show({ store }: AdminParts): Operation {
+  return operation({
+    name: 'getKey',
+    method: 'GET',
+    path: '/v1/admin/keys/{key_id}',
+    summary: 'One API key.',
+    answers: { 200: apiKeyShape },
+    problems: ['not_found'],
+    async run({ param }) {
+      const apiKey = await getApiKey(store.db, param('key_id'))
+      if (apiKey === null) throw noApiKey()
+      return { httpStatus: 200, body: apiKeyAnswer(apiKey) }
+    },
+  })
+}
+
+function change({ store, onCallersChanged }: AdminParts): Operation {
+  return operation({
+    name: 'changeKey',
+    method: 'PATCH',
+    path: '/v1/admin/keys/{key_id}',
+    summary: 'Change what is given of an API key; null takes a limit or an expiry away.',
+    body: z.strictObject({
+      name: nameField.optional(),
+      disabled: z.boolean().optional(),
+      credit_limit: amountField.nullable().optional(),
+      expires_at: momentField.nullable().optional(),
+    }),
+    answers: { 200: apiKeyShape },
+    problems: ['not_found'],
+    async run({ param, body: { name, disabled, credit_limit, expires_at } }) {
+      const apiKey = await updateApiKey(store.db, {
+        id: param('key_id'),
+        ...(name === undefined ? {} : { name }),
+        ...(disabled === undefined ? {} : { disabled }),
+        ...(credit_limit === undefined ? {} : { creditLimitMicros: credit_limit }),
+        ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
+      })
+      if (apiKey === null) throw noApiKey()
+      await onCallersChanged()
+      return { httpStatus: 200, body: apiKeyAnswer(apiKey) }
+    },
+  })
+}
+
+function remove({ store, clock, onCallersChanged }: AdminParts): Operation {
+  return operation({
+    name: 'deleteKey',
+    method: 'DELETE',
+    path: '/v1/admin/keys/{key_id}',
+    summary: 'Delete an API key. What it did stays in Activity.',
+    answers: {
+      200: z.object({ id: idField('key'), object: z.literal('key'), deleted: z.literal(true) }),
+    },
+    problems: ['not_found'],
+    async run({ param }) {
+      const apiKeyId = param('key_id')
+      const isDeleted = await deleteApiKey(store.db, { id: apiKeyId, nowMs: clock.nowMs() })
+      if (!isDeleted) throw noApiKey()
+      await onCallersChanged()
+      return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }
+    },
+  })
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { hashCreditCode } from '../ledger/credit-code-text.ts'
+import {
+  createCreditCode,
+  getCreditCode,
+  listCreditCodes,
+  revokeCreditCode,
+} from '../ledger/credit-codes.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { noAccount } from './accounts.ts'
+import type { AdminParts } from './admin-parts.ts'
+import { createdCreditCodeShape, creditCodeAnswer, creditCodeShape } from './answers/credit-code.ts'
+import { entryAnswer, entryShape } from './answers/entry.ts'
+import { listAnswer, listShape } from './answers/list.ts'
+import { type Operation, operation } from './operation.ts'
+import { idCursor, momentField, pageQuery, positiveAmountField, text } from './request-fields.ts'
+
+/** Codes that are worth backed credit, once. */
+export function creditCodeAdmin(parts: AdminParts): readonly Operation[] {
+  return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
+}
+
+function noCode(): Problem {
+  return new Problem('not_found', { message: 'No credit code has this id.' })
+}
+
+function create({ store, ids, clock }: AdminParts): Operation {
+  return operation({
+    name: 'createCode',
+    method: 'POST',
+    path: '/v1/admin/codes',
+    summary: 'Make a credit code. Its text is in this answer and in no other.',
+    body: z.strictObject({ amount: positiveAmountField, expires_at: momentField.nullish() }),
+    answers: { 201: createdCreditCodeShape },
+    async run({ body: { amount, expires_at } }) {
+      const nowMs = clock.nowMs()
+      const expiresAtMs = expires_at ?? null
+      if (expiresAtMs !== null && expiresAtMs <= nowMs) {
+        throw new Problem('invalid_parameter', {
+          message: '`expires_at` must be in the future.',
+          param: 'expires_at',
+        })
+      }
+      const { creditCode, text } = await createCreditCode(store.db, {
+        id: ids.next('code'),
+        amountMicros: amount,
+        expiresAtMs,
+        nowMs,
+      })
+      return { httpStatus: 201, body: { ...creditCodeAnswer(creditCode), code: text } }
+    },
+  })
+}
+
+function list({ store }: AdminParts): Operation {
+  return operation({
+    name: 'listCodes',
+    method: 'GET',
+    path: '/v1/admin/codes',
+    summary: 'Credit codes, newest first.',
+    query: pageQuery('codes', {}),
+    answers: { 200: listShape(creditCodeShape) },
+    async run({ query: { limit, cursor } }) {
+      const page = await listCreditCodes(store.reports, { limit, cursor: cursor ?? null })
+      const next = idCursor('codes', page.nextCursor)
+      return { httpStatus: 200, body: listAnswer(page.creditCodes.map(creditCodeAnswer), next) }
+    },
+  })
+}
+
+function show({ store }: AdminParts): Operation {
+  return operation({
+    name: 'getCode',
+    method: 'GET',
+    path: '/v1/admin/codes/{code_id}',
+    summary: 'One credit code, and who has its credit.',
+    answers: { 200: creditCodeShape },
+    problems: ['not_found'],
+    async run({ param }) {
+      const creditCode = await getCreditCode(store.db, param('code_id'))
+      if (creditCode === null) throw noCode()
+      return { httpStatus: 200, body: creditCodeAnswer(creditCode) }
+    },
+  })
+}
+
+function revoke({ store, clock }: AdminParts): Operation {
+  return operation({
+    name: 'revokeCode',
+    method: 'DELETE',
+    path: '/v1/admin/codes/{code_id}',
+    summary: 'Make a credit code worth nothing, unless it was redeemed before.',
+    answers: { 200: creditCodeShape },
+    problems: ['not_found', 'credit_code_redeemed'],
+    async run({ param }) {
+      const input = { id: param('code_id'), nowMs: clock.nowMs() }
+      const creditCode = await revokeCreditCode(store.db, input)
+      if (creditCode === null) throw noCode()
+      if (creditCode.redeemedBy !== null) {
+        throw new Problem('credit_code_redeemed', {
+          message: 'This credit code was redeemed: it can no longer be revoked.',
+        })
+      }
+      return { httpStatus: 200, body: creditCodeAnswer(creditCode) }
+    },
+  })
+}
+
+function redeem({ books, onCallersChanged }: AdminParts): Operation {
+  return operation({
+    name: 'redeemCode',
+    method: 'POST',
+    path: '/v1/admin/accounts/{account_id}/redeem',
+    summary:
+      'Give an account the credit of a code, once a code: a repeat by the same account answers 200 and the entry that is there.',
+    body: z.strictObject({ code: text({ charsMax: 100 }) }),
+    answers: { 200: entryShape, 201: entryShape },
+    problems: ['not_found', 'unknown_credit_code', 'credit_code_redeemed', 'credit_code_expired'],
+    async run({ param, body: { code } }) {
+      const input = { accountId: param('account_id'), codeHash: hashCreditCode(code) }
+      const verdict = await books.redeemCode(input)
+      switch (verdict.kind) {
+        case 'redeemed':
+          await onCallersChanged()
+          return { httpStatus: 201, body: entryAnswer(verdict.entry) }
+        case 'exists':
+          return { httpStatus: 200, body: entryAnswer(verdict.entry) }
+        case 'used':
+          throw new Problem('credit_code_redeemed', { param: 'code' })
+        case 'expired':
+        case 'revoked':
+          throw new Problem('credit_code_expired', { param: 'code' })
+        case 'unknownCode':
+          throw new Problem('unknown_credit_code', { param: 'code' })
+        case 'unknownAccount':
+          throw noAccount()
+        default:
+          return assertNever(verdict)
+      }
+    },
+  })
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { getRequest, listRequests } from '../ledger/activity/activity.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { chargeForSaidCost } from '../vocabulary/money.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { REQUEST_STATES } from '../vocabulary/request-state.ts'
+import type { AdminParts } from './admin-parts.ts'
+import { listAnswer, listShape } from './answers/list.ts'
+import { requestAnswer, requestShape } from './answers/request.ts'
+import { type Operation, operation } from './operation.ts'
+import { costField, filterField, idCursor, momentField, pageQuery } from './request-fields.ts'
+
+/** The Activity of all accounts. */
+export function requestAdmin(parts: AdminParts): readonly Operation[] {
+  return [list(parts), show(parts), settle(parts)]
+}
+
+function noRequest(): Problem {
+  return new Problem('not_found', { message: 'No request that opened a hold has this id.' })
+}
+
+function list({ store }: AdminParts): Operation {
+  return operation({
+    name: 'listRequests',
+    method: 'GET',
+    path: '/v1/admin/requests',
+    summary: 'Requests, newest first.',
+    query: pageQuery('requests', {
+      account: filterField.optional(),
+      key: filterField.optional().describe('The id of an API key, key_…'),
+      state: z.enum(REQUEST_STATES).optional(),
+      model: filterField.optional(),
+      since: momentField.optional().describe('Opened at this moment or later.'),
+      until: momentField.optional().describe('Opened before this moment.'),
+    }),
+    answers: { 200: listShape(requestShape) },
+    async run({ query: { limit, cursor, account, key: apiKeyId, state, model, since, until } }) {
+      const { requests, nextCursor } = await listRequests(store.reports, {
+        limit,
+        cursor: cursor ?? null,
+        ...(account === undefined ? {} : { accountId: account }),
+        ...(apiKeyId === undefined ? {} : { apiKeyId }),
+        ...(state === undefined ? {} : { state }),
+        ...(model === undefined ? {} : { modelId: model }),
+        ...(since === undefined ? {} : { sinceMs: since }),
+        ...(until === undefined ? {} : { untilMs: until }),
+      })
+      const next = idCursor('requests', nextCursor)
+      return { httpStatus: 200, body: listAnswer(requests.map(requestAnswer), next) }
+    },
+  })
+}
+
+function show({ store }: AdminParts): Operation {
+  return operation({
+    name: 'getRequest',
+    method: 'GET',
+    path: '/v1/admin/requests/{request_id}',
+    summary: 'One request: what it held, cost and was charged.',
+    answers: { 200: requestShape },
+    problems: ['not_found'],
+    async run({ param }) {
+      const row = await getRequest(store.db, param('request_id'))
+      if (row === null) throw noRequest()
+      return { httpStatus: 200, body: requestAnswer(row) }
+    },
+  })
+}
+
+function settle({ store, books }: AdminParts): Operation {
+  return operation({
+    name: 'settleRequest',
+    method: 'POST',
+    path: '/v1/admin/requests/{request_id}/settle',
+    summary:
+      "Settle an unresolved or provisional request by the provider's cost; the charge is that and the fee.",
+    body: z.strictObject({ cost: costField }),
+    answers: { 200: requestShape },
+    problems: ['not_found', 'request_not_settleable'],
+    async run({ param, body: { cost: costUsd } }) {
+      const chargeMicros = chargeForSaidCost(costUsd)
+      if (chargeMicros === null) {
+        throw new Problem('invalid_parameter', { message: '`cost` is too large.', param: 'cost' })
+      }
+      const requestId = param('request_id')
+      const corrected = await books.correct({
+        requestId,
+        correction: { kind: 'final', chargeMicros, costUsd },
+      })
+      switch (corrected.kind) {
+        case 'corrected': {
+          const row = await getRequest(store.db, requestId)
+          if (row === null) throw noRequest()
+          return { httpStatus: 200, body: requestAnswer(row) }
+        }
+        case 'unchanged':
+          throw new Problem('request_not_settleable', {
+            message: `The request is ${corrected.state}: only one that is unresolved or provisional can be settled.`,
+          })
+        case 'unknownRequest':
+          throw noRequest()
+        default:
+          return assertNever(corrected)
+      }
+    },
+  })
+}

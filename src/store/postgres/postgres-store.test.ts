@@ -1,0 +1,133 @@
+import { Client } from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { SchemaMismatch } from '../migrate.ts'
+import { MIGRATIONS, type Migration } from '../migrations/migrations.ts'
+import { type OpenStoreInput, openStore, type Store } from '../open-store.ts'
+import { readSetting, settingOnce, writeSetting } from '../settings.ts'
+import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
+import { createPostgresDatabase } from '../testing/postgres.ts'
+import type { TestDatabase } from '../testing/test-databases.ts'
+
+const NEXT: Migration = {
+  number: MIGRATIONS.length + 1,
+  name: 'next',
+  async up(db) {
+    await db.schema.createTable('later').addColumn('id', 'text').execute()
+  },
+}
+
+let database: TestDatabase
+let opened: Store[]
+
+beforeEach(async () => {
+  database = await createPostgresDatabase()
+  opened = []
+})
+
+afterEach(async () => {
+  await Promise.all(opened.map((store) => store.close()))
+  await database.remove()
+})
+
+async function open(input: OpenStoreInput = {}): Promise<Store> {
+  const store = await openStore({ url: database.url, ...input })
+  opened.push(store)
+  return store
+}
+
+/** Leaves nothing in the database. */
+async function empty(): Promise<void> {
+  const client = new Client(database.url)
+  await client.connect()
+  await client.query('drop schema public cascade; create schema public')
+  await client.end()
+}
+
+test('programs that start at once on an empty database make its tables once', async () => {
+  await empty()
+  const [store] = await Promise.all([open(), open(), open(), open()])
+  const rows = await store?.db.selectFrom('migrations').select('number').orderBy('number').execute()
+  expect(rows).toEqual(MIGRATIONS.map(({ number }) => ({ number })))
+})
+
+test('tables of another program with the name of ours are not taken for ours', async () => {
+  await empty()
+  const client = new Client(database.url)
+  await client.connect()
+  await client.query('create schema elsewhere; create table elsewhere.migrations (number integer)')
+  await client.query('insert into elsewhere.migrations values (1000)')
+  await client.end()
+  const { db } = await open()
+  expect(await readSetting(db, 'maintenance')).toBeNull()
+})
+
+test('an older schema is migrated where that is asked for, and a newer one refused', async () => {
+  await open()
+  const newer = { migrations: [...MIGRATIONS, NEXT] }
+  await expect(open(newer)).rejects.toThrow(/start `tollgate serve` once/)
+  const { db } = await open({ ...newer, migrateStore: 'always' })
+  expect((await db.introspection.getTables()).map(({ name }) => name)).toContain('later')
+  await expect(open()).rejects.toThrow(SchemaMismatch)
+})
+
+test('a migration that fails leaves the database as it was', async () => {
+  const { db } = await open()
+  const broken: Migration = {
+    ...NEXT,
+    async up(trx) {
+      await NEXT.up(trx)
+      throw new Error('the second half failed')
+    },
+  }
+  const migrations = [...MIGRATIONS, broken]
+  await expect(open({ migrations, migrateStore: 'always' })).rejects.toThrow('second half')
+  expect((await db.introspection.getTables()).map(({ name }) => name)).not.toContain('later')
+})
+
+test('a snapshot sees one moment, whatever is written meanwhile, and can not write', async () => {
+  const store = await open()
+  await writeSetting(store.db, { name: 'maintenance', value: 'off' })
+  const seen = await store.snapshot(async (view) => {
+    const before = await readSetting(view, 'maintenance')
+    await writeSetting(store.db, { name: 'maintenance', value: 'on' })
+    return [before, await readSetting(view, 'maintenance')]
+  })
+  expect(seen).toEqual(['off', 'off'])
+  const write = { name: 'maintenance', value: 'x' } as const
+  await expect(store.snapshot((view) => writeSetting(view, write))).rejects.toThrow(/read-only/)
+  await expect(writeSetting(store.reports, write)).rejects.toThrow(/read-only/)
+})
+
+test('settings that are written once keep their first value', async () => {
+  const { db } = await open()
+  const once = (value: string) => settingOnce(db, { name: 'account_tag_secret', value })
+  const values = await Promise.all([once('a'), once('b'), once('c')])
+  expect(new Set(values).size).toBe(1)
+})
+
+test('a refused statement is told from a database that failed', async () => {
+  const { db } = await open()
+  const insert = () => db.insertInto('settings').values({ name: 'upstream', value: 'x' }).execute()
+  await insert()
+  await expect(insert()).rejects.toBeInstanceOf(StoreRefused)
+  const elsewhere = new URL(database.url)
+  elsewhere.pathname = '/no_such_database'
+  await expect(openStore({ url: elsewhere.href })).rejects.toBeInstanceOf(StoreUnavailable)
+})
+
+test('a connection that was cut is replaced by the next statement', async () => {
+  const { db } = await open()
+  await readSetting(db, 'upstream')
+  const client = new Client(database.url)
+  await client.connect()
+  await client.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid != pg_backend_pid()`,
+  )
+  await client.end()
+  // The first may still be sent on what was cut.
+  await readSetting(db, 'upstream').catch((error: unknown) => {
+    expect(error).toBeInstanceOf(StoreUnavailable)
+  })
+  expect(await readSetting(db, 'upstream')).toBeNull()
+})

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { acquireServeLock, ServeLockHeld } from './serve-lock.ts'
+
+const CHILD = fileURLToPath(new URL('../testing/serve-lock-child.ts', import.meta.url))
+
+let folder: string
+let file: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-lock-'))
+  file = join(folder, 'store.db')
+})
+
+afterEach(() => rm(folder, { recursive: true }))
+
+test('one serves at a time, and the next when it has let go', () => {
+  const lock = acquireServeLock(file)
+  expect(() => acquireServeLock(file)).toThrow(ServeLockHeld)
+  expect(() => acquireServeLock(file)).toThrow(/stop it first, or set DATABASE_URL/)
+  lock.release()
+  acquireServeLock(file).release()
+})
+
+test('stores side by side are served side by side', () => {
+  const lock = acquireServeLock(file)
+  acquireServeLock(join(folder, 'other.db')).release()
+  lock.release()
+})
+
+test('the lock of another process holds, and is free once that was killed', async () => {
+  const child = spawn(process.execPath, [CHILD, file], { stdio: ['pipe', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  expect(() => acquireServeLock(file)).toThrow(ServeLockHeld)
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+  acquireServeLock(file).release()
+})

@@ -1,0 +1,58 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { workerData } from 'node:worker_threads'
+import { serveThread, type ThreadDesk } from '../threads/thread-worker.ts'
+import {
+  checkpointAndClose,
+  openSqliteConnection,
+  type SqliteConnectionInput,
+} from './sqlite-connection.ts'
+
+/** One SQL statement for the thread that runs what Kysely compiles. */
+export interface SqlJob {
+  readonly sql: string
+  readonly parameters: readonly SQLInputValue[]
+}
+
+/** What a statement came to. */
+export interface SqlAnswer {
+  readonly rows: readonly unknown[]
+  /** Rows that an insert, update or delete touched; zero for reads. */
+  readonly changes: number
+}
+
+// Each shape of query is a statement of its own; filters make many shapes, and each keeps memory.
+const STATEMENTS_MAX = 256
+
+class SqlDesk implements ThreadDesk<SqlJob, SqlAnswer> {
+  readonly #connection: DatabaseSync
+  readonly #isReadOnly: boolean
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(input: SqliteConnectionInput) {
+    this.#connection = openSqliteConnection(input)
+    this.#isReadOnly = input.readOnly ?? false
+  }
+
+  answer({ sql, parameters }: SqlJob): SqlAnswer {
+    const statement = this.#prepare(sql)
+    if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
+    return { rows: [], changes: Number(statement.run(...parameters).changes) }
+  }
+
+  close(): void {
+    if (this.#isReadOnly) this.#connection.close()
+    else checkpointAndClose(this.#connection)
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) return known
+    if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear()
+    const statement = this.#connection.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+const connectionInput: SqliteConnectionInput = workerData
+serveThread(() => new SqlDesk(connectionInput))

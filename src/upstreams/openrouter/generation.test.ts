@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Fault } from '../../../simulator/faults.ts'
+import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
+import { HANG_LIMITS } from '../../../test/hang-limits.ts'
+import { formatDecimal } from '../../vocabulary/money.ts'
+import { Upstream } from '../upstream.ts'
+import { fetchGeneration } from './generation.ts'
+
+const LOOKUP = { path: '/generation' }
+
+let simulator: Simulator
+let upstream: Upstream
+
+beforeEach(async () => {
+  simulator = await startSimulator()
+  upstream = new Upstream({
+    baseUrl: simulator.baseUrl,
+    apiKey: 'key',
+    connectTimeoutMs: HANG_LIMITS.testTimeout,
+  })
+})
+
+afterEach(async () => {
+  await upstream.destroy()
+  await simulator.close()
+})
+
+async function answerTo(fault: Fault, generationId = 'gen-1') {
+  simulator.script({ ...LOOKUP, ...fault })
+  return fetchGeneration(upstream, { generationId })
+}
+
+/** The cost as text, or the kind of an answer that has none. */
+async function costIn(rawBody: string): Promise<string> {
+  const answer = await answerTo({ rawBody })
+  return answer.kind === 'found' ? formatDecimal(answer.costUsd) : answer.kind
+}
+
+async function runOne(): Promise<string> {
+  const response = await fetch(`${simulator.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer key', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
+  })
+  await response.arrayBuffer()
+  return response.headers.get('x-generation-id') ?? ''
+}
+
+describe('a record', () => {
+  test('of what ran has its cost', async () => {
+    const generationId = await runOne()
+    const answer = await fetchGeneration(upstream, { generationId })
+    expect(answer.kind === 'found' && Number(formatDecimal(answer.costUsd))).toBe(
+      simulator.generations.find(generationId)?.cost.totalUsd,
+    )
+  })
+
+  test.each([
+    [
+      '{"data":{"id":"gen-1","total_cost":0.1000000000000000055511151231}}',
+      '0.1000000000000000055511151231',
+    ],
+    ['{"data":{"id":"gen-1","total_cost":4e-8}}', '0.00000004'],
+    ['{"data":{"id":"gen-1","total_cost":0}}', '0'],
+    [
+      '{"data":{"id":"gen-1","total_cost":0.25,"is_byok":false,"upstream_inference_cost":7}}',
+      '0.25',
+    ],
+    [
+      '{"data":{"id":"gen-1","total_cost":0.05,"is_byok":true,"upstream_inference_cost":1.1}}',
+      '1.15',
+    ],
+  ])('%s costs exactly what is written', async (rawBody, cost) => {
+    expect(await costIn(rawBody)).toBe(cost)
+  })
+
+  test('of what ran has its tokens, each in one field', async () => {
+    const record = {
+      id: 'gen-1',
+      total_cost: 0.1,
+      native_tokens_prompt: 120,
+      native_tokens_cached: 20,
+      native_tokens_completion: 50,
+      native_tokens_reasoning: 30,
+      native_tokens_completion_images: 7,
+      tokens_prompt: 999,
+      tokens_completion: 999,
+    }
+    expect(await answerTo({ rawBody: JSON.stringify({ data: record }) })).toMatchObject({
+      usage: {
+        inputTokens: 100,
+        cacheReadTokens: 20,
+        cacheWriteTokens: 0,
+        cacheWriteLongTokens: 0,
+        outputTokens: 50,
+        reasoningTokens: 30,
+        imageOutputTokens: 7,
+        searches: 0,
+      },
+    })
+  })
+
+  test('with half of its counts has those', async () => {
+    const rawBody =
+      '{"data":{"id":"gen-1","total_cost":0.1,"native_tokens_prompt":5,"native_tokens_cached":9}}'
+    expect(await answerTo({ rawBody })).toMatchObject({
+      usage: { inputTokens: 0, cacheReadTokens: 9, outputTokens: 0 },
+    })
+  })
+
+  test.each([
+    ['none', {}],
+    ['null for each', { native_tokens_prompt: null, native_tokens_completion: null }],
+    ['what are no counts', { native_tokens_prompt: -1, native_tokens_completion: '5' }],
+    ['counts of another tokenizer', { tokens_prompt: 5, tokens_completion: 5 }],
+  ])('with %s has no tokens, and a cost all the same', async (_, counts) => {
+    const rawBody = JSON.stringify({ data: { id: 'gen-1', total_cost: 0.1, ...counts } })
+    expect(await answerTo({ rawBody })).toMatchObject({ kind: 'found', usage: null })
+  })
+
+  test.each([
+    ['has none', '{"data":{"id":"gen-1"}}'],
+    ['is null', '{"data":{"id":"gen-1","total_cost":null}}'],
+    ['is text', '{"data":{"id":"gen-1","total_cost":"0.1"}}'],
+    ['is negative', '{"data":{"id":"gen-1","total_cost":-0.1}}'],
+    ['has more digits than money', `{"data":{"id":"gen-1","total_cost":${'1'.repeat(50)}}}`],
+    [
+      'is half of two',
+      '{"data":{"id":"gen-1","total_cost":0.05,"is_byok":true,"upstream_inference_cost":null}}',
+    ],
+    ['stands elsewhere', '{"total_cost":0.1}'],
+  ])('whose cost %s is unknown', async (_, rawBody) => {
+    expect(await costIn(rawBody)).toBe('unknown')
+  })
+
+  test.each([
+    ['names another generation', '{"data":{"id":"gen-2","total_cost":0.1}}'],
+    ['names none', '{"data":{"total_cost":0.1}}'],
+    ['names null', '{"data":{"id":null,"total_cost":0.1}}'],
+  ])('that %s is of another generation, whatever it costs', async (_, rawBody) => {
+    expect(await costIn(rawBody)).toBe('otherGeneration')
+  })
+})
+
+describe('an answer', () => {
+  test('of 404 that says so in its error is unknown', async () => {
+    expect(await fetchGeneration(upstream, { generationId: 'gen-1' })).toEqual({ kind: 'unknown' })
+  })
+
+  test('is about the id as it is, whatever characters it has', async () => {
+    const generationId = 'gen-1&id=gen-2#%2F?"\u{1F600}'
+    await fetchGeneration(upstream, { generationId })
+    const { query } = await simulator.waitFor(({ path }) => path === '/generation')
+    expect([...new URLSearchParams(query)]).toEqual([['id', generationId]])
+  })
+
+  test.each<[string, Fault]>([
+    ['404 without a body', { status: 404, errorBody: 'empty' }],
+    ['404 with a page', { status: 404, errorBody: 'html' }],
+    ['404 as web frameworks word it', { status: 404, rawBody: '{"detail":"Not Found"}' }],
+    [
+      '404 as other providers word it',
+      {
+        status: 404,
+        rawBody: '{"error":{"message":"Invalid URL (GET /v1/generation)","code":null}}',
+      },
+    ],
+    ['405', { status: 405 }],
+    ['501', { status: 501 }],
+  ])('of %s means that there is nothing to look up in', async (_, fault) => {
+    expect(await answerTo(fault)).toEqual({ kind: 'noEndpoint' })
+  })
+
+  test.each([400, 410, 422])('of %i is a verdict on the id', async (status) => {
+    expect(await answerTo({ status })).toEqual({ kind: 'unknown' })
+  })
+
+  test.each<[string, Fault]>([
+    ['401', { status: 401 }],
+    ['402', { status: 402 }],
+    ['429', { status: 429 }],
+    ['500', { status: 500 }],
+    ['502 with a page', { status: 502, errorBody: 'html' }],
+    ['a redirect', { status: 302 }],
+    ['200 without JSON', { rawBody: '{"data":{"total_cost":0.' }],
+    ['200 with a list', { rawBody: '[]' }],
+    ['more than any record is long', { rawBody: `{"data":"${'x'.repeat(1024 * 1024)}"}` }],
+    [
+      'half of a body',
+      { rawBody: '{"data":{"total_cost":0.1}}', cut: { at: { afterBytes: 20 }, how: 'reset' } },
+    ],
+    ['nothing', { cut: { at: 'beforeHeaders', how: 'close' } }],
+  ])('of %s is none', async (_, fault) => {
+    expect((await answerTo(fault)).kind).toBe('unavailable')
+  })
+
+  test('that never comes is none, once it is given up', async () => {
+    const asking = new AbortController()
+    simulator.script({ ...LOOKUP, stall: 'afterHeaders' })
+    const answer = fetchGeneration(upstream, { generationId: 'gen-1', signal: asking.signal })
+    await simulator.waitFor(({ path }) => path === '/generation')
+    asking.abort()
+    expect((await answer).kind).toBe('unavailable')
+  })
+
+  test('of an upstream that refuses connections is none', async () => {
+    await simulator.refuseConnections()
+    expect((await fetchGeneration(upstream, { generationId: 'gen-1' })).kind).toBe('unavailable')
+  })
+})
