@@ -98,7 +98,13 @@ describe('requests that are sent ahead of their turn', () => {
     })
     const socket = dial(to, posted(STREAM_BODY).repeat(3))
     await reached.promise
+    const [first] = to.clients
+    if (first === undefined) throw new Error('no client')
+    const gone = once(first, 'close')
     socket.resetAndDestroy()
+    await gone
+    // The call is read on without its client until the provider answers, which it never does.
+    await to.upstream.destroy()
     expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone' })
     expect(requests).toBe(1)
     await to.expectNothingLeft()
@@ -122,6 +128,7 @@ describe('requests that are sent ahead of their turn', () => {
     await once(socket.resume(), 'close')
     // What one read of the connection had in it: the rest is dropped unread.
     expect(to.clients.length).toBeLessThan(1_000)
+    await to.upstream.destroy()
     await to.expectNothingLeft()
   })
 })
@@ -152,6 +159,7 @@ describe('what is no HTTP', () => {
     const socket = dial(to, `${posted(STREAM_BODY)}nonsense\r\n\r\n`)
     const text = await received(socket, () => false)
     expect(text).toBe('')
+    await to.upstream.destroy()
     await to.expectNothingLeft()
   })
 
