@@ -83,7 +83,13 @@ export class Witness {
   }
 }
 
-/** An answer without what is new in each: the generation's id and the second it was made in. */
+/**
+ * An answer without what differs from one to the next, the generation's id and its second, and without the
+ * words of comments in a stream, which a gateway need not relay.
+ */
 export function normalize(body: string): string {
-  return body.replace(/gen-\d+-\w+/g, 'gen').replace(/"created":\d+/g, '"created":0')
+  return body
+    .replace(/gen-\d+-\w+/g, 'gen')
+    .replace(/"created":\d+/g, '"created":0')
+    .replace(/^:.*$/gm, ':')
 }
