@@ -223,6 +223,6 @@ test('an event over its limit breaks the stream off, and the provider is told to
   })
   expect((await relayed(to)).toString()).toBe(EVENT)
   await left.promise
-  expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'upstream_error' })
+  expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved', errorCode: 'upstream_error' })
   await to.expectNothingLeft()
 })

@@ -58,10 +58,10 @@ describe('a tree that would cost more than 64 MB is not built', () => {
       'each in its own object',
       `{"x":[{${distinctKeys(100_000, (i) => `a${i}`).replaceAll(',', '},{')}}]}`,
     ],
-    ['that are escaped', `{"x":[${Array(40_000).fill('{"\\u0061":1}').join(',')}]}`],
+    ['that are escaped', `{"x":[${Array(80_000).fill('{"\\u0061":1}').join(',')}]}`],
     [
       'of which the many before let none be kept',
-      `{"x":[${Array.from({ length: 50_000 }, (_, i) => `{"a${i % 5_000}":1}`).join(',')}]}`,
+      `{"x":[${Array.from({ length: 100_000 }, (_, i) => `{"a${i % 5_000}":1}`).join(',')}]}`,
     ],
   ])('keys that the engine is slow to read count for more: %s', (_, body) => {
     expect(refusalOf(body)).toMatchObject({ code: 'invalid_json', message: TOO_MANY })
