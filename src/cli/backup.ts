@@ -29,7 +29,7 @@ It has the hashes of keys and the secret of account tags in it: keep it as safe 
         const { location } = store
         if (location.kind === 'postgres') {
           throw new CommandFailure(
-            'back PostgreSQL up with its own tools, such as pg_dump; `tollgate export` moves a store',
+            'back PostgreSQL up with its own tools, such as pg_dump; `tollgate copy` moves a store',
           )
         }
         if (options.json !== true) terminal.note(`copying ${location.file} …`)

@@ -52,14 +52,18 @@ export async function withBooks<T>(
   input: CommandInput,
   use: (books: Books) => Promise<T>,
 ): Promise<T> {
-  const location = parseDatabaseUrl(input.settings().storeUrl)
-  if (location.kind === 'sqlite' && !existsSync(location.file)) {
-    throw new CommandFailure(
-      `there is no store at ${location.file}: go to the folder that \`tollgate serve\` was started in, ` +
-        'or set DATABASE_URL. For a new store, start the server or make an account.',
-    )
-  }
+  requireStore(input.settings().storeUrl)
   return withNewBooks(input, use)
+}
+
+/** Throws `CommandFailure` where the address is of a SQLite file that does not exist. */
+export function requireStore(url: string): void {
+  const location = parseDatabaseUrl(url)
+  if (location.kind === 'postgres' || existsSync(location.file)) return
+  throw new CommandFailure(
+    `there is no store at ${location.file}: go to the folder that \`tollgate serve\` was started in, ` +
+      'or set DATABASE_URL. For a new store, start the server or make an account.',
+  )
 }
 
 /** The same for a command that may be the first on its store, which it makes where there is none. */

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -11,10 +11,11 @@ import { randomScript, SETUP } from '../ledger/testing/random-script.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import { openStore } from '../store/open-store.ts'
-import { sealed } from '../store/testing/exports.ts'
+import { claimUpstream, UpstreamMismatch } from '../store/settings.ts'
 import { createPostgresDatabase } from '../store/testing/postgres.ts'
+import { readRawRows } from '../store/testing/raw-rows.ts'
 import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
-import { type CommandLine, openCommandLine, type Seen } from './testing/command-line.ts'
+import { type CommandLine, openCommandLine } from './testing/command-line.ts'
 
 let folder: string
 let closing: (() => unknown)[]
@@ -28,10 +29,6 @@ beforeEach(() => {
 afterEach(async () => {
   for (const close of closing.toReversed()) await close()
 })
-
-function newFile(): string {
-  return join(folder, `${++files}.jsonl`)
-}
 
 function commandsOn(storeUrl: string): CommandLine {
   const line = openCommandLine({ storeUrl })
@@ -47,27 +44,11 @@ async function databaseOf(create: () => Promise<TestDatabase>): Promise<string> 
 
 const newSqlite = () => `sqlite:${join(folder, `${++files}.db`)}`
 
-/** Exports a store and imports it into another, and returns the text that went between them. */
-async function move(from: string, to: string): Promise<string> {
-  const file = newFile()
-  expect((await commandsOn(from).run('export', file)).exitCode).toBe(0)
-  const imported = await commandsOn(to).run('import', file)
-  expect(imported).toMatchObject({ exitCode: 0, out: expect.stringContaining('books are exact') })
-  return readFileSync(file, 'utf8')
-}
-
-async function exported(from: string): Promise<string> {
-  const file = newFile()
-  expect((await commandsOn(from).run('export', file)).exitCode).toBe(0)
-  return readFileSync(file, 'utf8')
-}
-
-/** A store with a little of everything in it. */
-async function worked(): Promise<World> {
-  const world = await startWorld()
-  const { apiKey } = await world.account()
-  await chat(world, apiKey)
-  return world
+/** Copies a store to another. */
+async function move(from: string, to: string): Promise<void> {
+  const moved = await commandsOn(from).run('copy', '--to', to)
+  expect(moved).toMatchObject({ exitCode: 0, out: expect.stringContaining('books are exact') })
+  expect(await readRawRows(to)).toEqual(await readRawRows(from))
 }
 
 async function chat(world: World, apiKey: string): Promise<Response> {
@@ -89,16 +70,16 @@ function lastChat({ simulator }: World): unknown {
   return last.body
 }
 
-test('whatever has happened in a store, it moves to PostgreSQL and back to the byte, and stays exact', async () => {
+test('whatever has happened in a store, it moves to PostgreSQL and back with every row, and stays exact', async () => {
   await fc.assert(
     fc.asyncProperty(randomScript, async (script) => {
       const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
       try {
         await runScript(bench, `${SETUP}\ncode C 70\ncode D 5 revoked\nredeem C A2\n${script}`)
         const [postgres, sqlite] = [await databaseOf(createPostgresDatabase), newSqlite()]
-        const original = await move(`sqlite:${bench.file}`, postgres)
-        expect(await move(postgres, sqlite)).toBe(original)
-        expect(await exported(sqlite)).toBe(original)
+        await move(`sqlite:${bench.file}`, postgres)
+        await move(postgres, sqlite)
+        expect(await readRawRows(sqlite)).toEqual(await readRawRows(`sqlite:${bench.file}`))
         const audit = await commandsOn(`sqlite:${bench.file}`).json('audit')
         expect(await commandsOn(sqlite).json('audit')).toEqual(audit)
       } finally {
@@ -132,9 +113,25 @@ describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
     expect(await after.backedBalanceMicros(id)).toBe(2 * balanceMicros - 10_000_000)
     expect(await after.audit()).toMatchObject({ ok: true, checked: { requests: 2 } })
   })
+
+  test('play money of the simulator stays play money', async () => {
+    const from = commandsOn(newSqlite())
+    await from.run('account', 'create', 'Ada')
+    const store = await openStore({ url: from.storeUrl })
+    await claimUpstream(store.db, 'simulator')
+    await store.close()
+    const url = await databaseOf(create)
+    expect((await from.run('copy', '--to', url)).notes).toBe(
+      'the store belongs to the upstream simulator\n',
+    )
+    const copy = await openStore({ url })
+    const claim = claimUpstream(copy.db, 'https://provider.example/v1')
+    await expect(claim).rejects.toThrow(UpstreamMismatch)
+    await copy.close()
+  })
 })
 
-describe('what was in flight at the export', () => {
+describe('what was in flight at the copy', () => {
   async function withOpenHold(): Promise<string> {
     const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
     closing.push(() => bench.close())
@@ -145,13 +142,10 @@ describe('what was in flight at the export', () => {
     return `sqlite:${bench.file}`
   }
 
-  test('is told of, and becomes unresolved when a server starts on a SQLite store', async () => {
-    const from = await withOpenHold()
-    const file = newFile()
-    const told = '1 request was in flight'
-    expect((await commandsOn(from).run('export', file)).notes).toContain(told)
+  test('is reported, and becomes unresolved when a server starts on a SQLite store', async () => {
+    const from = commandsOn(await withOpenHold())
     const to = newSqlite()
-    expect((await commandsOn(to).run('import', file)).notes).toContain(told)
+    expect((await from.run('copy', '--to', to)).notes).toContain('1 request was in flight')
     const world = await startWorld({ settings: { DATABASE_URL: to } })
     closing.push(() => world.close())
     expect(await commandsOn(to).json('request', 'show', 'req_1')).toMatchObject({
@@ -186,147 +180,91 @@ describe('what was in flight at the export', () => {
   })
 })
 
-describe('export', () => {
-  test('beside a server is of one moment, says that it is a copy, and is its owner’s alone', async () => {
-    const world = await worked()
-    closing.push(() => world.close())
-    const file = newFile()
-    const line = commandsOn(world.config.DATABASE_URL ?? '')
-    const { exitCode, out, notes } = await line.run('export', file)
-    expect(exitCode).toBe(0)
-    expect(out).toMatch(/^exported \d+ rows to .+: [\d,]+ bytes\n$/)
-    expect(notes).toContain('To move the store, stop the server and export again.')
-    expect(statSync(file).mode & 0o777).toBe(0o600)
-    await move(world.config.DATABASE_URL ?? '', newSqlite())
-  })
-
-  test('never has the text of an API key, and writes over nothing', async () => {
-    const world = await startWorld()
-    closing.push(() => world.close())
-    const { apiKey } = await world.account()
-    const file = newFile()
-    const line = commandsOn(world.config.DATABASE_URL ?? '')
-    await line.run('export', file)
-    const text = readFileSync(file, 'utf8')
-    expect(text).not.toContain(apiKey)
-    expect(text).toContain('"account_tag_secret"')
-    expect(await line.run('export', file)).toMatchObject({
-      exitCode: 1,
-      out: '',
-      notes: `tollgate: ${file} is there already: name another file\n`,
-    })
-    expect(readFileSync(file, 'utf8')).toBe(text)
-  })
-
-  test('--json says what is in the file', async () => {
-    const line = commandsOn(newSqlite())
-    await line.run('account', 'create', 'Ada')
-    const file = newFile()
-    expect(await line.json('export', file)).toEqual({
-      object: 'export',
-      file,
-      bytes: statSync(file).size,
-      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
-      schema: expect.any(Number),
-      rows: expect.objectContaining({ accounts: 1, entries: 0 }),
-      servers: 0,
-      open_holds: 0,
-    })
-    const to = commandsOn(newSqlite())
-    expect(await to.json('import', file)).toMatchObject({
-      object: 'import',
-      rows: { accounts: 1, entries: 0 },
-      exact: true,
-    })
-  })
+test('a copy beside a server is of one moment, says that it is a copy, and is its owner’s alone', async () => {
+  const world = await startWorld()
+  closing.push(() => world.close())
+  const { apiKey } = await world.account()
+  await chat(world, apiKey)
+  const to = newSqlite()
+  const { exitCode, out, notes } = await commandsOn(world.config.DATABASE_URL ?? '').run(
+    'copy',
+    '--to',
+    to,
+  )
+  expect(exitCode).toBe(0)
+  expect(out).toMatch(/^copied \d+ rows from sqlite:\S+ to sqlite:\S+; the books are exact\n$/)
+  expect(notes).toContain('To move the store, stop the server and copy again to an empty store.')
+  const file = to.replace('sqlite:', '')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readFileSync(file).includes(apiKey)).toBe(false)
+  expect(await commandsOn(to).json('audit')).toMatchObject({ ok: true, checked: { requests: 1 } })
 })
 
-describe('import', () => {
-  let file: string
+test('--from names the store to copy, and --json says what was copied', async () => {
+  const from = commandsOn(newSqlite())
+  await from.run('account', 'create', 'Ada')
+  const to = newSqlite()
+  const copied = await commandsOn(newSqlite()).json('copy', '--from', from.storeUrl, '--to', to)
+  expect(copied).toEqual({
+    object: 'copy',
+    from: from.storeUrl,
+    to,
+    rows: expect.objectContaining({ accounts: 1, entries: 0 }),
+    upstream: null,
+    servers: 0,
+    open_holds: 0,
+    exact: true,
+  })
+  expect((await commandsOn(to).run('account', 'list')).out).toContain('Ada')
+})
+
+describe('a copy is refused', () => {
+  let from: string
 
   beforeEach(async () => {
-    const world = await worked()
-    await world.gateway.close()
-    file = newFile()
-    await commandsOn(world.config.DATABASE_URL ?? '').run('export', file)
-    await world.close()
+    from = newSqlite()
+    const line = commandsOn(from)
+    const { id } = await line.json('account', 'create', 'Ada')
+    await line.run('credit', 'grant', String(id), '5', '--reference', 'r')
   })
 
-  /** What the import of the file into a new store says, which must leave the store empty. */
-  async function refusal(): Promise<Seen> {
-    const to = newSqlite()
-    const seen = await commandsOn(to).run('import', file)
-    const empty = newSqlite()
-    writeFileSync(empty.replace('sqlite:', ''), '')
-    expect(await exported(to)).toBe(await exported(empty))
-    return seen
-  }
-
-  test('of a store that is in use, or not empty, is refused', async () => {
+  test('to a store that is in use, or not empty', async () => {
     const world = await startWorld()
     closing.push(() => world.close())
-    const line = commandsOn(world.config.DATABASE_URL ?? '')
-    expect(await line.run('import', file)).toMatchObject({
+    const inUse = world.config.DATABASE_URL ?? ''
+    expect(await commandsOn(from).run('copy', '--to', inUse)).toEqual({
       exitCode: 1,
-      notes: expect.stringContaining('another tollgate serves from'),
+      out: '',
+      notes: `tollgate: nothing was copied: a server uses ${inUse}: stop it, or copy to another store\n`,
     })
-    const to = commandsOn(newSqlite())
-    expect((await to.run('import', file)).exitCode).toBe(0)
-    expect(await to.run('import', file)).toMatchObject({
+    expect(await commandsOn(from).run('copy', '--to', from)).toMatchObject({
       exitCode: 1,
-      notes: expect.stringMatching(
-        /nothing was imported: the store is not empty.+set DATABASE_URL/,
-      ),
+      out: '',
+      notes: expect.stringContaining(`nothing was copied: ${from} is not empty, it has accounts: `),
     })
   })
 
-  test('of books that are not exact is refused, whatever the file says of itself', async () => {
-    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').slice(0, -1)
-    const topUp = lines.findIndex((line) => line.includes('"top_up"'))
-    const rowLines = rowLinesOf(lines.filter((_, place) => place !== topUp))
-    writeFileSync(
-      file,
-      sealed(
-        lines.filter((_, place) => place !== topUp),
-        rowLines,
-      ),
-    )
-    const { exitCode, out, notes } = await refusal()
+  test('of books that are not exact, with the figures that differ', async () => {
+    const store = await openStore({ url: from })
+    await store.db.updateTable('accounts').set({ backed_balance_micros: 6_000_000 }).execute()
+    await store.close()
+    const to = newSqlite()
+    const { exitCode, out, notes } = await commandsOn(from).run('copy', '--to', to)
     expect([exitCode, out]).toEqual([1, ''])
     expect(notes).toContain('accounts.backed_balance_micros')
-    expect(notes).toContain('the books in the file are not exact')
+    expect(notes).toContain('nothing was copied: the books of the store are not exact, 1 figure')
+    expect(Object.values(await readRawRows(to)).flat()).toEqual([])
   })
 
-  test('of a file that was cut off is refused', async () => {
-    const text = readFileSync(file, 'utf8')
-    writeFileSync(file, text.slice(0, text.lastIndexOf('\n{') + 1))
-    expect((await refusal()).notes).toContain('it was cut off')
-  })
-
-  test('of no file, a folder, or what is none is refused', async () => {
-    appendFileSync(join(folder, 'other'), 'other')
-    const line = commandsOn(newSqlite())
-    for (const [name, said] of [
-      ['none', "can't be read"],
-      ['.', 'is a folder'],
-      ['other', 'the file is no export: `tollgate export <file>` makes one'],
-    ] as const) {
-      const { exitCode, notes } = await line.run('import', join(folder, name))
-      expect([exitCode, notes]).toEqual([1, expect.stringContaining(said)])
-    }
+  test.each([
+    ['', '--to is empty'],
+    ['data.db', '--to: a database URL is sqlite:'],
+    ['postgres://ada:secret@', '--to: a PostgreSQL URL is postgres://'],
+    ['postgres://ada:secret@127.0.0.1:1/db', 'nothing was copied: postgres://ada@127.0.0.1:1/db: '],
+  ])('to the address %j, without its password', async (to, said) => {
+    const { exitCode, out, notes } = await commandsOn(from).run('copy', '--to', to)
+    expect([exitCode, out]).toEqual([1, ''])
+    expect(notes).toContain(said)
+    expect(notes).not.toContain('secret')
   })
 })
-
-/** The rows of an export's lines, by table. */
-function rowLinesOf(lines: readonly string[]): Record<string, string[]> {
-  const rowLines: Record<string, string[]> = {}
-  let table = ''
-  for (const line of lines) {
-    if (line.startsWith('[')) rowLines[table]?.push(line)
-    else {
-      table = /^\{"table":"(\w+)"/.exec(line)?.[1] ?? ''
-      rowLines[table] = []
-    }
-  }
-  return rowLines
-}

@@ -17,9 +17,10 @@ const GROUPS = {
 test('without a command it shows what there is, and fails', async () => {
   const { exitCode, out, notes } = await line.run()
   expect([exitCode, out]).toEqual([1, ''])
-  for (const group of ['serve', ...Object.keys(GROUPS), 'audit']) {
+  for (const group of ['serve', ...Object.keys(GROUPS), 'audit', 'copy']) {
     expect(notes).toMatch(new RegExp(`^  ${group} `, 'm'))
   }
+  expect(notes).not.toMatch(/^ {2}(export|import) /m)
 })
 
 test('it tells its version', async () => {
@@ -37,7 +38,7 @@ test.each([
   ['key', 'create', 'acct_1'],
   ['audit'],
   ['backup', 'copy.db'],
-  ['export', 'store.jsonl'],
+  ['copy', '--to', 'sqlite:copy.db'],
 ])('where there is no store, %s %s makes none and says where it looked', async (...args) => {
   const file = `${line.storeUrl.replace('sqlite:', '')}.elsewhere`
   const elsewhere = openCommandLine({ storeUrl: `sqlite:${file}` })
@@ -61,14 +62,16 @@ describe('--help', () => {
     verbs.map((verb): [string, string[]] => [`${group} ${verb}`, [group, verb]]),
   )
 
-  test.each<[string, string[]]>([...commands, ['audit', ['audit']], ['serve', ['serve']]])(
-    'of %s says how it is used',
-    async (name, args) => {
-      const { exitCode, out, notes } = await line.run(...args, '--help')
-      expect([exitCode, notes]).toEqual([0, ''])
-      expect(out).toMatch(new RegExp(`^Usage: tollgate ${name}( |$)`, 'm'))
-    },
-  )
+  test.each<[string, string[]]>([
+    ...commands,
+    ['audit', ['audit']],
+    ['copy', ['copy']],
+    ['serve', ['serve']],
+  ])('of %s says how it is used', async (name, args) => {
+    const { exitCode, out, notes } = await line.run(...args, '--help')
+    expect([exitCode, notes]).toEqual([0, ''])
+    expect(out).toMatch(new RegExp(`^Usage: tollgate ${name}( |$)`, 'm'))
+  })
 
   test('has words for every command, argument and option', () => {
     const settings = () => ({ storeUrl: '', keyTag: '' })
@@ -146,6 +149,9 @@ describe('a command line that is wrong fails, says what is, and where to read on
     [['request', 'list', '--after', '2'], /Write an id that begins with req_\./],
     [['account', 'list', '--after', '2'], /Write an id that begins with acct_\./],
     [['request', 'list', '--state', 'done'], /Allowed choices are open, provisional/],
+    [['copy'], /required option '--to <url>' not specified/],
+    [['export', 'store.jsonl', '--json'], /`tollgate copy --to <url>` copies a store to another/],
+    [['import', 'store.jsonl'], /`tollgate copy --to <url>` copies a store to another/],
   ])('%j', async (args, message) => {
     const { exitCode, out, notes } = await line.run(...args)
     expect([exitCode, out]).toEqual([1, ''])

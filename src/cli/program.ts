@@ -4,9 +4,8 @@ import { auditCommand } from './audit.ts'
 import { backupCommand } from './backup.ts'
 import type { CommandInput } from './books.ts'
 import { catalogCommand } from './catalog.ts'
+import { copyCommand, retiredCommand } from './copy.ts'
 import { creditCommand } from './credit.ts'
-import { exportCommand } from './export.ts'
-import { importCommand } from './import.ts'
 import { keyCommand } from './key.ts'
 import { requestCommand } from './request.ts'
 
@@ -47,10 +46,14 @@ README.md has the first steps, docs/config.md the settings.`,
     auditCommand(input),
     catalogCommand(input),
     backupCommand(input),
-    exportCommand(input),
-    importCommand(input),
+    copyCommand(input),
   ]) {
     program.addCommand(command)
+    inherit(command, program)
+  }
+  for (const name of ['export', 'import']) {
+    const command = retiredCommand(name)
+    program.addCommand(command, { hidden: true })
     inherit(command, program)
   }
   return program

@@ -11,8 +11,8 @@ export async function backupStore(
   db: Kysely<Tables>,
   { file, onCopy }: { readonly file: string; readonly onCopy?: (partial: string) => void },
 ): Promise<void> {
-  await writeNewFile(file, async ({ path }) => {
-    onCopy?.(path)
-    await sql`vacuum into ${path}`.execute(db)
+  await writeNewFile(file, async (partial) => {
+    onCopy?.(partial)
+    await sql`vacuum into ${partial}`.execute(db)
   })
 }

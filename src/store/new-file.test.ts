@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { FileExists, type NewFile, writeNewFile } from './new-file.ts'
+import { FileExists, writeNewFile } from './new-file.ts'
 
 let folder: string
 let file: string
@@ -17,11 +17,11 @@ afterEach(() => rmSync(folder, { recursive: true }))
 function writeInHalves(text: string) {
   const begun = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()
-  const written = writeNewFile(file, async ({ handle }: NewFile) => {
-    await handle.appendFile(text.slice(0, text.length / 2))
+  const written = writeNewFile(file, async (partial) => {
+    appendFileSync(partial, text.slice(0, text.length / 2))
     begun.resolve()
     await mayEnd.promise
-    await handle.appendFile(text.slice(text.length / 2))
+    appendFileSync(partial, text.slice(text.length / 2))
   })
   return { written, begun: begun.promise, end: () => mayEnd.resolve() }
 }
@@ -50,8 +50,8 @@ test.each([
 )
 
 test('a file that could not be written is not there, nor any part of it', async () => {
-  const failing = writeNewFile(file, async ({ handle }) => {
-    await handle.appendFile('half')
+  const failing = writeNewFile(file, async (partial) => {
+    appendFileSync(partial, 'half')
     throw new Error('the disk is full')
   })
   await expect(failing).rejects.toThrow('the disk is full')
@@ -59,8 +59,8 @@ test('a file that could not be written is not there, nor any part of it', async 
 })
 
 test('nobody but its owner may read the file, not even while it is written', async () => {
-  await writeNewFile(file, async ({ path }) => {
-    expect(statSync(path).mode & 0o777).toBe(0o600)
+  await writeNewFile(file, async (partial) => {
+    expect(statSync(partial).mode & 0o777).toBe(0o600)
   })
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })

@@ -11,36 +11,29 @@ export class FileExists extends Error {
 
 /**
  * Writes a file that is not there yet and that nobody but its owner may read: it has its name only once
- * it is whole and on the disk. `write` is given the file of another name that becomes it, open and
- * empty, which only a process that is killed leaves behind. Throws `FileExists`; `StoreUnavailable`
- * where it can't be made; what `write` throws.
+ * it is whole and on the disk. `write` fills an empty file of another name, which only a process that is
+ * killed leaves behind. Throws `FileExists`; `StoreUnavailable` where it can't be made; what `write`
+ * throws.
  */
-export async function writeNewFile<T>(
+export async function writeNewFile(
   file: string,
-  write: (partial: NewFile) => Promise<T>,
-): Promise<T> {
+  write: (partial: string) => Promise<void>,
+): Promise<void> {
   refuseExisting(file)
   // A name that nobody else writes by: of two at once, neither is to finish the other's half.
   const path = `${file}.${randomBytes(6).toString('hex')}.partial`
   const handle = await make(path)
   try {
-    const written = await write({ path, handle })
+    await write(path)
     await handle.sync()
     await handle.close()
     refuseExisting(file)
     await rename(path, file)
-    return written
   } catch (error) {
     await handle.close()
     await rm(path, { force: true })
     throw error
   }
-}
-
-/** A file that is being written. */
-export interface NewFile {
-  readonly path: string
-  readonly handle: FileHandle
 }
 
 function refuseExisting(file: string): void {

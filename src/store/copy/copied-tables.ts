@@ -10,8 +10,8 @@ interface TableOf<Row> {
   readonly columns: { readonly [Column in keyof Row & string]: KindOf<Row[Column]> }
 }
 
-// What refers to other tables stands behind them: rows are imported in this order. A table or column
-// that is missing here does not compile; which migrations were applied is the store's own to say.
+// A table stands after those that it refers to: rows are copied in this order. A table or column that is
+// missing here does not compile. Each store keeps its own list of migrations.
 const TABLES = {
   accounts: {
     key: ['id'],
@@ -154,30 +154,28 @@ const TABLES = {
   readonly [Table in Exclude<keyof Tables, 'migrations'>]: TableOf<Tables[Table]>
 }
 
-/** A column of an exported table. */
-export interface ExportedColumn {
+/** A column of a copied table. */
+export interface CopiedColumn {
   readonly name: string
   /** Integers are of 64 bits: not every one of them is a safe integer of JavaScript. */
   readonly kind: ColumnKind
 }
 
-/** A table whose rows are in an export. */
-export interface ExportedTable {
+/** A table whose rows are copied. */
+export interface CopiedTable {
   readonly name: string
-  /** The columns of the primary key: rows are in its order. */
-  readonly key: readonly ExportedColumn[]
-  readonly columns: readonly ExportedColumn[]
+  /** The columns of the primary key: rows are read in its order. */
+  readonly key: readonly CopiedColumn[]
+  readonly columns: readonly CopiedColumn[]
 }
 
 /** Every table of the store but `migrations`, those that others refer to first. */
-export const EXPORTED_TABLES: readonly ExportedTable[] = Object.entries(TABLES).map(
-  ([name, table]) => {
-    const keyNames: readonly string[] = table.key
-    const columns = Object.entries(table.columns).map(([column, kind]) => ({ name: column, kind }))
-    return {
-      name,
-      key: keyNames.flatMap((part) => columns.filter((column) => column.name === part)),
-      columns,
-    }
-  },
-)
+export const COPIED_TABLES: readonly CopiedTable[] = Object.entries(TABLES).map(([name, table]) => {
+  const keyNames: readonly string[] = table.key
+  const columns = Object.entries(table.columns).map(([column, kind]) => ({ name: column, kind }))
+  return {
+    name,
+    key: keyNames.flatMap((part) => columns.filter((column) => column.name === part)),
+    columns,
+  }
+})

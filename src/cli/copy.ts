@@ -1,0 +1,149 @@
+import { Command } from 'commander'
+import { type Audit, auditView } from '../ledger/audit/audit.ts'
+import { type AtWork, readAtWork } from '../ledger/instances/at-work.ts'
+import { type Copied, CopyFailed, CopyUnconfirmed, copyStore } from '../store/copy/copy-store.ts'
+import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
+import { readSetting } from '../store/settings.ts'
+import { systemClock } from '../vocabulary/clock.ts'
+import { differenceTable } from './audit.ts'
+import { type CommandInput, requireStore } from './books.ts'
+import { counted } from './counted.ts'
+import { showProgress } from './progress.ts'
+import { CommandFailure, type Terminal } from './terminal.ts'
+
+interface CopyOptions {
+  readonly to: string
+  readonly from?: string
+  readonly json?: true
+}
+
+/** `tollgate copy`: every row of a store to an empty one, on the same engine or another. */
+export function copyCommand(input: CommandInput): Command {
+  return new Command('copy')
+    .description('copy the whole store to an empty one, from SQLite to PostgreSQL or back')
+    .requiredOption('--to <url>', 'the new store: postgres://… or sqlite:/path')
+    .option('--from <url>', 'the store to copy (default: the one of DATABASE_URL)')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+To move a store, for example from SQLite to PostgreSQL:
+  1. stop \`tollgate serve\`
+  2. tollgate copy --to postgres://user:password@host/database
+  3. start \`tollgate serve\` with that DATABASE_URL; API keys and balances are as they were
+
+The new store must be empty: a SQLite file that does not exist yet, or a PostgreSQL database without tables.
+All rows are copied in one transaction, counted and audited, or none are.
+Other users of this machine can see a password in --to: leave it out and set PGPASSWORD instead.
+
+Beside a running server, the copy is of one moment and exact, but never serve from both stores.`,
+    )
+    .action((options: CopyOptions) => run(input, options))
+}
+
+/** A command of an earlier release, which only names `tollgate copy`. */
+export function retiredCommand(name: string): Command {
+  return new Command(name)
+    .description('replaced by `tollgate copy --to <url>`')
+    .argument('[words...]', 'ignored')
+    .allowUnknownOption()
+    .action((_words: unknown, _options: unknown, command: Command) =>
+      command.error(
+        `error: \`tollgate ${name}\` is gone: \`tollgate copy --to <url>\` copies a store to another one, ` +
+          'without a file between them',
+      ),
+    )
+}
+
+interface Verified extends AtWork {
+  /** The upstream that the store belongs to; null: nothing was served from it. */
+  readonly upstream: string | null
+}
+
+/** The two addresses, as they may be shown. */
+interface Addresses {
+  readonly from: string
+  readonly to: string
+}
+
+async function run({ settings, terminal }: CommandInput, options: CopyOptions): Promise<void> {
+  const from = options.from ?? settings().storeUrl
+  const shown = { from: shownAddress('from', from), to: shownAddress('to', options.to) }
+  requireStore(from)
+  // Heartbeats grow old during a long copy.
+  const startedAtMs = systemClock.nowMs()
+  const copied = await copyStore<Verified>({
+    from,
+    to: options.to,
+    onRows: showProgress({ terminal, say: (rows) => `copied ${counted(rows, 'row')}` }),
+    async verify(copy) {
+      const audit = await auditView(
+        copy,
+        showProgress({ terminal, say: (rows) => `audited ${counted(rows, 'row')}` }),
+      )
+      if (!audit.ok) throw notExact(terminal, audit)
+      const upstream = await readSetting(copy, 'upstream')
+      return { upstream, ...(await readAtWork(copy, startedAtMs)) }
+    },
+  }).catch((error: unknown) => {
+    if (error instanceof CopyFailed)
+      throw new CommandFailure(`nothing was copied: ${error.message}`)
+    throw error instanceof CopyUnconfirmed ? new CommandFailure(error.message) : error
+  })
+  if (options.json === true) terminal.out(JSON.stringify(copyAnswer(shown, copied)))
+  else report(terminal, shown, copied)
+}
+
+/** By position: the option, and the address that it was given or stands for. */
+function shownAddress(option: 'from' | 'to', url: string): string {
+  if (url === '') throw new CommandFailure(`--${option} is empty: write the address of a store`)
+  try {
+    parseDatabaseUrl(url)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new CommandFailure(`--${option}: ${reason}`, { cause })
+  }
+  return showDatabaseUrl(url)
+}
+
+function notExact(terminal: Terminal, { differences }: Audit): CommandFailure {
+  terminal.note(differenceTable(differences))
+  return new CommandFailure(
+    `nothing was copied: the books of the store are not exact, ${counted(differences.length, 'difference')}`,
+  )
+}
+
+/** By position: where to write, the addresses, and what the copy came to. */
+function report(
+  terminal: Terminal,
+  { from, to }: Addresses,
+  { rows, verified: { upstream, instances, openHolds } }: Copied<Verified>,
+): void {
+  const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
+  terminal.out(`copied ${counted(all, 'row')} from ${from} to ${to}; the books are exact`)
+  if (upstream !== null) terminal.note(`the store belongs to the upstream ${upstream}`)
+  if (instances > 0) {
+    terminal.note(
+      'a server works with the old store, or has just been killed: what it does from now on is not in ' +
+        'the copy. To move the store, stop the server and copy again to an empty store.',
+    )
+  }
+  if (openHolds > 0) {
+    terminal.note(
+      `${counted(openHolds, 'openHold')}: the next \`tollgate serve\` on the copy makes them unresolved, ` +
+        "and settles them by the provider's records",
+    )
+  }
+}
+
+function copyAnswer(shown: Addresses, { rows, verified }: Copied<Verified>) {
+  return {
+    object: 'copy',
+    ...shown,
+    rows,
+    upstream: verified.upstream,
+    servers: verified.instances,
+    open_holds: verified.openHolds,
+    exact: true,
+  }
+}

@@ -1,0 +1,261 @@
+import { CompiledQuery, Kysely, sql } from 'kysely'
+import { type DatabaseLocation, parseDatabaseUrl, showDatabaseUrl } from '../database-url.ts'
+import { SchemaMismatch } from '../migrate.ts'
+import { openStore } from '../open-store.ts'
+import { postgresPoolDialect } from '../postgres/postgres-dialect.ts'
+import { acquireServeLock, type ServeLock, ServeLockHeld } from '../sqlite/serve-lock.ts'
+import { sqliteThreadDialect } from '../sqlite/sqlite-dialect.ts'
+import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
+import type { Tables } from '../tables.ts'
+import { COPIED_TABLES, type CopiedTable } from './copied-tables.ts'
+
+/** Nothing was copied; the message names the store at fault. */
+export class CopyFailed extends Error {
+  override readonly name = 'CopyFailed'
+}
+
+/** The target did not confirm the commit: the copy has every row or none. */
+export class CopyUnconfirmed extends Error {
+  override readonly name = 'CopyUnconfirmed'
+}
+
+export interface CopyStoreInput<Verified> {
+  /** The address of the store to read. A server may be working with it. */
+  readonly from: string
+  /** The address of the store to fill. Its tables are made where there are none. */
+  readonly to: string
+  /** Reads the copy before it is committed; where this rejects, nothing is copied. */
+  readonly verify: (copy: Kysely<Tables>) => Promise<Verified>
+  /** Called after each page with the number of rows copied so far. */
+  readonly onRows?: (rows: number) => void
+}
+
+/** What a copy came to. */
+export interface Copied<Verified> {
+  /** The number of rows of each table. */
+  readonly rows: Readonly<Record<string, number>>
+  readonly verified: Verified
+}
+
+/**
+ * Copies every row of one snapshot of a store to an empty store, in one transaction and a page of rows at
+ * a time. Rejects with `CopyFailed` where the target has rows or is in use, where either store has another
+ * schema or fails, and with what `verify` rejects with: the target is then as it was. Rejects with
+ * `CopyUnconfirmed` where the target fails during the commit.
+ */
+export async function copyStore<Verified>(
+  input: CopyStoreInput<Verified>,
+): Promise<Copied<Verified>> {
+  const source = await namingStore(input.from, openStore({ url: input.from }))
+  try {
+    // Makes the tables.
+    await namingStore(
+      input.to,
+      openStore({ url: input.to }).then((store) => store.close()),
+    )
+    const location = parseDatabaseUrl(input.to)
+    const lock = location.kind === 'sqlite' ? lockFile(location.file) : null
+    let isCommitting = false
+    const copying = inLongTransaction(location, async (target) => {
+      await lockTables(target, location)
+      await refuseUnlessEmpty(target, input.to)
+      // Ends the snapshot before the audit, because a server can't shorten its log while a snapshot is open.
+      const rows = await namingStore(
+        input.from,
+        source.snapshot((view) => copyRows(view, { ...input, target, location })),
+      )
+      await compareCounts(target, rows)
+      await gatherStatistics(target, location)
+      const verified = await input.verify(target)
+      isCommitting = true
+      return { rows, verified }
+    })
+    return await namingStore(input.to, copying)
+      .catch((error: unknown) => {
+        throw isCommitting && error instanceof CopyFailed ? unconfirmed(error) : error
+      })
+      .finally(() => lock?.release())
+  } finally {
+    await source.close()
+  }
+}
+
+/** Rejects with `CopyFailed`, which names the store, where a store fails or refuses. */
+async function namingStore<T>(url: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const isOfStore =
+      error instanceof StoreUnavailable ||
+      error instanceof StoreRefused ||
+      error instanceof SchemaMismatch
+    if (!isOfStore) throw error
+    throw new CopyFailed(`${showDatabaseUrl(url)}: ${error.message}`, { cause: error })
+  }
+}
+
+function unconfirmed(cause: CopyFailed): CopyUnconfirmed {
+  return new CopyUnconfirmed(
+    'the commit was not confirmed, so the copy has every row or none: ' +
+      `\`tollgate audit\` on it shows which (${cause.message})`,
+    { cause },
+  )
+}
+
+function lockFile(file: string): ServeLock {
+  try {
+    return acquireServeLock(file)
+  } catch (error) {
+    if (!(error instanceof ServeLockHeld)) throw error
+    throw new CopyFailed(`a server uses sqlite:${file}: stop it, or copy to another store`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Runs `write` in one transaction on a connection of its own, whose statements have no time-out. On
+ * SQLite no other connection writes meanwhile.
+ */
+async function inLongTransaction<T>(
+  location: DatabaseLocation,
+  write: (target: Kysely<Tables>) => Promise<T>,
+): Promise<T> {
+  const dialect =
+    location.kind === 'postgres'
+      ? postgresPoolDialect({ url: location.url, connectionsMax: 1, use: 'migrations' })
+      : sqliteThreadDialect({ file: location.file })
+  const db = new Kysely<Tables>({ dialect })
+  try {
+    return await db.transaction().execute(write)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Makes a server that starts meanwhile wait, so that it finds the store whole or empty. */
+async function lockTables(target: Kysely<Tables>, { kind }: DatabaseLocation): Promise<void> {
+  // SQLite's transaction has the write lock already.
+  if (kind === 'sqlite') return
+  const names = COPIED_TABLES.map(({ name }) => `"${name}"`).join(', ')
+  await sql.raw(`lock table ${names} in share row exclusive mode`).execute(target)
+}
+
+async function refuseUnlessEmpty(target: Kysely<Tables>, url: string): Promise<void> {
+  for (const { name } of COPIED_TABLES) {
+    const { rows } = await sql.raw(`select 1 from "${name}" limit 1`).execute(target)
+    if (rows.length === 0) continue
+    throw new CopyFailed(
+      `${showDatabaseUrl(url)} is not empty, it has ${name}: copy to a file that does not exist yet, or to ` +
+        'an empty database, before `tollgate serve` is started on it',
+    )
+  }
+}
+
+async function compareCounts(
+  target: Kysely<Tables>,
+  copied: Readonly<Record<string, number>>,
+): Promise<void> {
+  for (const { name } of COPIED_TABLES) {
+    const { rows } = await sql
+      .raw<{ readonly count: unknown }>(`select count(*) as count from "${name}"`)
+      .execute(target)
+    if (Number(rows[0]?.count) === copied[name]) continue
+    throw new StoreRefused(
+      `it has ${String(rows[0]?.count)} rows of ${name} after ${copied[name]} were inserted`,
+    )
+  }
+}
+
+/** Without statistics, PostgreSQL may scan a table that was just filled for each page of it. */
+async function gatherStatistics(target: Kysely<Tables>, { kind }: DatabaseLocation): Promise<void> {
+  if (kind === 'sqlite') return
+  for (const { name } of COPIED_TABLES) await sql.raw(`analyze "${name}"`).execute(target)
+}
+
+interface CopyRowsInput extends Pick<CopyStoreInput<unknown>, 'to' | 'onRows'> {
+  readonly target: Kysely<Tables>
+  readonly location: DatabaseLocation
+}
+
+async function copyRows(
+  view: Kysely<Tables>,
+  { target, location, to, onRows }: CopyRowsInput,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  let all = 0
+  for (const table of COPIED_TABLES) {
+    let count = 0
+    for await (const page of readPages(view, table)) {
+      const text = insertText({ table, rows: page.length, kind: location.kind })
+      await namingStore(to, target.executeQuery(CompiledQuery.raw(text, page.flat())))
+      count += page.length
+      onRows?.(all + count)
+    }
+    counts[table.name] = count
+    all += count
+  }
+  return counts
+}
+
+// One statement inserts a page, and SQLite takes 32,766 parameters in a statement.
+const PAGE_ROWS = 200
+
+/**
+ * All rows of a table, in the order of its key. Values are in the order of the columns: text or null, and
+ * integers as decimal text, so that each is exact.
+ */
+async function* readPages(
+  view: Kysely<Tables>,
+  table: CopiedTable,
+): AsyncGenerator<(string | null)[][]> {
+  const { name, key, columns } = table
+  const selected = columns.map(({ name: column, kind }) =>
+    kind === 'integer' ? `cast("${column}" as text) as "${column}"` : `"${column}"`,
+  )
+  const order = sql.raw(key.map((column) => `"${name}"."${column.name}"`).join(', '))
+  let after = sql``
+  for (;;) {
+    const { rows } = await sql<Readonly<Record<string, unknown>>>`
+      select ${sql.raw(selected.join(', '))} from ${sql.table(name)} ${after}
+      order by ${order} limit ${sql.lit(PAGE_ROWS)}`.execute(view)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows.map((row) => exactValues(table, row))
+    const values = key.map((column) =>
+      column.kind === 'integer'
+        ? sql`cast(${last[column.name]} as bigint)`
+        : sql`${last[column.name]}`,
+    )
+    after = sql`where (${order}) > (${sql.join(values)})`
+  }
+}
+
+/** Throws `StoreRefused` for a value of another type than its column has, which SQLite can hold. */
+function exactValues(
+  { name, columns }: CopiedTable,
+  row: Readonly<Record<string, unknown>>,
+): (string | null)[] {
+  return columns.map((column) => {
+    const value = row[column.name]
+    if (value === null) return null
+    if (typeof value === 'string' && (column.kind === 'text' || /^-?\d{1,19}$/.test(value))) {
+      return value
+    }
+    throw new StoreRefused(`a row of ${name} has a ${column.name} that is not ${column.kind}`)
+  })
+}
+
+interface InsertTextInput {
+  readonly table: CopiedTable
+  readonly rows: number
+  readonly kind: DatabaseLocation['kind']
+}
+
+function insertText({ table: { name, columns }, rows, kind }: InsertTextInput): string {
+  let place = 0
+  const parameter = () => (kind === 'postgres' ? `$${++place}` : '?')
+  const row = () => `(${columns.map(parameter).join(',')})`
+  const names = columns.map((column) => `"${column.name}"`).join(',')
+  return `insert into "${name}" (${names}) values ${Array.from({ length: rows }, row).join(',')}`
+}

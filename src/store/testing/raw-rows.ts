@@ -1,0 +1,47 @@
+import { CompiledQuery, sql } from 'kysely'
+import { openStore } from '../open-store.ts'
+
+/** A row with a value for each of its columns. */
+export type RawRow = Readonly<Record<string, string | number | bigint | null>>
+
+/** Rows by their table; absent tables are empty. */
+export type RawRows = Readonly<Record<string, readonly RawRow[]>>
+
+/** Inserts rows as they are, in the order of the tables. */
+export async function insertRawRows(url: string, tables: RawRows): Promise<void> {
+  const store = await openStore({ url })
+  try {
+    for (const [name, rows] of Object.entries(tables)) {
+      for (const row of rows) {
+        const columns = Object.keys(row)
+        const places = columns.map((_, place) =>
+          store.location.kind === 'postgres' ? `$${place + 1}` : '?',
+        )
+        const text = `insert into "${name}" (${columns.join(', ')}) values (${places.join(', ')})`
+        await store.db.executeQuery(CompiledQuery.raw(text, Object.values(row)))
+      }
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+/** Every row of every table but `migrations`, each as JSON whose values are exact, in an order of its own. */
+export async function readRawRows(url: string): Promise<Record<string, string[]>> {
+  const store = await openStore({ url })
+  try {
+    const tables = await store.db.introspection.getTables()
+    const read: Record<string, string[]> = {}
+    for (const { name, columns } of tables) {
+      if (name === 'migrations') continue
+      const names = columns.map((column) => column.name).sort()
+      const texts = names.map((column) => `cast("${column}" as text) as "${column}"`)
+      const query = sql.raw<object>(`select ${texts.join(', ')} from "${name}"`)
+      const { rows } = await query.execute(store.db)
+      read[name] = rows.map((row) => JSON.stringify(row)).sort()
+    }
+    return read
+  } finally {
+    await store.close()
+  }
+}
