@@ -83,13 +83,16 @@ test.each(['PORT', 'METRICS_PORT'])(
 
 test('a copy that cannot be written is not blamed on the store', async () => {
   await tollgate(['account', 'create', 'Ada'], { folder })
-  for (const command of ['backup', 'export']) {
-    const { code, notes } = await tollgate([command, 'a-file/copy'], { folder })
-    expect(code).toBe(1)
-    expect(notes).toMatch(
-      /^tollgate: \S+a-file\S* cannot be written: .+May this user write there\?$/m,
-    )
-  }
+  const backup = await tollgate(['backup', 'a-file/copy'], { folder })
+  expect(backup.code).toBe(1)
+  expect(backup.notes).toMatch(
+    /^tollgate: \S+a-file\S* cannot be written: .+May this user write there\?$/m,
+  )
+  const copy = await tollgate(['copy', '--to', 'sqlite:a-file/copy'], { folder })
+  expect(copy.code).toBe(1)
+  expect(copy.notes).toMatch(
+    /^tollgate: nothing was copied: sqlite:\S+a-file\/copy: .+can't be made$/m,
+  )
 })
 
 test('--help makes no store', async () => {

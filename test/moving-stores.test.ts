@@ -2,11 +2,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStore } from '../src/store/open-store.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
+import { readRawRows } from '../src/store/testing/raw-rows.ts'
+import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'
 import { serve, tollgate } from './tollgate-process.ts'
 
-/** The commands of docs/moving-stores.md, as a person pastes them; only the address is this test's own. */
+/** The commands of docs/moving-stores.md, as a person pastes them; only the address of PostgreSQL is this test's own. */
 
 const PAGE = readFileSync(join(import.meta.dirname, '..', 'docs', 'moving-stores.md'), 'utf8')
 
@@ -38,17 +41,16 @@ async function send(address: string): Promise<number> {
   return answer.status
 }
 
-test('the commands of docs/moving-stores.md back a store up, move it, and serve from where it is then', async () => {
+test('the commands of docs/moving-stores.md move a store, there and back, and back it up', async () => {
   const lines = [...PAGE.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) =>
     block.trimEnd().split('\n'),
   )
-  expect(lines).toHaveLength(6)
-  // The move leaves nothing to back up that way: PostgreSQL has its own.
-  const [backUp = '', ...move] = lines.toReversed().slice(0, 1).concat(lines.slice(0, -1))
-  expect(await run(backUp, {})).toMatchObject({ code: 0 })
+  expect(lines).toHaveLength(8)
   let env: Record<string, string> = {}
-  for (const line of move) {
-    if (line.startsWith('export ')) env = { DATABASE_URL: database.url }
+  for (const shown of lines) {
+    const line = shown.replace(/postgres:\S+/, database.url)
+    const variable = /^export (\w+)=(.+)$/.exec(line)
+    if (variable !== null) env = { [String(variable[1])]: String(variable[2]) }
     else if (line.endsWith(' serve')) {
       const server = await serve({ folder, env })
       expect(await send(server.address)).toBe(200)
@@ -57,8 +59,37 @@ test('the commands of docs/moving-stores.md back a store up, move it, and serve 
   }
   expect(await run('npx tollgate audit', env)).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^exact: 1 account, 1 key, 2 requests, \d+ entries/),
+    out: expect.stringMatching(/^exact: 1 account, 1 key, 3 requests, \d+ entries/),
   })
+})
+
+test('a copy that is killed leaves an empty store, and the next one fills it', async () => {
+  const from = await createPostgresDatabase()
+  const store = await openStore({ url: from.url })
+  const settings = Array.from({ length: 1_000 }, (_, place) => ({ name: `n${place}`, value: 'v' }))
+  await store.db.insertInto('settings').values(settings).execute()
+  await store.close()
+  const proxy = await startSeveringProxy(from.url)
+  const stalled = Promise.withResolvers<void>()
+  proxy.stallAfter('from "requests"', stalled.resolve)
+  const to = `sqlite:${join(folder, 'killed.db')}`
+  const killed = new AbortController()
+  const copying = tollgate(['copy', '--to', to], {
+    folder,
+    env: { DATABASE_URL: proxy.url },
+    signal: killed.signal,
+  })
+  await stalled.promise
+  killed.abort()
+  expect(await copying).toMatchObject({ code: null, out: '' })
+  expect(Object.values(await readRawRows(to)).flat()).toEqual([])
+  expect(await run(`npx tollgate copy --to ${to}`, { DATABASE_URL: from.url })).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^copied 1,000 rows from postgres:\S+ to sqlite:\S+; the books are/),
+  })
+  expect(await readRawRows(to)).toEqual(await readRawRows(from.url))
+  await proxy.close()
+  await from.remove()
 })
 
 function run(line: string, env: Readonly<Record<string, string>>) {

@@ -13,6 +13,8 @@ export interface RunInput {
   readonly folder: string
   /** Over an environment that says nothing of tollgate. */
   readonly env?: Readonly<Record<string, string>>
+  /** Kills the process when it is aborted. */
+  readonly signal?: AbortSignal
 }
 
 /** What a finished command left behind. */
@@ -46,6 +48,7 @@ export async function tollgate(args: readonly string[], input: RunInput): Promis
   child.stderr?.on('data', (chunk) => {
     notes += String(chunk)
   })
+  input.signal?.addEventListener('abort', () => child.kill('SIGKILL'))
   await once(child, 'close')
   return { code: child.exitCode, out, notes }
 }

@@ -14,11 +14,12 @@ const README_COMMANDS = [
 ]
 
 const MOVING_COMMANDS = [
-  'npx tollgate export store.jsonl',
+  'npx tollgate copy --to postgres://tollgate:password@127.0.0.1:5432/tollgate',
   'export DATABASE_URL=postgres://tollgate:password@127.0.0.1:5432/tollgate',
-  'npx tollgate import store.jsonl',
   'npx tollgate audit',
   'npx tollgate serve',
+  'npx tollgate copy --to sqlite:./data/moved.db',
+  'export DATABASE_URL=sqlite:./data/moved.db',
   'npx tollgate backup backups/monday.db',
 ]
 
@@ -27,7 +28,7 @@ export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = [
   ...MOVING_COMMANDS.map((command) => ({
     command,
     testPath: 'test/moving-stores.test.ts',
-    testName: 'the commands of docs/moving-stores.md back a store up, move it, and serve',
+    testName: 'the commands of docs/moving-stores.md move a store, there and back, and back it up',
   })),
   {
     command: 'npx tollgate --help',

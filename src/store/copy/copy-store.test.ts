@@ -1,10 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { sql } from 'kysely'
+import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '../migrations/migrations.ts'
 import { openStore } from '../open-store.ts'
-import { acquireServeLock } from '../sqlite/serve-lock.ts'
+import { acquireServeLock, ServeLockHeld } from '../sqlite/serve-lock.ts'
 import { insertRawRows, type RawRow, type RawRows, readRawRows } from '../testing/raw-rows.ts'
 import { startSeveringProxy } from '../testing/severing-proxy.ts'
 import { TEST_DATABASES, type TestDatabase } from '../testing/test-databases.ts'
@@ -308,6 +309,30 @@ test('a SQLite store that a server uses is refused', async () => {
   await expect(copy(from, to)).rejects.toThrow(`a server uses ${to}: stop it`)
   lock.release()
   await copy(from, to)
+})
+
+test('no server can begin on the target while it is filled', async () => {
+  const from = await newStore('SQLite', ROWS)
+  const sqlite = await newStore('SQLite')
+  await copyStore({
+    from,
+    to: sqlite,
+    verify: async () =>
+      expect(() => acquireServeLock(sqlite.replace('sqlite:', ''))).toThrow(ServeLockHeld),
+  })
+  const postgres = await newStore('PostgreSQL')
+  const server = new Client(postgres)
+  closing.push(() => server.end())
+  await server.connect()
+  await server.query('set lock_timeout = 1')
+  const begin = () =>
+    server.query(`insert into instances (id, started_at_ms, heartbeat_at_ms) values ('i', 1, 1)`)
+  await copyStore({
+    from,
+    to: postgres,
+    verify: () => expect(begin()).rejects.toThrow('lock timeout'),
+  })
+  await begin()
 })
 
 test('the lock of the target ends with the copy, however it ends', async () => {

@@ -9,17 +9,24 @@ export interface SeveringProxy {
   /** Hangs up on both when the next bytes with this text in them come, and lets none of them through. */
   severBefore(text: string): void
   /** Lets the next bytes with this text in them through, and nothing back on that connection: silence. */
-  stallAfter(text: string): void
+  stallAfter(text: string, onStalled?: () => void): void
   /** Hangs up on everybody, and on whoever calls until it is open again. */
   shut(): void
   open(): void
   close(): Promise<void>
 }
 
+interface Severing {
+  readonly text: string
+  readonly when: 'before' | 'after' | 'stall'
+  readonly onStalled?: (() => void) | undefined
+}
+
+/** Starts a proxy in front of the server of a database. */
 export async function startSeveringProxy(databaseUrl: string): Promise<SeveringProxy> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
-  let severing: { readonly text: string; readonly when: 'before' | 'after' | 'stall' } | null = null
+  let severing: Severing | null = null
   let isOpen = true
   const proxy = createServer((client) => {
     if (!isOpen) {
@@ -42,11 +49,12 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
         server.write(bytes)
         return
       }
-      const { when } = severing
+      const { when, onStalled } = severing
       severing = null
       if (when === 'stall') {
         server.unpipe(client)
         server.write(bytes)
+        onStalled?.()
         return
       }
       if (when === 'after') server.end(bytes)
@@ -66,8 +74,8 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
     severBefore: (text) => {
       severing = { text, when: 'before' }
     },
-    stallAfter: (text) => {
-      severing = { text, when: 'stall' }
+    stallAfter: (text, onStalled) => {
+      severing = { text, when: 'stall', onStalled }
     },
     shut() {
       isOpen = false
