@@ -2,7 +2,8 @@ import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } fro
 import { startFailureOf } from './app/start-failure.ts'
 import { VERSION } from './app/version.ts'
 import { tollgateProgram } from './cli/program.ts'
-import { CommandFailure, processTerminal } from './cli/terminal.ts'
+import { runCommandLine } from './cli/run-command-line.ts'
+import { processTerminal } from './cli/terminal.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { UpstreamMismatch } from './store/settings.ts'
 import { ServeLockHeld } from './store/sqlite/serve-lock.ts'
@@ -39,19 +40,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-try {
-  await program.parseAsync()
-} catch (error) {
-  process.exitCode = 1
-  const told = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
-  if (told === null) throw error
-  terminal.note(`tollgate: ${told.message}`)
-}
+process.exitCode = await runCommandLine(program, {
+  args: process.argv.slice(2),
+  terminal,
+  explain: (error) => {
+    const told = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
+    return told?.message ?? null
+  },
+})
 
 /** Failures whose message says what to do; any other is a bug, and its stack is worth having. */
 function isForThePerson(error: unknown): error is Error {
   return (
-    error instanceof CommandFailure ||
     error instanceof ConfigError ||
     error instanceof SchemaMismatch ||
     error instanceof ServeLockHeld ||

@@ -5,8 +5,7 @@ import { auditAnswer } from '../operations/answers/audit.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { counted, listed } from './counted.ts'
 import { showProgress } from './progress.ts'
-import { moment } from './read-values.ts'
-import { table } from './table.ts'
+import { moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
 /** `tollgate audit`: recomputes every balance, hold and charge; exits 1 where one differs. */

@@ -58,18 +58,18 @@ test('an unresolved request is settled by what it cost, exactly, and once', asyn
   expect(await world.backedBalanceMicros(id)).toBe(10_000_000 - 2_101)
   expect(await line.run('request', 'settle', requestId, '1')).toMatchObject({
     exitCode: 1,
-    notes: expect.stringContaining('the request is final: only one that is unresolved'),
+    notes: expect.stringContaining('The request is final: only one that is unresolved'),
   })
   expect(await world.audit()).toMatchObject({ ok: true })
 })
 
 test.each([
-  [['req_0', '1'], 'no request has the id req_0'],
-  [['req_0', 'free'], 'Write what the provider charged in dollars'],
-  [['req_0', '1e3'], 'Write what the provider charged in dollars'],
-])('request settle %j is refused', async (args, said) => {
+  [['req_0', '1'], 3, 'No request that opened a hold has the id "req_0"'],
+  [['req_0', 'free'], 2, '`<dollars>` must be zero or more, in whole micro-dollars or in dollars'],
+  [['req_0', '1000000'], 2, '`<dollars>` is too large'],
+] as const)('request settle %j is refused', async (args, code, said) => {
   const { exitCode, out, notes } = await line.run('request', 'settle', ...args)
-  expect([exitCode, out]).toEqual([1, ''])
+  expect([exitCode, out]).toEqual([code, ''])
   expect(notes).toContain(said)
 })
 
@@ -117,7 +117,7 @@ test('the catalog is listed with prices a million tokens, and fetched anew', asy
   const models = Number(/^\d+/.exec(refreshed.out)?.[0])
   const { out } = await line.run('catalog', 'list')
   const [headings, ...rows] = cells(out)
-  expect(headings).toEqual(['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'REFRESHED'])
+  expect(headings).toEqual(['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'OTHER PRICES', 'REFRESHED'])
   expect(rows).toHaveLength(models)
   const served: { context_length: number; pricing: { prompt: string } } = JSON.parse(
     await fetch(world.url('/v1/models/sim/text')).then((answer) => answer.text()),

@@ -4,10 +4,10 @@ import type { CatalogRow } from '../catalog/row.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
 import { decodeModel } from '../catalog/stored-catalog.ts'
 import { readSetting } from '../store/settings.ts'
-import type { Picos } from '../vocabulary/money.ts'
+import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
+import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
 import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
-import { dollars, moment } from './read-values.ts'
-import { table } from './table.ts'
+import { moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
 interface JsonOption {
@@ -64,12 +64,13 @@ async function list({ store, terminal }: Books, options: JsonOption): Promise<vo
 
 function modelTable(rows: readonly CatalogRow[]): string {
   return table(
-    ['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'REFRESHED'],
+    ['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'OTHER PRICES', 'REFRESHED'],
     rows.map(({ offer, listing, refreshedAtMs }) => [
       offer.modelId,
       listing.context_length ?? '-',
       perMillion(offer.prices.input),
       perMillion(offer.prices.output),
+      otherPrices(offer.prices),
       moment(refreshedAtMs),
     ]),
   )
@@ -77,5 +78,46 @@ function modelTable(rows: readonly CatalogRow[]): string {
 
 /** A price a token, for a million of them: as many micro-dollars as it is pico-dollars. */
 function perMillion(price: Picos): string {
-  return dollars(Number(price))
+  return showMicros(Number(price))
 }
+
+/** Every price but those of input and output, where it is not what it would be anyhow. */
+function otherPrices(prices: PriceTable): string {
+  const said = [...cachePrices(prices)]
+  for (const [name, words] of TOKEN_PRICES) {
+    if (prices[name] !== 0n) said.push(`${words} ${perMillion(prices[name])}/M`)
+  }
+  for (const [name, words] of FLAT_PRICES) {
+    if (prices[name] !== 0n) said.push(`${words} $${formatDecimal(decimalOfPicos(prices[name]))}`)
+  }
+  for (const tier of prices.tiers) {
+    const of = [`input ${perMillion(tier.input)}/M`, `output ${perMillion(tier.output)}/M`]
+    said.push(`above ${tier.inputTokensAbove} tokens: ${[...of, ...cachePrices(tier)].join(', ')}`)
+  }
+  return said.length === 0 ? '-' : said.join('; ')
+}
+
+// A price of the cache that is not listed is that of input; of the hour, that of other writes.
+function cachePrices(prices: PriceTable | PriceTier): string[] {
+  const { input, cacheRead, cacheWrite, cacheWriteLong } = prices
+  return [
+    ...(cacheRead === input ? [] : [`cache read ${perMillion(cacheRead)}/M`]),
+    ...(cacheWrite === input ? [] : [`cache write ${perMillion(cacheWrite)}/M`]),
+    ...(cacheWriteLong === cacheWrite ? [] : [`1 h cache write ${perMillion(cacheWriteLong)}/M`]),
+  ]
+}
+
+const TOKEN_PRICES = [
+  ['reasoning', 'reasoning'],
+  ['imageOutput', 'image output'],
+  ['audioOutput', 'audio output'],
+  ['imageInputToken', 'image input'],
+  ['audioInput', 'audio input'],
+] as const
+
+const FLAT_PRICES = [
+  ['imageInput', 'input image'],
+  ['imageFlat', 'generated image'],
+  ['search', 'search'],
+  ['request', 'request'],
+] as const

@@ -8,7 +8,7 @@ beforeEach(() => {
 })
 afterEach(() => line.close())
 
-const NOBODY = /^tollgate: no account has the id acct_0: `tollgate account list` shows them\n$/
+const NOBODY = /^tollgate: No account has the id "acct_0"\.\n$/
 
 async function makeAccount(name = 'Ada'): Promise<string> {
   return String((await line.json('account', 'create', name))['id'])
@@ -19,7 +19,7 @@ describe('account', () => {
     const { exitCode, out, notes } = await line.run('account', 'create', ' Ada Lovelace ')
     const id = /^acct_\w+/m.exec(out)?.[0]
     expect(exitCode).toBe(0)
-    expect(notes).toContain(`npx tollgate credit grant ${id} 25\n`)
+    expect(notes).toContain(`npx tollgate credit grant ${id} 25 --reference invoice-1\n`)
     expect(notes).toContain(`npx tollgate key create ${id}\n`)
     expect(cells(out)).toEqual([
       ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE'],
@@ -44,6 +44,38 @@ describe('account', () => {
       credit: { backed: { balance: 0, held: 0, available: 0 } },
       has_backed_credit: false,
     })
+  })
+
+  test('update renames it and changes whom to write to, and none takes the address away', async () => {
+    const id = await makeAccount()
+    const update = (...args: string[]) => line.json('account', 'update', id, ...args)
+    expect(await update('--name', 'Bob', '--email', 'bob@example.org')).toMatchObject({
+      name: 'Bob',
+      email: 'bob@example.org',
+    })
+    expect(await update('--email', 'none')).toMatchObject({ name: 'Bob', email: null })
+    const { exitCode, notes } = await line.run('account', 'update', id)
+    expect([exitCode, notes]).toEqual([
+      2,
+      expect.stringContaining('nothing to change: give --name or --email'),
+    ])
+  })
+
+  test('entries lists what came and went, newest first, page by page', async () => {
+    const id = await makeAccount()
+    await line.run('credit', 'grant', id, '25', '--reference', 'invoice-1')
+    await line.run('credit', 'grant', id, '-5', '--reference', 'chargeback-1')
+    const first = await line.run('account', 'entries', id, '--limit', '1')
+    expect(cells(first.out)).toEqual([
+      ['ENTRY', 'AT', 'KIND', 'PURSE', 'AMOUNT', 'OF'],
+      ['2', expect.any(String), 'chargeback', 'backed', '-$5.000000', 'chargeback-1'],
+    ])
+    expect(first.notes).toBe('more: --after 2\n')
+    const second = await line.run('account', 'entries', id, '--after', '2')
+    expect(cells(second.out)[1]?.slice(2)).toEqual(['top_up', 'backed', '$25.000000', 'invoice-1'])
+    const { next_cursor } = await line.json('account', 'entries', id, '--limit', '1')
+    const after = await line.json('account', 'entries', id, '--after', String(next_cursor))
+    expect(after).toMatchObject({ data: [{ reference: 'invoice-1' }], has_more: false })
   })
 
   test('list says how to make the first', async () => {
@@ -74,9 +106,9 @@ describe('account', () => {
     expect(await stateAfter('enable')).toBe('active')
   })
 
-  test.each(['show', 'disable', 'enable'])('%s of nobody fails', async (verb) => {
+  test.each(['show', 'entries', 'disable', 'enable'])('%s of nobody fails', async (verb) => {
     const { exitCode, out, notes } = await line.run('account', verb, 'acct_0')
-    expect([exitCode, out]).toEqual([1, ''])
+    expect([exitCode, out]).toEqual([3, ''])
     expect(notes).toMatch(NOBODY)
   })
 })
@@ -87,7 +119,7 @@ describe('credit grant', () => {
     id = await makeAccount()
   })
 
-  const grant = (...args: string[]) => line.run('credit', 'grant', id, ...args)
+  const grant = (...args: string[]) => line.run('credit', 'grant', id, '--reference', 'r', ...args)
   const credit = async () => (await line.json('account', 'show', id))['credit']
 
   test('adds backed credit', async () => {
@@ -110,7 +142,7 @@ describe('credit grant', () => {
       exitCode: 1,
       out: '',
       notes:
-        'tollgate: the reference was used for $25.000000 of backed credit before: use another\n',
+        'tollgate: This reference was used for $25.000000 of backed credit of the account before: use another.\n',
     })
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 } })
   })
@@ -144,26 +176,29 @@ describe('credit grant', () => {
   })
 
   test.each<[string[], string]>([
-    [['5', '--free'], 'free credit expires: say when with --expires <date>'],
+    [['5', '--free'], '`--expires` is required.'],
+    [['5', '--expires', '2999-01-01'], '`--expires` is not a field of backed credit.'],
+    [['0'], '`<dollars>` must not be zero.'],
+    [['-5', '--free', '--expires', '2999-01-01'], '`<dollars>` must be above zero.'],
+    [['5', '--free', '--expires', '2020-01-01'], '`--expires` must be in the future.'],
     [
-      ['5', '--expires', '2999-01-01'],
-      'only free credit expires: leave --expires out, or add --free',
+      ['5', '--reference', ''],
+      '`--reference` must be 1 to 200 characters, none of them control characters.',
     ],
-    [['0'], 'the amount is zero: there is nothing to add'],
-    [['-5', '--free', '--expires', '2999-01-01'], 'free credit cannot be taken back: it expires'],
-    [
-      ['5', '--free', '--expires', '2020-01-01'],
-      'refused: the expiry of free credit is in the future',
-    ],
-    [['5', '--reference', ''], 'refused: credit needs a reference'],
   ])('%j is refused, and nothing is added', async (args, message) => {
-    expect(await grant(...args)).toEqual({ exitCode: 1, out: '', notes: `tollgate: ${message}\n` })
+    expect(await grant(...args)).toEqual({
+      exitCode: 2,
+      out: '',
+      notes: `tollgate: ${message}\n(run it with --help to see what it takes)\n`,
+    })
     expect(await credit()).toMatchObject({ backed: { balance: 0 }, free: { balance: 0 } })
   })
 
   test('to nobody fails', async () => {
-    const { exitCode, notes } = await line.run('credit', 'grant', 'acct_0', '5')
-    expect(exitCode).toBe(1)
+    const { exitCode, notes } = await line.run(
+      ...['credit', 'grant', 'acct_0', '5', '--reference', 'r'],
+    )
+    expect(exitCode).toBe(3)
     expect(notes).toMatch(NOBODY)
   })
 })
@@ -238,14 +273,15 @@ describe('key', () => {
     ])
   })
 
-  test.each<[string[], string]>([
-    [[], 'nothing to change: give --name, --limit or --expires'],
-    [['--limit', '-1'], 'a limit cannot be negative'],
-    [['--limit', 'all'], 'Write an amount in dollars'],
-    [['--name', 'x'], 'no API key has the id key_0'],
-  ])('update %j of no key fails', async (args, message) => {
+  test.each<[string[], number, string]>([
+    [[], 2, 'nothing to change: give --name, --limit or --expires'],
+    [['--limit', '-1'], 2, '`--limit` must be zero or more'],
+    [['--limit', 'all'], 2, '`--limit` must be dollars such as 10 or 0.25'],
+    [['--expires', '2020-01-01'], 2, '`--expires` must be in the future'],
+    [['--name', 'x'], 3, 'No API key has the id "key_0"'],
+  ])('update %j of no key fails', async (args, code, message) => {
     const { exitCode, notes } = await line.run('key', 'update', 'key_0', ...args)
-    expect(exitCode).toBe(1)
+    expect(exitCode).toBe(code)
     expect(notes).toContain(message)
   })
 
@@ -260,8 +296,8 @@ describe('key', () => {
     for (const verb of ['delete', 'enable']) {
       const { exitCode, notes } = await line.run('key', verb, String(key))
       expect([exitCode, notes]).toEqual([
-        1,
-        expect.stringContaining(`no API key has the id ${key}`),
+        3,
+        expect.stringContaining(`No API key has the id "${key}"`),
       ])
     }
   })
@@ -284,25 +320,28 @@ describe('key', () => {
   })
 
   test.each<[string[], string]>([
-    [['--limit', '-5'], 'a limit cannot be negative'],
-    [['--expires', '2020-01-01'], 'the key would never work: --expires is in the past'],
+    [['--limit', '-5'], '`--limit` must be zero or more.'],
+    [['--expires', '2020-01-01'], '`--expires` must be in the future.'],
   ])('create with %j is refused, and no key is made', async (args, message) => {
     const { exitCode, notes } = await line.run('key', 'create', id, ...args)
-    expect([exitCode, notes]).toEqual([1, `tollgate: ${message}\n`])
+    expect([exitCode, notes]).toEqual([
+      2,
+      `tollgate: ${message}\n(run it with --help to see what it takes)\n`,
+    ])
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
   })
 
   test.each(['create', 'list'])('%s for nobody fails', async (verb) => {
     const { exitCode, notes } = await line.run('key', verb, 'acct_0')
-    expect(exitCode).toBe(1)
+    expect(exitCode).toBe(3)
     expect(notes).toMatch(NOBODY)
   })
 
   test.each(['disable', 'enable'])('%s of no key fails', async (verb) => {
     expect(await line.run('key', verb, 'key_0')).toEqual({
-      exitCode: 1,
+      exitCode: 3,
       out: '',
-      notes: 'tollgate: no API key has the id key_0: `tollgate key list <account>` shows them\n',
+      notes: 'tollgate: No API key has the id "key_0".\n',
     })
   })
 })

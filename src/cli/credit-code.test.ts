@@ -34,7 +34,7 @@ test('a code is shown once, and gives its credit to one account', async () => {
   })
   expect(await line.run('credit', 'redeem', bob, code)).toMatchObject({
     exitCode: 1,
-    notes: 'tollgate: another account has redeemed this code\n',
+    notes: 'tollgate: Another account has redeemed this credit code.\n',
   })
   expect(await line.json('account', 'show', ada)).toMatchObject({
     credit: { backed: { balance: 5_000_000 } },
@@ -79,17 +79,17 @@ test('what gives nothing says why', async () => {
   const redeemed = await makeCode()
   await line.run('credit', 'code', 'revoke', revoked.id)
   await line.run('credit', 'redeem', ada, redeemed.code)
-  for (const [args, said] of [
-    [['redeem', ada, revoked.code], 'the code was revoked'],
-    [['redeem', ada, 'AAAAAA'], 'no code is like this: check it for wrong characters'],
-    [['redeem', 'acct_0', revoked.code], 'no account has the id acct_0'],
-    [['code', 'create', '0'], 'a code is worth more than nothing'],
-    [['code', 'create', '5', '--expires', '2020-01-01'], 'the expiry is in the past'],
-    [['code', 'revoke', 'code_0'], 'no code has the id code_0'],
-    [['code', 'revoke', redeemed.id], `the code was redeemed by ${ada}`],
+  for (const [args, code, said] of [
+    [['redeem', ada, revoked.code], 1, 'This credit code was revoked.'],
+    [['redeem', ada, 'AAAAAA'], 3, 'No such credit code. Check it for mistyped characters.'],
+    [['redeem', 'acct_0', revoked.code], 3, 'No account has the id "acct_0"'],
+    [['code', 'create', '0'], 2, '`<dollars>` must be above zero'],
+    [['code', 'create', '5', '--expires', '2020-01-01'], 2, '`--expires` must be in the future'],
+    [['code', 'revoke', 'code_0'], 3, 'No credit code has the id "code_0"'],
+    [['code', 'revoke', redeemed.id], 1, `This credit code was redeemed by ${ada}`],
   ] as const) {
     const { exitCode, out, notes } = await line.run('credit', ...args)
-    expect([exitCode, out], args.join(' ')).toEqual([1, ''])
+    expect([exitCode, out], args.join(' ')).toEqual([code, ''])
     expect(notes).toContain(said)
   }
 })

@@ -1,105 +1,147 @@
 import { Command } from 'commander'
-import type { AddCreditInput, Entry } from '../ledger/ledger.ts'
-import { entryAnswer } from '../operations/answers/entry.ts'
-import { StoreRefused } from '../store/store-unavailable.ts'
-import { assertNever } from '../vocabulary/assert-never.ts'
-import type { Micros } from '../vocabulary/money.ts'
-import { type CommandInput, withBooks } from './books.ts'
-import { creditCodeCommand, redeemCommand } from './credit-code.ts'
-import { dollars, readDollars, readMoment } from './read-values.ts'
-import { CommandFailure } from './terminal.ts'
+import { createdCreditCodeShape, creditCodeShape } from '../operations/answers/credit-code.ts'
+import { entryShape } from '../operations/answers/entry.ts'
+import { showMicros } from '../vocabulary/money.ts'
+import type { CommandInput } from './books.ts'
+import { type OperationCommand, operationCommand, show } from './operation-command.ts'
+import { listOptions, shownRows } from './shown-rows.ts'
+import { moment } from './table.ts'
+import { readDollars, readMoment, readPurse } from './typed-values.ts'
 
-interface GrantOptions {
-  readonly free?: true
-  readonly expires?: number
-  readonly reference?: string
-  readonly json?: true
-}
-
-/** `tollgate credit`: what accounts may spend. */
+/** `tollgate credit`: what accounts may spend, and codes that are worth it. */
 export function creditCommand(input: CommandInput): Command {
-  const command = new Command('credit').description(
-    'give accounts credit, or codes that are worth credit',
-  )
-  command
-    .command('grant')
-    .description('add credit to an account, or take it back')
-    .argument('<account>', 'its id, acct_…')
-    .argument('<dollars>', 'how much; a negative amount takes backed credit back', readDollars)
-    .option('--free', 'free credit: pays for open-weight text models only, and expires')
-    .option('--expires <date>', 'when free credit expires, such as 2027-01-31', readMoment)
-    .option('--reference <id>', 'your own id of this credit: repeating it adds nothing')
-    .option('--json', 'print JSON')
-    .addHelpText('after', GRANT_EXAMPLES)
-    .action((accountId: string, amountMicros: Micros, options: GrantOptions) =>
-      grant(input, { accountId, amountMicros, options }),
-    )
-  command.addCommand(creditCodeCommand(input))
-  command.addCommand(redeemCommand(input))
-  return command
+  const codes = new Command('code').description('make, list and revoke credit codes')
+  for (const row of CODE_COMMANDS) codes.addCommand(operationCommand(input, row))
+  return new Command('credit')
+    .description('give accounts credit, or codes that are worth credit')
+    .addCommand(operationCommand(input, GRANT))
+    .addCommand(codes)
+    .addCommand(operationCommand(input, REDEEM))
 }
 
-const GRANT_EXAMPLES = `
+const CODES = shownRows(creditCodeShape, {
+  list: 'codes',
+  none: 'no credit codes: make one with `tollgate credit code create <dollars>`',
+  columns: {
+    ID: ({ id }) => id,
+    CODE: ({ suffix }) => `…${suffix}`,
+    WORTH: ({ amount }) => showMicros(amount),
+    STATE: ({ redeemed_by, revoked_at }) => {
+      if (redeemed_by !== null) return 'redeemed'
+      return revoked_at === null ? 'unredeemed' : 'revoked'
+    },
+    ACCOUNT: ({ redeemed_by }) => redeemed_by ?? '-',
+    EXPIRES: ({ expires_at }) => moment(expires_at),
+  },
+})
+
+const account = { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' } as const
+const code = { flags: '<code-id>', words: 'its id, code_…', to: 'params.code_id' } as const
+
+const GRANT: OperationCommand = {
+  name: 'grant',
+  runs: 'addCredit',
+  words: 'add credit to an account, or take it back',
+  body: { kind: 'backed' },
+  takes: [
+    account,
+    {
+      flags: '<dollars>',
+      words: 'how much; a negative amount takes backed credit back',
+      to: 'body.amount',
+      read: readDollars,
+    },
+    {
+      flags: '--reference <id>',
+      words: 'required: your own id of this credit; a repeat adds nothing',
+      to: 'body.reference',
+    },
+    {
+      flags: '--free',
+      words: 'free credit: pays for open-weight text models only, and expires',
+      to: 'body.kind',
+      read: readPurse,
+    },
+    {
+      flags: '--expires <date>',
+      words: 'when free credit expires, such as 2027-01-31',
+      to: 'body.expires_at',
+      read: readMoment,
+    },
+  ],
+  show: show(entryShape, (entry, httpStatus) => {
+    const { account_id, amount, purse } = entry
+    if (httpStatus === 200) return { out: 'this reference was added before: nothing changed' }
+    return amount < 0
+      ? { out: `took ${showMicros(-amount)} of ${purse} credit from ${account_id}` }
+      : { out: `added ${showMicros(amount)} of ${purse} credit to ${account_id}` }
+  }),
+  help: `
 Examples:
   tollgate credit grant acct_… 25 --reference invoice-1042
-  tollgate credit grant acct_… 5 --free --expires 2027-01-31
-  tollgate credit grant acct_… -25 --reference chargeback-1042`
-
-interface Grant {
-  readonly accountId: string
-  readonly amountMicros: Micros
-  readonly options: GrantOptions
+  tollgate credit grant acct_… 5 --reference welcome-1042 --free --expires 2027-01-31
+  tollgate credit grant acct_… -25 --reference chargeback-1042`,
 }
 
-function grant(input: CommandInput, { accountId, amountMicros, options }: Grant): Promise<void> {
-  const free = options.free === true
-  if (free && options.expires === undefined) {
-    throw new CommandFailure('free credit expires: say when with --expires <date>')
-  }
-  if (!free && options.expires !== undefined) {
-    throw new CommandFailure('only free credit expires: leave --expires out, or add --free')
-  }
-  if (amountMicros === 0) throw new CommandFailure('the amount is zero: there is nothing to add')
-  if (free && amountMicros < 0)
-    throw new CommandFailure('free credit cannot be taken back: it expires')
-  return withBooks(input, async ({ ledger, ids, terminal }) => {
-    const added: AddCreditInput = {
-      accountId,
-      purse: free ? 'free' : 'backed',
-      amountMicros,
-      expiresAtMs: options.expires ?? null,
-      reference: options.reference ?? ids.next('ent'),
-    }
-    const verdict = await ledger.addCredit(added).catch(rethrowRefusal)
-    switch (verdict.kind) {
-      case 'added':
-      case 'exists':
-        if (options.json === true) terminal.out(JSON.stringify(entryAnswer(verdict.entry)))
-        else if (verdict.kind === 'exists')
-          terminal.out('this reference was added before: nothing changed')
-        else terminal.out(inWords(verdict.entry))
-        return
-      case 'conflict':
-        throw new CommandFailure(
-          `the reference was used for ${dollars(verdict.entry.amountMicros)} of ${verdict.entry.purse} credit before: use another`,
-        )
-      case 'unknownAccount':
-        throw new CommandFailure(
-          `no account has the id ${accountId}: \`tollgate account list\` shows them`,
-        )
-      default:
-        assertNever(verdict)
-    }
-  })
+const REDEEM: OperationCommand = {
+  name: 'redeem',
+  runs: 'redeemCode',
+  words: 'give an account the credit of a code; a code can be redeemed once',
+  takes: [
+    account,
+    {
+      flags: '<code>',
+      words: 'the code, in any case, with or without hyphens',
+      to: 'body.code',
+    },
+  ],
+  show: show(entryShape, ({ account_id, amount }, httpStatus) => ({
+    out:
+      httpStatus === 200
+        ? 'this account redeemed the code before: nothing changed'
+        : `added ${showMicros(amount)} of backed credit to ${account_id}`,
+  })),
 }
 
-/** What the ledger refuses, such as an expiry that has passed, is the person's to put right. */
-function rethrowRefusal(error: unknown): never {
-  throw error instanceof StoreRefused ? new CommandFailure(`refused: ${error.message}`) : error
-}
-
-function inWords({ accountId, amountMicros, purse }: Entry): string {
-  return amountMicros < 0
-    ? `took ${dollars(-amountMicros)} of ${purse} credit from ${accountId}`
-    : `added ${dollars(amountMicros)} of ${purse} credit to ${accountId}`
-}
+const CODE_COMMANDS: readonly OperationCommand[] = [
+  {
+    name: 'create',
+    runs: 'createCode',
+    words: 'make a code that is worth backed credit, once; it is shown once, now',
+    makesStore: true,
+    takes: [
+      { flags: '<dollars>', words: 'what it is worth', to: 'body.amount', read: readDollars },
+      {
+        flags: '--expires <date>',
+        words: 'when it stops being worth it, such as 2027-01-31',
+        to: 'body.expires_at',
+        read: readMoment,
+      },
+    ],
+    show: show(createdCreditCodeShape, (made) => ({
+      out: made.code,
+      note: `This is the only time the code ${made.id} is shown.`,
+    })),
+  },
+  {
+    name: 'list',
+    runs: 'listCodes',
+    words: 'list codes, newest first, and who has their credit',
+    takes: listOptions('codes', 'code id'),
+    show: CODES.page,
+  },
+  {
+    name: 'show',
+    runs: 'getCode',
+    words: 'show one code, and who has its credit',
+    takes: [code],
+    show: CODES.one,
+  },
+  {
+    name: 'revoke',
+    runs: 'revokeCode',
+    words: 'make a code worth nothing, unless it was redeemed before',
+    takes: [code],
+    show: CODES.one,
+  },
+]

@@ -8,15 +8,16 @@ const line = openCommandLine()
 afterAll(() => line.close())
 
 const GROUPS = {
-  account: ['create', 'list', 'show', 'disable', 'enable'],
-  credit: ['grant'],
-  key: ['create', 'list', 'update', 'delete', 'disable', 'enable'],
-  request: ['list', 'show'],
+  account: ['create', 'list', 'show', 'entries', 'update', 'disable', 'enable'],
+  credit: ['grant', 'redeem'],
+  key: ['create', 'list', 'show', 'update', 'delete', 'disable', 'enable'],
+  request: ['list', 'show', 'settle'],
+  maintenance: ['on', 'off', 'show'],
 }
 
 test('without a command it shows what there is, and fails', async () => {
   const { exitCode, out, notes } = await line.run()
-  expect([exitCode, out]).toEqual([1, ''])
+  expect([exitCode, out]).toEqual([2, ''])
   for (const group of ['serve', ...Object.keys(GROUPS), 'audit', 'copy']) {
     expect(notes).toMatch(new RegExp(`^  ${group} `, 'm'))
   }
@@ -34,7 +35,7 @@ test('serve serves', async () => {
 test.each([
   ['account', 'list'],
   ['request', 'list'],
-  ['credit', 'grant', 'acct_1', '5'],
+  ['credit', 'grant', 'acct_1', '5', '--reference', 'r'],
   ['key', 'create', 'acct_1'],
   ['audit'],
   ['backup', 'copy.db'],
@@ -109,15 +110,15 @@ Arguments:
   dollars           how much; a negative amount takes backed credit back
 
 Options:
+  --reference <id>  required: your own id of this credit; a repeat adds nothing
   --free            free credit: pays for open-weight text models only, and expires
   --expires <date>  when free credit expires, such as 2027-01-31
-  --reference <id>  your own id of this credit: repeating it adds nothing
   --json            print JSON
   -h, --help        display help for command
 
 Examples:
   tollgate credit grant acct_… 25 --reference invoice-1042
-  tollgate credit grant acct_… 5 --free --expires 2027-01-31
+  tollgate credit grant acct_… 5 --reference welcome-1042 --free --expires 2027-01-31
   tollgate credit grant acct_… -25 --reference chargeback-1042
 `)
   })
@@ -128,35 +129,68 @@ describe('a command line that is wrong fails, says what is, and where to read on
     [['acount', 'list'], /unknown command 'acount'\n\(Did you mean account\?\)/],
     [['account', 'lst'], /unknown command 'lst'\n\(Did you mean list\?\)/],
     [['account', 'create'], /missing required argument 'name'/],
-    [['account', 'create', ' '], /Write 1 to 200 characters/],
+    [['account', 'create', ' '], /`<name>` must be 1 to 200 characters/],
     [['account', 'create', 'a\u001bb'], /none of them control characters/],
     [['account', 'create', 'a', 'b'], /too many arguments/],
-    [['account', 'create', 'a', '--email', 'ada'], /Write an e-mail address/],
+    [['account', 'create', 'a', '--email', 'ada'], /`--email` must be an e-mail address/],
     [['account', 'list', '--all'], /unknown option '--all'/],
-    [['account', 'list', '--limit', '0'], /Write a number of rows from 1 to 1000/],
-    [['account', 'list', '--limit', '1e2'], /Write a number of rows from 1 to 1000/],
-    [['account', 'list', '--limit', '1001'], /Write a number of rows from 1 to 1000/],
+    [['account', 'list', '--limit', '0'], /`--limit` must be a whole number from 1 to 100/],
+    [['account', 'list', '--limit', '1e2'], /`--limit` must be a whole number from 1 to 100/],
+    [['account', 'list', '--limit', '101'], /`--limit` must be a whole number from 1 to 100/],
     [['credit', 'grant', 'acct_1'], /missing required argument 'dollars'/],
-    [['credit', 'grant', 'acct_1', 'ten'], /Write an amount in dollars/],
-    [['credit', 'grant', 'acct_1', '0.0000001'], /Write an amount in dollars/],
-    [['credit', 'grant', 'acct_1', '100000000.01'], /at a time is 100 million dollars/],
-    [['credit', 'grant', 'acct_1', '1', '--free', '--expires', 'soon'], /Write a date such as/],
-    [['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-02-31'], /Write a date/],
-    [['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-01-01T12:00'], /Write a date/],
-    [['key', 'create', 'acct_1', '--name', ''], /Write 1 to 200 characters/],
-    [['request', 'list', '--account', 'Ada'], /Write an id that begins with acct_\./],
-    [['request', 'list', '--key', 'sk-1'], /Write an id that begins with key_\./],
-    [['request', 'list', '--after', '2'], /Write an id that begins with req_\./],
-    [['account', 'list', '--after', '2'], /Write an id that begins with acct_\./],
-    [['request', 'list', '--state', 'done'], /Allowed choices are open, provisional/],
+    [['credit', 'grant', 'acct_1', 'ten'], /`<dollars>` must be dollars such as 10/],
+    [['credit', 'grant', 'acct_1', '0.0000001'], /at most six behind the point/],
+    [
+      ['credit', 'grant', 'acct_1', '100000000.01', '--reference', 'r'],
+      /`<dollars>` must be \$100,000,000 at the most/,
+    ],
+    [
+      ['credit', 'grant', 'acct_1', '1'],
+      /`--reference` is required: your own id of this credit, such as invoice-1042, so that a repeat/,
+    ],
+    [
+      ['credit', 'grant', 'acct_1', '1', '--free', '--expires', 'soon'],
+      /`--expires` must be a time such as/,
+    ],
+    [
+      ['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-02-31'],
+      /`--expires` must be/,
+    ],
+    [
+      ['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-01-01T12:00'],
+      /must be a time/,
+    ],
+    [['key', 'create', 'acct_1', '--name', ''], /`--name` must be 1 to 200 characters/],
+    [['request', 'list', '--account', 'Ada'], /`--account` must be an id that begins with acct_/],
+    [['request', 'list', '--key', 'sk-1'], /`--key` must be an id that begins with key_/],
+    [['request', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
+    [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
+    [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],
     [['copy'], /required option '--to <url>' not specified/],
     [['export', 'store.jsonl', '--json'], /`tollgate copy --to <url>` copies a store to another/],
     [['import', 'store.jsonl'], /`tollgate copy --to <url>` copies a store to another/],
   ])('%j', async (args, message) => {
     const { exitCode, out, notes } = await line.run(...args)
-    expect([exitCode, out]).toEqual([1, ''])
+    expect([exitCode, out]).toEqual([2, ''])
     expect(notes).toMatch(/^tollgate: /)
     expect(notes).toMatch(message)
     expect(notes).toMatch(/\(run it with --help to see what it takes\)\n$/)
+  })
+})
+
+describe('with --json a failure is one line of JSON on standard error, with its code', () => {
+  test.each<[string[], number, string]>([
+    [['acount', 'list'], 2, 'invalid_usage'],
+    [['account', 'list', '--limit', '0'], 2, 'invalid_parameter'],
+    [['credit', 'grant', 'acct_1', 'ten'], 2, 'invalid_usage'],
+    [['account', 'show', 'acct_0'], 3, 'not_found'],
+    [['catalog', 'refresh'], 1, 'command_failed'],
+  ])('%j', async (args, code, errorCode) => {
+    const { exitCode, out, notes } = await line.run(...args, '--json')
+    expect([exitCode, out]).toEqual([code, ''])
+    expect(notes).toMatch(/^.+\n$/)
+    expect(JSON.parse(notes)).toEqual({
+      error: { message: expect.stringMatching(/\S/), code: errorCode },
+    })
   })
 })

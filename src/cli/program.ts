@@ -7,6 +7,7 @@ import { catalogCommand } from './catalog.ts'
 import { copyCommand, retiredCommand } from './copy.ts'
 import { creditCommand } from './credit.ts'
 import { keyCommand } from './key.ts'
+import { maintenanceCommand } from './maintenance.ts'
 import { requestCommand } from './request.ts'
 
 export interface ProgramInput extends CommandInput {
@@ -20,10 +21,12 @@ export function tollgateProgram(input: ProgramInput): Command {
   const program = new Command('tollgate')
     .description('A self-hosted gateway to hosted models, with prepaid credit.')
     .version(input.version)
-    .showHelpAfterError('(run it with --help to see what it takes)')
+    // What was wrong is told where every failure is.
+    .exitOverride()
     .configureOutput({
-      // As all other failures begin.
-      outputError: (text, write) => write(text.replace(/^error: /, 'tollgate: ')),
+      outputError: () => {},
+      writeOut: (text) => input.terminal.out(text.replace(/\n$/, '')),
+      writeErr: (text) => input.terminal.note(text.replace(/\n$/, '')),
     })
     .addHelpText(
       'after',
@@ -31,6 +34,10 @@ export function tollgateProgram(input: ProgramInput): Command {
 Commands work on the store, with or without a server running. DATABASE_URL says which store: by default
 ./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
 environment and from .env. In a checkout, type \`npx tollgate\` for \`tollgate\`.
+
+Exit codes: 0 done, 2 a command line that is wrong, 3 no such account, key, code or request, 1 all else.
+With --json an error is one line on standard error: {"error":{"message":"…","code":"…"}}.
+
 README.md has the first steps, docs/config.md the settings.`,
     )
   program
@@ -43,6 +50,7 @@ README.md has the first steps, docs/config.md the settings.`,
     creditCommand(input),
     keyCommand(input),
     requestCommand(input),
+    maintenanceCommand(input),
     auditCommand(input),
     catalogCommand(input),
     backupCommand(input),

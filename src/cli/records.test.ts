@@ -18,7 +18,7 @@ afterEach(() => line.close())
 /** Two requests of a new account, as `serve` would have left them: one open, one that failed. */
 async function makeRequests(): Promise<{ readonly account: string; readonly requests: string[] }> {
   const account = String((await line.json('account', 'create', 'Ada'))['id'])
-  await line.run('credit', 'grant', account, '10')
+  await line.run('credit', 'grant', account, '10', '--reference', 'r')
   const apiKeyId = String((await line.json('key', 'create', account))['id'])
   const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: line.storeUrl, clock: systemClock })
@@ -70,7 +70,7 @@ describe('request', () => {
     const { requests } = await makeRequests()
     const { out } = await line.run('request', 'list')
     expect(cells(out)).toEqual([
-      ['REQUEST', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HELD', 'CHARGED'],
+      ['REQUEST', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HOLD', 'CHARGED'],
       [
         requests[1],
         expect.any(String),
@@ -78,7 +78,7 @@ describe('request', () => {
         'acme/second',
         '502',
         'released',
-        '$0.000000',
+        '$0.001234',
         '$0.000000',
       ],
       [
@@ -101,6 +101,10 @@ describe('request', () => {
     ['another account', () => ['--account', 'acct_0'], []],
     ['another key', () => ['--key', 'key_0'], []],
     ['number', () => ['--limit', '1'], [1]],
+    ['a time after all', () => ['--since', '2999-01-31'], []],
+    ['a time before all', () => ['--since', '2020-01-31'], [1, 0]],
+    ['an end before all', () => ['--until', '2020-01-31T12:00:00+01:00'], []],
+    ['an end after all', () => ['--until', '2999-01-31'], [1, 0]],
   ])('list by %s', async (_, args, expected) => {
     const { account, requests } = await makeRequests()
     const { data } = await line.json('request', 'list', ...args(account))
@@ -134,9 +138,9 @@ describe('request', () => {
 
   test('show of none fails', async () => {
     expect(await line.run('request', 'show', 'req_0')).toEqual({
-      exitCode: 1,
+      exitCode: 3,
       out: '',
-      notes: 'tollgate: no request has the id req_0: one that was refused has no record\n',
+      notes: 'tollgate: No request that opened a hold has the id "req_0".\n',
     })
   })
 })

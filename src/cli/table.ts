@@ -21,3 +21,8 @@ export function table(
       .trimEnd()
   return [line(headings), ...cells.map(line)].join('\n')
 }
+
+/** A moment as it stands in a table; a dash where there is none. */
+export function moment(at: string | number | null): string {
+  return at === null ? '-' : new Date(at).toISOString()
+}

@@ -47,5 +47,10 @@ export const processTerminal: Terminal = createTerminal({
 
 /** What a command ends with when it could not do what it was asked: the message is for the person. */
 export class CommandFailure extends Error {
-  override readonly name = 'CommandFailure'
+  override readonly name: string = 'CommandFailure'
+}
+
+/** A command was typed in a way that cannot be meant. */
+export class UsageFailure extends CommandFailure {
+  override readonly name: string = 'UsageFailure'
 }

@@ -1,34 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
-import { accountAdmin } from '../operations/accounts.ts'
-import type { AdminParts } from '../operations/admin-parts.ts'
-import { apiKeyAdmin } from '../operations/api-keys.ts'
-import { creditAdmin } from '../operations/credit.ts'
-import { creditCodeAdmin } from '../operations/credit-codes.ts'
 import type { Operation } from '../operations/operation.ts'
-import { requestAdmin } from '../operations/requests.ts'
-import { upkeepAdmin } from '../operations/upkeep.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { bearerCheck } from './bearer-check.ts'
 import { arrivalOf, registerOperations } from './register-operations.ts'
-
-/** Operations of one kind, under the title that documents give them. */
-export interface OperationSection {
-  readonly title: string
-  readonly operations: readonly Operation[]
-}
-
-/** Every operation of the admin API. */
-export function adminSections(parts: AdminParts): readonly OperationSection[] {
-  return [
-    { title: 'Accounts', operations: accountAdmin(parts) },
-    { title: 'Credit', operations: creditAdmin(parts) },
-    { title: 'API keys', operations: apiKeyAdmin(parts) },
-    { title: 'Credit codes', operations: creditCodeAdmin(parts) },
-    { title: 'Requests', operations: requestAdmin(parts) },
-    { title: 'Upkeep', operations: upkeepAdmin(parts) },
-  ]
-}
 
 /** What was asked of the admin API, for the log. */
 export interface AdminCall {

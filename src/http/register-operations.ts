@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import { asksToGoOn } from './expect-continue.ts'
@@ -25,7 +26,7 @@ export function registerOperations(
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
-        const sent = body === null ? null : await readSmallBody({ request, reply, bodyTimeoutMs })
+        const sent = body === null ? undefined : await readJson({ request, reply, bodyTimeoutMs })
         // What is asked for may take long to make, such as an audit; only its reading may not.
         reply.raw.setTimeout(0)
         const { params, query } = request
@@ -51,12 +52,13 @@ interface SmallBodyInput {
   readonly bodyTimeoutMs: number
 }
 
-function readSmallBody({ request, reply, bodyTimeoutMs }: SmallBodyInput): Promise<Buffer> {
-  return readBody(request.raw, {
+async function readJson({ request, reply, bodyTimeoutMs }: SmallBodyInput): Promise<unknown> {
+  const bytes = await readBody(request.raw, {
     bytesMax: BODY_BYTES_MAX,
     timeoutMs: bodyTimeoutMs,
     beforeReading: () => {
       if (asksToGoOn(request.raw)) reply.raw.writeContinue()
     },
   })
+  return parseJsonBody(bytes).root
 }

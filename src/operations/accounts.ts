@@ -7,24 +7,19 @@ import {
   updateAccount,
 } from '../ledger/accounts.ts'
 import { getCredits } from '../ledger/activity/activity.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import type { AdminParts } from './admin-parts.ts'
+import type { CommandParts } from './admin-parts.ts'
 import { accountAnswer, accountShape } from './answers/account.ts'
 import { listAnswer, listShape } from './answers/list.ts'
+import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
 import { emailField, idCursor, nameField, pageQuery } from './request-fields.ts'
 
 /** Who owns credit. */
-export function accountAdmin(parts: AdminParts): readonly Operation[] {
+export function accountAdmin(parts: CommandParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts)]
 }
 
-/** The 404 of an id that no account has. */
-export function noAccount(): Problem {
-  return new Problem('not_found', { message: 'No account has this id.' })
-}
-
-function create(parts: AdminParts): Operation {
+function create(parts: CommandParts): Operation {
   return operation({
     name: 'createAccount',
     method: 'POST',
@@ -44,7 +39,7 @@ function create(parts: AdminParts): Operation {
   })
 }
 
-function list(parts: AdminParts): Operation {
+function list(parts: CommandParts): Operation {
   const { store, clock } = parts
   return operation({
     name: 'listAccounts',
@@ -66,7 +61,7 @@ function list(parts: AdminParts): Operation {
   })
 }
 
-function show(parts: AdminParts): Operation {
+function show(parts: CommandParts): Operation {
   return operation({
     name: 'getAccount',
     method: 'GET',
@@ -75,14 +70,15 @@ function show(parts: AdminParts): Operation {
     answers: { 200: accountShape },
     problems: ['not_found'],
     async run({ param }) {
-      const account = await getAccount(parts.store.db, param('account_id'))
-      if (account === null) throw noAccount()
+      const accountId = param('account_id')
+      const account = await getAccount(parts.store.db, accountId)
+      if (account === null) throw notFound('account', accountId)
       return { httpStatus: 200, body: await answerOf(parts, account) }
     },
   })
 }
 
-function change(parts: AdminParts): Operation {
+function change(parts: CommandParts): Operation {
   return operation({
     name: 'changeAccount',
     method: 'PATCH',
@@ -96,22 +92,23 @@ function change(parts: AdminParts): Operation {
     answers: { 200: accountShape },
     problems: ['not_found'],
     async run({ param, body: { name, email, disabled } }) {
+      const accountId = param('account_id')
       const account = await updateAccount(parts.store.db, {
-        id: param('account_id'),
+        id: accountId,
         ...(name === undefined ? {} : { name }),
         ...(email === undefined ? {} : { email }),
         ...(disabled === undefined ? {} : { disabled }),
       })
-      if (account === null) throw noAccount()
+      if (account === null) throw notFound('account', accountId)
       await parts.onCallersChanged()
       return { httpStatus: 200, body: await answerOf(parts, account) }
     },
   })
 }
 
-async function answerOf({ store, clock }: AdminParts, account: Account): Promise<object> {
+async function answerOf({ store, clock }: CommandParts, account: Account): Promise<object> {
   const input = { accountIds: [account.id], nowMs: clock.nowMs() }
   const purses = (await getCredits(store.db, input)).get(account.id)
-  if (purses === undefined) throw noAccount()
+  if (purses === undefined) throw notFound('account', account.id)
   return accountAnswer(account, purses)
 }

@@ -7,25 +7,20 @@ import {
   listApiKeys,
   updateApiKey,
 } from '../ledger/api-keys.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import { noAccount } from './accounts.ts'
-import type { AdminParts } from './admin-parts.ts'
+import type { CommandParts } from './admin-parts.ts'
 import { apiKeyAnswer, apiKeyShape, createdApiKeyShape } from './answers/api-key.ts'
 import { idField } from './answers/fields.ts'
 import { listAnswer, listShape } from './answers/list.ts'
+import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
-import { amountField, idCursor, momentField, nameField, pageQuery } from './request-fields.ts'
+import { amountField, futureField, idCursor, nameField, pageQuery } from './request-fields.ts'
 
 /** What clients send. */
-export function apiKeyAdmin(parts: AdminParts): readonly Operation[] {
+export function apiKeyAdmin(parts: CommandParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
 }
 
-function noApiKey(): Problem {
-  return new Problem('not_found', { message: 'No API key has this id.' })
-}
-
-function create({ store, ids, clock, keyTag }: AdminParts): Operation {
+function create({ store, ids, clock, keyTag }: CommandParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
@@ -34,27 +29,28 @@ function create({ store, ids, clock, keyTag }: AdminParts): Operation {
     body: z.strictObject({
       name: nameField,
       credit_limit: amountField.nullish().describe('The most it may ever spend, in micro-dollars.'),
-      expires_at: momentField.nullish(),
+      expires_at: futureField(clock).nullish(),
     }),
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
     async run({ param, body: { name, credit_limit, expires_at } }) {
+      const accountId = param('account_id')
       const created = await createApiKey(store.db, {
         id: ids.next('key'),
-        accountId: param('account_id'),
+        accountId,
         name,
         keyTag,
         creditLimitMicros: credit_limit ?? null,
         expiresAtMs: expires_at ?? null,
         nowMs: clock.nowMs(),
       })
-      if (created === null) throw noAccount()
+      if (created === null) throw notFound('account', accountId)
       return { httpStatus: 201, body: { ...apiKeyAnswer(created.apiKey), key: created.text } }
     },
   })
 }
 
-function list({ store }: AdminParts): Operation {
+function list({ store }: CommandParts): Operation {
   return operation({
     name: 'listKeys',
     method: 'GET',
@@ -65,7 +61,7 @@ function list({ store }: AdminParts): Operation {
     problems: ['not_found'],
     async run({ param, query: { limit, cursor } }) {
       const accountId = param('account_id')
-      if ((await getAccount(store.db, accountId)) === null) throw noAccount()
+      if ((await getAccount(store.db, accountId)) === null) throw notFound('account', accountId)
       const page = await listApiKeys(store.reports, { accountId, limit, cursor: cursor ?? null })
       const next = idCursor('keys', page.nextCursor)
       return { httpStatus: 200, body: listAnswer(page.apiKeys.map(apiKeyAnswer), next) }
@@ -73,7 +69,7 @@ function list({ store }: AdminParts): Operation {
   })
 }
 
-function show({ store }: AdminParts): Operation {
+function show({ store }: CommandParts): Operation {
   return operation({
     name: 'getKey',
     method: 'GET',
@@ -82,14 +78,15 @@ function show({ store }: AdminParts): Operation {
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run({ param }) {
-      const apiKey = await getApiKey(store.db, param('key_id'))
-      if (apiKey === null) throw noApiKey()
+      const apiKeyId = param('key_id')
+      const apiKey = await getApiKey(store.db, apiKeyId)
+      if (apiKey === null) throw notFound('API key', apiKeyId)
       return { httpStatus: 200, body: apiKeyAnswer(apiKey) }
     },
   })
 }
 
-function change({ store, onCallersChanged }: AdminParts): Operation {
+function change({ store, clock, onCallersChanged }: CommandParts): Operation {
   return operation({
     name: 'changeKey',
     method: 'PATCH',
@@ -99,26 +96,27 @@ function change({ store, onCallersChanged }: AdminParts): Operation {
       name: nameField.optional(),
       disabled: z.boolean().optional(),
       credit_limit: amountField.nullable().optional(),
-      expires_at: momentField.nullable().optional(),
+      expires_at: futureField(clock).nullable().optional(),
     }),
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run({ param, body: { name, disabled, credit_limit, expires_at } }) {
+      const apiKeyId = param('key_id')
       const apiKey = await updateApiKey(store.db, {
-        id: param('key_id'),
+        id: apiKeyId,
         ...(name === undefined ? {} : { name }),
         ...(disabled === undefined ? {} : { disabled }),
         ...(credit_limit === undefined ? {} : { creditLimitMicros: credit_limit }),
         ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
       })
-      if (apiKey === null) throw noApiKey()
+      if (apiKey === null) throw notFound('API key', apiKeyId)
       await onCallersChanged()
       return { httpStatus: 200, body: apiKeyAnswer(apiKey) }
     },
   })
 }
 
-function remove({ store, clock, onCallersChanged }: AdminParts): Operation {
+function remove({ store, clock, onCallersChanged }: CommandParts): Operation {
   return operation({
     name: 'deleteKey',
     method: 'DELETE',
@@ -131,7 +129,7 @@ function remove({ store, clock, onCallersChanged }: AdminParts): Operation {
     async run({ param }) {
       const apiKeyId = param('key_id')
       const isDeleted = await deleteApiKey(store.db, { id: apiKeyId, nowMs: clock.nowMs() })
-      if (!isDeleted) throw noApiKey()
+      if (!isDeleted) throw notFound('API key', apiKeyId)
       await onCallersChanged()
       return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }
     },

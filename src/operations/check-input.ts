@@ -1,9 +1,13 @@
 import type { z } from 'zod'
+import { echoed } from '../vocabulary/echoed.ts'
 import { Problem } from '../vocabulary/problem.ts'
+
+// A body of a thousand unknown fields is refused in a few words.
+const FAULTS_MAX = 10
 
 /**
  * Checks what a client sent against a schema, and reads it. Throws the Problem `invalid_parameter`,
- * which names every fault and has the first one's field as its `param`.
+ * which names the first ten faults and has the first one's field as its `param`.
  */
 export function checkInput<Schema extends z.ZodType>(
   schema: Schema,
@@ -11,7 +15,7 @@ export function checkInput<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value, { error: messageOf })
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.flatMap(faultsOf)
+  const faults = parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX)
   throw new Problem('invalid_parameter', {
     message: `${faults.map(({ field, message }) => `\`${field}\` ${message}`).join('; ')}.`,
     ...(faults[0] === undefined ? {} : { param: faults[0].field }),
@@ -27,7 +31,10 @@ function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {
   const field = issue.path.map(String).join('.')
   if (issue.code !== 'unrecognized_keys') return [{ field, message: issue.message }]
   const inside = field === '' ? '' : `${field}.`
-  return issue.keys.map((name) => ({ field: `${inside}${name}`, message: 'is not a known field' }))
+  return issue.keys.map((name) => {
+    const shown = echoed(name) ?? '…'
+    return { field: `${inside}${shown}`, message: issue.message }
+  })
 }
 
 /** What a field must be, in words that stand behind its name. */
@@ -40,6 +47,8 @@ function messageOf(issue: z.core.$ZodRawIssue): string {
       return `must be ${oneOf(issue.values.map(String))}`
     case 'invalid_format':
       return `must be ${FORMAT_WORDS[issue.format] ?? 'in another format'}`
+    case 'unrecognized_keys':
+      return 'is not a known field'
     default:
       return 'has a value that cannot be used'
   }

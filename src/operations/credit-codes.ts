@@ -8,52 +8,40 @@ import {
 } from '../ledger/credit-codes.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { noAccount } from './accounts.ts'
-import type { AdminParts } from './admin-parts.ts'
+import type { CommandParts } from './admin-parts.ts'
 import { createdCreditCodeShape, creditCodeAnswer, creditCodeShape } from './answers/credit-code.ts'
 import { entryAnswer, entryShape } from './answers/entry.ts'
 import { listAnswer, listShape } from './answers/list.ts'
+import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
-import { idCursor, momentField, pageQuery, positiveAmountField, text } from './request-fields.ts'
+import { futureField, idCursor, pageQuery, positiveAmountField, text } from './request-fields.ts'
 
 /** Codes that are worth backed credit, once. */
-export function creditCodeAdmin(parts: AdminParts): readonly Operation[] {
+export function creditCodeAdmin(parts: CommandParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
 }
 
-function noCode(): Problem {
-  return new Problem('not_found', { message: 'No credit code has this id.' })
-}
-
-function create({ store, ids, clock }: AdminParts): Operation {
+function create({ store, ids, clock }: CommandParts): Operation {
   return operation({
     name: 'createCode',
     method: 'POST',
     path: '/v1/admin/codes',
     summary: 'Make a credit code. Its text is in this answer and in no other.',
-    body: z.strictObject({ amount: positiveAmountField, expires_at: momentField.nullish() }),
+    body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
     answers: { 201: createdCreditCodeShape },
     async run({ body: { amount, expires_at } }) {
-      const nowMs = clock.nowMs()
-      const expiresAtMs = expires_at ?? null
-      if (expiresAtMs !== null && expiresAtMs <= nowMs) {
-        throw new Problem('invalid_parameter', {
-          message: '`expires_at` must be in the future.',
-          param: 'expires_at',
-        })
-      }
       const { creditCode, text } = await createCreditCode(store.db, {
         id: ids.next('code'),
         amountMicros: amount,
-        expiresAtMs,
-        nowMs,
+        expiresAtMs: expires_at ?? null,
+        nowMs: clock.nowMs(),
       })
       return { httpStatus: 201, body: { ...creditCodeAnswer(creditCode), code: text } }
     },
   })
 }
 
-function list({ store }: AdminParts): Operation {
+function list({ store }: CommandParts): Operation {
   return operation({
     name: 'listCodes',
     method: 'GET',
@@ -69,7 +57,7 @@ function list({ store }: AdminParts): Operation {
   })
 }
 
-function show({ store }: AdminParts): Operation {
+function show({ store }: CommandParts): Operation {
   return operation({
     name: 'getCode',
     method: 'GET',
@@ -78,14 +66,15 @@ function show({ store }: AdminParts): Operation {
     answers: { 200: creditCodeShape },
     problems: ['not_found'],
     async run({ param }) {
-      const creditCode = await getCreditCode(store.db, param('code_id'))
-      if (creditCode === null) throw noCode()
+      const codeId = param('code_id')
+      const creditCode = await getCreditCode(store.db, codeId)
+      if (creditCode === null) throw notFound('credit code', codeId)
       return { httpStatus: 200, body: creditCodeAnswer(creditCode) }
     },
   })
 }
 
-function revoke({ store, clock }: AdminParts): Operation {
+function revoke({ store, clock }: CommandParts): Operation {
   return operation({
     name: 'revokeCode',
     method: 'DELETE',
@@ -94,12 +83,12 @@ function revoke({ store, clock }: AdminParts): Operation {
     answers: { 200: creditCodeShape },
     problems: ['not_found', 'credit_code_redeemed'],
     async run({ param }) {
-      const input = { id: param('code_id'), nowMs: clock.nowMs() }
-      const creditCode = await revokeCreditCode(store.db, input)
-      if (creditCode === null) throw noCode()
+      const codeId = param('code_id')
+      const creditCode = await revokeCreditCode(store.db, { id: codeId, nowMs: clock.nowMs() })
+      if (creditCode === null) throw notFound('credit code', codeId)
       if (creditCode.redeemedBy !== null) {
         throw new Problem('credit_code_redeemed', {
-          message: 'This credit code was redeemed: it can no longer be revoked.',
+          message: `This credit code was redeemed by ${creditCode.redeemedBy}: take the credit back from that account instead.`,
         })
       }
       return { httpStatus: 200, body: creditCodeAnswer(creditCode) }
@@ -107,7 +96,7 @@ function revoke({ store, clock }: AdminParts): Operation {
   })
 }
 
-function redeem({ books, onCallersChanged }: AdminParts): Operation {
+function redeem({ books, onCallersChanged }: CommandParts): Operation {
   return operation({
     name: 'redeemCode',
     method: 'POST',
@@ -129,12 +118,19 @@ function redeem({ books, onCallersChanged }: AdminParts): Operation {
         case 'used':
           throw new Problem('credit_code_redeemed', { param: 'code' })
         case 'expired':
+          throw new Problem('credit_code_expired', {
+            message: 'This credit code has expired.',
+            param: 'code',
+          })
         case 'revoked':
-          throw new Problem('credit_code_expired', { param: 'code' })
+          throw new Problem('credit_code_expired', {
+            message: 'This credit code was revoked.',
+            param: 'code',
+          })
         case 'unknownCode':
           throw new Problem('unknown_credit_code', { param: 'code' })
         case 'unknownAccount':
-          throw noAccount()
+          throw notFound('account', input.accountId)
         default:
           return assertNever(verdict)
       }

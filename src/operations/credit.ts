@@ -4,39 +4,51 @@ import { findCredit, listEntries } from '../ledger/activity/activity.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
 import { isCodeReference } from '../ledger/rules/add-credit.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { noAccount } from './accounts.ts'
-import type { AdminParts } from './admin-parts.ts'
+import type { CommandParts } from './admin-parts.ts'
 import { entryAnswer, entryShape } from './answers/entry.ts'
 import { listAnswer, listShape } from './answers/list.ts'
+import { notFound } from './not-found.ts'
 import { type Answered, type Operation, operation } from './operation.ts'
 import {
   changeField,
   entryCursor,
   entryPageQuery,
+  MUST_BE_FUTURE,
   momentField,
   positiveAmountField,
   text,
 } from './request-fields.ts'
 
 /** What accounts may spend, and how it came and went. */
-export function creditAdmin(parts: AdminParts): readonly Operation[] {
+export function creditAdmin(parts: CommandParts): readonly Operation[] {
   return [add(parts), entries(parts)]
 }
 
-const referenceField = text({ charsMax: 200 }).refine(
+const referenceField = text({
+  charsMax: 200,
+  missing:
+    'is required: your own id of this credit, such as invoice-1042, so that a repeat adds nothing',
+}).refine(
   (reference) => !isCodeReference(reference),
-  'must not begin with `code_`, which the ids of credit codes do',
+  'must not begin with "code_", which the ids of credit codes do',
 )
 
 const creditBody = z.discriminatedUnion(
   'kind',
   [
-    z.strictObject({
-      kind: z.literal('backed'),
-      amount: changeField.describe('Micro-dollars; below zero takes backed credit back.'),
-      reference: referenceField,
-    }),
+    z.strictObject(
+      {
+        kind: z.literal('backed'),
+        amount: changeField.describe('Micro-dollars; below zero takes backed credit back.'),
+        reference: referenceField,
+      },
+      {
+        error: ({ code }) =>
+          code === 'unrecognized_keys' ? 'is not a field of backed credit' : undefined,
+      },
+    ),
     z.strictObject({
       kind: z.literal('free'),
       amount: positiveAmountField,
@@ -47,7 +59,7 @@ const creditBody = z.discriminatedUnion(
   'must be backed or free',
 )
 
-function add(parts: AdminParts): Operation {
+function add(parts: CommandParts): Operation {
   return operation({
     name: 'addCredit',
     method: 'POST',
@@ -73,18 +85,18 @@ function add(parts: AdminParts): Operation {
 
 /** A repeat is answered also when what it added has expired since. */
 async function refusePastExpiry(
-  { store, clock }: AdminParts,
+  { store, clock }: CommandParts,
   { expiresAtMs, ...place }: AddCreditInput,
 ): Promise<void> {
   if (expiresAtMs === null || expiresAtMs > clock.nowMs()) return
   if ((await findCredit(store.db, place)) !== null) return
   throw new Problem('invalid_parameter', {
-    message: '`expires_at` must be in the future.',
+    message: `\`expires_at\` ${MUST_BE_FUTURE}.`,
     param: 'expires_at',
   })
 }
 
-async function addCredit(parts: AdminParts, input: AddCreditInput): Promise<Answered> {
+async function addCredit(parts: CommandParts, input: AddCreditInput): Promise<Answered> {
   const verdict = await parts.books.addCredit(input)
   switch (verdict.kind) {
     case 'added':
@@ -93,15 +105,18 @@ async function addCredit(parts: AdminParts, input: AddCreditInput): Promise<Answ
     case 'exists':
       return { httpStatus: 200, body: entryAnswer(verdict.entry) }
     case 'conflict':
-      throw new Problem('reference_conflict', { param: 'reference' })
+      throw new Problem('reference_conflict', {
+        message: `This reference was used for ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse} credit of the account before: use another.`,
+        param: 'reference',
+      })
     case 'unknownAccount':
-      throw noAccount()
+      throw notFound('account', input.accountId)
     default:
       return assertNever(verdict)
   }
 }
 
-function entries({ store }: AdminParts): Operation {
+function entries({ store }: CommandParts): Operation {
   return operation({
     name: 'listEntries',
     method: 'GET',
@@ -112,7 +127,7 @@ function entries({ store }: AdminParts): Operation {
     problems: ['not_found'],
     async run({ param, query: { limit, cursor } }) {
       const accountId = param('account_id')
-      if ((await getAccount(store.db, accountId)) === null) throw noAccount()
+      if ((await getAccount(store.db, accountId)) === null) throw notFound('account', accountId)
       const page = await listEntries(store.reports, { accountId, before: cursor ?? null, limit })
       const next = entryCursor('entries', page.nextBefore)
       return { httpStatus: 200, body: listAnswer(page.entries.map(entryAnswer), next) }

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { parseJsonBody } from '../json/body.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import { checkInput } from './check-input.ts'
@@ -28,8 +27,8 @@ export interface Operation {
 export interface OperationRequest extends Arrival {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
-  /** Null: it was not read. */
-  readonly body: Buffer | null
+  /** The value of its JSON; undefined where the operation takes none. */
+  readonly body: unknown
 }
 
 /** What an operation answers. */
@@ -92,12 +91,8 @@ export function operation<
         // As above.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
         // As above.
-        body: (body === undefined ? undefined : checkBody(body, sent.body)) as z.output<Body>,
+        body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
       })
     },
   }
-}
-
-function checkBody(schema: z.ZodType, sent: Buffer | null): unknown {
-  return checkInput(schema, parseJsonBody(sent ?? Buffer.alloc(0)).root)
 }

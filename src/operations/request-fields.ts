@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdPrefix } from '../vocabulary/ids.ts'
 import { type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
 import { type ListName, readCursor, writeCursor } from './cursor.ts'
 
@@ -27,17 +29,25 @@ export const momentField = z.iso
     'must be a time in the years 0000 to 9999 of UTC',
   )
 
+/** What is said of a moment that has passed where it must not have. */
+export const MUST_BE_FUTURE = 'must be in the future'
+
+/** A moment that has not come yet. */
+export function futureField(clock: Clock) {
+  return momentField.refine((momentMs) => momentMs > clock.nowMs(), MUST_BE_FUTURE)
+}
+
 /** Micro-dollars above zero. */
-export const positiveAmountField = amount({ min: 1, message: 'must be a whole number above zero' })
+export const positiveAmountField = amount({ min: 1, message: 'must be above zero' })
 
 /** Micro-dollars, zero or more. */
-export const amountField = amount({ min: 0, message: 'must be a whole number, zero or more' })
+export const amountField = amount({ min: 0, message: 'must be zero or more' })
 
 /** Micro-dollars to add, or below zero to take back. */
 export const changeField = amount({
   min: -AMOUNT_MICROS_MAX,
-  message: 'must be a whole number other than zero',
-}).refine((value) => value !== 0, 'must be a whole number other than zero')
+  message: 'must be -$100,000,000 at the least',
+}).refine((value) => value !== 0, 'must not be zero')
 
 /** A provider's cost: whole micro-dollars, or the exact decimal of dollars as a string. */
 export const costField = z
@@ -58,11 +68,17 @@ export const costField = z
 // back as they were.
 const UNSTORABLE = /[\p{Cc}\p{Cs}]/u
 
+interface TextInput {
+  readonly charsMax: number
+  /** What is said where it is not there. Default: that it is required. */
+  readonly missing?: string
+}
+
 /** Text that somebody chose, without what can't be seen. */
-export function text({ charsMax }: { readonly charsMax: number }) {
+export function text({ charsMax, missing }: TextInput) {
   const message = `must be 1 to ${charsMax} characters, none of them control characters`
   return z
-    .string()
+    .string({ error: ({ input }) => (input === undefined ? missing : undefined) })
     .trim()
     .refine((value) => value !== '' && value.length <= charsMax && !UNSTORABLE.test(value), message)
 }
@@ -99,6 +115,14 @@ export const filterField = z
   .min(1, 'must not be empty')
   .refine((value) => !UNSTORABLE.test(value), 'must have no control characters')
 
+/** A filter of a list by what an id names. */
+export function idFilterField(prefix: IdPrefix) {
+  const message = `must be an id that begins with ${prefix}_`
+  return filterField
+    .refine((value) => value.startsWith(`${prefix}_`), message)
+    .describe(`${prefix}_…`)
+}
+
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
 
 /** How many rows a page has at the most: text in the query, a number from there on. */
@@ -127,6 +151,7 @@ function cursorField(list: ListName) {
 function amount({ min, message }: { readonly min: number; readonly message: string }) {
   return z
     .int()
-    .refine((value) => value >= min && value <= AMOUNT_MICROS_MAX, message)
+    .refine((value) => value >= min, message)
+    .refine((value) => value <= AMOUNT_MICROS_MAX, 'must be $100,000,000 at the most')
     .transform((value): Micros => micros(value))
 }

@@ -1,33 +1,48 @@
 import { z } from 'zod'
 import { getRequest, listRequests } from '../ledger/activity/activity.ts'
+import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { REQUEST_STATES } from '../vocabulary/request-state.ts'
-import type { AdminParts } from './admin-parts.ts'
+import type { CommandParts } from './admin-parts.ts'
+import { timeAnswer } from './answers/fields.ts'
 import { listAnswer, listShape } from './answers/list.ts'
 import { requestAnswer, requestShape } from './answers/request.ts'
+import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
-import { costField, filterField, idCursor, momentField, pageQuery } from './request-fields.ts'
+import {
+  costField,
+  filterField,
+  idCursor,
+  idFilterField,
+  momentField,
+  pageQuery,
+} from './request-fields.ts'
 
 /** The Activity of all accounts. */
-export function requestAdmin(parts: AdminParts): readonly Operation[] {
+export function requestAdmin(parts: CommandParts): readonly Operation[] {
   return [list(parts), show(parts), settle(parts)]
 }
 
-function noRequest(): Problem {
-  return new Problem('not_found', { message: 'No request that opened a hold has this id.' })
+// A request that was refused has no record, and a settled one is pruned some day.
+async function noRequest({ reports }: CommandParts['store'], requestId: string): Promise<Problem> {
+  const problem = notFound('request that opened a hold', requestId)
+  const untilMs = await prunedUntilMs(reports, requestId)
+  if (untilMs === null) return problem
+  const pruned = `Requests that were settled up to ${timeAnswer(untilMs)} have been pruned.`
+  return new Problem('not_found', { message: `${problem.message} ${pruned}` })
 }
 
-function list({ store }: AdminParts): Operation {
+function list({ store }: CommandParts): Operation {
   return operation({
     name: 'listRequests',
     method: 'GET',
     path: '/v1/admin/requests',
     summary: 'Requests, newest first.',
     query: pageQuery('requests', {
-      account: filterField.optional(),
-      key: filterField.optional().describe('The id of an API key, key_…'),
+      account: idFilterField('acct').optional(),
+      key: idFilterField('key').optional(),
       state: z.enum(REQUEST_STATES).optional(),
       model: filterField.optional(),
       since: momentField.optional().describe('Opened at this moment or later.'),
@@ -51,7 +66,7 @@ function list({ store }: AdminParts): Operation {
   })
 }
 
-function show({ store }: AdminParts): Operation {
+function show({ store }: CommandParts): Operation {
   return operation({
     name: 'getRequest',
     method: 'GET',
@@ -60,14 +75,15 @@ function show({ store }: AdminParts): Operation {
     answers: { 200: requestShape },
     problems: ['not_found'],
     async run({ param }) {
-      const row = await getRequest(store.db, param('request_id'))
-      if (row === null) throw noRequest()
+      const requestId = param('request_id')
+      const row = await getRequest(store.db, requestId)
+      if (row === null) throw await noRequest(store, requestId)
       return { httpStatus: 200, body: requestAnswer(row) }
     },
   })
 }
 
-function settle({ store, books }: AdminParts): Operation {
+function settle({ store, books }: CommandParts): Operation {
   return operation({
     name: 'settleRequest',
     method: 'POST',
@@ -90,7 +106,7 @@ function settle({ store, books }: AdminParts): Operation {
       switch (corrected.kind) {
         case 'corrected': {
           const row = await getRequest(store.db, requestId)
-          if (row === null) throw noRequest()
+          if (row === null) throw await noRequest(store, requestId)
           return { httpStatus: 200, body: requestAnswer(row) }
         }
         case 'unchanged':
@@ -98,7 +114,7 @@ function settle({ store, books }: AdminParts): Operation {
             message: `The request is ${corrected.state}: only one that is unresolved or provisional can be settled.`,
           })
         case 'unknownRequest':
-          throw noRequest()
+          throw await noRequest(store, requestId)
         default:
           return assertNever(corrected)
       }

@@ -1,5 +1,3 @@
-import { z } from 'zod'
-import type { Maintenance } from '../journey/gate/maintenance.ts'
 import { type Audit, auditStore } from '../ledger/audit/audit.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { AdminParts } from './admin-parts.ts'
@@ -7,9 +5,9 @@ import { auditAnswer, auditShape } from './answers/audit.ts'
 import { catalogRefreshAnswer, catalogRefreshShape } from './answers/catalog-refresh.ts'
 import { type Operation, operation } from './operation.ts'
 
-/** What keeps the service in order: the audit, the catalog, maintenance. */
+/** What keeps the service in order: the audit and the catalog. */
 export function upkeepAdmin(parts: AdminParts): readonly Operation[] {
-  return [audit(parts), refreshCatalog(parts), showMaintenance(parts), turnMaintenance(parts)]
+  return [audit(parts), refreshCatalog(parts)]
 }
 
 function audit({ store }: AdminParts): Operation {
@@ -49,41 +47,4 @@ function refreshCatalog(parts: AdminParts): Operation {
       return { httpStatus: 200, body: catalogRefreshAnswer(outcome) }
     },
   })
-}
-
-const maintenanceShape = z.object({
-  object: z.literal('maintenance'),
-  enabled: z.boolean().describe('Whether inference answers 503.'),
-})
-
-function showMaintenance({ maintenance }: AdminParts): Operation {
-  return operation({
-    name: 'getMaintenance',
-    method: 'GET',
-    path: '/v1/admin/maintenance',
-    summary: 'Whether inference is refused at the moment.',
-    answers: { 200: maintenanceShape },
-    async run() {
-      return { httpStatus: 200, body: maintenanceAnswer(maintenance) }
-    },
-  })
-}
-
-function turnMaintenance({ maintenance }: AdminParts): Operation {
-  return operation({
-    name: 'setMaintenance',
-    method: 'PUT',
-    path: '/v1/admin/maintenance',
-    summary: 'Refuse new inference requests, or take them again. What runs goes on.',
-    body: z.strictObject({ enabled: z.boolean() }),
-    answers: { 200: maintenanceShape },
-    async run({ body: { enabled } }) {
-      await maintenance.turn(enabled ? 'on' : 'off')
-      return { httpStatus: 200, body: maintenanceAnswer(maintenance) }
-    },
-  })
-}
-
-function maintenanceAnswer({ isOn }: Maintenance): z.infer<typeof maintenanceShape> {
-  return { object: 'maintenance', enabled: isOn }
 }

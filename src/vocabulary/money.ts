@@ -92,6 +92,12 @@ export function formatDecimal(value: Decimal): string {
   return negative ? `-${digits}` : digits
 }
 
+/** Micro-dollars as a person reads them: `$0.001234`. */
+export function showMicros(amountMicros: number): string {
+  const digits = String(Math.abs(amountMicros)).padStart(7, '0')
+  return `${amountMicros < 0 ? '-' : ''}$${digits.slice(0, -6)}.${digits.slice(-6)}`
+}
+
 /** The exact sum of two decimals. */
 export function addDecimals(a: Decimal, b: Decimal): Decimal {
   const exponent = Math.min(a.exponent, b.exponent)

@@ -118,7 +118,12 @@ export const PROBLEMS = {
     'do not retry',
     'Only a request that is unresolved or provisional can be settled.',
   ),
-  unknown_credit_code: row(404, 'client', 'do not retry', 'No such credit code.'),
+  unknown_credit_code: row(
+    404,
+    'client',
+    'do not retry',
+    'No such credit code. Check it for mistyped characters.',
+  ),
   credit_code_redeemed: row(
     409,
     'client',

@@ -147,6 +147,32 @@ test('a key is made, shown once, changed, and deleted', async () => {
   expect((await admin.get(path)).json).toMatchObject({ data: [] })
 })
 
+test('a key works until it expires, and again once its expiry is taken away', async () => {
+  let nowMs = Date.now()
+  const later = await Management.start({ clock: { nowMs: () => nowMs } })
+  const id = await later.account(1_000_000)
+  const { id: apiKeyId, text } = await later.apiKey(id)
+  const ofKey = `/v1/admin/keys/${apiKeyId}`
+  const expires_at = new Date(nowMs + 60_000).toISOString()
+  expect((await later.patch(ofKey, { expires_at })).httpStatus).toBe(200)
+  expect((await later.get('/v1/key', text)).httpStatus).toBe(200)
+  nowMs += 60_000
+  for (const answer of [await later.chat(text), await later.get('/v1/key', text)]) {
+    expect(answer.json).toEqual(errorOf('api_key_expired'))
+  }
+  for (const call of [
+    later.patch(ofKey, { expires_at }),
+    later.post(`/v1/admin/accounts/${id}/keys`, { name: 'late', expires_at }),
+  ]) {
+    const { httpStatus, json } = await call
+    expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', 'expires_at')])
+    expect(json).toMatchObject({ error: { message: '`expires_at` must be in the future.' } })
+  }
+  await later.patch(ofKey, { expires_at: null })
+  expect((await later.get('/v1/key', text)).httpStatus).toBe(200)
+  await later.close()
+})
+
 test('what admins change holds for the very next request of the key', async () => {
   const id = await admin.account(1_000_000)
   const { id: apiKeyId, text } = await admin.apiKey(id)
@@ -163,9 +189,7 @@ test('what admins change holds for the very next request of the key', async () =
   expect((await admin.chat(text)).httpStatus).toBe(200)
   await admin.patch(ofKey, { disabled: true })
   await isRefused('api_key_disabled')
-  await admin.patch(ofKey, { disabled: false, expires_at: '2020-01-01T00:00:00+01:00' })
-  await isRefused('api_key_expired')
-  await admin.patch(ofKey, { expires_at: null, credit_limit: 0 })
+  await admin.patch(ofKey, { disabled: false, credit_limit: 0 })
   expect((await admin.chat(text)).json).toEqual(errorOf('key_limit_reached'))
   await admin.patch(ofKey, { credit_limit: null })
   expect((await admin.chat(text)).httpStatus).toBe(200)

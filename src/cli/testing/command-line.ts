@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Command, CommanderError } from 'commander'
+import type { Command } from 'commander'
 import type { CommandSettings } from '../books.ts'
 import { tollgateProgram } from '../program.ts'
-import { CommandFailure } from '../terminal.ts'
+import { runCommandLine } from '../run-command-line.ts'
 
 /** What a person saw of one command. */
 export interface Seen {
@@ -65,27 +65,10 @@ async function runProgram(settings: CommandSettings, args: readonly string[]): P
     serve: async () => terminal.note('serving'),
   })
   forAll(program, (command) =>
-    command.exitOverride().configureOutput({
-      writeOut: (text) => {
-        out += text
-      },
-      writeErr: (text) => {
-        notes += text
-      },
-      getOutHelpWidth: () => 100,
-      getErrHelpWidth: () => 100,
-    }),
+    command.configureOutput({ getOutHelpWidth: () => 100, getErrHelpWidth: () => 100 }),
   )
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return { exitCode: 0, out, notes }
-  } catch (error) {
-    if (error instanceof CommanderError) return { exitCode: error.exitCode, out, notes }
-    if (error instanceof CommandFailure) {
-      return { exitCode: 1, out, notes: `${notes}tollgate: ${error.message}\n` }
-    }
-    throw error
-  }
+  const exitCode = await runCommandLine(program, { args, terminal, explain: () => null })
+  return { exitCode, out, notes }
 }
 
 function forAll(command: Command, act: (command: Command) => void): void {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import type { OperationSection } from '../../operations/admin-sections.ts'
 import type { Operation } from '../../operations/operation.ts'
-import type { OperationSection } from '../admin-routes.ts'
 import { keptAnswer, sendKept } from '../kept-answer.ts'
 import { RETIRED_PATHS } from '../retired-routes.ts'
 import { type DocumentSection, documentedOperation, openApiDocument } from './document.ts'

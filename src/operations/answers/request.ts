@@ -83,8 +83,7 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
   }
 }
 
-/** What a request was charged, corrections included; in micro-dollars. */
-export function chargeOf(row: RequestRow): number {
+function chargeOf(row: RequestRow): number {
   return row.backedChargeMicros + row.freeChargeMicros
 }
 
