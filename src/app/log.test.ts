@@ -47,6 +47,30 @@ test('a person reads time, level and message, and each value that there is', () 
   )
 })
 
+test('a person reads one short line a request: what, which model, status, charge, time, id', () => {
+  const entry = {
+    level: 30,
+    time: 1_795_271_402_254,
+    requestId: 'req_1',
+    endpoint: 'chat',
+    httpStatus: 200,
+    accountId: 'acct_1',
+    modelId: 'sim/text',
+    chargeMicros: 95,
+    errorCode: null,
+    durationMs: 41,
+    msg: 'request',
+  }
+  const lineOf = (change: object) => linesForPeople(`${JSON.stringify({ ...entry, ...change })}\n`)
+  expect(lineOf({})).toBe('14:30:02 chat sim/text 200 $0.000095 41 ms req_1\n')
+  expect(
+    lineOf({ httpStatus: 404, modelId: null, chargeMicros: null, errorCode: 'model_not_found' }),
+  ).toBe('14:30:02 chat 404 model_not_found 41 ms req_1\n')
+  expect(lineOf({ modelId: 'a\u001b[2J' })).toContain('chat "a\\u001b[2J" 200')
+  // What failed for a fault of ours is told in whole.
+  expect(lineOf({ level: 50, msg: 'request failed' })).toContain('error request failed requestId=')
+})
+
 test('no value steers the terminal that a person reads on', () => {
   const entry = {
     level: 40,

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { showMicros } from '../vocabulary/money.ts'
 
 export interface OpenLogInput {
   readonly level: string
@@ -49,8 +50,23 @@ export function linesForPeople(lines: string): string {
       .filter(([name, value]) => !LEFT_OUT.has(name) && value !== null)
       .map(([name, value]) => ` ${name}=${shown(value)}`)
     const clock = new Date(Number(time)).toISOString().slice(11, 19)
+    if (isRequest(entry)) return `${clock} ${requestForPeople(entry)}`
     return `${clock} ${(pino.levels.labels[Number(level)] ?? '').padEnd(5)} ${String(msg)}${values.join('')}`
   })
+}
+
+/** Whether it is the line of a request; one that failed for a fault of ours says why in whole. */
+function isRequest({ msg, endpoint }: Readonly<Record<string, unknown>>): boolean {
+  return msg === 'request' && endpoint !== undefined
+}
+
+/** One line a request: `chat sim/text 200 $0.000095 41 ms req_…`. */
+function requestForPeople(entry: Readonly<Record<string, unknown>>): string {
+  const { endpoint, modelId, httpStatus, errorCode, chargeMicros, durationMs, requestId } = entry
+  const words = [endpoint, modelId, httpStatus, errorCode]
+  const told = words.filter((word) => word !== null && word !== undefined).map(shown)
+  const charge = typeof chargeMicros === 'number' ? [showMicros(chargeMicros)] : []
+  return [...told, ...charge, `${shown(durationMs)} ms`, shown(requestId)].join(' ')
 }
 
 /** No byte of it steers the terminal that it is read on. */
