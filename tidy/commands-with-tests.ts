@@ -20,7 +20,7 @@ const MOVING_COMMANDS = [
   'npx tollgate serve',
   'npx tollgate copy --to sqlite:./data/moved.db',
   'export DATABASE_URL=sqlite:./data/moved.db',
-  'npx tollgate backup backups/monday.db',
+  'npx tollgate backup monday.db',
 ]
 
 /** Commands of the pages that a test runs because the build does not. */

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { backupStore } from '../store/backup.ts'
-import { FileExists } from '../store/new-file.ts'
+import { WrongPlace } from '../store/new-file.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { grouped } from './counted.ts'
 import { showProgress } from './progress.ts'
@@ -41,7 +41,7 @@ It has the hashes of keys and the secret of account tags in it: keep it as safe 
             watching = setInterval(() => show(bytesOf(partial)), WATCH_INTERVAL_MS)
           },
         })
-          .catch(rethrowExisting)
+          .catch(rethrowWrongPlace)
           .finally(() => clearInterval(watching))
         const bytes = bytesOf(file)
         terminal.out(
@@ -61,6 +61,6 @@ function megabytes(bytes: number): string {
   return `${grouped(Math.floor(bytes / 1_000_000))} MB`
 }
 
-function rethrowExisting(error: unknown): never {
-  throw error instanceof FileExists ? new CommandFailure(error.message) : error
+function rethrowWrongPlace(error: unknown): never {
+  throw error instanceof WrongPlace ? new CommandFailure(error.message) : error
 }

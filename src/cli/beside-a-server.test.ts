@@ -77,6 +77,13 @@ test('a backup of a store at work is a whole store, with exact books', async () 
   const { apiKey } = await world.account()
   const requestId = await chat(apiKey)
   const file = join(world.folder, 'backups', 'today.db')
+  expect(await line.run('backup', file)).toMatchObject({
+    exitCode: 1,
+    notes: expect.stringContaining(
+      `tollgate: there is no folder ${join(world.folder, 'backups')}: make it first\n`,
+    ),
+  })
+  mkdirSync(join(world.folder, 'backups'))
   const { exitCode, out, notes } = await line.run('backup', file)
   expect([exitCode, notes]).toEqual([0, `copying ${storeFile} …\n`])
   const bytes = statSync(file).size
@@ -101,7 +108,7 @@ test('a backup never writes over a file, nor leaves half of one', async () => {
   await expect(backupStore(db, { file: join(folder, 'there.db') })).rejects.toThrow(
     /is there already/,
   )
-  await expect(backupStore(db, { file: join(storeFile, 'x', 'y.db') })).rejects.toMatchObject({
+  await expect(backupStore(db, { file: join(storeFile, 'y.db') })).rejects.toMatchObject({
     name: 'StoreUnavailable',
   })
   expect(readdirSync(folder)).toEqual(['there.db'])

@@ -5,7 +5,7 @@ import type { Tables } from './tables.ts'
 /**
  * Copies a SQLite store, as it is at one moment, to a file that is not there yet and that only its owner
  * may read, while others go on reading and writing. `onCopy` is told the file that grows meanwhile.
- * Throws `FileExists`; `StoreUnavailable` where it can't be written.
+ * Throws `WrongPlace`; `StoreUnavailable` where it can't be written.
  */
 export async function backupStore(
   db: Kysely<Tables>,

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { FileExists, writeNewFile } from './new-file.ts'
+import { WrongPlace, writeNewFile } from './new-file.ts'
 
 let folder: string
 let file: string
@@ -43,7 +43,7 @@ test.each([
     await writers[first]?.written
     expect(readFileSync(file, 'utf8')).toBe(texts[first])
     writers[1 - first]?.end()
-    await expect(writers[1 - first]?.written).rejects.toThrow(FileExists)
+    await expect(writers[1 - first]?.written).rejects.toThrow(WrongPlace)
     expect(readFileSync(file, 'utf8')).toBe(texts[first])
     expect(readdirSync(folder)).toEqual(['whole'])
   },
