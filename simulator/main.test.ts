@@ -1,10 +1,32 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { isObject } from './json-value.ts'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
+
+test('npm run simulator runs on the Node that npm installed, whichever runs npm', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-node-'))
+  // Stands for an old Node: it runs npm, and not the simulator.
+  const oldNode = join(folder, 'node')
+  const script = `#!/bin/sh\ncase "$*" in *main.ts*) exit 9;; esac\nexec '${process.execPath}' "$@"\n`
+  writeFileSync(oldNode, script, { mode: 0o755 })
+  const child = spawn('npm', ['run', '--silent', 'simulator', '--', '0'], {
+    cwd: dirname(dirname(MAIN)),
+    env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const [printed] = await Promise.race([once(child.stdout, 'data'), exited])
+  child.kill('SIGTERM')
+  await exited
+  rmSync(folder, { recursive: true })
+  expect(String(printed)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\n$/)
+})
 
 test('as a process it prints its address, is scripted over HTTP, and ends when told to', async () => {
   const child = spawn(process.execPath, [MAIN, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })

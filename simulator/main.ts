@@ -1,7 +1,7 @@
 import { startSimulator } from './simulator.ts'
 
 /*
- * The simulator as a process of its own: `node simulator/main.ts [port]`, or with the port in
+ * The simulator as a process of its own: `npm run simulator -- [port]`, or with the port in
  * SIMULATOR_PORT. SIMULATOR_HOST sets the address, SIMULATOR_RECORD=0 keeps no requests,
  * SIMULATOR_EVENTS and SIMULATOR_INTERVAL_MS pace `sim/paced`. Prints its base URL when it listens.
  */
