@@ -23,7 +23,7 @@ test.each<[string, string[], Record<string, string>, number, RegExp]>([
   ['a command that is done', ['account', 'create', 'Ada', '--json'], {}, 0, /^$/],
   ['--help', ['account', '--help'], {}, 0, /^$/],
   ['--help under settings that are wrong', ['key', '--help'], { PORT: 'x' }, 0, /^$/],
-  ['a wrong command line', ['account', 'lst'], {}, 1, /^tollgate: unknown command 'lst'/],
+  ['a wrong command line', ['account', 'lst'], {}, 2, /^tollgate: unknown command 'lst'/],
   ['what cannot be done', ['account', 'show', 'acct_0'], {}, 1, /^tollgate: there is no store at /],
   [
     'a store in a folder that is a file',

@@ -1,6 +1,7 @@
 import type { Clock } from '../vocabulary/clock.ts'
+import { echoed } from '../vocabulary/echoed.ts'
 import type { Offer } from '../vocabulary/offer.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import { MODEL_NAME_CHARS_MAX } from './parse-row.ts'
 import type { CatalogRow, ModelList } from './row.ts'
 import type { CatalogSettings } from './settings.ts'
@@ -42,7 +43,7 @@ export class Catalog {
       throw new Problem('service_unavailable', { message: 'The model catalog is not loaded yet.' })
     }
     const row = resolve(this.#index, modelName)
-    if (row === null) throw new Problem('model_not_found', { param: 'model' })
+    if (row === null) throw modelNotFound(modelName, { param: 'model' })
     if (this.#clock.nowMs() - row.refreshedAtMs > this.#settings.pricesStaleAfterMs) {
       throw new Problem('model_prices_stale')
     }
@@ -183,4 +184,12 @@ function resolve(index: CatalogIndex, modelName: string): CatalogRow | null {
   // A name can be as long as a body; hashing it would be the dearest thing about the request.
   if (name.length > MODEL_NAME_CHARS_MAX) return null
   return index.byId.get(name) ?? index.byOtherName.get(name.toLowerCase()) ?? null
+}
+
+/** The 404 of a name that no model has. */
+export function modelNotFound(modelName: string, input: ProblemInput = {}): Problem {
+  const shown = echoed(modelName)
+  const named = shown === null ? 'This model' : `Model "${shown}"`
+  const message = `${named} is not in the catalog; GET /v1/models lists what is.`
+  return new Problem('model_not_found', { ...input, message })
 }

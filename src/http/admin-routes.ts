@@ -1,9 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { Operation } from '../operations/operation.ts'
-import { Problem } from '../vocabulary/problem.ts'
 import { bearerCheck } from './bearer-check.ts'
 import { arrivalOf, registerOperations } from './register-operations.ts'
+import { unknownRoute } from './unknown-route.ts'
 
 /** What was asked of the admin API, for the log. */
 export interface AdminCall {
@@ -35,15 +35,20 @@ export function registerAdminRoutes(app: FastifyInstance, input: AdminRoutesInpu
     const isAdmin = bearerCheck(input.adminToken)
     scope.addHook('onRequest', async (request) => {
       if (isAdmin(request.headers.authorization)) return
-      throw input.unknownCallers.refusal(arrivalOf(request), 'invalid_admin_token')
+      throw input.unknownCallers.refusal(arrivalOf(request), {
+        code: 'invalid_admin_token',
+        ...(request.headers.authorization === undefined
+          ? {}
+          : { message: 'The admin token is wrong.' }),
+      })
     })
     scope.addHook('onResponse', async ({ id, method, url }, reply) => {
       const [path = ''] = url.split('?')
       input.onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
     })
     registerOperations(scope, input)
-    const notFound = (): never => {
-      throw new Problem('not_found')
+    const notFound = ({ raw }: FastifyRequest): never => {
+      throw unknownRoute(raw)
     }
     for (const url of [PREFIX, `${PREFIX}/*`]) scope.all(url, notFound)
   })

@@ -17,7 +17,11 @@ export function registerMetricsRoute(
 ): void {
   const isAllowed = bearerCheck(metricsToken)
   app.get('/metrics', async (request, reply) => {
-    if (!isAllowed(request.headers.authorization)) throw new Problem('invalid_metrics_token')
+    const { authorization } = request.headers
+    if (!isAllowed(authorization)) {
+      const wrong = authorization === undefined ? {} : { message: 'The metrics token is wrong.' }
+      throw new Problem('invalid_metrics_token', wrong)
+    }
     const text = await page.render()
     await reply.header('x-request-id', request.id).type(page.contentType).send(text)
   })

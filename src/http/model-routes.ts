@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Problem } from '../vocabulary/problem.ts'
+import { modelNotFound } from '../catalog/catalog.ts'
 import { answerProblem } from './answer-problem.ts'
 import { type KeptAnswer, keptAnswer, sendKept } from './kept-answer.ts'
 
@@ -35,7 +35,7 @@ export function registerModelRoutes(app: FastifyInstance, catalog: ModelRoutesIn
     answerProblem({
       clientRequest: request.raw,
       client: reply.raw,
-      problem: new Problem('model_not_found'),
+      problem: modelNotFound(request.params['*']),
       family: 'openai',
       requestId: null,
     })

@@ -7,7 +7,7 @@ import type { AdminParts } from '../operations/admin-parts.ts'
 import { adminSections } from '../operations/admin-sections.ts'
 import { type AccountParts, accountOperations } from '../operations/own-account.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import type { Problem } from '../vocabulary/problem.ts'
 import { type AdminCall, registerAdminRoutes } from './admin-routes.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { ClientRequest } from './client-request.ts'
@@ -21,6 +21,7 @@ import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-rout
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './register-operations.ts'
 import { registerRetiredRoutes } from './retired-routes.ts'
 import { type RootInput, registerRootRoute } from './root-route.ts'
+import { unknownRoute } from './unknown-route.ts'
 
 export interface HttpServerInput {
   readonly ids: IdSource
@@ -159,7 +160,7 @@ interface Unknown {
 function answerNotFound(unknown: Unknown): void {
   answerProblem({
     ...unknown,
-    problem: new Problem('not_found'),
+    problem: unknownRoute(unknown.clientRequest),
     family: familyOf(unknown.clientRequest.url ?? ''),
   })
 }

@@ -98,13 +98,13 @@ export const PROBLEMS = {
     404,
     'client',
     'do not retry',
-    'No model of this id is in the catalog; GET /v1/models lists them.',
+    'This model is not in the catalog; GET /v1/models lists what is.',
   ),
   not_found: row(
     404,
     'client',
     'do not retry',
-    'Nothing is at this path with this method; /docs lists what there is.',
+    'This method and path do not exist; /docs lists what there is.',
   ),
   reference_conflict: row(
     409,

@@ -48,7 +48,7 @@ export const ADVICE: Readonly<Record<ProblemCode, Advice>> = {
     remedy: 'Pick an id of `GET /v1/models`.',
   },
   not_found: {
-    meaning: 'Nothing is at this path with this method.',
+    meaning: 'This method and path do not exist; the message names them.',
     remedy: 'Look at the base address: one `/v1`, no more; and at the method.',
   },
   request_timeout: {

@@ -59,7 +59,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       cacheEntriesMax,
       unknownCallers: {
         isOver: ({ peerAddress }) => peerAddress === FLOODING,
-        refusal: ({ peerAddress }, code) =>
+        refusal: ({ peerAddress }, { code }) =>
           new Problem(peerAddress === FLOODING ? 'rate_limited' : code),
       },
       startTimer({ delayMs, run }) {

@@ -20,8 +20,8 @@ export interface Caller {
 export interface UnknownCallers {
   /** Whether the address of a request has sent so many of them that it is refused. */
   isOver(arrival: Arrival): boolean
-  /** How a request is refused: with that code, or for its address. */
-  refusal(arrival: Arrival, code: ProblemCode): Problem
+  /** How a request is refused: as that, or for its address. */
+  refusal(arrival: Arrival, refusal: { readonly code: ProblemCode }): Problem
 }
 
 export interface AuthenticatorInput {
@@ -101,7 +101,7 @@ export class Authenticator {
     const known = text === undefined ? null : await this.#find(hashApiKey(text), arrival)
     if (known === null) {
       const code = presented.length === 0 ? 'missing_api_key' : 'invalid_api_key'
-      throw unknownCallers.refusal(arrival, code)
+      throw unknownCallers.refusal(arrival, { code })
     }
     if (known.disabled) throw new Problem('api_key_disabled')
     if (known.expiresAtMs !== null && clock.nowMs() >= known.expiresAtMs) {

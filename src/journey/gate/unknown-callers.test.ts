@@ -14,7 +14,7 @@ function counting({ addressesMax = 100, requestsPerMinuteMax = 3 } = {}) {
   const refused = (peerAddress: string): string => {
     const { code, retryAfterSeconds } = callers.refusal(
       { headers: {}, peerAddress },
-      'invalid_api_key',
+      { code: 'invalid_api_key' },
     )
     return retryAfterSeconds === null ? code : `${code} ${retryAfterSeconds}`
   }

@@ -58,16 +58,19 @@ export class UnknownCallers {
   }
 
   /**
-   * How a request is refused whose API key or token is not known: with that code, and counted; or as
+   * How a request is refused whose API key or token is not known: as that, and counted; or as
    * `rate_limited`, once its address has had its share.
    */
-  refusal(arrival: Arrival, code: ProblemCode): Problem {
+  refusal(
+    arrival: Arrival,
+    { code, message }: { readonly code: ProblemCode; readonly message?: string },
+  ): Problem {
     const second = this.#seconds.now()
     const count = this.#countOf(this.#addressOf(arrival), second)
     const max = this.#requestsPerMinuteMax
     if (count.total(second) < max) {
       count.add(second)
-      return new Problem(code)
+      return new Problem(code, message === undefined ? {} : { message })
     }
     return new Problem('rate_limited', {
       retryAfterSeconds: count.secondsUntilBelow({ limit: max, second }),

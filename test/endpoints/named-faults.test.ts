@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Management, textOf } from './management.ts'
+
+let management: Management
+let apiKey: string
+
+beforeAll(async () => {
+  management = await Management.start()
+  apiKey = (await management.apiKey(await management.account(1_000_000))).text
+})
+afterAll(() => management.close())
+
+async function messageOf(...[call]: Parameters<Management['call']>): Promise<string> {
+  const { json } = await management.call(call)
+  return textOf(Object(json['error']), 'message')
+}
+
+/** The one 404 that has no request id, as models are asked for without a key. */
+async function messageOfModel(name: string): Promise<string> {
+  const answer = await fetch(management.world.url(`/v1/models/${name}`))
+  const json: { readonly error: { readonly message: string } } = JSON.parse(await answer.text())
+  return json.error.message
+}
+
+function chat(model: string): Promise<string> {
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const body = { model, max_tokens: 16, messages }
+  return messageOf({ method: 'POST', path: '/v1/chat/completions', body, token: apiKey })
+}
+
+test('an unknown model is named, without what steers a terminal and at most 200 characters of it', async () => {
+  expect(await chat('acme/none')).toBe(
+    'Model "acme/none" is not in the catalog; GET /v1/models lists what is.',
+  )
+  expect(await chat('acme/\u001b[2Jnone\u202e')).toContain('Model "acme/[2Jnone" is not')
+  const long = await chat(`acme/${'none-'.repeat(1_000)}`)
+  expect(/"(.*)"/.exec(long)?.[1]).toHaveLength(200)
+  expect(await messageOfModel('acme/none')).toContain('"acme/none"')
+})
+
+test('a key in place of a model is not repeated', async () => {
+  const said = [
+    await chat(apiKey),
+    await messageOfModel(apiKey),
+    await messageOf({ method: 'GET', path: `/v1/${apiKey}` }),
+    await messageOf({ method: 'GET', path: `/v1/admin/accounts/${apiKey}` }),
+    await messageOf({
+      method: 'POST',
+      path: '/v1/admin/accounts',
+      body: { name: 'Ada', [apiKey]: 1 },
+    }),
+  ]
+  expect(said).toEqual([
+    'This model is not in the catalog; GET /v1/models lists what is.',
+    'This model is not in the catalog; GET /v1/models lists what is.',
+    'This path does not exist: /docs lists what there is.',
+    'No account has this id.',
+    '`…` is not a known field.',
+  ])
+})
+
+test.each([
+  ['POST', '/v1/chat/completion', '/docs lists what there is.'],
+  ['GET', '/v1/messages/none?secret=1', '/docs lists what there is.'],
+  ['GET', '/v1/admin/none', '/docs lists what there is.'],
+  ['PATCH', '/none', '/docs lists what there is.'],
+  [
+    'POST',
+    '/v1/v1/messages',
+    'it has one /v1 too many. Set the base URL of the client without /v1.',
+  ],
+  ['GET', '/v1/v1', 'it has one /v1 too many. Set the base URL of the client without /v1.'],
+] as const)('the 404 of %s %s names both', async (method, path, why) => {
+  const [shown] = path.split('?')
+  expect(await messageOf({ method, path })).toBe(`${method} ${shown} does not exist: ${why}`)
+})
+
+test('a wrong admin token is called wrong, and a missing one is asked for', async () => {
+  const call = { method: 'GET', path: '/v1/admin/accounts' } as const
+  expect(await messageOf({ ...call, token: 'another' })).toBe('The admin token is wrong.')
+  expect(await messageOf({ ...call, token: null })).toBe(
+    'Send the admin token as `Authorization: Bearer <token>`.',
+  )
+})
