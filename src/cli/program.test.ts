@@ -167,7 +167,7 @@ describe('a command line that is wrong fails, says what is, and where to read on
     [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],
     [['copy'], /required option '--to <url>' not specified/],
-    [['export', 'store.jsonl', '--json'], /`tollgate copy --to <url>` copies a store to another/],
+    [['export', 'store.jsonl'], /`tollgate copy --to <url>` copies a store to another/],
     [['import', 'store.jsonl'], /`tollgate copy --to <url>` copies a store to another/],
   ])('%j', async (args, message) => {
     const { exitCode, out, notes } = await line.run(...args)
