@@ -56,9 +56,9 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     const { log } = await serveInTwoDays({ TOLLGATE_ACTIVITY_DAYS: '1' })
     expect(log.filter((text) => text.includes('requests pruned from Activity'))).toHaveLength(1)
     expect(await line.run('request', 'show', requestId)).toMatchObject({
-      exitCode: 1,
+      exitCode: 3,
       notes: expect.stringMatching(
-        /no request has the id req_\w+: one that was refused has no record, or it was pruned, as requests that were settled up to 20\d\d-/,
+        /No request that opened a hold has the id "req_\w+"\. Requests that were settled up to 20\d\d-\S+ have been pruned\./,
       ),
     })
     const world = await open()
