@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FORMATS, formatByPath } from './formats.ts'
@@ -35,9 +35,13 @@ test.each([
 })
 
 test('every file of a format has its line in the table', () => {
-  const files = readdirSync(join(import.meta.dirname, 'formats'))
-  const formats = files
-    .filter((name) => !name.endsWith('.test.ts'))
+  const formats = readdirSync(import.meta.dirname)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .filter((name) =>
+      /^export const \w+: WireFormat = /m.test(
+        readFileSync(join(import.meta.dirname, name), 'utf8'),
+      ),
+    )
     .map((name) => name.slice(0, -3))
   expect(FORMATS.map(({ endpoint }): string => endpoint).toSorted()).toEqual(formats.toSorted())
 })
