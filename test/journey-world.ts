@@ -162,6 +162,7 @@ interface UsualPartsInput {
 function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInput): JourneyParts {
   const offer = offerWith({ input: usd('0.000001'), output: usd('0.000002') })
   return {
+    formats: [input.format ?? chat],
     authenticate: async () => caller,
     gate: createGate({
       clock: systemClock,
@@ -196,18 +197,18 @@ interface ServeHttpInput {
 }
 
 async function serveHttp({ parts, input, closing }: ServeHttpInput) {
-  const { format = chat, bodyTimeoutMs = HANG_LIMITS.testTimeout } = input
+  const { bodyTimeoutMs = HANG_LIMITS.testTimeout } = input
   const ids = idSource()
   const ended: EndedRequest[] = []
   const clients: ServerResponse[] = []
   const inference = createInference({
     parts,
     ids,
-    formatByPath: (path) => (path === format.path ? format : null),
     bodyTimeoutMs,
     onEnded: (each) => ended.push(each),
   })
   const app = createHttpServer({
+    formats: parts.formats,
     ids,
     inference,
     threadShare: parts.threadShare,
@@ -215,7 +216,7 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
       listBytes: () => Buffer.from('{"object":"list","data":[]}'),
       modelBytes: () => null,
     },
-    root: { version: '0', mode: 'live', formats: [] },
+    root: { version: '0', mode: 'live' },
     onFailure: (_, problem) => {
       throw problem
     },

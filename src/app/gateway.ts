@@ -8,6 +8,8 @@ import {
 } from '../catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import type { EndpointPrices } from '../catalog/endpoint-prices.ts'
+import type { WireFormat } from '../formats/format.ts'
+import { FORMATS } from '../formats/formats.ts'
 import { createByteBudget } from '../journey/gate/byte-budget.ts'
 import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
 import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
@@ -32,6 +34,8 @@ import { sourceOf, type UpstreamAddress, type Wiring } from './wiring.ts'
 
 export interface StartGatewayInput {
   readonly config: Config
+  /** Default {@link FORMATS}. Worker threads have those in any case. */
+  readonly formats?: readonly WireFormat[]
   readonly upstream: UpstreamAddress
   readonly log: Logger
   /** Takes whole lines that the logs of worker threads have made. */
@@ -74,15 +78,15 @@ export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
 }
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
-  const { config, upstream: address, log, clock = systemClock } = input
+  const { config, formats = FORMATS, upstream: address, log, clock = systemClock } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const beside: Beside = { workers: null, reconciler: null }
   const looksOn = await openTelemetry(
-    { config, address, log, clock, ids, closing },
+    { config, formats, address, log, clock, ids, closing },
     { thread: 'main', renderAll: (own) => beside.workers?.renderMetrics(own) ?? own.render() },
   )
   const { telemetry, metricsAddress } = looksOn
-  const wiring: Wiring = { config, address, log, clock, ids, telemetry, closing }
+  const wiring: Wiring = { config, formats, address, log, clock, ids, telemetry, closing }
   const books = await openBooks(wiring, { onSwept: () => beside.reconciler?.sweepNow() })
   const upstream = openUpstream(wiring)
   const endpoints = openEndpointPrices(wiring, upstream)

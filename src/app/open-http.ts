@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
-import { FORMATS, formatByPath } from '../formats/formats.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createInference, type Inference } from '../http/inference.ts'
 import { faultOf, requestLogger } from '../http/request-log.ts'
@@ -48,14 +47,13 @@ export interface ServedHttp {
 
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
 export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedHttp> {
-  const { config, address, log, ids, telemetry, closing } = wiring
+  const { config, formats, address, log, ids, telemetry, closing } = wiring
   const { parts, catalog, upstream, metricsRoute, readiness } = http
   const maintenance = await openMaintenance(wiring, http)
   const logRequest = requestLogger(log)
   const inference = createInference({
     parts,
     ids,
-    formatByPath,
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     isInMaintenance: () => maintenance.isOn,
     onEnded: (ended) => {
@@ -64,6 +62,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
     },
   })
   const server = createHttpServer({
+    formats,
     ids,
     inference,
     threadShare: parts.threadShare,
@@ -74,7 +73,6 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
     root: {
       version: VERSION,
       mode: address.mode,
-      formats: FORMATS.map(({ endpoint, path }) => ({ name: endpoint, path })),
     },
     readiness: () => readiness(() => inference.isDraining),
     metrics: metricsRoute,
@@ -143,7 +141,6 @@ function managementOf(
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     document: {
       version: VERSION,
-      formats: FORMATS,
       costHeader: config.TOLLGATE_COST_HEADER,
     },
     onAdminCall: (call) => log.info(call, 'admin'),

@@ -64,6 +64,7 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
   })
   const parts: JourneyParts = {
     ...(await openCallers(wiring, input)),
+    formats: wiring.formats,
     authenticate: (arrival) => authenticator.authenticate(arrival),
     hasPostedCredit: (accountId) =>
       hasPostedCredit(books.store.db, { accountId, nowMs: books.storeClock.nowMs() }),

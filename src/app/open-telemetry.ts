@@ -1,4 +1,3 @@
-import { FORMATS } from '../formats/formats.ts'
 import { type MetricsPage, openMetricsServer } from '../http/metrics-routes.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Readiness } from '../telemetry/readiness.ts'
@@ -84,13 +83,11 @@ async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
   if (settings === null) return null
   const { createOtlpTracer } = await import('../telemetry/otlp-tracer.ts')
   const { hostname, port, protocol } = new URL(address.baseUrl)
-  const paths = new Map(FORMATS.map((format) => [format.endpoint, format.path]))
   const tracer = createOtlpTracer({
     settings,
     version: VERSION,
     surroundings: {
       providerName: address.mode === 'simulator' ? 'simulator' : hostname,
-      pathOf: (endpoint) => paths.get(endpoint) ?? '',
     },
     upstream: { address: hostname, port: portOf(port, protocol) },
     onFailure: (cause) =>

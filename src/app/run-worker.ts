@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import { Catalog } from '../catalog/catalog.ts'
 import type { EndpointPrices } from '../catalog/endpoint-prices.ts'
+import { FORMATS } from '../formats/formats.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createSharedByteBudget } from '../journey/gate/byte-budget.ts'
 import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
@@ -84,11 +85,11 @@ async function open({ start, line, log, closing }: OpenInput): Promise<OpenWorke
   const clock = systemClock
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const looksOn = await openTelemetry(
-    { config, address, log, clock, ids, closing },
+    { config, formats: FORMATS, address, log, clock, ids, closing },
     { thread: 'worker', renderAll: () => line.ask('metricsPage', null) },
   )
   const { telemetry } = looksOn
-  const wiring: Wiring = { config, address, log, clock, ids, telemetry, closing }
+  const wiring: Wiring = { config, formats: FORMATS, address, log, clock, ids, telemetry, closing }
   const onSwept = (): void => line.tell('swept', null)
   const books = await openWorkerBooks(wiring, { ...start, onSwept })
   const catalog = new Catalog({ clock, settings: catalogSettingsOf(config) })

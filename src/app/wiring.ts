@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { WireFormat } from '../formats/format.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
@@ -21,6 +22,8 @@ export function sourceOf({ mode, baseUrl }: UpstreamAddress): string {
 /** What every part of the wiring starts from. */
 export interface Wiring {
   readonly config: Config
+  /** What clients may speak. */
+  readonly formats: readonly WireFormat[]
   readonly address: UpstreamAddress
   readonly log: Logger
   readonly clock: Clock

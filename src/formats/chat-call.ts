@@ -26,7 +26,7 @@ import { searchResultTokens } from './search-size.ts'
 import { readToolChoice } from './tool-choice.ts'
 
 /** What is read alike from the bodies of all formats. */
-export type ChatStyleFields = Omit<Call, 'endpoint' | 'stream' | 'outputCapTokens' | 'completions'>
+export type ChatStyleFields = Omit<Call, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
 
 /** The tools of all formats but messages. */
 const OPENAI_TOOLS: ToolRules = { untypedIsClientTool: false, isSearchType: isOpenAiSearchType }

@@ -3,6 +3,8 @@ import { NO_MEDIA } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { chat } from './chat.ts'
+import { FORMATS } from './formats.ts'
+import { checkOffer } from './refusals.ts'
 import {
   ACCOUNT_TAG,
   type BodySource,
@@ -28,7 +30,7 @@ describe('what a call asks for', () => {
     expect(
       callOf(chat, '{"model":"acme/sage-pro","messages":[{"role":"user","content":"Hi"}]}'),
     ).toEqual({
-      endpoint: 'chat',
+      rules: chat.rules,
       modelName: 'acme/sage-pro',
       stream: false,
       outputCapTokens: null,
@@ -171,7 +173,12 @@ describe('refusals', () => {
 
 describe('which models it takes', () => {
   const check = (members: { readonly [member: string]: unknown }, overrides = {}) =>
-    chat.checkOffer(callWith(members), { offer: offerWith(overrides), words: DEFAULT_WORDS })
+    checkOffer(callWith(members), {
+      format: chat,
+      formats: FORMATS,
+      offer: offerWith(overrides),
+      words: DEFAULT_WORDS,
+    })
 
   test('a model that bills per search is refused', () => {
     expect(refusalOf(() => check({}, { billsPerSearch: true }))).toEqual({

@@ -5,10 +5,10 @@ import { readCompletions } from './billed-options.ts'
 import { readChatAnswer } from './chat-answer.ts'
 import { readChatCap, readChatStream, readChatStyleFields, requireMessages } from './chat-call.ts'
 import { chunkErrorEvent, chunkObservers } from './chat-stream.ts'
+import { FIELDS } from './documentation.ts'
 import { field, readObjects } from './fields.ts'
 import type { RewriteInput, WireFormat } from './format.ts'
-import { BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
-import { refuseUnfitModel } from './refusals.ts'
+import { BODY_BYTES_MAX, CHAT_RULES, OPENAI_STYLE, writesText } from './openai-style.ts'
 import {
   capEdit,
   fileEngineEdit,
@@ -26,9 +26,11 @@ export const chat: WireFormat = {
   upstreamPath: '/chat/completions',
   bodyBytesMax: BODY_BYTES_MAX,
   hasGenerationId: true,
+  rules: CHAT_RULES,
+  telemetry: { operation: 'chat', outputType: null },
+  addsFileParser: true,
   readCall,
-  // A file needs no check: chat adds the free parser for a model that reads none itself.
-  checkOffer: (call, { offer }) => refuseUnfitModel(call, offer),
+  fitsOutputs: writesText,
   rewrites,
   readAnswer: readChatAnswer,
   observeStream: chunkObservers({
@@ -36,6 +38,36 @@ export const chat: WireFormat = {
     hasGenerationId: true,
   }),
   errorEvent: (input) => chunkErrorEvent(input, { delta: { content: '' } }),
+  documentation: {
+    summary: 'Chat completions.',
+    required: ['model', 'messages'],
+    properties: {
+      model: FIELDS.model,
+      messages: FIELDS.objects,
+      stream: FIELDS.stream,
+      stream_options: FIELDS.object,
+      max_tokens: FIELDS.cap,
+      max_completion_tokens: FIELDS.cap,
+      temperature: FIELDS.number,
+      top_p: FIELDS.number,
+      stop: FIELDS.textOrList,
+      tools: FIELDS.objects,
+      tool_choice: FIELDS.textOrObject,
+      response_format: FIELDS.object,
+      reasoning: FIELDS.object,
+      modalities: { type: 'array', items: FIELDS.text },
+      seed: FIELDS.integer,
+    },
+    answer: {
+      id: FIELDS.text,
+      object: FIELDS.text,
+      created: FIELDS.integer,
+      model: FIELDS.text,
+      choices: FIELDS.objects,
+      usage: FIELDS.object,
+    },
+    streams: true,
+  },
 }
 
 function readCall(body: JsonBody, words: Words): Call {
@@ -44,7 +76,7 @@ function readCall(body: JsonBody, words: Words): Call {
   requireMessages(root)
   return {
     ...fields,
-    endpoint: 'chat',
+    rules: CHAT_RULES,
     stream: readChatStream(root),
     outputCapTokens: readChatCap(root),
     completions: readCompletions(root, countPrompts(root)),

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { completions } from './completions.ts'
+import { FORMATS } from './formats.ts'
+import { checkOffer } from './refusals.ts'
 import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
 
 const base = { model: 'acme/legacy-instruct', prompt: 'Once' }
@@ -77,7 +79,7 @@ test.each([
   [{ stream: true, stream_options: { include_usage: true } }, { stream: true }],
   [{ max_tokens: 16, max_completion_tokens: 32 }, { outputCapTokens: 32 }],
   [{ max_tokens: 16 }, { outputCapTokens: 16 }],
-  [{}, { outputCapTokens: null, stream: false, endpoint: 'completions' }],
+  [{}, { outputCapTokens: null, stream: false, rules: completions.rules }],
 ])('%j is read as %j', (members, expected) => {
   expect(callWith(members)).toMatchObject(expected)
 })
@@ -101,7 +103,9 @@ test('a file is refused by its place unless the free parser or the model reads i
   const messages = [{ role: 'user', content: [{ type: 'file', file: { file_data: 'x' } }] }]
   const parser = (engine: string) => [{ id: 'file-parser', pdf: { engine } }]
   const check = (plugins: unknown, modalities: readonly string[]) =>
-    completions.checkOffer(callWith({ messages, plugins }), {
+    checkOffer(callWith({ messages, plugins }), {
+      format: completions,
+      formats: FORMATS,
       offer: offerWith({ inputModalities: new Set(modalities) }),
       words: DEFAULT_WORDS,
     })

@@ -6,10 +6,10 @@ import { readCompletions } from './billed-options.ts'
 import { readChatAnswer } from './chat-answer.ts'
 import { readChatCap, readChatStream, readChatStyleFields } from './chat-call.ts'
 import { chunkErrorEvent, chunkObservers } from './chat-stream.ts'
+import { FIELDS } from './documentation.ts'
 import { field } from './fields.ts'
 import type { WireFormat } from './format.ts'
-import { BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
-import { refuseUnfitModel, refuseUnreadableFile } from './refusals.ts'
+import { BODY_BYTES_MAX, CHAT_RULES, OPENAI_STYLE, writesText } from './openai-style.ts'
 import { capEdit, fileEngineEdits, modelEdit, toolCallsEdit, userEdit } from './rewrites.ts'
 import { countTexts } from './text-input.ts'
 
@@ -21,11 +21,10 @@ export const completions: WireFormat = {
   upstreamPath: '/completions',
   bodyBytesMax: BODY_BYTES_MAX,
   hasGenerationId: true,
+  rules: CHAT_RULES,
+  telemetry: { operation: 'text_completion', outputType: null },
   readCall,
-  checkOffer: (call, input) => {
-    refuseUnfitModel(call, input.offer)
-    refuseUnreadableFile(call, input)
-  },
+  fitsOutputs: writesText,
   rewrites: ({ call, body, offer, outputCapTokens, accountTag, words }) => [
     ...modelEdit(call, offer),
     userEdit(accountTag),
@@ -36,6 +35,18 @@ export const completions: WireFormat = {
   readAnswer: readChatAnswer,
   observeStream: chunkObservers({ textMembers: ['text', 'reasoning'], hasGenerationId: true }),
   errorEvent: (input) => chunkErrorEvent(input, { text: '', logprobs: null }),
+  documentation: {
+    summary: 'Legacy text completions.',
+    required: ['model', 'prompt'],
+    properties: {
+      model: FIELDS.model,
+      prompt: FIELDS.textOrList,
+      stream: FIELDS.stream,
+      max_tokens: FIELDS.cap,
+    },
+    answer: { model: FIELDS.text, choices: FIELDS.objects, usage: FIELDS.object },
+    streams: true,
+  },
 }
 
 function readCall(body: JsonBody, words: Words): Call {
@@ -46,7 +57,7 @@ function readCall(body: JsonBody, words: Words): Call {
   const prompts = countTexts(prompt, { param: 'prompt', takesParts: false })
   return {
     ...fields,
-    endpoint: 'completions',
+    rules: CHAT_RULES,
     stream: readChatStream(root),
     outputCapTokens: readChatCap(root),
     completions: readCompletions(root, prompts),

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { embeddings } from './embeddings.ts'
+import { FORMATS } from './formats.ts'
+import { checkOffer } from './refusals.ts'
 import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
 
 const base = { model: 'acme/embed-small', input: 'hello' }
@@ -20,7 +22,7 @@ describe('input', () => {
     [[{ content: [{ type: 'text', text: 'q' }] }]],
   ])('%j is taken', (input) => {
     expect(callWith({ input })).toMatchObject({
-      endpoint: 'embeddings',
+      rules: embeddings.rules,
       stream: false,
       outputCapTokens: null,
       completions: 1,
@@ -62,7 +64,11 @@ describe('input', () => {
       videosByUrl: 1,
     })
     const offer = offerWith({ outputModalities: new Set(['embeddings']) })
-    expect(refusalOf(() => embeddings.checkOffer(call, { offer, words: DEFAULT_WORDS }))).toEqual({
+    expect(
+      refusalOf(() =>
+        checkOffer(call, { format: embeddings, formats: FORMATS, offer, words: DEFAULT_WORDS }),
+      ),
+    ).toEqual({
       code: 'unsupported_parameter',
       param: 'input[0].content[2]',
     })
@@ -84,7 +90,12 @@ test('a body that asks for a stream is not streamed', () => {
 test('a text model is refused and sent where it belongs', () => {
   expect(
     refusalOf(() =>
-      embeddings.checkOffer(callWith({}), { offer: offerWith(), words: DEFAULT_WORDS }),
+      checkOffer(callWith({}), {
+        format: embeddings,
+        formats: FORMATS,
+        offer: offerWith(),
+        words: DEFAULT_WORDS,
+      }),
     ),
   ).toEqual({
     code: 'unsupported_model',

@@ -1,16 +1,26 @@
 import type { JsonBody } from '../json/body.ts'
 import type { Call } from '../vocabulary/call.ts'
+import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readChatAnswer } from './chat-answer.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { chunkObservers, errorFrame } from './chat-stream.ts'
+import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
 import { field, wrongType } from './fields.ts'
 import type { WireFormat } from './format.ts'
 import { BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
-import { refuseUnfitModel, refuseUnreadableFile } from './refusals.ts'
 import { fileEngineEdits, modelEdit, userEdit } from './rewrites.ts'
 import { countTexts } from './text-input.ts'
+
+// It takes any number of inputs, each up to the context window.
+const RULES: FormatRules = {
+  heldBy: 'tokens',
+  prompt: { hasTemplate: false, windows: 'any' },
+  output: { cap: 'none' },
+  freeCredit: 'never',
+  deadline: { total: 'totalTimeoutMs', boundsStreams: false },
+}
 
 /** Embeddings: `POST /v1/embeddings`. Never streamed, whatever the body says. */
 export const embeddings: WireFormat = {
@@ -20,11 +30,10 @@ export const embeddings: WireFormat = {
   upstreamPath: '/embeddings',
   bodyBytesMax: BODY_BYTES_MAX,
   hasGenerationId: true,
+  rules: RULES,
+  telemetry: { operation: 'embeddings', outputType: null },
   readCall,
-  checkOffer: (call, input) => {
-    refuseUnfitModel(call, input.offer)
-    refuseUnreadableFile(call, input)
-  },
+  fitsOutputs: (outputs) => outputs.has('embeddings') && !outputs.has('text'),
   rewrites: ({ call, body, offer, accountTag, words }) => [
     ...modelEdit(call, offer),
     userEdit(accountTag),
@@ -33,6 +42,23 @@ export const embeddings: WireFormat = {
   readAnswer: readChatAnswer,
   observeStream: chunkObservers({ textMembers: [], hasGenerationId: true }),
   errorEvent: ({ problem, event }) => errorFrame(event, openAiError(problem)),
+  documentation: {
+    summary: 'Embeddings.',
+    required: ['model', 'input'],
+    properties: {
+      model: FIELDS.model,
+      input: FIELDS.textOrList,
+      encoding_format: { enum: ['float', 'base64'], default: 'float' },
+      dimensions: FIELDS.integer,
+    },
+    answer: {
+      object: FIELDS.text,
+      data: FIELDS.objects,
+      model: FIELDS.text,
+      usage: FIELDS.object,
+    },
+    streams: false,
+  },
 }
 
 function readCall(body: JsonBody, words: Words): Call {
@@ -42,7 +68,7 @@ function readCall(body: JsonBody, words: Words): Call {
   countTexts(input, { param: 'input', takesParts: true })
   return {
     ...fields,
-    endpoint: 'embeddings',
+    rules: RULES,
     stream: false,
     outputCapTokens: null,
     completions: 1,

@@ -1,22 +1,28 @@
 import type { JsonBody, JsonEdit } from '../json/body.ts'
-import type { Call, Endpoint } from '../vocabulary/call.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import type { Reported } from '../vocabulary/usage.ts'
+import type { FormatDocumentation } from './documentation.ts'
 
 /** How an endpoint words its errors. */
 export type EnvelopeFamily = 'openai' | 'messages'
 
 /** What clients of one API speak. Pure: no I/O, no clock, no money. */
 export interface WireFormat {
-  readonly endpoint: Endpoint
+  /** Its name, in the log, in metrics and in request records. */
+  readonly endpoint: string
   /** Where clients post it. */
   readonly path: `/v1/${string}`
   /** Where it goes, below the upstream's base address. */
   readonly upstreamPath: `/${string}`
   readonly family: EnvelopeFamily
   readonly bodyBytesMax: number
+  readonly rules: FormatRules
+  readonly telemetry: FormatTelemetry
+  readonly documentation: FormatDocumentation
   /** Whether its answers belong to a generation that can be looked up; images have none. */
   readonly hasGenerationId: boolean
   /** Whether the events of its streams have an `event:` line; of the others only the data is relayed. */
@@ -30,8 +36,10 @@ export interface WireFormat {
    * for what no endpoint accepts.
    */
   readCall(body: JsonBody, words: Words): Call
-  /** Throws Problem where this model can't take this call; the catalog has been asked by now. */
-  checkOffer(call: Call, input: { readonly offer: Offer; readonly words: Words }): void
+  /** Whether models with these outputs are for it. */
+  fitsOutputs(outputModalities: ReadonlySet<string>): boolean
+  /** Whether the free parser is added for a file that the model does not read; else such a file is refused. */
+  readonly addsFileParser: boolean
   /** The spans of the client's own bytes that are replaced before they go upstream. */
   rewrites(input: RewriteInput): readonly JsonEdit[]
   /** What a whole answer of status 200 says of itself. */
@@ -40,6 +48,14 @@ export interface WireFormat {
   observeStream(): StreamObserver
   /** This format's own error event, whole, for an error inside a stream. */
   errorEvent(input: ErrorEventInput): string
+}
+
+/** What traces say of a format's requests, in GenAI's words. */
+export interface FormatTelemetry {
+  /** `gen_ai.operation.name`. */
+  readonly operation: string
+  /** `gen_ai.output.type`; null: it is left out. */
+  readonly outputType: string | null
 }
 
 /** What an error event is made from. */

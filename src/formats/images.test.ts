@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { FORMATS } from './formats.ts'
 import { images } from './images.ts'
+import { checkOffer } from './refusals.ts'
 import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
 
 const base = { model: 'acme/draw-one', prompt: 'a red panda' }
@@ -37,7 +39,7 @@ test.each([[undefined], [null], [7], [['a red panda']]])('a prompt of %j is refu
 
 test('a call is held as images, with no cap, streamed only where asked', () => {
   expect(callWith({ max_tokens: 5 })).toMatchObject({
-    endpoint: 'images',
+    rules: images.rules,
     stream: false,
     outputCapTokens: null,
     outputKinds: { image: true, audio: false },
@@ -76,7 +78,9 @@ test.each([
   [['embeddings'], 'unsupported_model'],
 ])('of a model with the outputs %j the refusal is %j', (outputs, code) => {
   const check = () =>
-    images.checkOffer(callWith({}), {
+    checkOffer(callWith({}), {
+      format: images,
+      formats: FORMATS,
       offer: offerWith({ outputModalities: new Set(outputs) }),
       words: DEFAULT_WORDS,
     })

@@ -1,18 +1,27 @@
 import { isJsonObject, type JsonBody, type JsonObject } from '../json/body.ts'
 import type { Call, MediaCount } from '../vocabulary/call.ts'
+import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readChatAnswer } from './chat-answer.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { chunkObservers, errorFrame } from './chat-stream.ts'
+import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
 import { field, readBoolean, wrongType } from './fields.ts'
 import type { AnswerReading, WireFormat } from './format.ts'
 import { withBareImage } from './media.ts'
 import { IMAGES_BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
-import { refuseUnfitModel, refuseUnreadableFile } from './refusals.ts'
 import { fileEngineEdits, modelEdit, userEdit } from './rewrites.ts'
 
 const IMAGES_MAX = 10
+
+const RULES: FormatRules = {
+  heldBy: 'images',
+  prompt: { hasTemplate: false, windows: 'one' },
+  output: { cap: 'none' },
+  freeCredit: 'never',
+  deadline: { total: 'imageTimeoutMs', boundsStreams: true },
+}
 
 /**
  * Images: `POST /v1/images`. A stream ends with `[DONE]` and not with an image, of which there may be
@@ -25,11 +34,10 @@ export const images: WireFormat = {
   upstreamPath: '/images',
   bodyBytesMax: IMAGES_BODY_BYTES_MAX,
   hasGenerationId: false,
+  rules: RULES,
+  telemetry: { operation: 'generate_content', outputType: 'image' },
   readCall,
-  checkOffer: (call, input) => {
-    refuseUnfitModel(call, input.offer)
-    refuseUnreadableFile(call, input)
-  },
+  fitsOutputs: (outputs) => outputs.has('image'),
   rewrites: ({ call, body, offer, accountTag, words }) => [
     ...modelEdit(call, offer),
     userEdit(accountTag),
@@ -38,6 +46,24 @@ export const images: WireFormat = {
   readAnswer,
   observeStream: chunkObservers({ textMembers: [], hasGenerationId: false }),
   errorEvent: ({ problem, event }) => errorFrame(event, { type: 'error', ...openAiError(problem) }),
+  documentation: {
+    summary: 'Images.',
+    required: ['model', 'prompt'],
+    properties: {
+      model: FIELDS.model,
+      prompt: FIELDS.text,
+      n: { type: 'integer', minimum: 1, maximum: IMAGES_MAX, default: 1 },
+      aspect_ratio: FIELDS.text,
+      resolution: FIELDS.text,
+      size: FIELDS.text,
+      quality: FIELDS.text,
+      output_format: { enum: ['png', 'jpeg', 'webp'] },
+      input_references: { type: 'array' },
+      stream: FIELDS.stream,
+    },
+    answer: { created: FIELDS.integer, data: FIELDS.objects, usage: FIELDS.object },
+    streams: true,
+  },
 }
 
 function readCall(body: JsonBody, words: Words): Call {
@@ -46,7 +72,7 @@ function readCall(body: JsonBody, words: Words): Call {
   if (typeof field(root, 'prompt') !== 'string') throw wrongType('prompt', 'a string')
   return {
     ...fields,
-    endpoint: 'images',
+    rules: RULES,
     stream: readBoolean(root, 'stream'),
     outputCapTokens: null,
     completions: readImageCount(root),

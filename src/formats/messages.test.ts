@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../vocabulary/call.ts'
 import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
+import { checkOffer } from './refusals.ts'
 import { type BodySource, callOf, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', max_tokens: 64, messages: [] }
@@ -24,7 +26,7 @@ describe('what a call asks for', () => {
         '{"model":"acme/sage-pro","max_tokens":256,"messages":[{"role":"user","content":"Hi"}]}',
       ),
     ).toEqual({
-      endpoint: 'messages',
+      rules: messages.rules,
       modelName: 'acme/sage-pro',
       stream: false,
       outputCapTokens: 256,
@@ -280,7 +282,12 @@ describe('refusals', () => {
     const file = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } }
     const check = (plugins: unknown, overrides = {}) => {
       const call = callWith({ plugins, messages: [{ role: 'user', content: [file] }] })
-      messages.checkOffer(call, { offer: offerWith(overrides), words: DEFAULT_WORDS })
+      checkOffer(call, {
+        format: messages,
+        formats: FORMATS,
+        offer: offerWith(overrides),
+        words: DEFAULT_WORDS,
+      })
     }
     const refusal = { code: 'unsupported_parameter', param: 'messages[0].content[0]' }
     expect(refusalOf(() => check(null))).toEqual(refusal)
@@ -297,7 +304,12 @@ describe('refusals', () => {
     [{ outputModalities: new Set(['image']) }],
   ])('the model %o is refused', (overrides) => {
     const check = () =>
-      messages.checkOffer(callWith({}), { offer: offerWith(overrides), words: DEFAULT_WORDS })
+      checkOffer(callWith({}), {
+        format: messages,
+        formats: FORMATS,
+        offer: offerWith(overrides),
+        words: DEFAULT_WORDS,
+      })
     expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
   })
 })

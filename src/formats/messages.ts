@@ -6,10 +6,12 @@ import {
   type JsonValue,
 } from '../json/body.ts'
 import type { Call } from '../vocabulary/call.ts'
+import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
 import { readSteps } from './billed-options.ts'
 import { readChatStyleFields, requireMessages } from './chat-call.ts'
+import { FIELDS } from './documentation.ts'
 import { messagesError } from './envelope.ts'
 import { eventBody, parseEventData, UNREADABLE_EVENT } from './event-data.ts'
 import { field, member, readBoolean, readCount, readObjects } from './fields.ts'
@@ -24,18 +26,21 @@ import type {
   WireFormat,
 } from './format.ts'
 import { readAggregatorId } from './generation-id.ts'
-import { BODY_BYTES_MAX } from './openai-style.ts'
+import { BODY_BYTES_MAX, writesText } from './openai-style.ts'
 import { readProviderError } from './provider-error.ts'
-import {
-  isMessagesSearchType,
-  refuseUnfitModel,
-  refuseUnreadableFile,
-  type ToolRules,
-} from './refusals.ts'
+import { isMessagesSearchType, type ToolRules } from './refusals.ts'
 import { fileEngineEdits, modelEdit } from './rewrites.ts'
 import { StreamTally } from './stream-tally.ts'
 import { StreamText } from './stream-text.ts'
 import { objectAt, readCost, readSearches, readServedTier, tokenCount } from './usage.ts'
+
+const RULES: FormatRules = {
+  heldBy: 'tokens',
+  prompt: { hasTemplate: true, windows: 'one' },
+  output: { cap: 'clients', param: 'max_tokens', heldUpTo: 'modelMaximum' },
+  freeCredit: 'partOfHold',
+  deadline: { total: 'totalTimeoutMs', boundsStreams: false },
+}
 
 /** Messages: `POST /v1/messages`. */
 export const messages: WireFormat = {
@@ -46,21 +51,45 @@ export const messages: WireFormat = {
   namesEvents: true,
   bodyBytesMax: BODY_BYTES_MAX,
   hasGenerationId: true,
+  rules: RULES,
+  telemetry: { operation: 'chat', outputType: null },
+  addsFileParser: false,
   forwardedHeaders: (words) =>
     headerPrefixes(words).flatMap((prefix) => [`${prefix}-version`, `${prefix}-beta`]),
   returnsHeader: (name, words) =>
     name === 'x-should-retry' ||
     headerPrefixes(words).some((prefix) => name.startsWith(`${prefix}-ratelimit-`)),
   readCall,
-  checkOffer: (call, input) => {
-    refuseUnfitModel(call, input.offer)
-    refuseUnreadableFile(call, input)
-  },
+  fitsOutputs: writesText,
   rewrites,
   readAnswer,
   observeStream: () => new MessagesObserver(),
   errorEvent: ({ problem, requestId }: ErrorEventInput) =>
     `event: error\ndata: ${JSON.stringify(messagesError(problem, requestId))}\n\n`,
+  documentation: {
+    summary: 'Messages.',
+    required: ['model', 'messages'],
+    properties: {
+      model: FIELDS.model,
+      max_tokens: FIELDS.requiredCap,
+      messages: FIELDS.objects,
+      system: FIELDS.textOrList,
+      stream: FIELDS.stream,
+      tools: FIELDS.objects,
+      tool_choice: FIELDS.object,
+      temperature: FIELDS.number,
+      thinking: FIELDS.object,
+    },
+    answer: {
+      id: FIELDS.text,
+      type: FIELDS.text,
+      role: FIELDS.text,
+      model: FIELDS.text,
+      content: FIELDS.objects,
+      usage: FIELDS.object,
+    },
+    streams: true,
+  },
 }
 
 /** The prefix that clients are told of, and the vendor's own, which its SDKs send. */
@@ -77,7 +106,7 @@ function readCall(body: JsonBody, words: Words): Call {
   requireMessages(root)
   return {
     ...fields,
-    endpoint: 'messages',
+    rules: RULES,
     stream: readBoolean(root, 'stream'),
     outputCapTokens: readCount(root, 'max_tokens'),
     completions: 1,

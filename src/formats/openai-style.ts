@@ -1,3 +1,4 @@
+import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { WireFormat } from './format.ts'
 
 const MIB = 1024 * 1024
@@ -12,6 +13,21 @@ export const IMAGES_BODY_BYTES_MAX = 64 * MIB
 export const OPENAI_STYLE = {
   family: 'openai',
   namesEvents: false,
+  addsFileParser: false,
   forwardedHeaders: () => [],
   returnsHeader: () => false,
 } as const satisfies Partial<WireFormat>
+
+/** The rules of chat and legacy completions. */
+export const CHAT_RULES: FormatRules = {
+  heldBy: 'tokens',
+  prompt: { hasTemplate: true, windows: 'perCompletion' },
+  output: { cap: 'ours' },
+  freeCredit: 'wholeHold',
+  deadline: { total: 'totalTimeoutMs', boundsStreams: false },
+}
+
+/** Whether a model writes text. */
+export function writesText(outputModalities: ReadonlySet<string>): boolean {
+  return outputModalities.has('text')
+}

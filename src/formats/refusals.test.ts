@@ -4,6 +4,7 @@ import { chat } from './chat.ts'
 import type { WireFormat } from './format.ts'
 import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
+import { checkOffer } from './refusals.ts'
 import { bodyOf, callOf, LEAST_BODIES, offerWith, refusalOf } from './testing/exchange.ts'
 
 type Members = { readonly [member: string]: unknown }
@@ -282,7 +283,12 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
   test('a search model is refused, and one that has another output', () => {
     const call = callWith(format, {})
     const check = (overrides: Parameters<typeof offerWith>[0]) => () =>
-      format.checkOffer(call, { offer: offerWith(overrides), words: DEFAULT_WORDS })
+      checkOffer(call, {
+        format,
+        formats: FORMATS,
+        offer: offerWith(overrides),
+        words: DEFAULT_WORDS,
+      })
     const refused = { code: 'unsupported_model', param: 'model' }
     expect(refusalOf(check({ billsPerSearch: true }))).toEqual(refused)
     expect(refusalOf(check({ outputModalities: new Set(['audio']) }))).toEqual(refused)

@@ -4,6 +4,7 @@ import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { field, readObject, readObjects } from './fields.ts'
+import type { WireFormat } from './format.ts'
 
 /** The refusals that hold on every endpoint, whatever the format. */
 
@@ -158,60 +159,42 @@ function refuseSocialField(node: JsonObject, place: () => string): void {
   }
 }
 
-/** Throws `unsupported_model` for a model that bills per search, or whose output another endpoint fits. */
-export function refuseUnfitModel(call: Call, offer: Offer): void {
+/** What a model is asked whether it takes a call by. */
+interface OfferCheck {
+  readonly format: WireFormat
+  /** Every format, of which a refusal names those that fit. */
+  readonly formats: readonly WireFormat[]
+  readonly offer: Offer
+  readonly words: Words
+}
+
+/**
+ * Throws `unsupported_model` for a model that bills per search or whose output another endpoint fits, and
+ * `unsupported_parameter` for a file that nothing would read.
+ */
+export function checkOffer(call: Call, { format, formats, offer, words }: OfferCheck): void {
   if (offer.billsPerSearch) {
     throw new Problem('unsupported_model', {
       param: 'model',
       message: 'This model bills per search, which is not supported. Use another model.',
     })
   }
-  const fit = endpointsFor(offer)
-  if (fit.includes(call.endpoint)) return
-  const paths = fit.map((endpoint) => ENDPOINT_PATHS[endpoint]).join(' or ')
-  throw new Problem('unsupported_model', {
-    param: 'model',
-    message:
-      paths === ''
-        ? 'This model has an output that no endpoint supports.'
-        : `This model is not for this endpoint. Use ${paths}.`,
-  })
-}
-
-const ENDPOINT_PATHS: Record<Call['endpoint'], string> = {
-  chat: 'POST /v1/chat/completions',
-  completions: 'POST /v1/completions',
-  messages: 'POST /v1/messages',
-  responses: 'POST /v1/responses',
-  embeddings: 'POST /v1/embeddings',
-  images: 'POST /v1/images',
-}
-
-function endpointsFor(offer: Offer): readonly Call['endpoint'][] {
-  const outputs = offer.outputModalities
-  if (outputs.has('text')) {
-    const text: Call['endpoint'][] = ['chat', 'responses', 'messages', 'completions']
-    return outputs.has('image') ? [...text, 'images'] : text
-  }
-  if (outputs.has('embeddings')) return ['embeddings']
-  if (outputs.has('image')) return ['images']
-  return []
-}
-
-/**
- * Throws `unsupported_parameter` for a file that the model does not read and no free parser reads for
- * it, on the endpoints that add no parser themselves.
- */
-export function refuseUnreadableFile(
-  call: Call,
-  { offer, words }: { readonly offer: Offer; readonly words: Words },
-): void {
-  if (call.media.files === 0 || call.fileParser === 'free' || offer.inputModalities.has('file'))
-    return
+  if (!format.fitsOutputs(offer.outputModalities)) throw unfitModel(offer, formats)
+  const needsParser = call.media.files > 0 && !offer.inputModalities.has('file')
+  if (!needsParser || call.fileParser === 'free' || format.addsFileParser) return
   throw unsupported(
     call.media.firstFilePath ?? 'file',
     `This model does not read files. Set \`plugins: [{"id": "file-parser", "pdf": {"engine": "${words.fileEngine}"}}]\` to have files parsed, or use a model with \`file\` among its input modalities.`,
   )
+}
+
+function unfitModel({ outputModalities }: Offer, formats: readonly WireFormat[]): Problem {
+  const fit = formats.filter((format) => format.fitsOutputs(outputModalities))
+  const message =
+    fit.length === 0
+      ? 'This model has an output that no endpoint supports.'
+      : `This model is not for this endpoint. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}.`
+  return new Problem('unsupported_model', { param: 'model', message })
 }
 
 /**

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../vocabulary/call.ts'
 import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
+import { FORMATS } from './formats.ts'
+import { checkOffer } from './refusals.ts'
 import { responses } from './responses.ts'
 import { type BodySource, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
 
@@ -13,7 +15,7 @@ function callWith(members: { readonly [member: string]: unknown }) {
 describe('what a call asks for', () => {
   test('a plain body asks for one answer without a cap', () => {
     expect(callWith({})).toEqual({
-      endpoint: 'responses',
+      rules: responses.rules,
       modelName: 'acme/sage-pro',
       stream: false,
       outputCapTokens: null,
@@ -307,7 +309,9 @@ describe('refusals', () => {
   test('a file is refused for a model that reads none, unless the free parser is set', () => {
     const input = [{ role: 'user', content: [{ type: 'input_file', file_id: 'f_1' }] }]
     const check = (plugins: unknown, overrides = {}) =>
-      responses.checkOffer(callWith({ plugins, input }), {
+      checkOffer(callWith({ plugins, input }), {
+        format: responses,
+        formats: FORMATS,
         offer: offerWith(overrides),
         words: DEFAULT_WORDS,
       })
@@ -323,7 +327,12 @@ describe('refusals', () => {
     'the model %o is refused',
     (overrides) => {
       const check = () =>
-        responses.checkOffer(callWith({}), { offer: offerWith(overrides), words: DEFAULT_WORDS })
+        checkOffer(callWith({}), {
+          format: responses,
+          formats: FORMATS,
+          offer: offerWith(overrides),
+          words: DEFAULT_WORDS,
+        })
       expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
     },
   )

@@ -6,9 +6,11 @@ import {
   type JsonValue,
 } from '../json/body.ts'
 import type { Call } from '../vocabulary/call.ts'
+import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
 import { readChatStyleFields } from './chat-call.ts'
+import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
 import { eventBody, parseEventData, plainMembers, UNREADABLE_EVENT } from './event-data.ts'
 import { field, member, readBoolean, readCount, readObjects, wrongType } from './fields.ts'
@@ -23,13 +25,21 @@ import type {
   WireFormat,
 } from './format.ts'
 import { readAggregatorId } from './generation-id.ts'
-import { BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
+import { BODY_BYTES_MAX, OPENAI_STYLE, writesText } from './openai-style.ts'
 import { readProviderError } from './provider-error.ts'
-import { refuseUnfitModel, refuseUnreadableFile, unsupported } from './refusals.ts'
+import { unsupported } from './refusals.ts'
 import { fileEngineEdits, modelEdit } from './rewrites.ts'
 import { StreamTally } from './stream-tally.ts'
 import { StreamText } from './stream-text.ts'
 import { objectAt, readCost, readSearches, readServedTier, tokenCount } from './usage.ts'
+
+const RULES: FormatRules = {
+  heldBy: 'tokens',
+  prompt: { hasTemplate: true, windows: 'one' },
+  output: { cap: 'clients', param: 'max_output_tokens', heldUpTo: 'contextWindow' },
+  freeCredit: 'wholeHold',
+  deadline: { total: 'totalTimeoutMs', boundsStreams: false },
+}
 
 /** Responses: `POST /v1/responses`, stateless. */
 export const responses: WireFormat = {
@@ -39,16 +49,38 @@ export const responses: WireFormat = {
   upstreamPath: '/responses',
   bodyBytesMax: BODY_BYTES_MAX,
   hasGenerationId: true,
+  rules: RULES,
+  telemetry: { operation: 'chat', outputType: null },
   namesEvents: true,
   readCall,
-  checkOffer: (call, input) => {
-    refuseUnfitModel(call, input.offer)
-    refuseUnreadableFile(call, input)
-  },
+  fitsOutputs: writesText,
   rewrites,
   readAnswer,
   observeStream: () => new ResponsesObserver(),
   errorEvent,
+  documentation: {
+    summary: 'Responses, stateless: the whole conversation is sent each time.',
+    required: ['model', 'input'],
+    properties: {
+      model: FIELDS.model,
+      input: FIELDS.textOrList,
+      instructions: FIELDS.text,
+      stream: FIELDS.stream,
+      tools: FIELDS.objects,
+      tool_choice: FIELDS.textOrObject,
+      max_output_tokens: FIELDS.requiredCap,
+      reasoning: FIELDS.object,
+      store: { type: 'boolean', description: 'False, or left out: nothing is stored.' },
+    },
+    answer: {
+      id: FIELDS.text,
+      object: FIELDS.text,
+      model: FIELDS.text,
+      output: FIELDS.objects,
+      usage: FIELDS.object,
+    },
+    streams: true,
+  },
 }
 
 function readCall(body: JsonBody, words: Words): Call {
@@ -58,7 +90,7 @@ function readCall(body: JsonBody, words: Words): Call {
   refuseItems(root)
   return {
     ...fields,
-    endpoint: 'responses',
+    rules: RULES,
     stream: readBoolean(root, 'stream'),
     outputCapTokens: readCount(root, 'max_output_tokens'),
     completions: 1,

@@ -11,8 +11,6 @@ import { readBody } from './read-body.ts'
 export interface InferenceInput {
   readonly parts: JourneyParts
   readonly ids: IdSource
-  /** The format that is served at a path; null: none. */
-  readonly formatByPath: (path: string) => WireFormat | null
   readonly bodyTimeoutMs: number
   /** Whether an admin has inference refused at this moment. Default: never. */
   readonly isInMaintenance?: () => boolean
@@ -23,7 +21,7 @@ export interface InferenceInput {
 /** What the log, the metrics and the traces say of one request. */
 export interface EndedRequest {
   readonly requestId: string
-  readonly endpoint: WireFormat['endpoint']
+  readonly format: Pick<WireFormat, 'endpoint' | 'path' | 'rules' | 'telemetry'>
   readonly record: JourneyRecord
   readonly problem: Problem | null
   readonly httpStatus: number
@@ -62,6 +60,9 @@ export interface DrainInput {
 export function createInference(input: InferenceInput): Inference {
   const inFlight = new Map<ServerResponse, Promise<void>>()
   const underWay = new Set<string>()
+  const formats = new Map<string, WireFormat>(
+    input.parts.formats.map((format) => [format.path, format]),
+  )
   let draining = false
   const idle = async (): Promise<void> => {
     while (inFlight.size > 0) await Promise.all(inFlight.values())
@@ -77,8 +78,8 @@ export function createInference(input: InferenceInput): Inference {
     idle,
     serve(clientRequest, client) {
       if (clientRequest.method !== 'POST') return false
-      const format = input.formatByPath(pathOf(clientRequest.url ?? ''))
-      if (format === null) return false
+      const format = formats.get(pathOf(clientRequest.url ?? ''))
+      if (format === undefined) return false
       const answered = serve(input, { clientRequest, client, format, draining, underWay })
       // Those who are refused for it do not keep the server from stopping, however many come.
       if (draining) return true
@@ -163,7 +164,7 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
   }
   input.onEnded({
     requestId,
-    endpoint: format.endpoint,
+    format,
     record,
     problem,
     httpStatus: problem?.httpStatus ?? client.statusCode,

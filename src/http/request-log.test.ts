@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { chat } from '../formats/chat.ts'
 import type { JourneyRecord } from '../journey/journey.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { EndedRequest } from './inference.ts'
@@ -30,7 +31,7 @@ function lineOf(record: Partial<JourneyRecord>, ended: Partial<EndedRequest> = {
   const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) })
   requestLogger(log)({
     requestId: 'req_1',
-    endpoint: 'chat',
+    format: chat,
     problem: null,
     httpStatus: 200,
     startedAtMs: 1_000,

@@ -4,10 +4,10 @@ import type { EndedRequest } from './inference.ts'
 
 /** Makes the writer of one log line a request: who, which model, what state, what charge; never content. */
 export function requestLogger(log: Logger): (ended: EndedRequest) => void {
-  return ({ requestId, endpoint, record, problem, httpStatus, startedAtMs, endedAtMs }) => {
+  return ({ requestId, format, record, problem, httpStatus, startedAtMs, endedAtMs }) => {
     const line = {
       requestId,
-      endpoint,
+      endpoint: format.endpoint,
       httpStatus,
       accountId: record.accountId,
       apiKeyId: record.apiKeyId,

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { WireFormat } from '../formats/format.ts'
 import { keptAnswer, sendKept } from './kept-answer.ts'
 
 /** What `GET /v1` says of the service. */
@@ -6,7 +7,7 @@ export interface RootInput {
   readonly version: string
   /** `simulator`: the built-in upstream answers, and all money is play money. */
   readonly mode: 'simulator' | 'live'
-  readonly formats: readonly { readonly name: string; readonly path: string }[]
+  readonly formats: readonly Pick<WireFormat, 'endpoint' | 'path'>[]
 }
 
 /** `GET /v1`: what this is, for a person or a script that has only the address. */
@@ -16,7 +17,7 @@ export function registerRootRoute(app: FastifyInstance, root: RootInput): void {
     name: 'tollgate',
     version: root.version,
     mode: root.mode,
-    formats: root.formats,
+    formats: root.formats.map(({ endpoint, path }) => ({ name: endpoint, path })),
     links: { models: '/v1/models', openapi: '/openapi.json', docs: '/docs' },
   }
   const kept = keptAnswer(Buffer.from(JSON.stringify(answer)))

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { EnvelopeFamily } from '../formats/format.ts'
+import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { AdminParts } from '../operations/admin-parts.ts'
@@ -24,12 +24,14 @@ import { type RootInput, registerRootRoute } from './root-route.ts'
 import { unknownRoute } from './unknown-route.ts'
 
 export interface HttpServerInput {
+  /** Every format that is served. */
+  readonly formats: readonly WireFormat[]
   readonly ids: IdSource
   readonly inference: Inference
   /** What is taken of the thread by bodies in tiny pieces. */
   readonly threadShare: ThreadShare
   readonly catalog: ModelRoutesInput
-  readonly root: RootInput
+  readonly root: Pick<RootInput, 'version' | 'mode'>
   /** What `GET /readyz` goes by. Default: nothing, so that it is ready as soon as it listens. */
   readonly readiness?: HealthInput['readiness']
   /** `/metrics` for who has the token; null or absent: nothing is there. */
@@ -49,14 +51,14 @@ export interface ManagementInput {
   readonly unknownCallers: UnknownCallers
   readonly bodyTimeoutMs: number
   /** What the documents say beside the operations. */
-  readonly document: Pick<OpenApiInput, 'version' | 'formats' | 'costHeader'>
+  readonly document: Pick<OpenApiInput, 'version' | 'costHeader'>
   /** Told of each call of the admin API when it has been answered. */
   readonly onAdminCall: (call: AdminCall) => void
 }
 
 /** The whole HTTP face: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
-  const { inference, ids, readiness = () => [] } = input
+  const { formats, inference, ids, readiness = () => [] } = input
   const connections = new Connections(input.threadShare)
   const health = createHealth({ ids, readiness })
   const app = Fastify({
@@ -75,6 +77,15 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
     },
   })
+  const familyOf = familyFinder(formats)
+  const answerNotFound = ({ clientRequest, client, requestId }: Unknown): void =>
+    answerProblem({
+      clientRequest,
+      client,
+      requestId,
+      problem: unknownRoute(clientRequest),
+      family: familyOf(clientRequest.url ?? ''),
+    })
   // No route here reads a body that is not JSON, and none refuses one for its content-type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
@@ -94,20 +105,23 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     reply.hijack()
     answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
   })
-  registerRootRoute(app, input.root)
+  registerRootRoute(app, { ...input.root, formats })
   registerModelRoutes(app, input.catalog)
   registerRetiredRoutes(app)
   registerCreditSaleRoutes(app)
   if (input.metrics != null) registerMetricsRoute(app, input.metrics)
-  if (input.management !== undefined) registerManagement(app, input.management)
+  if (input.management !== undefined) registerManagement(app, { ...input.management, formats })
   return app
 }
 
-function registerManagement(app: FastifyInstance, input: ManagementInput): void {
-  const { adminToken, unknownCallers, bodyTimeoutMs } = input
+function registerManagement(
+  app: FastifyInstance,
+  input: ManagementInput & Pick<HttpServerInput, 'formats'>,
+): void {
+  const { formats, adminToken, unknownCallers, bodyTimeoutMs } = input
   const account = accountOperations(input.account)
   const admin = adminSections(input.admin)
-  registerOpenApiRoutes(app, { ...input.document, account, admin })
+  registerOpenApiRoutes(app, { ...input.document, formats, account, admin })
   registerOperations(app, { operations: account, bodyTimeoutMs })
   if (adminToken === null) return
   registerAdminRoutes(app, {
@@ -157,15 +171,12 @@ interface Unknown {
   readonly requestId: string
 }
 
-function answerNotFound(unknown: Unknown): void {
-  answerProblem({
-    ...unknown,
-    problem: unknownRoute(unknown.clientRequest),
-    family: familyOf(unknown.clientRequest.url ?? ''),
-  })
-}
-
-/** The envelope of whatever is below the messages endpoint is its own; of all else, OpenAI's. */
-function familyOf(url: string): EnvelopeFamily {
-  return /^\/v1\/messages(\/|\?|$)/.test(url) ? 'messages' : 'openai'
+/** The envelope of what is at or below a format's path is the format's; of all else, OpenAI's. */
+function familyFinder(formats: readonly WireFormat[]): (url: string) => EnvelopeFamily {
+  return (url) => {
+    const format = formats.find(
+      ({ path }) => url.startsWith(path) && /^([/?]|$)/.test(url.slice(path.length)),
+    )
+    return format?.family ?? 'openai'
+  }
 }

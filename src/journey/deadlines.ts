@@ -17,9 +17,8 @@ export interface AttemptTimeouts {
 
 /** The deadlines of one attempt. */
 export function deadlinesFor(call: Call, timeouts: AttemptTimeouts): Deadlines {
-  const { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs, imageTimeoutMs } = timeouts
-  if (call.endpoint === 'images') {
-    return { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs: imageTimeoutMs }
-  }
-  return { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs: call.stream ? null : totalTimeoutMs }
+  const { headersTimeoutMs, stallTimeoutMs } = timeouts
+  const { total, boundsStreams } = call.rules.deadline
+  const totalTimeoutMs = call.stream && !boundsStreams ? null : timeouts[total]
+  return { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs }
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
+import { checkOffer } from '../formats/refusals.ts'
 import { editJson, parseJsonBody } from '../json/body.ts'
 import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -28,6 +29,8 @@ const LIGHT_BODY_BYTES_MAX = 256 * 1024
 
 /** What every journey shares: the parts of the process, wired once. */
 export interface JourneyParts {
+  /** Every format that is served. */
+  readonly formats: readonly WireFormat[]
   readonly authenticate: (arrival: Arrival) => Promise<Caller>
   readonly gate: Gate
   /** Memory for bodies and whole answers of all requests together. */
@@ -175,7 +178,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
 
     const offer = parts.offerFor(call.modelName) // 404, 503
     record.modelId = offer.modelId
-    format.checkOffer(call, { offer, words: parts.words }) // 400
+    checkOffer(call, { format, formats: parts.formats, offer, words: parts.words }) // 400
 
     // The prices may have to be asked for first, which is no work of the thread.
     turn?.end()

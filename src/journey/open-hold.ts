@@ -31,13 +31,13 @@ export async function openHold(
     accountId: caller.accountId,
     apiKeyId: caller.apiKeyId,
     instanceId: parts.instanceId,
-    endpoint: call.endpoint,
+    endpoint: request.format.endpoint,
     modelId: offer.modelId,
     stream: call.stream,
     neededMicros: size.neededMicros,
     leastMicros: size.leastMicros,
     freeCreditQualifies: freeCreditQualifies(call, offer),
-    freeCreditAloneRunsOnLess: call.endpoint === 'messages',
+    freeCreditAloneRunsOnLess: call.rules.freeCredit === 'partOfHold',
     priceSnapshotId: offer.priceSnapshotId,
   })
   request.record.holdOpenedAtMs = parts.clock.nowMs()
@@ -70,14 +70,10 @@ export async function requireCredit(
  * or sound may do so unasked.
  */
 function freeCreditQualifies(call: Call, offer: Offer): boolean {
-  const isTextEndpoint =
-    call.endpoint === 'chat' ||
-    call.endpoint === 'completions' ||
-    call.endpoint === 'messages' ||
-    call.endpoint === 'responses'
   const onlyText =
     !call.outputKinds.image && !call.outputKinds.audio && offer.outputModalities.size === 1
-  return isTextEndpoint && onlyText && offer.openWeights && !call.tools.serverTools
+  const mayPay = call.rules.freeCredit !== 'never'
+  return mayPay && onlyText && offer.openWeights && !call.tools.serverTools
 }
 
 function refusal(

@@ -1,4 +1,3 @@
-import type { Endpoint } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
@@ -30,7 +29,8 @@ export interface OpenHoldInput {
   readonly accountId: string
   readonly apiKeyId: string
   readonly instanceId: string
-  readonly endpoint: Endpoint
+  /** The name of the format that it came in. */
+  readonly endpoint: string
   readonly modelId: string
   readonly stream: boolean
   /** What the whole request may come to. */

@@ -1,4 +1,3 @@
-import type { Endpoint } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
@@ -43,7 +42,8 @@ export interface RequestRow {
   readonly accountId: string
   readonly apiKeyId: string
   readonly instanceId: string
-  readonly endpoint: Endpoint
+  /** The name of the format that it came in. */
+  readonly endpoint: string
   readonly modelId: string
   readonly stream: boolean
   readonly state: RequestState

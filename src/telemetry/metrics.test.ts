@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { chat } from '../formats/chat.ts'
+import { images } from '../formats/images.ts'
+import { responses } from '../formats/responses.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import { micros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -39,7 +42,7 @@ const USAGE = {
 function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequest> = {}) {
   const whole: EndedRequest = {
     requestId: 'req_1',
-    endpoint: 'chat',
+    format: chat,
     problem: null,
     httpStatus: 200,
     startedAtMs: 1_000,
@@ -117,7 +120,7 @@ test('an ended request is counted once in each, with exact money and every token
 test('a model that is used at two endpoints has its tokens and charges together', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.requestEnded(ended({}))
-  metrics.requestEnded(ended({}, { endpoint: 'responses' }))
+  metrics.requestEnded(ended({}, { format: responses }))
   expect(await linesOf(metrics, 'tollgate_charges_dollars_total')).toEqual([
     'tollgate_charges_dollars_total{model="acme/kept"} 0.00012',
   ])
@@ -142,7 +145,7 @@ test('overruns of images are told apart from those of text', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.requestEnded(ended({ chargeMicros: 101 }))
   metrics.requestEnded(ended({ chargeMicros: 100 }))
-  metrics.requestEnded(ended({ chargeMicros: 350 }, { endpoint: 'images' }))
+  metrics.requestEnded(ended({ chargeMicros: 350 }, { format: images }))
   expect(await linesOf(metrics, 'tollgate_overrun')).toEqual([
     'tollgate_overruns_total{kind="text"} 1',
     'tollgate_overruns_total{kind="image"} 1',

@@ -89,17 +89,19 @@ export class Metrics {
 
   /** Counts a request that has ended: all that the path of a request pays for metrics. */
   requestEnded(ended: EndedRequest): void {
-    const { record, problem, endpoint } = ended
+    const { record, problem, format } = ended
     this.#tallies.count(ended)
     if (record.state !== null) this.#time(ended)
     if (record.leftEarly !== null) {
       const call = record.leftEarly === 'readOn' ? 'read_on' : 'cancelled'
       this.#own.streamsLeftEarly.inc({ call })
     }
-    if (problem !== null) this.#own.refusals.inc({ endpoint, code: problem.code })
+    if (problem !== null) {
+      this.#own.refusals.inc({ endpoint: format.endpoint, code: problem.code })
+    }
     const overrunMicros = (record.chargeMicros ?? 0) - (record.holdMicros ?? 0)
     if (overrunMicros > 0) {
-      this.#overran({ kind: endpoint === 'images' ? 'image' : 'text', overrunMicros })
+      this.#overran({ kind: format.rules.heldBy === 'images' ? 'image' : 'text', overrunMicros })
     }
   }
 
@@ -182,7 +184,7 @@ export class Metrics {
     }
   }
 
-  #time({ endpoint, record, startedAtMs, endedAtMs }: EndedRequest): void {
+  #time({ format: { endpoint }, record, startedAtMs, endedAtMs }: EndedRequest): void {
     const stream = record.stream ? 'true' : 'false'
     const timed = `${endpoint} ${stream}`
     let timings = this.#timings.get(timed)

@@ -1,31 +1,18 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { EndedRequest } from '../http/inference.ts'
-import type { Endpoint } from '../vocabulary/call.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
 
 /** What every span says beside its request. */
 export interface SpanSurroundings {
   /** Who runs the models, as far as the gateway knows: the upstream's host. */
   readonly providerName: string
-  /** Where an endpoint's requests are sent. */
-  readonly pathOf: (endpoint: Endpoint) => string
-}
-
-/** GenAI's names of what endpoints do. */
-const OPERATIONS: Readonly<Record<Endpoint, string>> = {
-  chat: 'chat',
-  completions: 'text_completion',
-  messages: 'chat',
-  responses: 'chat',
-  embeddings: 'embeddings',
-  images: 'generate_content',
 }
 
 const MS_PER_SECOND = 1_000
 
 /** The name of a request's span: what is done, and by which model, where that was learned. */
-export function spanName({ endpoint, record }: EndedRequest): string {
-  const operation = OPERATIONS[endpoint]
+export function spanName({ format, record }: EndedRequest): string {
+  const { operation } = format.telemetry
   return record.modelId === null ? operation : `${operation} ${record.modelId}`
 }
 
@@ -39,16 +26,16 @@ export function failureOf({ problem, record }: EndedRequest): string | null {
  * what was asked or answered, nor a name that a client chose.
  */
 export function spanAttributes(ended: EndedRequest, around: SpanSurroundings): Attributes {
-  const { endpoint, record, httpStatus, requestId } = ended
+  const { format, record, httpStatus, requestId } = ended
   return {
     'http.request.method': 'POST',
-    'http.route': around.pathOf(endpoint),
+    'http.route': format.path,
     'http.response.status_code': httpStatus,
-    'gen_ai.operation.name': OPERATIONS[endpoint],
+    'gen_ai.operation.name': format.telemetry.operation,
     'gen_ai.provider.name': around.providerName,
     'gen_ai.request.model': record.modelId ?? undefined,
     'gen_ai.request.stream': record.stream,
-    'gen_ai.output.type': endpoint === 'images' ? 'image' : undefined,
+    'gen_ai.output.type': format.telemetry.outputType ?? undefined,
     'gen_ai.response.id': record.generationId ?? undefined,
     'gen_ai.response.time_to_first_chunk': timeToFirstChunk(ended),
     ...usageAttributes(record.usage),

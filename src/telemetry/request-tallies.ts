@@ -1,5 +1,4 @@
 import type { EndedRequest } from '../http/inference.ts'
-import type { Endpoint } from '../vocabulary/call.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 
 /** Statuses by their first digit, as a label has them. */
@@ -15,7 +14,7 @@ export type ChargeState = (typeof CHARGE_STATES)[number]
 
 /** What has been counted of one model at one endpoint. Whole numbers, so that nothing is lost in sums. */
 export interface Tally {
-  readonly endpoint: Endpoint
+  readonly endpoint: string
   /** A catalog id; empty where a request was refused before its model was known. */
   readonly modelId: string
   /** Requests, by status class and charge state. */
@@ -23,6 +22,8 @@ export interface Tally {
   readonly tokens: Record<TokenKind, number>
   chargedMicros: number
 }
+
+type TallyOf = Pick<Tally, 'endpoint' | 'modelId'>
 
 /** The kinds that tokens are billed by: each token is of one. */
 export const TOKEN_KINDS = ['input', 'cache_read', 'cache_write', 'output'] as const
@@ -37,11 +38,11 @@ export type TokenKind = (typeof TOKEN_KINDS)[number]
  * tally, and a model that has left it loses its own.
  */
 export class RequestTallies {
-  readonly #tallies = new Map<Endpoint, Map<string, Tally>>()
+  readonly #tallies = new Map<string, Map<string, Tally>>()
 
   /** Counts a request that has ended. */
-  count({ endpoint, record, httpStatus }: EndedRequest): void {
-    const tally = this.#tallyOf(endpoint, record.modelId ?? '')
+  count({ format, record, httpStatus }: EndedRequest): void {
+    const tally = this.#tallyOf({ endpoint: format.endpoint, modelId: record.modelId ?? '' })
     tally.requests[statusClassOf(httpStatus)][stateOf(record.state)]++
     tally.chargedMicros += record.chargeMicros ?? 0
     const { usage } = record
@@ -66,7 +67,8 @@ export class RequestTallies {
     for (const byModel of this.#tallies.values()) yield* byModel.values()
   }
 
-  #tallyOf(endpoint: Endpoint, modelId: string): Tally {
+  #tallyOf(of: TallyOf): Tally {
+    const { endpoint, modelId } = of
     let byModel = this.#tallies.get(endpoint)
     if (byModel === undefined) {
       byModel = new Map()
@@ -74,18 +76,16 @@ export class RequestTallies {
     }
     let tally = byModel.get(modelId)
     if (tally === undefined) {
-      tally = emptyTally(endpoint, modelId)
+      tally = emptyTally(of)
       byModel.set(modelId, tally)
     }
     return tally
   }
 }
 
-/** By position: where, and of which model. */
-function emptyTally(endpoint: Endpoint, modelId: string): Tally {
+function emptyTally(of: TallyOf): Tally {
   return {
-    endpoint,
-    modelId,
+    ...of,
     requests: { '2xx': noRequests(), '4xx': noRequests(), '5xx': noRequests() },
     tokens: { input: 0, cache_read: 0, cache_write: 0, output: 0 },
     chargedMicros: 0,

@@ -1,9 +1,9 @@
-/** The six inference endpoints; also the `endpoint` of a request record and a metric label. */
-export type Endpoint = 'chat' | 'completions' | 'messages' | 'responses' | 'embeddings' | 'images'
+import type { FormatRules } from './format-rules.ts'
 
 /** What a request asks for, as far as routing, refusing and holding need to know. Pure data. */
 export interface Call {
-  readonly endpoint: Endpoint
+  /** Of the format that it came in. */
+  readonly rules: FormatRules
   /** The model id as the client wrote it. */
   readonly modelName: string
   readonly stream: boolean

@@ -1,12 +1,11 @@
 import type { ErrorEvent } from '../../simulator/faults.ts'
 import type { EnvelopeFamily } from '../../src/formats/format.ts'
 import type { JsonObject, JsonValue } from '../../src/json/value.ts'
-import type { Endpoint } from '../../src/vocabulary/call.ts'
 import type { StreamEvent } from './stream-event.ts'
 
 /** All that the contract's tests must know of one format to try every promise on it. */
 export interface FormatRow {
-  readonly endpoint: Endpoint
+  readonly endpoint: string
   readonly path: `/v1/${string}`
   readonly family: EnvelopeFamily
   readonly bodyMebibytesMax: number

@@ -64,6 +64,8 @@ const ABSENT: readonly Endpoint[] = [
     '/v1/images/variations',
     '/v1/responses/resp_1',
     '/v1/v1/chat/completions',
+    '/v1/chat/completions/',
+    '/v1/CHAT/completions',
     '/v1/v1/messages',
     '/chat/completions',
     '/messages',

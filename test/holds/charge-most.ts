@@ -9,6 +9,7 @@ import { parseCatalog } from '../../src/catalog/parse-catalog.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/settings.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
+import { checkOffer } from '../../src/formats/refusals.ts'
 import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
 import { editJson, type JsonEdit, parseAnswer, parseJsonBody } from '../../src/json/body.ts'
@@ -99,7 +100,7 @@ function hold({ request, grantedShare, plant = {} }: ChargeInput): Held {
   const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
   const call = format.readCall(body, DEFAULT_WORDS)
   const offer = catalog.offerFor(call.modelName)
-  format.checkOffer(call, { offer, words: DEFAULT_WORDS })
+  checkOffer(call, { format, formats: FORMATS, offer, words: DEFAULT_WORDS })
 
   const size = sizeHold(
     { ...call, ...plant.call?.(call, offer) },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { editJson, type JsonBody, parseAnswer, parseJsonBody } from '../../json/body.ts'
-import type { Call, Endpoint } from '../../vocabulary/call.ts'
+import type { Call } from '../../vocabulary/call.ts'
 import { formatDecimal } from '../../vocabulary/money.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -155,7 +155,7 @@ export function usageOf(counts: Partial<NonNullable<Reported['usage']>>): Report
 }
 
 /** The least that each endpoint takes, for what is said of all of them. */
-export const LEAST_BODIES: Readonly<Record<Endpoint, { readonly [member: string]: unknown }>> = {
+export const LEAST_BODIES: Readonly<Record<string, { readonly [member: string]: unknown }>> = {
   chat: { model: 'acme/sage-pro', messages: [] },
   completions: { model: 'acme/sage-pro', prompt: 'x' },
   messages: { model: 'acme/sage-pro', messages: [], max_tokens: 64 },

@@ -19,7 +19,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['dimensions', 'How long the vectors are, for models that can shorten them.'],
   ['disabled', 'Its requests are refused.'],
   ['email', 'Whom to write to.'],
-  ['endpoint', 'Which format it spoke.'],
+  ['endpoint', 'The format that it came in, by its name in `GET /v1`.'],
   ['entries', 'How many entries were read.'],
   [
     'error_code',

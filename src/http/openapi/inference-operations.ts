@@ -1,11 +1,10 @@
 import type { WireFormat } from '../../formats/format.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import type { DocumentedAnswer, DocumentedOperation } from './document.ts'
-import { INFERENCE_BODIES } from './inference-bodies.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /** What a document says of a wire format. */
-export type DocumentedFormat = Pick<WireFormat, 'endpoint' | 'path' | 'family'>
+export type DocumentedFormat = Pick<WireFormat, 'endpoint' | 'path' | 'family' | 'documentation'>
 
 // What no inference request is refused with.
 const OF_OTHERS = new Set<ProblemCode>([
@@ -23,10 +22,10 @@ const OF_OTHERS = new Set<ProblemCode>([
 
 /** Tells an inference endpoint, whose fields are the provider's but for a few. */
 export function inferenceOperation(
-  { endpoint, path, family }: DocumentedFormat,
+  { endpoint, path, family, documentation }: DocumentedFormat,
   { costHeader }: { readonly costHeader: string },
 ): DocumentedOperation {
-  const { summary, required, properties, answer, streams } = INFERENCE_BODIES[endpoint]
+  const { summary, required, properties, answer, streams } = documentation
   const whole: JsonSchema = {
     type: 'object',
     required: Object.keys(answer),

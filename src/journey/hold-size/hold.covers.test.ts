@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Call, Endpoint } from '../../vocabulary/call.ts'
 import { type Micros, micros, type Picos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
 import { chargeForUsage, estimateUsage } from '../settle/usage-charge.ts'
 import { capForGrant, sizeHold } from './hold.ts'
-import { callWith, offerWith } from './testing/offers.ts'
+import { callWith, offerWith, type TestCall } from './testing/offers.ts'
 import { pricesAtTier } from './token-prices.ts'
 
 /** A hold covers its charge: whatever call, offer, grant and answer, as long as the answer keeps its bounds. */
@@ -76,15 +75,9 @@ const offer: fc.Arbitrary<Offer> = fc
   )
 
 const few = fc.integer({ min: 0, max: 3 })
-const call: fc.Arbitrary<Call> = fc
+const call: fc.Arbitrary<TestCall> = fc
   .record({
-    endpoint: fc.constantFrom<Endpoint>(
-      'chat',
-      'completions',
-      'messages',
-      'responses',
-      'embeddings',
-    ),
+    endpoint: fc.constantFrom('chat', 'completions', 'messages', 'responses', 'embeddings'),
     outputCapTokens: fc.option(fc.integer({ min: 0, max: 60_000 })),
     completions: fc.integer({ min: 1, max: 5 }),
     media: fc.record({
@@ -135,7 +128,7 @@ type Shares = typeof shares extends fc.Arbitrary<infer T> ? T : never
 
 /** What one reading of the prompt may come to, said again from the rules and not from the code. */
 function promptMax(
-  { textTokens, media, endpoint, completions }: Call,
+  { textTokens, media, endpoint, completions }: TestCall,
   { contextTokens }: Offer,
 ): number {
   const window = contextTokens ?? 1_000_000
@@ -148,7 +141,7 @@ function promptMax(
 }
 
 /** What one completion may come to under the cap that it is sent with. */
-function outputMax(call: Call, offer: Offer, sentCapTokens: number | null): number {
+function outputMax(call: TestCall, offer: Offer, sentCapTokens: number | null): number {
   if (call.endpoint === 'embeddings') return 0
   const isChat = call.endpoint === 'chat' || call.endpoint === 'completions'
   const obeys = !isChat || offer.supportedParameters.size > 0
@@ -164,7 +157,7 @@ function outputMax(call: Call, offer: Offer, sentCapTokens: number | null): numb
 }
 
 /** Output beside the answers: what was predicted and is not in them, and a summary of the conversation. */
-function besideMax(call: Call, offer: Offer, answerTokens: number): number {
+function besideMax(call: TestCall, offer: Offer, answerTokens: number): number {
   if (call.endpoint === 'embeddings') return 0
   const summary = Math.max(answerTokens, Math.min(8_192, offer.outputTokensMax ?? 8_192))
   return call.predictionTokens * call.completions + (call.compacts ? summary : 0)
@@ -176,7 +169,7 @@ function besideMax(call: Call, offer: Offer, answerTokens: number): number {
  */
 function resultTokensRead(
   prompt: number,
-  { call, offer, searches }: { call: Call; offer: Offer; searches: number },
+  { call, offer, searches }: { call: TestCall; offer: Offer; searches: number },
 ): number {
   const room = Math.max(0, (offer.contextTokens ?? 1_000_000) - prompt)
   let tokens = 0
@@ -189,7 +182,7 @@ function resultTokensRead(
 
 function usageWithin(
   shares: Shares,
-  call: Call,
+  call: TestCall,
   { offer, cap }: { offer: Offer; cap: number | null },
 ): TokenUsage {
   const part = (whole: number, share: number) => Math.floor(whole * share)
@@ -221,7 +214,7 @@ function usageWithin(
   }
 }
 
-function isSizable(call: Call, offer: Offer): boolean {
+function isSizable(call: TestCall, offer: Offer): boolean {
   const isCapRequired = call.endpoint === 'messages' || call.endpoint === 'responses'
   return !isCapRequired || call.outputCapTokens !== null || offer.outputTokensMax !== null
 }

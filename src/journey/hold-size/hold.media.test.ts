@@ -1,9 +1,9 @@
 import { describe } from 'vitest'
-import { type Call, NO_MEDIA } from '../../vocabulary/call.ts'
+import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { type HoldRow, PLAIN, plainWith, testHolds } from './testing/hold-table.ts'
-import { offerWith, SAGE, usd } from './testing/offers.ts'
+import { offerWith, SAGE, type TestCall, usd } from './testing/offers.ts'
 
-const withMedia = (media: Partial<typeof NO_MEDIA>, textTokens = 600): Partial<Call> => ({
+const withMedia = (media: Partial<typeof NO_MEDIA>, textTokens = 600): Partial<TestCall> => ({
   outputCapTokens: 0,
   media: { ...NO_MEDIA, ...media },
   textTokens,
@@ -77,7 +77,7 @@ describe('files, images and videos', () => {
   testHolds(MEDIA)
 })
 
-const images = (completions: number, fields: Partial<Call> = {}): Partial<Call> => ({
+const images = (completions: number, fields: Partial<TestCall> = {}): Partial<TestCall> => ({
   endpoint: 'images',
   completions,
   outputKinds: { image: true, audio: false },

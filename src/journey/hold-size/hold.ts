@@ -51,7 +51,7 @@ export interface HoldReading {
 export function sizeHold(call: Call, listed: Offer): HoldSize {
   const offer = { ...listed, prices: pricesAtTier(listed, call) }
   const prompt = sizePrompt(call, offer)
-  if (call.endpoint === 'images') return sizeImageHold(call, { offer, prompt })
+  if (call.rules.heldBy === 'images') return sizeImageHold(call, { offer, prompt })
   const output = sizeOutput(call, offer)
   const readings = readingsOf(call, { offer, prompt, output })
   return {

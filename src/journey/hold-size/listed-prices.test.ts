@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { upstreamRow } from '../../catalog/fixtures/upstream-list.ts'
 import { parseRow } from '../../catalog/parse-row.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/settings.ts'
-import { type Call, NO_MEDIA } from '../../vocabulary/call.ts'
+import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { sizeHold } from './hold.ts'
-import { callWith } from './testing/offers.ts'
+import { callWith, type TestCall } from './testing/offers.ts'
 
 /** No price that the upstream may list, and that can raise a charge, is left out of the hold. */
 
@@ -13,7 +13,7 @@ type Listed = Readonly<Record<string, unknown>>
 const ORDINARY: Listed = { prompt: '0.000001', completion: '0.000002' }
 
 /** What the call is held at where the model lists these prices, in micro-dollars. */
-function holdAt(pricing: Listed, fields: Partial<Call>): number {
+function holdAt(pricing: Listed, fields: Partial<TestCall>): number {
   const row = upstreamRow({
     pricing,
     architecture: { input_modalities: ['text'], output_modalities: ['text', 'image', 'audio'] },
@@ -23,15 +23,15 @@ function holdAt(pricing: Listed, fields: Partial<Call>): number {
   return sizeHold(callWith(fields), parsed.offer).neededMicros
 }
 
-const media = (some: Partial<typeof NO_MEDIA>): Partial<Call> => ({
+const media = (some: Partial<typeof NO_MEDIA>): Partial<TestCall> => ({
   media: { ...NO_MEDIA, ...some },
 })
-const SEARCHING: Partial<Call> = {
+const SEARCHING: Partial<TestCall> = {
   tools: { clientTools: 0, serverTools: true, steps: 3, searchResultTokens: 8_000 },
 }
 
 /** Each price by the names of the upstream's own documentation, and calls that it can be charged for. */
-const CHARGED: readonly (readonly [string, string, Partial<Call>])[] = [
+const CHARGED: readonly (readonly [string, string, Partial<TestCall>])[] = [
   ['prompt', '0.00001', {}],
   ['prompt', '0.00001', { endpoint: 'embeddings' }],
   ['completion', '0.00001', {}],

@@ -35,19 +35,19 @@ export function sizeOutput(call: Call, offer: Offer): OutputSize {
 }
 
 function sizeCap(call: Call, offer: Offer): OutputSize {
-  switch (call.endpoint) {
-    case 'chat':
-    case 'completions':
-      return chatOutput(call, offer)
-    case 'messages':
-      return fixed(withinModel(ownCap(call, offer, 'max_tokens'), offer))
-    case 'responses':
-      return fixed(withinWindow(ownCap(call, offer, 'max_output_tokens'), offer))
-    case 'embeddings':
-    case 'images':
+  const { output } = call.rules
+  switch (output.cap) {
+    case 'none':
       return fixed(0)
+    case 'ours':
+      return loweredCap(call, offer)
+    case 'clients': {
+      const capTokens = ownCap(call, offer, output.param)
+      const isListed = output.heldUpTo === 'modelMaximum'
+      return fixed(isListed ? withinModel(capTokens, offer) : withinWindow(capTokens, offer))
+    }
     default:
-      return assertNever(call.endpoint)
+      return assertNever(output)
   }
 }
 
@@ -55,7 +55,7 @@ function fixed(heldTokens: number): OutputSize {
   return { heldTokens, leastTokens: heldTokens, sentTokens: null }
 }
 
-function chatOutput(call: Call, offer: Offer): OutputSize {
+function loweredCap(call: Call, offer: Offer): OutputSize {
   const takesCap =
     offer.supportedParameters.has('max_tokens') ||
     offer.supportedParameters.has('max_completion_tokens')
@@ -74,7 +74,7 @@ function chatOutput(call: Call, offer: Offer): OutputSize {
 }
 
 /** The cap that the client set, or the model's whole maximum; the client's is never lowered. */
-function ownCap(call: Call, offer: Offer, param: 'max_tokens' | 'max_output_tokens'): number {
+function ownCap(call: Call, offer: Offer, param: string): number {
   if (call.outputCapTokens !== null) return call.outputCapTokens
   if (offer.outputTokensMax !== null) return offer.outputTokensMax
   throw new Problem('output_cap_required', {

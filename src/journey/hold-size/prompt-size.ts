@@ -57,14 +57,14 @@ function inlineImageTokens({ media, inlineImages }: Call, offer: Offer): readonl
 }
 
 function addedTokens(call: Call): number {
-  if (call.endpoint === 'embeddings' || call.endpoint === 'images') return 0
+  if (!call.rules.prompt.hasTemplate) return 0
   const hasTools = call.tools.clientTools > 0 || call.tools.serverTools
   return TEMPLATE_TOKENS + (hasTools ? TOOL_PROMPT_TOKENS : 0)
 }
 
 function textTokensMax(call: Call, { contextTokens }: Offer): number {
-  if (contextTokens === null || call.endpoint === 'embeddings') return Number.MAX_SAFE_INTEGER
-  const hasPrompts = call.endpoint === 'completions' || call.endpoint === 'chat'
-  const prompts = hasPrompts ? call.completions : 1
+  const { windows } = call.rules.prompt
+  if (contextTokens === null || windows === 'any') return Number.MAX_SAFE_INTEGER
+  const prompts = windows === 'perCompletion' ? call.completions : 1
   return Math.min(contextTokens * prompts, Number.MAX_SAFE_INTEGER)
 }

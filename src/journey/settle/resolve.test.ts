@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Call, Endpoint } from '../../vocabulary/call.ts'
+import type { Call } from '../../vocabulary/call.ts'
 import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { Resolution } from '../../vocabulary/resolution.ts'
@@ -73,7 +73,7 @@ function resolve(outcome: Outcome, call: Call, grantedMicros = micros(1_000_000)
 
 interface Way {
   readonly stream: boolean
-  readonly endpoint?: Endpoint
+  readonly endpoint?: string
 }
 
 const WHOLE: Way = { stream: false }

@@ -1,4 +1,3 @@
-import type { Endpoint } from '../../vocabulary/call.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
 import { REQUEST_STATES, type RequestState } from '../../vocabulary/request-state.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
@@ -13,16 +12,6 @@ import type {
 
 /** A row as a database driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>
-
-/** Every endpoint that a request can be of. */
-export const ENDPOINTS = [
-  'chat',
-  'completions',
-  'messages',
-  'responses',
-  'embeddings',
-  'images',
-] as const satisfies readonly Endpoint[]
 
 /** Both kinds of credit. */
 export const PURSES = ['backed', 'free'] as const satisfies readonly Purse[]
@@ -79,7 +68,7 @@ export function requestRowOf(columns: Columns): RequestRow {
     accountId: text(columns, 'account_id'),
     apiKeyId: text(columns, 'api_key_id'),
     instanceId: text(columns, 'instance_id'),
-    endpoint: oneOf<Endpoint>(columns, 'endpoint', ENDPOINTS),
+    endpoint: text(columns, 'endpoint'),
     modelId: text(columns, 'model_id'),
     stream: flag(columns, 'stream'),
     state: oneOf<RequestState>(columns, 'state', REQUEST_STATES),

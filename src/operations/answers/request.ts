@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { ENDPOINTS } from '../../ledger/engines/columns.ts'
 import type { RequestRow } from '../../ledger/rows.ts'
 import { REQUEST_STATES } from '../../vocabulary/request-state.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
@@ -25,7 +24,7 @@ export const requestShape = z
     object: z.literal('request'),
     account_id: idField('acct'),
     key_id: idField('key'),
-    endpoint: z.enum(ENDPOINTS),
+    endpoint: z.string(),
     model: z.string(),
     stream: z.boolean(),
     state: z.enum(REQUEST_STATES),

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
-import type { Call } from '../../../vocabulary/call.ts'
 import type { Offer } from '../../../vocabulary/offer.ts'
 import { sizeHold } from '../hold.ts'
-import { callWith, offerWith, usd } from './offers.ts'
+import { callWith, offerWith, type TestCall, usd } from './offers.ts'
 
 /** One call at one offer, and what it is held at. */
 export interface HoldRow {
   readonly name: string
   /** What the call has beside 600 tokens of text, which a template makes 1,000. */
-  readonly call: Partial<Call>
+  readonly call: Partial<TestCall>
   readonly offer: Offer
   readonly neededMicros: number
   /** Left out where it equals what is needed. */

@@ -1,3 +1,4 @@
+import { FORMATS } from '../../../formats/formats.ts'
 import { type Call, NO_MEDIA } from '../../../vocabulary/call.ts'
 import { type Picos, parsePrice } from '../../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../../vocabulary/offer.ts'
@@ -49,10 +50,17 @@ export function offerWith(
   }
 }
 
-/** A chat call of nothing but text. */
-export function callWith(fields: Partial<Call> = {}): Call {
+/** A call, and the name of the format that it came in. */
+export type TestCall = Call & { readonly endpoint: string }
+
+/** A call of nothing but text; default: of chat. */
+export function callWith(fields: Partial<TestCall> = {}): TestCall {
+  const { endpoint = 'chat' } = fields
+  const format = FORMATS.find((each) => each.endpoint === endpoint)
+  if (format === undefined) throw new TypeError(`no format ${endpoint}`)
   return {
-    endpoint: 'chat',
+    endpoint,
+    rules: format.rules,
     modelName: 'acme/some-model',
     stream: false,
     outputCapTokens: null,
