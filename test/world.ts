@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Config, readConfig } from '../src/app/config.ts'
 import { type Gateway, startGateway } from '../src/app/gateway.ts'
+import type { WireFormat } from '../src/formats/format.ts'
 import { createAccount } from '../src/ledger/accounts.ts'
 import { getBalance } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
@@ -13,6 +14,8 @@ import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
 
 export interface WorldInput {
+  /** What clients may speak; default the product's. */
+  readonly formats?: readonly WireFormat[]
   /** Settings over the defaults: shorter timeouts, smaller limits. */
   readonly settings?: Readonly<Record<string, string>>
   /** The gateway's clock; default the system's. */
@@ -54,7 +57,7 @@ export interface World {
 }
 
 export async function startWorld(input: WorldInput = {}): Promise<World> {
-  const { settings = {}, clock, workerEntry } = input
+  const { settings = {}, formats, clock, workerEntry } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator()
   const config = readConfig({
@@ -69,6 +72,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
     log: pino({ level: 'trace' }, log),
     writeLog: (lines) => log.write(lines),
+    ...(formats === undefined ? {} : { formats }),
     ...(clock === undefined ? {} : { clock }),
     ...(workerEntry === undefined ? {} : { workerEntry }),
   })

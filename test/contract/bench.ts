@@ -8,6 +8,7 @@ import type { RequestRow } from '../../src/ledger/rows.ts'
 import { startWorld, type TestAccount, type World, type WorldInput } from '../world.ts'
 import type { FormatRow } from './format-row.ts'
 import { jsonOf, textAt } from './json-reading.ts'
+import { SERVED_FORMATS } from './rows.ts'
 
 /** What a client sends on a row's path. */
 export interface SendInput {
@@ -48,6 +49,7 @@ export class Bench {
 
   static async start(input: WorldInput = {}): Promise<Bench> {
     const world = await startWorld({
+      formats: SERVED_FORMATS,
       ...input,
       // The tests' one key may ask as often as they like.
       settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000', ...input.settings },
@@ -124,8 +126,8 @@ export class Bench {
 }
 
 /** The path of a format as the simulator names it. */
-export function pathUpstream({ path }: FormatRow): string {
-  return path.slice('/v1'.length)
+export function pathUpstream({ path, upstreamPath }: FormatRow): string {
+  return upstreamPath ?? path.slice('/v1'.length)
 }
 
 function bodyOf(row: FormatRow, { body = row.body, stream = false }: SendInput): string | Buffer {

@@ -28,12 +28,15 @@ const DEADLINES: readonly Deadline[] = [
     bounds: () => true,
     boundsStream: () => true,
   },
-  ...WHOLES.map((setting) => ({
-    of: setting,
-    settings: [setting],
-    bounds: (row: FormatRow) => row.totalTimeout === setting,
-    boundsStream: (row: StreamedRow) => row.totalTimeout === setting && row.streams.hasTotalTimeout,
-  })),
+  ...WHOLES.filter((setting) => ROWS.some((row) => row.totalTimeout === setting)).map(
+    (setting) => ({
+      of: setting,
+      settings: [setting],
+      bounds: (row: FormatRow) => row.totalTimeout === setting,
+      boundsStream: (row: StreamedRow) =>
+        row.totalTimeout === setting && row.streams.hasTotalTimeout,
+    }),
+  ),
 ]
 
 const WHOLE_PLACES: readonly Place[] = ['beforeHeaders', 'afterHeaders', { afterBytes: 20 }]

@@ -7,6 +7,8 @@ import type { StreamEvent } from './stream-event.ts'
 export interface FormatRow {
   readonly endpoint: string
   readonly path: `/v1/${string}`
+  /** Where the simulator has it. Default: the same, below its own base address. */
+  readonly upstreamPath?: `/${string}`
   readonly family: EnvelopeFamily
   readonly bodyMebibytesMax: number
   /** A small request that the simulator answers, of a model that names its cost; with a `user`. */
@@ -25,6 +27,8 @@ export interface FormatRow {
   readonly output: (answer: JsonValue | undefined) => string
   /** Tokens in and out, from the `usage` of an answer or an event. */
   readonly counts: (usage: JsonObject) => readonly [number, number]
+  /** Null: there is no output under a cap. */
+  readonly hold: HoldRow | null
   readonly parts: PartRow
   /** Null: the format has no tools. */
   readonly tools: ToolRow | null
@@ -35,6 +39,16 @@ export interface FormatRow {
 /** A format that has streams. */
 export interface StreamedRow extends FormatRow {
   readonly streams: StreamRow
+}
+
+/** How a format's output is held. */
+export interface HoldRow {
+  /** The field that the cap stands in. */
+  readonly capParam: string
+  /** Whether a cap is sent, and lowered to what there is, where the client sets none. */
+  readonly isLowered: boolean
+  /** Whether a request that free credit alone pays for runs on less than its hold. */
+  readonly runsOnPartOfFreeCredit: boolean
 }
 
 /** How a format carries what is no text. */

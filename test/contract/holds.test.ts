@@ -117,8 +117,9 @@ test.each(ROWS)(
 )
 
 const OPEN = { model: 'sim/open' }
-const LOWERED = ROWS.filter(({ endpoint }) => endpoint === 'chat' || endpoint === 'completions')
-const KEPT = ROWS.filter(({ endpoint }) => endpoint === 'messages' || endpoint === 'responses')
+const CAPPED = ROWS.flatMap((row) => (row.hold === null ? [] : [{ ...row, hold: row.hold }]))
+const LOWERED = CAPPED.filter(({ hold }) => hold.isLowered)
+const KEPT = CAPPED.filter(({ hold }) => !hold.isLowered)
 
 test.each(ROWS)('$endpoint: a request is held in full, to the micro-dollar', (row) =>
   expectHeldInFull(row, row.body),
@@ -169,7 +170,7 @@ describe.each(KEPT)('$endpoint', (row) => {
   test('without a cap a model that lists no maximum needs one', async () => {
     const body = { ...uncapped(row), model: 'sim/uncapped' }
     const answer = await bench.send(row, { apiKey: richKey, body })
-    const param = row.endpoint === 'messages' ? 'max_tokens' : 'max_output_tokens'
+    const param = row.hold.capParam
     expectError({ bench, row, answer }, { httpStatus: 400, code: 'output_cap_required', param })
   })
 })
@@ -189,7 +190,7 @@ describe.each([...LOWERED, ...KEPT])('$endpoint, on free credit alone', (row) =>
     })
   })
 
-  const runsOnLess = row.endpoint === 'messages'
+  const runsOnLess = row.hold.runsOnPartOfFreeCredit
   test(`less than the hold ${runsOnLess ? 'is run on' : 'does not do'}`, async () => {
     const { holdMicros, caps } = await whole(row, body)
     const { apiKey } = await accountWithFreeCredit(holdMicros - 1)

@@ -53,7 +53,12 @@ async function expectNoLeak(
       ...fault,
     })
     const origin = new URL(simulator.baseUrl).origin
-    const leaked = await rawAnswer({ origin, path: row.path, apiKey: 'upstream-key', body })
+    const leaked = await rawAnswer({
+      origin,
+      path: `/v1${pathUpstream(row)}`,
+      apiKey: 'upstream-key',
+      body,
+    })
     expect(leaked, JSON.stringify(fault)).toContain(MARK)
     const bytes = await rawAnswer({ origin: gateway.address, path: row.path, apiKey, body })
     expect(bytes, JSON.stringify(fault)).toMatch(/^HTTP\/1\.1 \d{3} /)

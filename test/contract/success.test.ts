@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FORMATS } from '../../src/formats/formats.ts'
 import { Bench } from './bench.ts'
 import { chargeOf } from './charge.ts'
 import { numberAt, objectAt } from './json-reading.ts'
-import { ROWS, STREAMED_ROWS } from './rows.ts'
+import { FORMATS, ROWS, STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
 let bench: Bench

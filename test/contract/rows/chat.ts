@@ -36,6 +36,7 @@ export const chat: FormatRow = {
   unfitModels: TEXT_UNFIT,
   output: (answer) => textAt(answer, 'choices', 0, 'message', 'content'),
   counts: chatCounts,
+  hold: { capParam: 'max_tokens', isLowered: true, runsOnPartOfFreeCredit: false },
   parts: {
     body: (part) => ({
       model: 'sim/text',

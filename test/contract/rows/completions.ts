@@ -21,6 +21,7 @@ export const completions: FormatRow = {
   unfitModels: TEXT_UNFIT,
   output: (answer) => textAt(answer, 'choices', 0, 'text'),
   counts: chatCounts,
+  hold: { capParam: 'max_tokens', isLowered: true, runsOnPartOfFreeCredit: false },
   parts: {
     // Its prompt is text: a part can only stand where no field of the format is.
     body: (part) => ({ model: 'sim/text', max_tokens: 64, prompt: QUESTION, attachments: [part] }),

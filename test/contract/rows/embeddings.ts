@@ -12,6 +12,7 @@ export const embeddings: FormatRow = {
   unfitModels: ['sim/text', 'sim/image'],
   output: (answer) => JSON.stringify(at(answer, 'data', 0, 'embedding')),
   counts: (usage) => [numberAt(usage, 'prompt_tokens'), 0],
+  hold: null,
   parts: {
     body: (part) => ({
       model: 'sim/embed',

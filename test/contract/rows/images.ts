@@ -23,6 +23,7 @@ export const images: FormatRow = {
   unfitModels: ['sim/text', 'sim/embed'],
   output: (answer) => textAt(answer, 'data', 0, 'b64_json'),
   counts: chatCounts,
+  hold: null,
   parts: {
     body: (part) => ({ model: 'sim/image', prompt: QUESTION, input_references: [part] }),
     path: 'input_references[0]',

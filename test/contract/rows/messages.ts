@@ -37,6 +37,7 @@ export const messages: FormatRow = {
   unfitModels: TEXT_UNFIT,
   output: (answer) => textAt(answer, 'content', 0, 'text'),
   counts: namedCounts,
+  hold: { capParam: 'max_tokens', isLowered: false, runsOnPartOfFreeCredit: true },
   parts: {
     body: (part) => ({
       model: 'sim/text',

@@ -31,6 +31,7 @@ export const responses: FormatRow = {
   unfitModels: TEXT_UNFIT,
   output: (answer) => textAt(answer, 'output', 0, 'content', 0, 'text'),
   counts: namedCounts,
+  hold: { capParam: 'max_output_tokens', isLowered: false, runsOnPartOfFreeCredit: false },
   parts: {
     body: (part) => ({
       model: 'sim/text',

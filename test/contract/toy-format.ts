@@ -1,0 +1,84 @@
+import { readChatAnswer } from '../../src/formats/chat-answer.ts'
+import { readChatCap, readChatStyleFields, requireMessages } from '../../src/formats/chat-call.ts'
+import { chunkObservers, errorFrame } from '../../src/formats/chat-stream.ts'
+import { FIELDS } from '../../src/formats/documentation.ts'
+import { openAiError as errorEnvelope } from '../../src/formats/envelope.ts'
+import { readBoolean } from '../../src/formats/fields.ts'
+import type { WireFormat } from '../../src/formats/format.ts'
+import { OPENAI_STYLE as STYLE, writesText } from '../../src/formats/openai-style.ts'
+import { fileEngineEdits, modelEdit } from '../../src/formats/rewrites.ts'
+import type { FormatRules } from '../../src/vocabulary/format-rules.ts'
+import type { FormatRow } from './format-row.ts'
+import { chat } from './rows/chat.ts'
+import { openAiError } from './rows/row-parts.ts'
+
+/**
+ * A format that the product does not have, all of it in this file: clients speak chat to it on a path of
+ * its own, with other rules, another limit and other error events.
+ */
+
+const RULES: FormatRules = {
+  heldBy: 'tokens',
+  prompt: { hasTemplate: true, windows: 'one' },
+  output: { cap: 'clients', param: 'max_tokens', heldUpTo: 'contextWindow' },
+  freeCredit: 'partOfHold',
+  deadline: { total: 'imageTimeoutMs', boundsStreams: true },
+}
+
+/** The format. */
+export const toy: WireFormat = {
+  ...STYLE,
+  endpoint: 'toy',
+  path: '/v1/toy',
+  upstreamPath: '/chat/completions',
+  bodyBytesMax: 16 * 1024 * 1024,
+  hasGenerationId: true,
+  rules: RULES,
+  telemetry: { operation: 'toy', outputType: null },
+  readCall(body, words) {
+    const fields = readChatStyleFields(body, words)
+    requireMessages(body.root)
+    const stream = readBoolean(body.root, 'stream')
+    const outputCapTokens = readChatCap(body.root)
+    return { ...fields, rules: RULES, stream, outputCapTokens, completions: 1 }
+  },
+  fitsOutputs: writesText,
+  rewrites: ({ call, body, offer, words }) => [
+    ...modelEdit(call, offer),
+    ...fileEngineEdits(body.root, words),
+  ],
+  readAnswer: readChatAnswer,
+  observeStream: chunkObservers({ textMembers: ['content', 'arguments'], hasGenerationId: true }),
+  errorEvent: ({ problem, event }) => errorFrame(event, { type: 'toy', ...errorEnvelope(problem) }),
+  documentation: {
+    summary: 'A toy.',
+    required: ['model', 'messages'],
+    properties: { model: FIELDS.model, messages: FIELDS.objects },
+    answer: { choices: FIELDS.objects },
+    streams: true,
+  },
+}
+
+/** Its row in the contract. */
+export const toyRow: FormatRow = {
+  ...chat,
+  endpoint: 'toy',
+  path: '/v1/toy',
+  upstreamPath: '/chat/completions',
+  bodyMebibytesMax: 16,
+  replacesUser: false,
+  totalTimeout: 'TOLLGATE_IMAGE_TIMEOUT_MS',
+  hold: { capParam: 'max_tokens', isLowered: false, runsOnPartOfFreeCredit: true },
+  parts: { ...chat.parts, unreadFile: 'refused' },
+  streams: chat.streams && {
+    ...chat.streams,
+    hasTotalTimeout: true,
+    failures: [
+      {
+        fault: {},
+        event: (error) => ({ type: 'toy', ...openAiError(error) }),
+        carriesUsage: true,
+      },
+    ],
+  },
+}
