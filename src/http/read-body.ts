@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
+import type { Turn } from '../journey/gate/thread-share.ts'
 import { clientLeft } from '../journey/relay/client-left.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -23,10 +24,18 @@ export interface BodyAccount {
   readonly memory: { grow(moreBytes: number): void; readonly isCrowded: boolean }
   /** Asked once, where a body is declared or found to be large; rejects with why it is not read. */
   readonly admitLargeBody: () => Promise<void>
+  /** Resolves when the account may inflate a piece more; the turn ends with the piece. */
+  readonly inflateTurn: () => Promise<Turn>
 }
 
 /** What one reads of any account that may call at all. */
 const SMALL_BODY_BYTES_MAX = 64 * 1024
+
+/**
+ * What is inflated of a body beyond this is inflated in turns, a piece at a time: thirty kilobytes can
+ * stand for thirty megabytes, and many such bodies at once would take every core of the machine.
+ */
+const FREELY_INFLATED_BYTES_MAX = 256 * 1024
 
 /**
  * Reads a request's body whole. Throws Problem: `request_too_large` as soon as that is certain,
@@ -67,33 +76,58 @@ class BodyReader {
   readonly #whole = Promise.withResolvers<Buffer>()
   #length = 0
   #isAdmitted: boolean
+  #admission: Promise<void> | undefined
   #isStopped = false
+  /** Whether pieces of an inflated body are being taken. */
+  #isReading = false
+  /** Whether it is the gateway that does not read on. */
+  #isHeldUp = false
   #deadline: NodeJS.Timeout | undefined
   #paceTimer: NodeJS.Timeout | undefined
 
   constructor(request: IncomingMessage, input: BodyReaderInput) {
     this.#request = request
     this.#input = input
-    this.#body = input.wholeBytes > 0 ? declared(input.wholeBytes) : collected()
+    this.#body = new BodyBytes(input.wholeBytes > 0 ? input.wholeBytes : input.bytesMax)
     this.#isAdmitted = input.isLarge || input.account === undefined
   }
 
   read(): Promise<Buffer> {
     const { inflater } = this.#input
     if (!this.#hasCome()) this.#watchPace()
-    const source = this.#source
-    source.on('data', this.#onData)
-    source.once('end', this.#onEnd)
     this.#request.once('close', this.#onClose)
-    if (inflater !== null) {
+    if (inflater === null) {
+      this.#request.on('data', this.#onData)
+      this.#request.once('end', this.#onEnd)
+    } else {
+      inflater.on('readable', () => void this.#readInflated(inflater))
+      inflater.once('end', this.#onEnd)
       inflater.once('error', (cause) => this.#refuse(badCoding(cause)))
       this.#request.pipe(inflater)
     }
     return this.#whole.promise
   }
 
-  get #source(): IncomingMessage | Transform {
-    return this.#input.inflater ?? this.#request
+  /** Takes what is inflated, and by that asks for more of it. */
+  async #readInflated(inflater: Transform): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
+    let turn: Turn | undefined
+    try {
+      while (!this.#isStopped) {
+        const isLarge = this.#length > FREELY_INFLATED_BYTES_MAX
+        const takesTurn = isLarge && inflater.readableLength > 0
+        turn = takesTurn ? await this.#holdUp(this.#input.account?.inflateTurn()) : undefined
+        const piece: Buffer | null = this.#isStopped ? null : inflater.read()
+        if (piece !== null) this.#onData(piece)
+        turn?.end()
+        await this.#admission
+        if (piece === null) break
+      }
+    } finally {
+      turn?.end()
+      this.#isReading = false
+    }
   }
 
   /** Whether there is nothing to wait for: most bodies come with their heads. */
@@ -109,6 +143,7 @@ class BodyReader {
     const refuse = (): void => this.#refuse(new Problem('request_timeout'))
     this.#deadline = setTimeout(refuse, timeoutMs)
     this.#paceTimer = setInterval(() => {
+      if (this.#request.complete || this.#isHeldUp) return
       const isCrowded = account?.memory.isCrowded ?? false
       if (pace.isTooSlow(socket.bytesRead, { isCrowded })) this.#refuse(tooSlow())
     }, PACE_INTERVAL_MS)
@@ -125,18 +160,29 @@ class BodyReader {
       this.#refuse(thrown)
       return
     }
-    if (!this.#isAdmitted && this.#length > SMALL_BODY_BYTES_MAX) void this.#admit()
+    if (!this.#isAdmitted && this.#length > SMALL_BODY_BYTES_MAX) this.#admission = this.#admit()
   }
 
   /** Reads on once it is known that the account may have so much read. */
   async #admit(): Promise<void> {
     this.#isAdmitted = true
-    this.#source.pause()
+    const isInflated = this.#input.inflater !== null
+    if (!isInflated) this.#request.pause()
     try {
-      await this.#input.account?.admitLargeBody()
-      if (!this.#isStopped) this.#source.resume()
+      await this.#holdUp(this.#input.account?.admitLargeBody())
+      if (!isInflated && !this.#isStopped) this.#request.resume()
     } catch (thrown) {
       this.#refuse(thrown)
+    }
+  }
+
+  /** Waits for the gateway itself, which the sender's pace is not to suffer from. */
+  async #holdUp<Value>(wait: Promise<Value> | undefined): Promise<Value | undefined> {
+    this.#isHeldUp = true
+    try {
+      return await wait
+    } finally {
+      this.#isHeldUp = false
     }
   }
 
@@ -159,45 +205,61 @@ class BodyReader {
     this.#isStopped = true
     clearTimeout(this.#deadline)
     clearInterval(this.#paceTimer)
-    const source = this.#source
-    source.removeListener('data', this.#onData)
-    source.removeListener('end', this.#onEnd)
+    this.#request.removeListener('data', this.#onData)
+    this.#request.removeListener('end', this.#onEnd)
     this.#request.removeListener('close', this.#onClose)
     const { inflater } = this.#input
     if (inflater === null) return
+    inflater.removeListener('end', this.#onEnd)
     this.#request.unpipe(inflater)
     inflater.destroy()
   }
 }
 
-/** Puts the pieces of a body together. */
-interface BodyBytes {
-  add(chunk: Buffer): void
-  whole(): Buffer
-}
+// Small enough to be put together at once, when all of it has come.
+const COLLECTED_BYTES_MAX = 1024 * 1024
+const ROOM_GROWTH = 4
 
-function collected(): BodyBytes {
-  const bytes = new GrowingBytes()
-  return { add: (chunk) => bytes.add(chunk), whole: () => bytes.take() }
-}
+/**
+ * Puts the pieces of a body together. Joining 30 MB when the last piece has come would hold the thread
+ * for tens of milliseconds, for each of the bodies that end together, so a large body is written into its
+ * place as it comes. That place grows with what has come: room for all that a body declares would make
+ * the engine collect garbage for the sake of bodies that never come.
+ */
+class BodyBytes {
+  readonly #bytesMax: number
+  readonly #small = new GrowingBytes()
+  #large: Buffer | null = null
+  #length = 0
 
-// A body whose length is known, which Node's parser holds it to, is copied into its place piece by piece.
-// What never comes takes no memory.
-function declared(bytes: number): BodyBytes {
-  let room: Buffer | null = null
-  let length = 0
-  return {
-    add(chunk) {
-      if (room === null && chunk.length === bytes) {
-        room = chunk
-        length = bytes
-      } else {
-        room ??= Buffer.allocUnsafeSlow(bytes)
-        length += chunk.copy(room, length)
-      }
-    },
-    // Never more than came: what is beyond it is memory of something else.
-    whole: () => room?.subarray(0, length) ?? Buffer.alloc(0),
+  /** Of a body of a known length `bytesMax` is the length. */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#length === 0 && chunk.length === this.#bytesMax) {
+      this.#large = chunk
+    } else if (this.#large === null && this.#length + chunk.length <= COLLECTED_BYTES_MAX) {
+      this.#small.add(chunk)
+    } else {
+      chunk.copy(this.#roomFor(chunk.length), this.#length)
+    }
+    this.#length += chunk.length
+  }
+
+  // Never more than came: what is beyond it is memory of something else.
+  whole(): Buffer {
+    return this.#large?.subarray(0, this.#length) ?? this.#small.take()
+  }
+
+  #roomFor(moreBytes: number): Buffer {
+    const bytes = this.#length + moreBytes
+    if (this.#large !== null && bytes <= this.#large.length) return this.#large
+    const before = this.#large ?? this.#small.take()
+    this.#large = Buffer.allocUnsafeSlow(Math.min(this.#bytesMax, bytes * ROOM_GROWTH))
+    before.copy(this.#large)
+    return this.#large
   }
 }
 

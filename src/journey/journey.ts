@@ -17,7 +17,7 @@ import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
 import type { Caller } from './gate/authenticator.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from './gate/byte-budget.ts'
 import type { Gate, GateSlot } from './gate/gate.ts'
-import type { ThreadShare } from './gate/thread-share.ts'
+import type { ThreadShare, Turn } from './gate/thread-share.ts'
 import { HeldRequest } from './held-request.ts'
 import { capForGrant, sizeHold } from './hold-size/hold.ts'
 import { openHold, requireCredit } from './open-hold.ts'
@@ -65,6 +65,8 @@ export interface JourneyRequest extends Arrival {
     readonly memory: ByteReservation
     /** Asked before more than 64 KB are read; rejects with why they are not. */
     readonly admitLargeBody: () => Promise<void>
+    /** Resolves when one more piece of a large compressed body may be inflated. */
+    readonly inflateTurn: () => Promise<Turn>
   }) => Promise<Buffer>
   /** Filled in as the journey goes, for the log and the metrics. */
   readonly record: JourneyRecord
@@ -231,5 +233,9 @@ function byteOwner({ accountId, hasBackedCredit }: Caller, format: WireFormat): 
 
 /** Reads the body within what the caller's account may take. */
 function readBody(parts: JourneyParts, { request, caller, memory }: PrepareInput): Promise<Buffer> {
-  return request.readBody({ memory, admitLargeBody: () => requireCredit(parts, caller) })
+  return request.readBody({
+    memory,
+    admitLargeBody: () => requireCredit(parts, caller),
+    inflateTurn: () => parts.threadShare.turn(caller.accountId),
+  })
 }
