@@ -1,8 +1,10 @@
 import { randomFillSync } from 'node:crypto'
 import { makeApiKey } from '../src/ledger/api-key-text.ts'
 import { openStore } from '../src/store/open-store.ts'
+import { ACCOUNTS, API_KEYS, ENTRIES } from '../src/store/schema.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
+import { micros } from '../src/vocabulary/money.ts'
 import { DEFAULT_WORDS } from '../src/vocabulary/public-names.ts'
 
 export interface SeedStoreInput {
@@ -54,71 +56,50 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   closing.defer(() => store.close())
   await store.db.transaction().execute(async (trx) => {
     for (const page of pagesOf(accounts)) {
-      const rows = page.map(({ accountId, creditMicros }) => ({
-        ...ACCOUNT,
-        id: accountId,
-        backed_balance_micros: creditMicros,
-        has_backed_credit: creditMicros > 0 ? 1 : 0,
-        entry_count: creditMicros > 0 ? 1 : 0,
-        created_at_ms: nowMs,
-      }))
+      const rows = page.map(({ accountId, creditMicros }) =>
+        ACCOUNTS.record({
+          ...ACCOUNTS.start,
+          id: accountId,
+          name: 'bench',
+          backedBalanceMicros: micros(creditMicros),
+          hasBackedCredit: creditMicros > 0,
+          entryCount: creditMicros > 0 ? 1 : 0,
+          createdAtMs: nowMs,
+        }),
+      )
       await trx.insertInto('accounts').values(rows).execute()
     }
     for (const page of pagesOf(accounts.filter(({ creditMicros }) => creditMicros > 0))) {
-      const rows = page.map(({ accountId, creditMicros }) => ({
-        ...TOP_UP,
-        account_id: accountId,
-        amount_micros: creditMicros,
-        created_at_ms: nowMs,
-      }))
+      const rows = page.map(({ accountId, creditMicros }) =>
+        ENTRIES.record({
+          ...ENTRIES.start,
+          accountId,
+          number: 1,
+          kind: 'top_up',
+          purse: 'backed',
+          amountMicros: micros(creditMicros),
+          reference: 'bench',
+          createdAtMs: nowMs,
+        }),
+      )
       await trx.insertInto('entries').values(rows).execute()
     }
     for (const page of pagesOf(apiKeys)) {
-      const rows = page.map(({ apiKeyId, accountId, hash, displayPrefix }) => ({
-        ...API_KEY,
-        id: apiKeyId,
-        account_id: accountId,
-        key_hash: hash,
-        display_prefix: displayPrefix,
-        created_at_ms: nowMs,
-      }))
+      const rows = page.map(({ apiKeyId, accountId, hash, displayPrefix }) =>
+        API_KEYS.record({
+          ...API_KEYS.start,
+          id: apiKeyId,
+          accountId,
+          name: 'bench',
+          keyHash: hash,
+          displayPrefix,
+          createdAtMs: nowMs,
+        }),
+      )
       await trx.insertInto('api_keys').values(rows).execute()
     }
   })
   return apiKeys.map(({ apiKeyId, accountId, text }) => ({ apiKeyId, accountId, text }))
-}
-
-const ACCOUNT = {
-  name: 'bench',
-  email: null,
-  disabled: 0,
-  backed_held_micros: 0,
-  free_balance_micros: 0,
-  free_held_micros: 0,
-  free_expires_at_ms: null,
-  request_window: '',
-}
-
-const TOP_UP = {
-  number: 1,
-  kind: 'top_up',
-  purse: 'backed',
-  reference: 'bench',
-  request_id: null,
-  api_key_id: null,
-  expires_at_ms: null,
-}
-
-const API_KEY = {
-  name: 'bench',
-  disabled: 0,
-  deleted_at_ms: null,
-  expires_at_ms: null,
-  credit_limit_micros: null,
-  spend_micros: 0,
-  held_micros: 0,
-  open_holds: 0,
-  request_window: '',
 }
 
 function* pagesOf<T>(rows: readonly T[]): Generator<readonly T[]> {

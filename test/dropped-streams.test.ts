@@ -2,7 +2,7 @@ import { request } from 'undici'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
-import type { RequestRow } from '../src/ledger/rows.ts'
+import type { RequestRow } from '../src/store/schema.ts'
 import { startWorld, type TestAccount, type World } from './world.ts'
 
 const ADMIN_API_TOKEN = 'admin-token-of-the-test'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
 import { getBalance, listRequests } from '../src/ledger/activity/activity.ts'
-import type { RequestRow } from '../src/ledger/rows.ts'
+import type { RequestRow } from '../src/store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
 import { startWorld, type TestAccount, type World } from './world.ts'
 

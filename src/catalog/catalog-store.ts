@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { Tables } from '../store/tables.ts'
-import type { CatalogSave, CatalogStore, PriceSnapshot, StoredModel } from './stored-catalog.ts'
+import { PRICE_SNAPSHOTS, type PriceSnapshotRow, type Tables } from '../store/schema.ts'
+import type { CatalogSave, CatalogStore, StoredModel } from './stored-catalog.ts'
 
 /** The catalog in the store's tables: one list at a time, of one upstream. */
 export function createCatalogStore(db: Kysely<Tables>): CatalogStore {
@@ -40,7 +40,7 @@ const ROWS_A_STATEMENT = 200
 interface Changes {
   readonly models: readonly StoredModel[]
   readonly removedIds: readonly string[]
-  readonly snapshots: readonly PriceSnapshot[]
+  readonly snapshots: readonly PriceSnapshotRow[]
 }
 
 async function changesOf(db: Kysely<Tables>, refresh: CatalogSave): Promise<Changes> {
@@ -96,14 +96,7 @@ async function apply(db: Kysely<Tables>, { refresh, changes }: ApplyInput): Prom
   for (const some of chunks(changes.snapshots)) {
     await db
       .insertInto('price_snapshots')
-      .values(
-        some.map(({ id, modelId, prices, firstSeenAtMs }) => ({
-          id,
-          model_id: modelId,
-          prices_json: prices,
-          created_at_ms: firstSeenAtMs,
-        })),
-      )
+      .values(some.map((snapshot) => PRICE_SNAPSHOTS.record(snapshot)))
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute()
   }

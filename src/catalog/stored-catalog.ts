@@ -1,3 +1,4 @@
+import type { PriceSnapshotRow } from '../store/schema.ts'
 import type { HoldFigures } from './beliefs.ts'
 import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
 import type { ListedModel } from './parse-catalog.ts'
@@ -32,16 +33,7 @@ export interface CatalogSave extends StoredCatalog {
   /** The upstream that the models came from: its base address. */
   readonly source: string
   /** Price tables that requests may name from now on; one that is there already is left as it is. */
-  readonly snapshots: readonly PriceSnapshot[]
-}
-
-/** An exact price table of one model, kept for ever: what a charge names as its prices. */
-export interface PriceSnapshot {
-  readonly id: string
-  readonly modelId: string
-  /** Canonical JSON, prices as decimal strings of pico-dollars. */
-  readonly prices: string
-  readonly firstSeenAtMs: number
+  readonly snapshots: readonly PriceSnapshotRow[]
 }
 
 /**
@@ -123,9 +115,9 @@ export function withFigures(model: ListedModel, figures: HoldFigures): ListedMod
 }
 
 /** The snapshot that an offer names. */
-export function snapshotOf(model: ListedModel, firstSeenAtMs: number): PriceSnapshot {
+export function snapshotOf(model: ListedModel, createdAtMs: number): PriceSnapshotRow {
   const { modelId, prices, priceSnapshotId } = model.offer
-  return { id: priceSnapshotId, modelId, prices: encodePriceTable(prices), firstSeenAtMs }
+  return { id: priceSnapshotId, modelId, pricesJson: encodePriceTable(prices), createdAtMs }
 }
 
 function parseJson(text: string): unknown {

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import type { Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
-import type { Tables } from '../store/tables.ts'
 
 /** Turns an account id into the tag that the provider sees in its place. */
 export type AccountTagger = (accountId: string) => string

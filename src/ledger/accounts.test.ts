@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore, type Store } from '../store/open-store.ts'
+import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createAccountTagger, openAccountTagger } from './account-tag.ts'
 import { createAccount, getAccount, listAccounts, updateAccount } from './accounts.ts'
+import { hashApiKey } from './api-key-text.ts'
 import { createApiKey, deleteApiKey, getApiKey, listApiKeys, updateApiKey } from './api-keys.ts'
 
 let database: TestDatabase
@@ -20,7 +22,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     await database.remove()
   })
 
-  const ONE = { id: 'acct_1', name: 'one', email: null, disabled: false, createdAtMs: 5 }
+  const ONE = { ...ACCOUNTS.start, id: 'acct_1', name: 'one', createdAtMs: 5 }
 
   test('an account is made, read, and changed in what is given alone', async () => {
     expect(await createAccount(store.db, { id: 'acct_1', name: 'one', nowMs: 5 })).toEqual(ONE)
@@ -65,15 +67,13 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     const limits = { creditLimitMicros: micros(900), expiresAtMs: 99 }
     const created = await createApiKey(store.db, { ...input, ...limits })
     const key = {
+      ...API_KEYS.start,
       ...limits,
       id: 'key_1',
       accountId: 'acct_1',
       name: 'k',
+      keyHash: hashApiKey(created?.text ?? ''),
       displayPrefix: created?.apiKey.displayPrefix,
-      disabled: false,
-      spendMicros: 0,
-      heldMicros: 0,
-      openHolds: 0,
       createdAtMs: 7,
     }
     expect(created?.apiKey).toEqual(key)

@@ -1,14 +1,5 @@
-import type { Kysely, Selectable } from 'kysely'
-import type { AccountsTable, Tables } from '../store/tables.ts'
-
-/** An owner of money, without the money. */
-export interface Account {
-  readonly id: string
-  readonly name: string
-  readonly email: string | null
-  readonly disabled: boolean
-  readonly createdAtMs: number
-}
+import type { Kysely } from 'kysely'
+import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 
 export interface CreateAccountInput {
   /** An id of the prefix `acct`. */
@@ -23,37 +14,24 @@ export interface CreateAccountInput {
 export async function createAccount(
   db: Kysely<Tables>,
   input: CreateAccountInput,
-): Promise<Account> {
-  const row = await db
-    .insertInto('accounts')
-    .values({
-      id: input.id,
-      name: input.name,
-      email: input.email ?? null,
-      disabled: 0,
-      created_at_ms: input.nowMs,
-      backed_balance_micros: 0,
-      backed_held_micros: 0,
-      free_balance_micros: 0,
-      free_held_micros: 0,
-      free_expires_at_ms: null,
-      has_backed_credit: 0,
-      request_window: '',
-      entry_count: 0,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow()
-  return accountOf(row)
+): Promise<AccountRow> {
+  const { id, name, email = null, nowMs } = input
+  const account = { ...ACCOUNTS.start, id, name, email, createdAtMs: nowMs }
+  await db.insertInto('accounts').values(ACCOUNTS.record(account)).execute()
+  return account
 }
 
 /** Null where there is no such account. */
-export async function getAccount(db: Kysely<Tables>, accountId: string): Promise<Account | null> {
+export async function getAccount(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<AccountRow | null> {
   const row = await db
     .selectFrom('accounts')
     .selectAll()
     .where('id', '=', accountId)
     .executeTakeFirst()
-  return row === undefined ? null : accountOf(row)
+  return row === undefined ? null : ACCOUNTS.read(row)
 }
 
 export interface ListInput {
@@ -66,14 +44,14 @@ export interface ListInput {
 export async function listAccounts(
   db: Kysely<Tables>,
   { cursor, limit }: ListInput,
-): Promise<{ readonly accounts: readonly Account[]; readonly nextCursor: string | null }> {
+): Promise<{ readonly accounts: readonly AccountRow[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('accounts').selectAll()
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   const rows = await query
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  const accounts = rows.slice(0, limit).map(accountOf)
+  const accounts = rows.slice(0, limit).map((row) => ACCOUNTS.read(row))
   return { accounts, nextCursor: rows.length > limit ? (accounts.at(-1)?.id ?? null) : null }
 }
 
@@ -89,7 +67,7 @@ export interface UpdateAccountInput {
 export async function updateAccount(
   db: Kysely<Tables>,
   input: UpdateAccountInput,
-): Promise<Account | null> {
+): Promise<AccountRow | null> {
   const change = {
     ...(input.name === undefined ? {} : { name: input.name }),
     ...(input.email === undefined ? {} : { email: input.email }),
@@ -102,15 +80,5 @@ export async function updateAccount(
     .where('id', '=', input.id)
     .returningAll()
     .executeTakeFirst()
-  return row === undefined ? null : accountOf(row)
-}
-
-function accountOf(row: Selectable<AccountsTable>): Account {
-  return {
-    id: row.id,
-    name: row.name,
-    email: row.email,
-    disabled: row.disabled === 1,
-    createdAtMs: row.created_at_ms,
-  }
+  return row === undefined ? null : ACCOUNTS.read(row)
 }

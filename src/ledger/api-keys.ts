@@ -1,25 +1,7 @@
-import type { Kysely, Selectable } from 'kysely'
-import type { ApiKeysTable, Tables } from '../store/tables.ts'
-import { type Micros, micros } from '../vocabulary/money.ts'
+import type { Kysely } from 'kysely'
+import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
+import type { Micros } from '../vocabulary/money.ts'
 import { makeApiKey } from './api-key-text.ts'
-
-/** An API key as pages show it: never the key itself. */
-export interface ApiKey {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  /** The key's first and last characters, `sk-<tag>-AbC…wxyz`. */
-  readonly displayPrefix: string
-  readonly disabled: boolean
-  readonly expiresAtMs: number | null
-  readonly creditLimitMicros: Micros | null
-  /** Charges and corrections of its requests. */
-  readonly spendMicros: Micros
-  /** What its requests hold at this moment. */
-  readonly heldMicros: Micros
-  readonly openHolds: number
-  readonly createdAtMs: number
-}
 
 export interface CreateApiKeyInput {
   /** An id of the prefix `key`. */
@@ -37,7 +19,7 @@ export interface CreateApiKeyInput {
 
 /** The key's text is in this answer and nowhere else, ever. */
 export interface CreatedApiKey {
-  readonly apiKey: ApiKey
+  readonly apiKey: ApiKeyRow
   readonly text: string
 }
 
@@ -54,39 +36,31 @@ export async function createApiKey(
       .where('id', '=', input.accountId)
       .executeTakeFirst()
     if (account === undefined) return null
-    const row = await trx
-      .insertInto('api_keys')
-      .values({
-        id: input.id,
-        account_id: input.accountId,
-        name: input.name,
-        key_hash: made.hash,
-        display_prefix: made.displayPrefix,
-        disabled: 0,
-        deleted_at_ms: null,
-        expires_at_ms: input.expiresAtMs ?? null,
-        credit_limit_micros: input.creditLimitMicros ?? null,
-        created_at_ms: input.nowMs,
-        spend_micros: 0,
-        held_micros: 0,
-        open_holds: 0,
-        request_window: '',
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow()
-    return { apiKey: apiKeyOf(row), text: made.text }
+    const apiKey: ApiKeyRow = {
+      ...API_KEYS.start,
+      id: input.id,
+      accountId: input.accountId,
+      name: input.name,
+      keyHash: made.hash,
+      displayPrefix: made.displayPrefix,
+      expiresAtMs: input.expiresAtMs ?? null,
+      creditLimitMicros: input.creditLimitMicros ?? null,
+      createdAtMs: input.nowMs,
+    }
+    await trx.insertInto('api_keys').values(API_KEYS.record(apiKey)).execute()
+    return { apiKey, text: made.text }
   })
 }
 
 /** Null where there is no such key, or it was deleted. */
-export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<ApiKey | null> {
+export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<ApiKeyRow | null> {
   const row = await db
     .selectFrom('api_keys')
     .selectAll()
     .where('id', '=', apiKeyId)
     .where('deleted_at_ms', 'is', null)
     .executeTakeFirst()
-  return row === undefined ? null : apiKeyOf(row)
+  return row === undefined ? null : API_KEYS.read(row)
 }
 
 export interface ListApiKeysInput {
@@ -100,7 +74,7 @@ export interface ListApiKeysInput {
 export async function listApiKeys(
   db: Kysely<Tables>,
   { accountId, cursor, limit }: ListApiKeysInput,
-): Promise<{ readonly apiKeys: readonly ApiKey[]; readonly nextCursor: string | null }> {
+): Promise<{ readonly apiKeys: readonly ApiKeyRow[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('api_keys')
     .selectAll()
@@ -111,7 +85,7 @@ export async function listApiKeys(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  const apiKeys = rows.slice(0, limit).map(apiKeyOf)
+  const apiKeys = rows.slice(0, limit).map((row) => API_KEYS.read(row))
   return { apiKeys, nextCursor: rows.length > limit ? (apiKeys.at(-1)?.id ?? null) : null }
 }
 
@@ -129,7 +103,7 @@ export interface UpdateApiKeyInput {
 export async function updateApiKey(
   db: Kysely<Tables>,
   input: UpdateApiKeyInput,
-): Promise<ApiKey | null> {
+): Promise<ApiKeyRow | null> {
   const { name, disabled, creditLimitMicros, expiresAtMs } = input
   const change = {
     ...(name === undefined ? {} : { name }),
@@ -145,7 +119,7 @@ export async function updateApiKey(
     .where('deleted_at_ms', 'is', null)
     .returningAll()
     .executeTakeFirst()
-  return row === undefined ? null : apiKeyOf(row)
+  return row === undefined ? null : API_KEYS.read(row)
 }
 
 export interface DeleteApiKeyInput {
@@ -165,20 +139,4 @@ export async function deleteApiKey(db: Kysely<Tables>, input: DeleteApiKeyInput)
     .where('deleted_at_ms', 'is', null)
     .executeTakeFirst()
   return numUpdatedRows === 1n
-}
-
-function apiKeyOf(row: Selectable<ApiKeysTable>): ApiKey {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    displayPrefix: row.display_prefix,
-    disabled: row.disabled === 1,
-    expiresAtMs: row.expires_at_ms,
-    creditLimitMicros: row.credit_limit_micros === null ? null : micros(row.credit_limit_micros),
-    spendMicros: micros(row.spend_micros),
-    heldMicros: micros(row.held_micros),
-    openHolds: row.open_holds,
-    createdAtMs: row.created_at_ms,
-  }
 }

@@ -1,10 +1,8 @@
 import type { Kysely } from 'kysely'
-import type { Tables } from '../store/tables.ts'
+import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Page } from './activity/activity.ts'
 import { makeCreditCode } from './credit-code-text.ts'
-import { creditCodeRowOf } from './engines/columns.ts'
-import type { CreditCodeRow } from './rows.ts'
 
 export interface CreateCreditCodeInput {
   /** An id of the prefix `code`. */
@@ -28,22 +26,17 @@ export async function createCreditCode(
   { id, amountMicros, expiresAtMs, nowMs }: CreateCreditCodeInput,
 ): Promise<CreatedCreditCode> {
   const made = makeCreditCode()
-  const row = await db
-    .insertInto('credit_codes')
-    .values({
-      id,
-      code_hash: made.hash,
-      display_suffix: made.displaySuffix,
-      amount_micros: amountMicros,
-      created_at_ms: nowMs,
-      expires_at_ms: expiresAtMs,
-      revoked_at_ms: null,
-      redeemed_at_ms: null,
-      redeemed_by: null,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow()
-  return { creditCode: creditCodeRowOf({ ...row }), text: made.text }
+  const creditCode: CreditCodeRow = {
+    ...CREDIT_CODES.start,
+    id,
+    codeHash: made.hash,
+    displaySuffix: made.displaySuffix,
+    amountMicros,
+    createdAtMs: nowMs,
+    expiresAtMs,
+  }
+  await db.insertInto('credit_codes').values(CREDIT_CODES.record(creditCode)).execute()
+  return { creditCode, text: made.text }
 }
 
 /** Null where there is no such code. */
@@ -53,7 +46,7 @@ export async function getCreditCode(
 ): Promise<CreditCodeRow | null> {
   const query = db.selectFrom('credit_codes').selectAll().where('id', '=', creditCodeId)
   const row = await query.executeTakeFirst()
-  return row === undefined ? null : creditCodeRowOf({ ...row })
+  return row === undefined ? null : CREDIT_CODES.read(row)
 }
 
 /** One page of codes, newest first; the cursor of the next is null where there is none. */
@@ -70,7 +63,7 @@ export async function listCreditCodes(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  const creditCodes = rows.slice(0, limit).map((row) => creditCodeRowOf({ ...row }))
+  const creditCodes = rows.slice(0, limit).map((row) => CREDIT_CODES.read(row))
   return { creditCodes, nextCursor: rows.length > limit ? (creditCodes.at(-1)?.id ?? null) : null }
 }
 

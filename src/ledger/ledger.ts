@@ -1,3 +1,5 @@
+import type { Entry } from '../store/schema.ts'
+import type { Purse } from '../vocabulary/entry-kind.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
 import type { RequestState } from '../vocabulary/request-state.ts'
@@ -160,46 +162,6 @@ export type RedeemVerdict =
   | { readonly kind: 'exists'; readonly entry: Entry }
   /** Nothing was added: another account has it, or nobody may. */
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
-
-/** Credit that was bought or activated, and credit that was given. */
-export type Purse = 'backed' | 'free'
-
-/** Why an entry was posted. */
-export type EntryKind =
-  /** Backed credit added. */
-  | 'top_up'
-  /** Backed credit of a code. */
-  | 'activation'
-  /** Backed credit taken back. */
-  | 'chargeback'
-  /** Free credit added. */
-  | 'grant'
-  /** What a request cost. */
-  | 'charge'
-  /** What a request turned out to cost more, or less, than was charged. */
-  | 'correction'
-  /** Free credit that lapsed. */
-  | 'expiry'
-  /** Of a charge on free credit, what the purse could not pay. */
-  | 'write_off'
-
-/** A line of an account's books. Inserted once, never changed. */
-export interface Entry {
-  readonly accountId: string
-  /** Counts the account's entries from 1, without gaps. */
-  readonly number: number
-  readonly kind: EntryKind
-  readonly purse: Purse
-  /** What it did to the purse's balance. */
-  readonly amountMicros: Micros
-  /** Of added credit, the caller's id; of an activation, the id of its code; else null. */
-  readonly reference: string | null
-  readonly requestId: string | null
-  readonly apiKeyId: string | null
-  /** Of a grant, the expiry that came with it; else null. */
-  readonly expiresAtMs: number | null
-  readonly createdAtMs: number
-}
 
 /** The limits that the ledger keeps exactly, over all instances. */
 export interface LedgerLimits {

@@ -1,12 +1,7 @@
 import { z } from 'zod'
-import {
-  type Account,
-  createAccount,
-  getAccount,
-  listAccounts,
-  updateAccount,
-} from '../ledger/accounts.ts'
+import { createAccount, getAccount, listAccounts, updateAccount } from '../ledger/accounts.ts'
 import { getCredits } from '../ledger/activity/activity.ts'
+import type { AccountRow } from '../store/schema.ts'
 import type { CommandParts } from './admin-parts.ts'
 import { accountAnswer, accountShape } from './answers/account.ts'
 import { listAnswer, listShape } from './answers/list.ts'
@@ -106,7 +101,7 @@ function change(parts: CommandParts): Operation {
   })
 }
 
-async function answerOf({ store, clock }: CommandParts, account: Account): Promise<object> {
+async function answerOf({ store, clock }: CommandParts, account: AccountRow): Promise<object> {
   const input = { accountIds: [account.id], nowMs: clock.nowMs() }
   const purses = (await getCredits(store.db, input)).get(account.id)
   if (purses === undefined) throw notFound('account', account.id)

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { writeNewFile } from './new-file.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './schema.ts'
 
 /**
  * Copies a SQLite store, as it is at one moment, to a file that is not there yet and that only its owner

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { migrate, refuseNewer, SchemaMismatch, schemaVersion } from './migrate.ts'
 import type { Migration } from './migrations/migrations.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './schema.ts'
 
 /** Which schema a store is to have, and whether it may be changed. */
 export interface UpToDateInput {

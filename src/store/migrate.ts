@@ -1,6 +1,6 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely'
 import type { Migration } from './migrations/migrations.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './schema.ts'
 
 /** The store's schema is not one that this program can use; the message says what to do. */
 export class SchemaMismatch extends Error {

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SchemaMismatch } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
 import { type OpenStoreInput, openStore, type Store } from './open-store.ts'
+import type { Tables } from './schema.ts'
 import {
   claimUpstream,
   readSetting,
@@ -19,7 +20,6 @@ import {
   writeSetting,
 } from './settings.ts'
 import { StoreRefused, StoreUnavailable } from './store-unavailable.ts'
-import type { Tables } from './tables.ts'
 
 const CHILD = fileURLToPath(new URL('./testing/open-store-child.ts', import.meta.url))
 

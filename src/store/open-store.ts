@@ -3,8 +3,8 @@ import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database-url.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
 import { openPostgresStore } from './postgres/postgres-store.ts'
+import type { Tables } from './schema.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
-import type { Tables } from './tables.ts'
 
 export interface OpenStoreInput {
   /** `DATABASE_URL`; unset or empty: `./data/tollgate.db`. */

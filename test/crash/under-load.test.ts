@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RecordedRequest } from '../../simulator/recorder.ts'
-import type { RequestRow } from '../../src/ledger/rows.ts'
+import type { RequestRow } from '../../src/store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import type { ServeProcess } from '../tollgate-process.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
-import type { RequestRow } from '../../src/ledger/rows.ts'
+import type { RequestRow } from '../../src/store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
 import { CRASHES } from './crashes.ts'

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { hashApiKey, isApiKeyShaped } from '../../ledger/api-key-text.ts'
-import type { Tables } from '../../store/tables.ts'
+import type { Tables } from '../../store/schema.ts'
 import type { Arrival } from '../../vocabulary/arrival.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
+import type { Tables } from '../../store/schema.ts'
 import { readSetting, writeSetting } from '../../store/settings.ts'
-import type { Tables } from '../../store/tables.ts'
 
 export interface MaintenanceInput {
   readonly db: Kysely<Tables>

@@ -1,11 +1,16 @@
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
-import type { EntriesTable, Tables } from '../../store/tables.ts'
+import {
+  ACCOUNTS,
+  type AccountRow,
+  ENTRIES,
+  type Entry,
+  REQUESTS,
+  type RequestRow,
+  type Tables,
+} from '../../store/schema.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { RequestState } from '../../vocabulary/request-state.ts'
-import { accountRowOf, entryOf, requestRowOf } from '../engines/columns.ts'
-import type { Entry } from '../ledger.ts'
-import type { AccountRow, RequestRow } from '../rows.ts'
 import { availableCredit, freeCreditExpired } from '../rules/postings.ts'
 
 /** Which requests to list; absent fields filter nothing. */
@@ -57,7 +62,7 @@ export async function listRequests(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  const requests = rows.slice(0, limit).map((row) => requestRowOf({ ...row }))
+  const requests = rows.slice(0, limit).map((row) => REQUESTS.read(row))
   return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
 }
 
@@ -68,7 +73,7 @@ export async function getRequest(
 ): Promise<RequestRow | null> {
   const query = db.selectFrom('requests').selectAll().where('id', '=', requestId)
   const row = await query.executeTakeFirst()
-  return row === undefined ? null : requestRowOf({ ...row })
+  return row === undefined ? null : REQUESTS.read(row)
 }
 
 /** Which page of an account's entries. */
@@ -98,7 +103,7 @@ export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<Entr
 }
 
 async function entriesOf(
-  entries: SelectQueryBuilder<Tables, 'entries', Selectable<EntriesTable>>,
+  entries: SelectQueryBuilder<Tables, 'entries', Selectable<Tables['entries']>>,
   { accountId, before, limit }: EntryPage,
 ): Promise<EntryList> {
   let query = entries.where('account_id', '=', accountId)
@@ -107,7 +112,7 @@ async function entriesOf(
     .orderBy('number', 'desc')
     .limit(limit + 1)
     .execute()
-  const page = rows.slice(0, limit).map((row) => entryOf({ ...row }))
+  const page = rows.slice(0, limit).map((row) => ENTRIES.read(row))
   return { entries: page, nextBefore: rows.length > limit ? (page.at(-1)?.number ?? null) : null }
 }
 
@@ -122,7 +127,7 @@ export async function findCredit(
     .where('account_id', '=', accountId)
     .where('reference', '=', reference)
   const row = await query.executeTakeFirst()
-  return row === undefined ? null : entryOf({ ...row })
+  return row === undefined ? null : ENTRIES.read(row)
 }
 
 /** An account's two purses at a moment. */
@@ -172,7 +177,7 @@ export async function getBalance(
     .where('id', '=', accountId)
     .executeTakeFirst()
   if (row === undefined) return null
-  const account = accountRowOf({ ...row })
+  const account = ACCOUNTS.read(row)
   return { ...creditOf(account, nowMs), unresolved: await unresolvedOf(db, accountId) }
 }
 
@@ -206,7 +211,7 @@ export async function getCredits(
 ): Promise<ReadonlyMap<string, AccountCredit>> {
   if (accountIds.length === 0) return new Map()
   const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', accountIds).execute()
-  return new Map(rows.map((row) => [row.id, creditOf(accountRowOf({ ...row }), nowMs)]))
+  return new Map(rows.map((row) => [row.id, creditOf(ACCOUNTS.read(row), nowMs)]))
 }
 
 function creditOf(account: AccountRow, nowMs: number): AccountCredit {

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../store/tables.ts'
+import type { Tables } from '../../store/schema.ts'
 
 /** States of a hold that is not settled. */
 export const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const

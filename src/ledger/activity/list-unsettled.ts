@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../store/tables.ts'
+import type { Tables } from '../../store/schema.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
 
 /** A request whose attempt has ended and whose charge has not: what the reconciler works through. */

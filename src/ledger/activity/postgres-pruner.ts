@@ -1,5 +1,5 @@
 import { CompiledQuery, type Kysely } from 'kysely'
-import type { Tables } from '../../store/tables.ts'
+import type { Tables } from '../../store/schema.ts'
 import {
   addToPruned,
   PRUNABLE,
@@ -24,8 +24,7 @@ const LOCK_ACCOUNTS = `select id from accounts where id = any($1) order by id fo
 
 const PRUNE = `with gone as (
     delete from requests where id = any($1) and ${PRUNABLE.replace('$', '$2')}
-    returning api_key_id, account_id, backed_charge_micros, free_charge_micros, written_off_micros,
-      settled_at_ms
+    returning *
   ), kept as (
     insert into pruned_requests (${PRUNED_COLUMNS})
     select ${PRUNED_SUMS} from gone group by api_key_id, account_id order by api_key_id

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Tables } from '../../store/tables.ts'
+import { PRUNED_REQUESTS, REQUESTS, type Tables } from '../../store/schema.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
 
 /** Which part of Activity to prune next. */
@@ -27,23 +27,28 @@ export function pruneUntilId(settledBeforeMs: number): string {
 /** Whether a row is settled, and was before a moment: `$` stands for the moment's parameter. */
 export const PRUNABLE = "(state = 'final' or state = 'released') and settled_at_ms < $"
 
-/** The columns of `pruned_requests`. */
-export const PRUNED_COLUMNS = `api_key_id, account_id, requests, backed_charge_micros,
-  free_charge_micros, written_off_micros, latest_settled_at_ms`
+// What of a request's money is kept: the figures that both tables have, by the same name.
+const SUMMED = PRUNED_REQUESTS.columns
+  .filter(
+    ({ name, type }) =>
+      type === 'integer' && REQUESTS.columns.some((column) => column.name === name),
+  )
+  .map(({ name }) => name)
+
+/** What is kept of pruned requests, by key. */
+export const PRUNED_COLUMNS = `api_key_id, account_id, requests, ${SUMMED.join(', ')}, latest_settled_at_ms`
 
 /** The same, summed over rows of `requests` by key. */
-export const PRUNED_SUMS = `api_key_id, account_id, count(*), sum(backed_charge_micros),
-  sum(free_charge_micros), sum(written_off_micros), max(settled_at_ms)`
+export const PRUNED_SUMS = `api_key_id, account_id, count(*),
+  ${SUMMED.map((name) => `sum(${name})`).join(', ')}, max(settled_at_ms)`
 
 /** Adds sums to those of earlier batches; `greatest` is what the engine calls the larger of two. */
 export function addToPruned(greatest: 'max' | 'greatest'): string {
-  return `on conflict (api_key_id) do update set
-    requests = pruned_requests.requests + excluded.requests,
-    backed_charge_micros = pruned_requests.backed_charge_micros + excluded.backed_charge_micros,
-    free_charge_micros = pruned_requests.free_charge_micros + excluded.free_charge_micros,
-    written_off_micros = pruned_requests.written_off_micros + excluded.written_off_micros,
-    latest_settled_at_ms =
-      ${greatest}(pruned_requests.latest_settled_at_ms, excluded.latest_settled_at_ms)`
+  const sums = ['requests', ...SUMMED].map(
+    (name) => `${name} = pruned_requests.${name} + excluded.${name}`,
+  )
+  return `on conflict (api_key_id) do update set ${sums.join(', ')}, latest_settled_at_ms =
+    ${greatest}(pruned_requests.latest_settled_at_ms, excluded.latest_settled_at_ms)`
 }
 
 /**

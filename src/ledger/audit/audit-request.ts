@@ -1,6 +1,5 @@
+import type { Entry, RequestRow } from '../../store/schema.ts'
 import { chargeForCost, parseDecimal } from '../../vocabulary/money.ts'
-import type { Entry } from '../ledger.ts'
-import type { RequestRow } from '../rows.ts'
 import type { Difference } from './difference.ts'
 
 /** Recomputes a request's charge from its entries and from its cost, and its hold from its state. */

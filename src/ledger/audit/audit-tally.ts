@@ -1,11 +1,11 @@
-import type { Entry } from '../ledger.ts'
 import type {
   AccountRow,
   ApiKeyRow,
   CreditCodeRow,
+  Entry,
   PrunedRequestsRow,
   RequestRow,
-} from '../rows.ts'
+} from '../../store/schema.ts'
 import type { Difference } from './difference.ts'
 
 interface AccountTally {

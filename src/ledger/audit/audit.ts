@@ -1,16 +1,16 @@
 import type { Kysely } from 'kysely'
+import type { StoredRow } from '../../store/columns.ts'
 import type { Store } from '../../store/open-store.ts'
-import type { Tables } from '../../store/tables.ts'
 import {
-  accountRowOf,
-  apiKeyRowOf,
-  type Columns,
-  creditCodeRowOf,
-  entryOf,
-  prunedRequestsRowOf,
-  requestRowOf,
-} from '../engines/columns.ts'
-import type { PrunedRequestsRow } from '../rows.ts'
+  ACCOUNTS,
+  API_KEYS,
+  CREDIT_CODES,
+  ENTRIES,
+  PRUNED_REQUESTS,
+  type PrunedRequestsRow,
+  REQUESTS,
+  type Tables,
+} from '../../store/schema.ts'
 import { auditRequest } from './audit-request.ts'
 import { AuditTally } from './audit-tally.ts'
 import type { Difference } from './difference.ts'
@@ -105,7 +105,7 @@ async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Prom
       .orderBy('number')
       .limit(PAGE_ROWS)
       .execute()
-    for (const row of rows) tally.addEntry(entryOf({ ...row }))
+    for (const row of rows) tally.addEntry(ENTRIES.read(row))
     count += rows.length
     read(rows.length)
     const last = rows.at(-1)
@@ -130,11 +130,11 @@ async function auditRequests(
         .where('request_id', '<=', last)
         .execute()
       const byRequest = Map.groupBy(
-        entries.map((row) => entryOf({ ...row })),
+        entries.map((row) => ENTRIES.read(row)),
         ({ requestId }) => requestId,
       )
       for (const row of rows) {
-        const request = requestRowOf(row)
+        const request = REQUESTS.read(row)
         tally.addRequest(request)
         found(auditRequest(request, byRequest.get(request.id) ?? []))
         newest = laterOf(newest, request)
@@ -153,7 +153,7 @@ function auditAccounts(view: Kysely<Tables>, { tally, found, read }: Findings): 
     table: 'accounts',
     read,
     audit({ rows }) {
-      for (const row of rows) found(tally.auditAccount(accountRowOf(row)))
+      for (const row of rows) found(tally.auditAccount(ACCOUNTS.read(row)))
     },
   })
 }
@@ -165,7 +165,7 @@ function auditApiKeys(view: Kysely<Tables>, { tally, found, read }: Findings): P
     async audit({ rows, after, last }) {
       const pruned = await prunedBetween(view, { after, last })
       for (const row of rows) {
-        found(tally.auditApiKey(apiKeyRowOf(row), pruned.get(row.id) ?? null))
+        found(tally.auditApiKey(API_KEYS.read(row), pruned.get(row.id) ?? null))
       }
     },
   })
@@ -182,7 +182,7 @@ async function prunedBetween(
     .where('api_key_id', '>', after)
     .where('api_key_id', '<=', last)
     .execute()
-  return new Map(rows.map((row) => [row.api_key_id, prunedRequestsRowOf({ ...row })]))
+  return new Map(rows.map((row) => [row.api_key_id, PRUNED_REQUESTS.read(row)]))
 }
 
 function auditCreditCodes(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
@@ -190,7 +190,7 @@ function auditCreditCodes(view: Kysely<Tables>, { tally, found, read }: Findings
     table: 'credit_codes',
     read,
     audit({ rows }) {
-      for (const row of rows) found(tally.auditCreditCode(creditCodeRowOf(row)))
+      for (const row of rows) found(tally.auditCreditCode(CREDIT_CODES.read(row)))
     },
   })
 }
@@ -202,7 +202,7 @@ interface PagesById {
 }
 
 interface PageById {
-  readonly rows: readonly (Columns & { readonly id: string })[]
+  readonly rows: readonly (StoredRow & { readonly id: string })[]
   /** The last id of the page before; empty for the first. */
   readonly after: string
   /** Its own last id. */

@@ -1,38 +1,17 @@
 import type { Client } from 'pg'
+import type { StoredRow } from '../../store/columns.ts'
 import {
   openPostgresWriter,
   type PostgresWriterInput,
   sendTogether,
 } from '../../store/postgres/postgres-connection.ts'
 import { isGivenUp, isLockTimeout, postgresFailure } from '../../store/postgres/postgres-failure.ts'
+import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { LedgerLimits, RedeemCodeInput } from '../ledger.ts'
 import { Book, type BookChanges, type CreditPlace } from '../rules/book.ts'
 import { applyCommand } from '../rules/rules.ts'
-import {
-  ACCOUNT_COLUMNS,
-  API_KEY_COLUMNS,
-  accountValues,
-  apiKeyValues,
-  type ColumnValue,
-  ENTRY_COLUMNS,
-  entryValues,
-  fixedRequestValues,
-  movingRequestValues,
-  REDEEMED_COLUMNS,
-  REQUEST_FIXED_COLUMNS,
-  REQUEST_MOVING_COLUMNS,
-  redeemedValues,
-} from './column-values.ts'
-import {
-  accountRowOf,
-  apiKeyRowOf,
-  type Columns,
-  creditCodeRowOf,
-  entryOf,
-  requestRowOf,
-} from './columns.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import {
   LOCK_ACCOUNTS,
@@ -59,8 +38,6 @@ const SWEPT_REQUESTS_MAX = 500
 
 // A deadlock leaves one of its transactions to go on, so this many in a row are no bad luck any more.
 const TRIES_MAX = 20
-
-const REQUEST_COLUMNS = [...REQUEST_FIXED_COLUMNS, ...REQUEST_MOVING_COLUMNS]
 
 /** The books in a PostgreSQL database, on a connection of their own, which is made anew where it is lost. */
 export class PostgresBooks {
@@ -167,11 +144,11 @@ export class PostgresBooks {
         this.#input.nowMs === null ? run(client, READ_TIME, []) : NOTHING,
       ],
     )
-    for (const row of accounts.rows) book.loadAccount(accountRowOf(row))
-    for (const row of apiKeys.rows) book.loadApiKey(apiKeyRowOf(row))
-    for (const row of requests.rows) book.loadRequest(requestRowOf(row))
-    for (const row of creditCodes.rows) book.loadCreditCode(creditCodeRowOf(row))
-    for (const row of [...entries.rows, ...codeEntries.rows]) book.loadCredit(entryOf(row))
+    for (const row of accounts.rows) book.loadAccount(ACCOUNTS.read(row))
+    for (const row of apiKeys.rows) book.loadApiKey(API_KEYS.read(row))
+    for (const row of requests.rows) book.loadRequest(REQUESTS.read(row))
+    for (const row of creditCodes.rows) book.loadCreditCode(CREDIT_CODES.read(row))
+    for (const row of [...entries.rows, ...codeEntries.rows]) book.loadCredit(ENTRIES.read(row))
     return this.#input.nowMs?.() ?? Number(time.rows[0]?.['now_ms'])
   }
 
@@ -258,7 +235,7 @@ class NamedRows {
 }
 
 interface Answer {
-  readonly rows: readonly Columns[]
+  readonly rows: readonly StoredRow[]
 }
 
 const NOTHING: Promise<Answer> = Promise.resolve({ rows: [] })
@@ -270,23 +247,14 @@ function run(client: Client, statement: PlannedStatement, values: unknown[]): Pr
 function save(client: Client, changes: BookChanges): Promise<Answer>[] {
   const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
   const saved = run(client, SAVE, [
-    recordsOf(accounts, ['id', ...ACCOUNT_COLUMNS], (row) => [row.id, ...accountValues(row)]),
-    recordsOf(apiKeys, ['id', ...API_KEY_COLUMNS], (row) => [row.id, ...apiKeyValues(row)]),
-    recordsOf(openedRequests, REQUEST_COLUMNS, (row) => [
-      ...fixedRequestValues(row),
-      ...movingRequestValues(row),
-    ]),
-    recordsOf(requests, ['id', ...REQUEST_MOVING_COLUMNS], (row) => [
-      row.id,
-      ...movingRequestValues(row),
-    ]),
-    recordsOf(entries, ENTRY_COLUMNS, entryValues),
+    JSON.stringify(accounts.map((row) => ACCOUNTS.changedRecord(row))),
+    JSON.stringify(apiKeys.map((row) => API_KEYS.changedRecord(row))),
+    JSON.stringify(openedRequests.map((row) => REQUESTS.record(row))),
+    JSON.stringify(requests.map((row) => REQUESTS.changedRecord(row))),
+    JSON.stringify(entries.map((entry) => ENTRIES.record(entry))),
   ])
   if (creditCodes.length === 0) return [saved]
-  const redeemed = recordsOf(creditCodes, ['id', ...REDEEMED_COLUMNS], (row) => [
-    row.id,
-    ...redeemedValues(row),
-  ])
+  const redeemed = JSON.stringify(creditCodes.map((row) => CREDIT_CODES.changedRecord(row)))
   return [saved, run(client, SAVE_CREDIT_CODES, [redeemed])]
 }
 
@@ -304,18 +272,4 @@ async function answers<T extends readonly Promise<Answer>[]>(
   }
   // Each is fulfilled by now.
   return (await Promise.all(sent)) as { -readonly [Place in keyof T]: Answer }
-}
-
-function recordsOf<Row>(
-  rows: readonly Row[],
-  columns: readonly string[],
-  valuesOf: (row: Row) => readonly ColumnValue[],
-): string {
-  if (rows.length === 0) return '[]'
-  const records = rows.map((row) => {
-    const record: Record<string, ColumnValue> = {}
-    for (const [place, value] of valuesOf(row).entries()) record[columns[place] ?? ''] = value
-    return record
-  })
-  return JSON.stringify(records)
 }

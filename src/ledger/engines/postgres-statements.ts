@@ -1,11 +1,11 @@
 import {
-  ACCOUNT_COLUMNS,
-  API_KEY_COLUMNS,
-  ENTRY_COLUMNS,
-  REDEEMED_COLUMNS,
-  REQUEST_FIXED_COLUMNS,
-  REQUEST_MOVING_COLUMNS,
-} from './column-values.ts'
+  ACCOUNTS,
+  API_KEYS,
+  CREDIT_CODES,
+  ENTRIES,
+  REQUESTS,
+  type TABLES,
+} from '../../store/schema.ts'
 
 /** A statement that a connection plans once and runs by its name. */
 export interface PlannedStatement {
@@ -83,34 +83,33 @@ export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
 export const SAVE: PlannedStatement = {
   name: 'save',
   text: `with
-    saved_accounts as (${update('accounts', { columns: ACCOUNT_COLUMNS, parameter: '$1' })}),
-    saved_api_keys as (${update('api_keys', { columns: API_KEY_COLUMNS, parameter: '$2' })}),
-    opened_requests as (${insert('requests', {
-      columns: [...REQUEST_FIXED_COLUMNS, ...REQUEST_MOVING_COLUMNS],
-      parameter: '$3',
-    })}),
-    saved_requests as (${update('requests', { columns: REQUEST_MOVING_COLUMNS, parameter: '$4' })})
-    ${insert('entries', { columns: ENTRY_COLUMNS, parameter: '$5' })}`,
+    saved_accounts as (${update(ACCOUNTS, '$1')}),
+    saved_api_keys as (${update(API_KEYS, '$2')}),
+    opened_requests as (${insert(REQUESTS, '$3')}),
+    saved_requests as (${update(REQUESTS, '$4')})
+    ${insert(ENTRIES, '$5')}`,
 }
 
 /** $1: the codes that a batch has given to accounts, as a JSON array of objects. */
 export const SAVE_CREDIT_CODES: PlannedStatement = {
   name: 'save_credit_codes',
-  text: update('credit_codes', { columns: REDEEMED_COLUMNS, parameter: '$1' }),
+  text: update(CREDIT_CODES, '$1'),
 }
 
-interface Rows {
-  readonly columns: readonly string[]
-  readonly parameter: string
+type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>
+
+/** `parameter` is a JSON array of rows, each a `changedRecord`. */
+function update({ name, key, moving }: Statable, parameter: string): string {
+  const changes = moving.map((column) => `${column.name} = changed.${column.name}`)
+  const isRow = key.map((column) => `${name}.${column.name} = changed.${column.name}`)
+  return `update ${name} set ${changes.join(', ')}
+    from json_populate_recordset(null::${name}, ${parameter}::text::json) as changed
+    where ${isRow.join(' and ')}`
 }
 
-function update(table: string, { columns, parameter }: Rows): string {
-  return `update ${table} set ${columns.map((name) => `${name} = changed.${name}`).join(', ')}
-    from json_populate_recordset(null::${table}, ${parameter}::text::json) as changed
-    where ${table}.id = changed.id`
-}
-
-function insert(table: string, { columns, parameter }: Rows): string {
-  return `insert into ${table} (${columns.join(', ')}) select ${columns.join(', ')}
-    from json_populate_recordset(null::${table}, ${parameter}::text::json)`
+/** `parameter` is a JSON array of rows, each a `record`. */
+function insert({ name, columns }: Statable, parameter: string): string {
+  const names = columns.map((column) => column.name).join(', ')
+  return `insert into ${name} (${names}) select ${names}
+    from json_populate_recordset(null::${name}, ${parameter}::text::json)`
 }

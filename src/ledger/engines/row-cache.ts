@@ -1,4 +1,4 @@
-import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
+import type { AccountRow, ApiKeyRow, RequestRow } from '../../store/schema.ts'
 import type { BookChanges } from '../rules/book.ts'
 
 /**

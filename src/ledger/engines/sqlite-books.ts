@@ -1,26 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
+import {
+  ACCOUNTS,
+  type AccountRow,
+  API_KEYS,
+  type ApiKeyRow,
+  CREDIT_CODES,
+  ENTRIES,
+  REQUESTS,
+  type RequestRow,
+} from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
 import { Book, type BookChanges, type CreditPlace } from '../rules/book.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
-import {
-  accountValues,
-  apiKeyValues,
-  entryValues,
-  fixedRequestValues,
-  movingRequestValues,
-  redeemedValues,
-} from './column-values.ts'
-import {
-  accountRowOf,
-  apiKeyRowOf,
-  type Columns,
-  creditCodeRowOf,
-  entryOf,
-  requestRowOf,
-} from './columns.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { RowCache } from './row-cache.ts'
 import { type LedgerStatements, prepareLedgerStatements } from './sqlite-statements.ts'
@@ -117,18 +110,18 @@ export class SqliteBooks {
   }
 
   #readAccount(id: string): AccountRow | null {
-    const columns: Columns | undefined = this.#statements.account.get(id)
-    return columns === undefined ? null : accountRowOf(columns)
+    const stored = this.#statements.account.get(id)
+    return stored === undefined ? null : ACCOUNTS.read(stored)
   }
 
   #readApiKey(id: string): ApiKeyRow | null {
-    const columns: Columns | undefined = this.#statements.apiKey.get(id)
-    return columns === undefined ? null : apiKeyRowOf(columns)
+    const stored = this.#statements.apiKey.get(id)
+    return stored === undefined ? null : API_KEYS.read(stored)
   }
 
   #readRequest(id: string): RequestRow | null {
-    const columns: Columns | undefined = this.#statements.request.get(id)
-    return columns === undefined ? null : requestRowOf(columns)
+    const stored = this.#statements.request.get(id)
+    return stored === undefined ? null : REQUESTS.read(stored)
   }
 
   #loadAccount(book: Book, accountId: string): void {
@@ -145,14 +138,14 @@ export class SqliteBooks {
 
   #loadCredit(book: Book, place: CreditPlace): void {
     if (book.creditEntry(place) !== undefined) return
-    const columns = this.#statements.credit.get(place.accountId, place.reference)
-    if (columns !== undefined) book.loadCredit(entryOf(columns))
+    const stored = this.#statements.credit.get(place.accountId, place.reference)
+    if (stored !== undefined) book.loadCredit(ENTRIES.read(stored))
   }
 
   #loadCreditCode(book: Book, { accountId, codeHash }: RedeemCodeInput): void {
     if (book.creditCode(codeHash) === undefined) {
-      const columns = this.#statements.creditCode.get(codeHash)
-      if (columns !== undefined) book.loadCreditCode(creditCodeRowOf(columns))
+      const stored = this.#statements.creditCode.get(codeHash)
+      if (stored !== undefined) book.loadCreditCode(CREDIT_CODES.read(stored))
     }
     const row = book.creditCode(codeHash)
     if (row !== undefined) this.#loadCredit(book, { accountId, reference: row.id })
@@ -161,15 +154,11 @@ export class SqliteBooks {
   #save(changes: BookChanges): void {
     const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
     const statements = this.#statements
-    for (const row of accounts) statements.updateAccount.run(...accountValues(row), row.id)
-    for (const row of apiKeys) statements.updateApiKey.run(...apiKeyValues(row), row.id)
-    for (const row of openedRequests) {
-      statements.insertRequest.run(...fixedRequestValues(row), ...movingRequestValues(row))
-    }
-    for (const row of requests) statements.updateRequest.run(...movingRequestValues(row), row.id)
-    for (const entry of entries) statements.insertEntry.run(...entryValues(entry))
-    for (const row of creditCodes) {
-      statements.redeemCode.run(...redeemedValues(row), row.id)
-    }
+    for (const row of accounts) statements.updateAccount.run(...ACCOUNTS.changedValues(row))
+    for (const row of apiKeys) statements.updateApiKey.run(...API_KEYS.changedValues(row))
+    for (const row of openedRequests) statements.insertRequest.run(...REQUESTS.values(row))
+    for (const row of requests) statements.updateRequest.run(...REQUESTS.changedValues(row))
+    for (const entry of entries) statements.insertEntry.run(...ENTRIES.values(entry))
+    for (const row of creditCodes) statements.redeemCode.run(...CREDIT_CODES.changedValues(row))
   }
 }

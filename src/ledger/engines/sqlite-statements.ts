@@ -1,14 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import {
-  ACCOUNT_COLUMNS,
-  API_KEY_COLUMNS,
-  ENTRY_COLUMNS,
-  REDEEMED_COLUMNS,
-  REQUEST_FIXED_COLUMNS,
-  REQUEST_MOVING_COLUMNS,
-} from './column-values.ts'
+  ACCOUNTS,
+  API_KEYS,
+  CREDIT_CODES,
+  ENTRIES,
+  REQUESTS,
+  type TABLES,
+} from '../../store/schema.ts'
+import type { NamedColumn } from '../../store/table.ts'
 
-/** The statements that a batch of commands is made of; parameters are in the order of the columns. */
+/** The statements that a batch of commands is made of; parameters are in the order of the schema. */
 export interface LedgerStatements {
   readonly begin: StatementSync
   readonly commit: StatementSync
@@ -29,7 +30,6 @@ export interface LedgerStatements {
 
 /** Prepares the statements on the writer's connection. */
 export function prepareLedgerStatements(connection: DatabaseSync): LedgerStatements {
-  const requestColumns = [...REQUEST_FIXED_COLUMNS, ...REQUEST_MOVING_COLUMNS]
   return {
     begin: connection.prepare('begin immediate'),
     commit: connection.prepare('commit'),
@@ -42,20 +42,25 @@ export function prepareLedgerStatements(connection: DatabaseSync): LedgerStateme
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
     creditCode: connection.prepare('select * from credit_codes where code_hash = ?'),
-    updateAccount: connection.prepare(update('accounts', ACCOUNT_COLUMNS)),
-    updateApiKey: connection.prepare(update('api_keys', API_KEY_COLUMNS)),
-    insertRequest: connection.prepare(insert('requests', requestColumns)),
-    updateRequest: connection.prepare(update('requests', REQUEST_MOVING_COLUMNS)),
-    insertEntry: connection.prepare(insert('entries', ENTRY_COLUMNS)),
-    redeemCode: connection.prepare(update('credit_codes', REDEEMED_COLUMNS)),
+    updateAccount: connection.prepare(update(ACCOUNTS)),
+    updateApiKey: connection.prepare(update(API_KEYS)),
+    insertRequest: connection.prepare(insert(REQUESTS)),
+    updateRequest: connection.prepare(update(REQUESTS)),
+    insertEntry: connection.prepare(insert(ENTRIES)),
+    redeemCode: connection.prepare(update(CREDIT_CODES)),
   }
 }
 
-function update(table: string, columns: readonly string[]): string {
-  return `update ${table} set ${columns.map((name) => `${name} = ?`).join(', ')} where id = ?`
+type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>
+
+/** Takes a row's `changedValues`. */
+function update({ name, key, moving }: Statable): string {
+  const is = (column: NamedColumn): string => `${column.name} = ?`
+  return `update ${name} set ${moving.map(is).join(', ')} where ${key.map(is).join(' and ')}`
 }
 
-function insert(table: string, columns: readonly string[]): string {
+/** Takes a row's `values`. */
+function insert({ name, columns }: Statable): string {
   const places = columns.map(() => '?').join(', ')
-  return `insert into ${table} (${columns.join(', ')}) values (${places})`
+  return `insert into ${name} (${columns.map((column) => column.name).join(', ')}) values (${places})`
 }

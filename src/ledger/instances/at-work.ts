@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../store/tables.ts'
+import type { Tables } from '../../store/schema.ts'
 
 /** Whether somebody serves from a store. */
 export interface AtWork {

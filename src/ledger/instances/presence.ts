@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../store/tables.ts'
+import type { Tables } from '../../store/schema.ts'
 import type { LedgerBooks } from '../ledger.ts'
 import { HeartbeatWatch } from './heartbeat-watch.ts'
 

@@ -1,4 +1,6 @@
-import type { AddCreditInput, CreditVerdict, Entry, EntryKind } from '../ledger.ts'
+import { ENTRIES, type Entry } from '../../store/schema.ts'
+import type { EntryKind } from '../../vocabulary/entry-kind.ts'
+import type { AddCreditInput, CreditVerdict } from '../ledger.ts'
 import type { Book } from './book.ts'
 import { lapseFreeCredit, post } from './postings.ts'
 
@@ -19,13 +21,12 @@ export function addCredit(book: Book, input: AddCreditInput, nowMs: number): Cre
   const kind: EntryKind =
     input.purse === 'free' ? 'grant' : input.amountMicros > 0 ? 'top_up' : 'chargeback'
   const posted = post(book, {
+    ...ENTRIES.start,
     account: lapsed,
     kind,
     purse: input.purse,
     amountMicros: input.amountMicros,
     reference: input.reference,
-    requestId: null,
-    apiKeyId: null,
     expiresAtMs: input.expiresAtMs,
     createdAtMs: nowMs,
   })

@@ -1,5 +1,4 @@
-import type { Entry } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 
 /**
  * The rows that a batch works on, in memory. A store loads them, the rules replace them, the store
@@ -37,7 +36,7 @@ export class Book {
   }
 
   loadCreditCode(row: CreditCodeRow): void {
-    this.#creditCodes.set(row.hash, row)
+    this.#creditCodes.set(row.codeHash, row)
   }
 
   account(id: string): AccountRow | undefined {
@@ -92,8 +91,8 @@ export class Book {
   }
 
   putCreditCode(row: CreditCodeRow): void {
-    this.#creditCodes.set(row.hash, row)
-    this.#changedCreditCodes.add(row.hash)
+    this.#creditCodes.set(row.codeHash, row)
+    this.#changedCreditCodes.add(row.codeHash)
   }
 
   addEntry(entry: Entry): void {

@@ -1,3 +1,5 @@
+import { type AccountRow, ENTRIES, type RequestRow } from '../../store/schema.ts'
+import type { EntryKind, Purse } from '../../vocabulary/entry-kind.ts'
 import {
   addMicros,
   type Micros,
@@ -8,8 +10,6 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import { isSettled, type RequestState } from '../../vocabulary/request-state.ts'
-import type { EntryKind, Purse } from '../ledger.ts'
-import type { AccountRow, RequestRow } from '../rows.ts'
 import type { Book } from './book.ts'
 import { availableCredit, lapseFreeCredit, post } from './postings.ts'
 
@@ -158,7 +158,7 @@ interface PostChargeInput {
 
 /** Posts what the new split of a charge differs from the old one by, a line a purse. */
 function postCharge(book: Book, { row, account, charge, nowMs }: PostChargeInput): AccountRow {
-  const line = { reference: null, requestId: row.id, apiKeyId: row.apiKeyId, expiresAtMs: null }
+  const line = { ...ENTRIES.start, requestId: row.id, apiKeyId: row.apiKeyId }
   const kind: EntryKind = row.state === 'provisional' ? 'correction' : 'charge'
   const lines: readonly { kind: EntryKind; purse: Purse; amountMicros: Micros }[] = [
     { kind, purse: 'free', amountMicros: subtractMicros(row.freeChargeMicros, charge.freeMicros) },

@@ -1,3 +1,4 @@
+import { type AccountRow, type ApiKeyRow, REQUESTS, type RequestRow } from '../../store/schema.ts'
 import {
   addMicros,
   type Micros,
@@ -15,7 +16,6 @@ import type {
   OpenHoldInput,
   OpenHoldVerdict,
 } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, RequestRow } from '../rows.ts'
 import type { Book } from './book.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './postings.ts'
 import { countInWindow, readWindow } from './request-window.ts'
@@ -68,7 +68,8 @@ function refuseKey(
   input: OpenHoldInput,
   nowMs: number,
 ): Refusal | null {
-  if (apiKey.deleted || apiKey.accountId !== input.accountId) return refused('invalid_api_key')
+  if (apiKey.deletedAtMs !== null || apiKey.accountId !== input.accountId)
+    return refused('invalid_api_key')
   if (account.disabled || apiKey.disabled) return refused('api_key_disabled')
   if (apiKey.expiresAtMs !== null && nowMs >= apiKey.expiresAtMs) return refused('api_key_expired')
   return null
@@ -174,6 +175,7 @@ function requestRowOf(
   openedAtMs: number,
 ): RequestRow {
   return {
+    ...REQUESTS.start,
     id: input.requestId,
     accountId: input.accountId,
     apiKeyId: input.apiKeyId,
@@ -182,26 +184,12 @@ function requestRowOf(
     modelId: input.modelId,
     stream: input.stream,
     state: 'open',
-    swept: false,
     backedGrantedMicros: grant.backedMicros,
     freeGrantedMicros: grant.freeMicros,
     backedHeldMicros: grant.backedMicros,
     freeHeldMicros: grant.freeMicros,
-    backedChargeMicros: ZERO_MICROS,
-    freeChargeMicros: ZERO_MICROS,
-    writtenOffMicros: ZERO_MICROS,
-    costUsd: null,
-    lateCostUsd: null,
-    lateReports: 0,
     priceSnapshotId: input.priceSnapshotId,
-    httpStatus: null,
-    errorCode: null,
-    generationId: null,
-    usage: null,
     openedAtMs,
-    firstByteAtMs: null,
-    endedAtMs: null,
-    settledAtMs: null,
   }
 }
 

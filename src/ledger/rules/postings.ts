@@ -1,3 +1,4 @@
+import { type AccountRow, ENTRIES, type Entry } from '../../store/schema.ts'
 import {
   addMicros,
   type Micros,
@@ -5,8 +6,6 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import type { Entry } from '../ledger.ts'
-import type { AccountRow } from '../rows.ts'
 import type { Book } from './book.ts'
 
 /** An entry before it has its place in the account's books. */
@@ -54,14 +53,11 @@ export function lapseFreeCredit(book: Book, account: AccountRow, nowMs: number):
   const unheld = account.freeBalanceMicros - account.freeHeldMicros
   if (unheld <= 0 || !freeCreditExpired(account, nowMs)) return account
   return post(book, {
+    ...ENTRIES.start,
     account,
     kind: 'expiry',
     purse: 'free',
     amountMicros: micros(-unheld),
-    reference: null,
-    requestId: null,
-    apiKeyId: null,
-    expiresAtMs: null,
     createdAtMs: nowMs,
   })
 }

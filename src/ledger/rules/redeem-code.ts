@@ -1,5 +1,5 @@
+import { type CreditCodeRow, ENTRIES } from '../../store/schema.ts'
 import type { RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
-import type { CreditCodeRow } from '../rows.ts'
 import type { Book } from './book.ts'
 import { post } from './postings.ts'
 
@@ -20,14 +20,12 @@ export function redeemCode(book: Book, input: RedeemCodeInput, nowMs: number): R
   const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
   book.putCreditCode(redeemed)
   const posted = post(book, {
+    ...ENTRIES.start,
     account,
     kind: 'activation',
     purse: 'backed',
     amountMicros: code.amountMicros,
     reference: code.id,
-    requestId: null,
-    apiKeyId: null,
-    expiresAtMs: null,
     createdAtMs: nowMs,
   })
   book.putAccount({ ...posted, hasBackedCredit: true })

@@ -1,9 +1,9 @@
+import type { RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
 import type { Corrected, CorrectInput, Settled, SettleInput } from '../ledger.ts'
-import type { RequestRow } from '../rows.ts'
 import type { Book } from './book.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
 

@@ -1,6 +1,6 @@
+import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 import type { Micros } from '../../vocabulary/money.ts'
-import type { Entry, Ledger, LedgerBooks } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
+import type { Ledger, LedgerBooks } from '../ledger.ts'
 
 /** What an account or a key is made with, and what an admin may change about it later. */
 export interface ApiKeySettings {

@@ -1,8 +1,15 @@
+import {
+  ACCOUNTS,
+  type AccountRow,
+  API_KEYS,
+  type ApiKeyRow,
+  type CreditCodeRow,
+  type Entry,
+  type RequestRow,
+} from '../../store/schema.ts'
 import { StoreRefused } from '../../store/store-unavailable.ts'
-import { ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { LedgerCommand, LedgerVerdict } from '../engines/commands.ts'
-import type { Entry, Ledger, LedgerBooks, LedgerLimits } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
+import type { Ledger, LedgerBooks, LedgerLimits } from '../ledger.ts'
 import { Book } from '../rules/book.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
@@ -87,45 +94,25 @@ class MemoryBench implements Bench {
   }
 
   async createAccount(id: string): Promise<void> {
-    this.#accounts.set(id, {
-      id,
-      disabled: false,
-      backedBalanceMicros: ZERO_MICROS,
-      backedHeldMicros: ZERO_MICROS,
-      freeBalanceMicros: ZERO_MICROS,
-      freeHeldMicros: ZERO_MICROS,
-      freeExpiresAtMs: null,
-      hasBackedCredit: false,
-      requestWindow: '',
-      entryCount: 0,
-    })
+    this.#accounts.set(id, { ...ACCOUNTS.start, id, name: id, createdAtMs: 0 })
   }
 
   async createApiKey(id: string, accountId: string): Promise<void> {
-    this.#apiKeys.set(id, {
-      id,
-      accountId,
-      disabled: false,
-      deleted: false,
-      expiresAtMs: null,
-      creditLimitMicros: null,
-      spendMicros: ZERO_MICROS,
-      heldMicros: ZERO_MICROS,
-      openHolds: 0,
-      requestWindow: '',
-    })
+    const named = { name: id, keyHash: `hash of ${id}`, displayPrefix: id }
+    this.#apiKeys.set(id, { ...API_KEYS.start, id, accountId, ...named, createdAtMs: 0 })
   }
 
   async setAccount(id: string, settings: { readonly disabled: boolean }): Promise<void> {
     this.#accounts.set(id, { ...(await this.account(id)), ...settings })
   }
 
-  async setApiKey(id: string, settings: ApiKeySettings): Promise<void> {
-    this.#apiKeys.set(id, { ...(await this.apiKey(id)), ...settings })
+  async setApiKey(id: string, { deleted, ...settings }: ApiKeySettings): Promise<void> {
+    const deletion = deleted === undefined ? {} : { deletedAtMs: deleted ? 1 : null }
+    this.#apiKeys.set(id, { ...(await this.apiKey(id)), ...settings, ...deletion })
   }
 
   async createCreditCode(row: CreditCodeRow): Promise<void> {
-    this.#creditCodes.set(row.hash, row)
+    this.#creditCodes.set(row.codeHash, row)
   }
 
   async account(id: string): Promise<AccountRow> {
@@ -161,7 +148,7 @@ class MemoryBench implements Bench {
     for (const row of changes.apiKeys) this.#apiKeys.set(row.id, row)
     for (const row of changes.openedRequests) this.#requests.set(row.id, row)
     for (const row of changes.requests) this.#requests.set(row.id, row)
-    for (const row of changes.creditCodes) this.#creditCodes.set(row.hash, row)
+    for (const row of changes.creditCodes) this.#creditCodes.set(row.codeHash, row)
     this.#entries.push(...changes.entries)
     return verdict
   }

@@ -125,12 +125,12 @@ async function runCredit(bench: Bench, words: Words): Promise<string> {
 }
 
 async function runCode(bench: Bench, words: Words): Promise<null> {
-  const [hash = '', value] = words
+  const [codeHash = '', value] = words
   const until = after(words, 'until')
   await bench.createCreditCode({
-    id: `code_${hash}`,
-    hash,
-    displaySuffix: hash,
+    id: `code_${codeHash}`,
+    codeHash,
+    displaySuffix: codeHash,
     amountMicros: amount(value),
     createdAtMs: 0,
     expiresAtMs: until === undefined ? null : Math.round(Number(until) * 1_000),

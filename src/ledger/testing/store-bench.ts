@@ -1,12 +1,19 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../../store/open-store.ts'
-import type { Tables } from '../../store/tables.ts'
+import {
+  ACCOUNTS,
+  type AccountRow,
+  API_KEYS,
+  type ApiKeyRow,
+  CREDIT_CODES,
+  type CreditCodeRow,
+  type Entry,
+  type RequestRow,
+  type Tables,
+} from '../../store/schema.ts'
 import { getRequest, listEntries } from '../activity/activity.ts'
 import { auditStore } from '../audit/audit.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
-import { accountRowOf, apiKeyRowOf } from '../engines/columns.ts'
-import type { Entry } from '../ledger.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow, RequestRow } from '../rows.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 /** The ledger on a store of its own, which is deleted at the end. */
@@ -56,20 +63,8 @@ export function benchOnStore({ store, ledger, setNowMs, remove }: StoreBenchInpu
 
 /** Inserts an account without credit. */
 async function insertAccount(db: Kysely<Tables>, id: string): Promise<void> {
-  const row = { id, name: id, email: null, disabled: 0, created_at_ms: 0, free_expires_at_ms: null }
-  const figures = {
-    backed_balance_micros: 0,
-    backed_held_micros: 0,
-    free_balance_micros: 0,
-    free_held_micros: 0,
-    has_backed_credit: 0,
-    request_window: '',
-    entry_count: 0,
-  }
-  await db
-    .insertInto('accounts')
-    .values({ ...row, ...figures })
-    .execute()
+  const row = { ...ACCOUNTS.start, id, name: id, createdAtMs: 0 }
+  await db.insertInto('accounts').values(ACCOUNTS.record(row)).execute()
 }
 
 /** Inserts a key without limits. */
@@ -77,25 +72,9 @@ async function insertApiKey(
   db: Kysely<Tables>,
   { id, accountId }: { readonly id: string; readonly accountId: string },
 ): Promise<void> {
-  await db
-    .insertInto('api_keys')
-    .values({
-      id,
-      account_id: accountId,
-      name: id,
-      key_hash: `hash of ${id}`,
-      display_prefix: id,
-      disabled: 0,
-      deleted_at_ms: null,
-      expires_at_ms: null,
-      credit_limit_micros: null,
-      created_at_ms: 0,
-      spend_micros: 0,
-      held_micros: 0,
-      open_holds: 0,
-      request_window: '',
-    })
-    .execute()
+  const named = { name: id, keyHash: `hash of ${id}`, displayPrefix: id }
+  const row = { ...API_KEYS.start, id, accountId, ...named, createdAtMs: 0 }
+  await db.insertInto('api_keys').values(API_KEYS.record(row)).execute()
 }
 
 async function updateApiKey(
@@ -114,30 +93,17 @@ async function updateApiKey(
 }
 
 async function insertCreditCode(db: Kysely<Tables>, row: CreditCodeRow): Promise<void> {
-  await db
-    .insertInto('credit_codes')
-    .values({
-      id: row.id,
-      code_hash: row.hash,
-      display_suffix: row.displaySuffix,
-      amount_micros: row.amountMicros,
-      created_at_ms: row.createdAtMs,
-      expires_at_ms: row.expiresAtMs,
-      revoked_at_ms: row.revokedAtMs,
-      redeemed_at_ms: row.redeemedAtMs,
-      redeemed_by: row.redeemedBy,
-    })
-    .execute()
+  await db.insertInto('credit_codes').values(CREDIT_CODES.record(row)).execute()
 }
 
 async function accountOf(db: Kysely<Tables>, id: string): Promise<AccountRow> {
   const query = db.selectFrom('accounts').selectAll().where('id', '=', id)
-  return accountRowOf({ ...(await query.executeTakeFirstOrThrow()) })
+  return ACCOUNTS.read(await query.executeTakeFirstOrThrow())
 }
 
 async function apiKeyOf(db: Kysely<Tables>, id: string): Promise<ApiKeyRow> {
   const query = db.selectFrom('api_keys').selectAll().where('id', '=', id)
-  return apiKeyRowOf({ ...(await query.executeTakeFirstOrThrow()) })
+  return API_KEYS.read(await query.executeTakeFirstOrThrow())
 }
 
 async function requestOf(db: Kysely<Tables>, id: string): Promise<RequestRow | undefined> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Account } from '../../ledger/accounts.ts'
 import type { AccountCredit, PurseBalance } from '../../ledger/activity/activity.ts'
+import type { AccountRow } from '../../store/schema.ts'
 import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 const purse = {
@@ -31,7 +31,7 @@ export const accountShape = z
 
 /** An account as it is answered. */
 export function accountAnswer(
-  account: Account,
+  account: AccountRow,
   purses: AccountCredit,
 ): z.infer<typeof accountShape> {
   return {

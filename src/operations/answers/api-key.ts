@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Balance } from '../../ledger/activity/activity.ts'
-import type { ApiKey } from '../../ledger/api-keys.ts'
+import type { ApiKeyRow } from '../../store/schema.ts'
 import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 const common = {
@@ -45,7 +45,7 @@ export const ownKeyShape = z
   .meta({ id: 'OwnKey' })
 
 /** An API key as it is answered. */
-export function apiKeyAnswer(apiKey: ApiKey): z.infer<typeof apiKeyShape> {
+export function apiKeyAnswer(apiKey: ApiKeyRow): z.infer<typeof apiKeyShape> {
   return {
     ...commonAnswer(apiKey),
     account_id: apiKey.accountId,
@@ -54,7 +54,7 @@ export function apiKeyAnswer(apiKey: ApiKey): z.infer<typeof apiKeyShape> {
 }
 
 /** The calling key as it is answered. */
-export function ownKeyAnswer(apiKey: ApiKey, balance: Balance): z.infer<typeof ownKeyShape> {
+export function ownKeyAnswer(apiKey: ApiKeyRow, balance: Balance): z.infer<typeof ownKeyShape> {
   return {
     ...commonAnswer(apiKey),
     credit_limit_remaining: remainingOf(apiKey),
@@ -64,7 +64,7 @@ export function ownKeyAnswer(apiKey: ApiKey, balance: Balance): z.infer<typeof o
   }
 }
 
-function commonAnswer(apiKey: ApiKey) {
+function commonAnswer(apiKey: ApiKeyRow) {
   return {
     id: apiKey.id,
     object: 'key' as const,
@@ -78,7 +78,7 @@ function commonAnswer(apiKey: ApiKey) {
   }
 }
 
-function remainingOf({ creditLimitMicros, spendMicros, heldMicros }: ApiKey): number | null {
+function remainingOf({ creditLimitMicros, spendMicros, heldMicros }: ApiKeyRow): number | null {
   return creditLimitMicros === null
     ? null
     : Math.max(0, creditLimitMicros - spendMicros - heldMicros)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CreditCodeRow } from '../../ledger/rows.ts'
+import type { CreditCodeRow } from '../../store/schema.ts'
 import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 /** A credit code, never with its text. */

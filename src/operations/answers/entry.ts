@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ENTRY_KINDS, PURSES } from '../../ledger/engines/columns.ts'
-import type { Entry } from '../../ledger/ledger.ts'
+import type { Entry } from '../../store/schema.ts'
+import { ENTRY_KINDS, PURSES } from '../../vocabulary/entry-kind.ts'
 import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 /** A line of an account's books. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RequestRow } from '../../ledger/rows.ts'
+import type { RequestRow } from '../../store/schema.ts'
 import { REQUEST_STATES } from '../../vocabulary/request-state.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
 import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'

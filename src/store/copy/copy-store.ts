@@ -3,11 +3,10 @@ import { type DatabaseLocation, parseDatabaseUrl, showDatabaseUrl } from '../dat
 import { SchemaMismatch } from '../migrate.ts'
 import { openStore } from '../open-store.ts'
 import { postgresPoolDialect } from '../postgres/postgres-dialect.ts'
+import { TABLES, type Tables } from '../schema.ts'
 import { acquireServeLock, type ServeLock, ServeLockHeld } from '../sqlite/serve-lock.ts'
 import { sqliteThreadDialect } from '../sqlite/sqlite-dialect.ts'
 import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
-import type { Tables } from '../tables.ts'
-import { COPIED_TABLES, type CopiedTable } from './copied-tables.ts'
 
 /** Nothing was copied; the message names the store at fault. */
 export class CopyFailed extends Error {
@@ -137,12 +136,12 @@ async function inLongTransaction<T>(
 async function lockTables(target: Kysely<Tables>, { kind }: DatabaseLocation): Promise<void> {
   // SQLite's transaction has the write lock already.
   if (kind === 'sqlite') return
-  const names = COPIED_TABLES.map(({ name }) => `"${name}"`).join(', ')
+  const names = TABLES.map(({ name }) => `"${name}"`).join(', ')
   await sql.raw(`lock table ${names} in share row exclusive mode`).execute(target)
 }
 
 async function refuseUnlessEmpty(target: Kysely<Tables>, url: string): Promise<void> {
-  for (const { name } of COPIED_TABLES) {
+  for (const { name } of TABLES) {
     const { rows } = await sql.raw(`select 1 from "${name}" limit 1`).execute(target)
     if (rows.length === 0) continue
     throw new CopyFailed(
@@ -156,7 +155,7 @@ async function compareCounts(
   target: Kysely<Tables>,
   copied: Readonly<Record<string, number>>,
 ): Promise<void> {
-  for (const { name } of COPIED_TABLES) {
+  for (const { name } of TABLES) {
     const { rows } = await sql
       .raw<{ readonly count: unknown }>(`select count(*) as count from "${name}"`)
       .execute(target)
@@ -170,7 +169,7 @@ async function compareCounts(
 /** Without statistics, PostgreSQL may scan a table that was just filled for each page of it. */
 async function gatherStatistics(target: Kysely<Tables>, { kind }: DatabaseLocation): Promise<void> {
   if (kind === 'sqlite') return
-  for (const { name } of COPIED_TABLES) await sql.raw(`analyze "${name}"`).execute(target)
+  for (const { name } of TABLES) await sql.raw(`analyze "${name}"`).execute(target)
 }
 
 interface CopyRowsInput extends Pick<CopyStoreInput<unknown>, 'to' | 'onRows'> {
@@ -184,7 +183,7 @@ async function copyRows(
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   let all = 0
-  for (const table of COPIED_TABLES) {
+  for (const table of TABLES) {
     let count = 0
     for await (const page of readPages(view, table)) {
       const text = insertText({ table, rows: page.length, kind: location.kind })
@@ -198,6 +197,8 @@ async function copyRows(
   return counts
 }
 
+type CopiedTable = Pick<(typeof TABLES)[number], 'name' | 'key' | 'columns'>
+
 // One statement inserts a page, and SQLite takes 32,766 parameters in a statement.
 const PAGE_ROWS = 200
 
@@ -210,8 +211,8 @@ async function* readPages(
   table: CopiedTable,
 ): AsyncGenerator<(string | null)[][]> {
   const { name, key, columns } = table
-  const selected = columns.map(({ name: column, kind }) =>
-    kind === 'integer' ? `cast("${column}" as text) as "${column}"` : `"${column}"`,
+  const selected = columns.map(({ name: column, type }) =>
+    type === 'integer' ? `cast("${column}" as text) as "${column}"` : `"${column}"`,
   )
   const order = sql.raw(key.map((column) => `"${name}"."${column.name}"`).join(', '))
   let after = sql``
@@ -223,7 +224,7 @@ async function* readPages(
     if (last === undefined) return
     yield rows.map((row) => exactValues(table, row))
     const values = key.map((column) =>
-      column.kind === 'integer'
+      column.type === 'integer'
         ? sql`cast(${last[column.name]} as bigint)`
         : sql`${last[column.name]}`,
     )
@@ -239,10 +240,10 @@ function exactValues(
   return columns.map((column) => {
     const value = row[column.name]
     if (value === null) return null
-    if (typeof value === 'string' && (column.kind === 'text' || /^-?\d{1,19}$/.test(value))) {
+    if (typeof value === 'string' && (column.type === 'text' || /^-?\d{1,19}$/.test(value))) {
       return value
     }
-    throw new StoreRefused(`a row of ${name} has a ${column.name} that is not ${column.kind}`)
+    throw new StoreRefused(`a row of ${name} has a ${column.name} that is not ${column.type}`)
   })
 }
 

@@ -1,5 +1,5 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../schema.ts'
 
 /** Accounts, API keys, requests and entries, and what the gateway keeps beside them. */
 export async function up(db: Kysely<Tables>): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../schema.ts'
 
 /** Codes that are worth backed credit, and an index of the credit that accounts bought with them. */
 export async function up(db: Kysely<Tables>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../schema.ts'
 
 /** What the requests that were pruned from Activity came to, so that the books stay checkable. */
 export async function up(db: Kysely<Tables>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../schema.ts'
 import { up as ledger } from './0001-ledger.ts'
 import { up as creditCodes } from './0002-credit-codes.ts'
 import { up as prunedRequests } from './0003-pruned-requests.ts'

@@ -2,7 +2,7 @@ import { Kysely } from 'kysely'
 import { bringUpToDate, type UpToDateInput } from '../bring-up-to-date.ts'
 import type { DatabaseLocation } from '../database-url.ts'
 import type { Store } from '../open-store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../schema.ts'
 import type { PostgresPoolInput } from './postgres-connection.ts'
 import { postgresPoolDialect } from './postgres-dialect.ts'
 

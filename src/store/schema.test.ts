@@ -1,0 +1,137 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { micros } from '../vocabulary/money.ts'
+import type { StoredRow } from './columns.ts'
+import { openStore, type Store } from './open-store.ts'
+import { MIGRATIONS_APPLIED, REQUESTS, type RequestRow, TABLES } from './schema.ts'
+import type { NamedColumn } from './table.ts'
+import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
+
+const ALL_TABLES = [...TABLES, MIGRATIONS_APPLIED]
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  let database: TestDatabase
+  let store: Store
+
+  beforeEach(async () => {
+    database = await create()
+    store = await openStore({ url: database.url })
+  })
+  afterEach(async () => {
+    await store.close()
+    await database.remove()
+  })
+
+  test('the schema has every table and column that the migrations make, and no others', async () => {
+    const tables = await store.db.introspection.getTables()
+    const made = tables.flatMap(({ name, columns }) =>
+      columns.map((column) => columnText(name, { ...column, type: typeOf(column.dataType) })),
+    )
+    expect(ALL_TABLES.flatMap(columnTexts).sort()).toEqual(made.sort())
+  })
+
+  test('no column counts by itself, so that a copy leaves no sequence behind', async () => {
+    const counters =
+      store.location.kind === 'postgres'
+        ? sql`select sequence_name from information_schema.sequences`
+        : sql`select name from sqlite_master where name = 'sqlite_sequence'`
+    expect((await counters.execute(store.db)).rows).toEqual([])
+  })
+})
+
+test('the key of each table is its primary key, in order', async () => {
+  const database = await TEST_DATABASES[0]?.create()
+  const store = await openStore({ url: database?.url })
+  for (const { name, key } of ALL_TABLES) {
+    const { rows } = await sql<{ readonly name: string }>`
+      select name from pragma_table_info(${name}) where pk > 0 order by pk`.execute(store.db)
+    expect([name, ...key.map((column) => column.name)]).toEqual([
+      name,
+      ...rows.map((row) => row.name),
+    ])
+  }
+  await store.close()
+  await database?.remove()
+})
+
+const USAGE = {
+  inputTokens: 1,
+  cacheReadTokens: 2,
+  cacheWriteTokens: 3,
+  cacheWriteLongTokens: 4,
+  outputTokens: 5,
+  reasoningTokens: 6,
+  imageOutputTokens: 7,
+  searches: 8,
+}
+const REQUEST: RequestRow = {
+  ...REQUESTS.start,
+  id: 'req_1',
+  accountId: 'acct_1',
+  apiKeyId: 'key_1',
+  instanceId: 'inst_1',
+  endpoint: 'chat',
+  modelId: 'acme/text',
+  stream: true,
+  state: 'open',
+  backedGrantedMicros: micros(5),
+  freeGrantedMicros: micros(6),
+  backedHeldMicros: micros(5),
+  freeHeldMicros: micros(6),
+  priceSnapshotId: 'price_1',
+  openedAtMs: 9,
+}
+
+describe('a row', () => {
+  test('that is written is read as it was, whether or not its columns that are null together are', () => {
+    for (const row of [REQUEST, { ...REQUEST, usage: USAGE, costUsd: '0.1', httpStatus: 200 }]) {
+      const record: StoredRow = REQUESTS.record(row)
+      expect(REQUESTS.read(record)).toEqual(row)
+      expect(REQUESTS.values(row)).toEqual(REQUESTS.columns.map(({ name }) => record[name]))
+    }
+  })
+
+  test('is written with its moving columns and its key where it has changed', () => {
+    const names = [...REQUESTS.moving, ...REQUESTS.key].map(({ name }) => name)
+    const record: StoredRow = REQUESTS.record(REQUEST)
+    expect(REQUESTS.changedRecord(REQUEST)).toEqual(
+      Object.fromEntries(names.map((name) => [name, record[name]])),
+    )
+    expect(REQUESTS.changedValues(REQUEST)).toEqual(names.map((name) => record[name]))
+  })
+
+  test.each([
+    ['state', 'lost'],
+    ['model_id', null],
+    ['late_reports', 1.5],
+    ['late_reports', 2n],
+    ['opened_at_ms', '9'],
+    ['backed_held_micros', Number.MAX_SAFE_INTEGER + 1],
+    ['cost_usd', 0.1],
+  ])('whose %s is %s is not read', (name, value) => {
+    const record = { ...REQUESTS.record(REQUEST), [name]: value }
+    expect(() => REQUESTS.read(record)).toThrow(TypeError)
+    expect(() => REQUESTS.read(record)).toThrow(name)
+  })
+
+  test('with some of the columns that are null together is not read', () => {
+    const record = { ...REQUESTS.record({ ...REQUEST, usage: USAGE }), searches: null }
+    expect(() => REQUESTS.read(record)).toThrow('searches')
+  })
+})
+
+function columnTexts({ name, columns }: (typeof ALL_TABLES)[number]): string[] {
+  return columns.map((column) => columnText(name, column))
+}
+
+function columnText(table: string, { name, type, isNullable }: NamedColumn): string {
+  // SQLite does not say of a key that is an integer that it can't be null.
+  const isKey = ALL_TABLES.some(
+    (some) => some.name === table && some.key.some((column) => column.name === name),
+  )
+  return `${table}.${name} ${type}${isNullable && !isKey ? ' or null' : ''}`
+}
+
+function typeOf(dataType: string): NamedColumn['type'] {
+  return dataType.toLowerCase() === 'text' ? 'text' : 'integer'
+}

@@ -1,0 +1,280 @@
+import { ENTRY_KINDS, PURSES } from '../vocabulary/entry-kind.ts'
+import { ZERO_MICROS } from '../vocabulary/money.ts'
+import { REQUEST_STATES } from '../vocabulary/request-state.ts'
+import { amount, flag, integer, oneOf, orNull, startsAs, text, together } from './columns.ts'
+import { type RowOf, Table, type TableOf } from './table.ts'
+
+// A column is one line here, and its migration: the types of rows, what Kysely knows of the tables, what
+// reads and writes rows, the columns that statements name and what is copied follow from it. Names end
+// in their unit: `_ms` are milliseconds (`_at_ms` since the Unix epoch), `_micros` micro-dollars, `_usd`
+// dollars as exact decimal text.
+
+/** Owners of money. The balances are a projection of `entries`, the held amounts of `requests`. */
+export const ACCOUNTS = new Table('accounts', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    name: text,
+    email: orNull(text),
+    /** The keys of a disabled account answer `api_key_disabled`. */
+    disabled: startsAs(false, flag),
+    created_at_ms: integer,
+  },
+  moving: {
+    backed_balance_micros: startsAs(ZERO_MICROS, amount),
+    backed_held_micros: startsAs(ZERO_MICROS, amount),
+    free_balance_micros: startsAs(ZERO_MICROS, amount),
+    free_held_micros: startsAs(ZERO_MICROS, amount),
+    /** Null where the account never had free credit. */
+    free_expires_at_ms: orNull(integer),
+    /** Whether backed credit was ever added. */
+    has_backed_credit: startsAs(false, flag),
+    /** Admitted requests by second, while the account has had no backed credit; see `request-window`. */
+    request_window: startsAs('', text),
+    /** The number of the account's latest entry. */
+    entry_count: startsAs(0, integer),
+  },
+})
+
+/** An owner of money. */
+export type AccountRow = RowOf<typeof ACCOUNTS>
+
+/** API keys. The key itself is not here, only its SHA-256. */
+export const API_KEYS = new Table('api_keys', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    account_id: text,
+    name: text,
+    /** Lower-case hexadecimal. */
+    key_hash: text,
+    /** What pages show of the key: its first and last characters, `sk-<tag>-AbC…wxyz`. */
+    display_prefix: text,
+    disabled: startsAs(false, flag),
+    /** Null while the key exists. */
+    deleted_at_ms: orNull(integer),
+    /** Null: it does not expire. */
+    expires_at_ms: orNull(integer),
+    /** The most that the key may ever spend; null: there is no limit. */
+    credit_limit_micros: orNull(amount),
+    created_at_ms: integer,
+  },
+  moving: {
+    /** Charges and corrections of its requests. */
+    spend_micros: startsAs(ZERO_MICROS, amount),
+    /** What its requests hold at this moment. */
+    held_micros: startsAs(ZERO_MICROS, amount),
+    open_holds: startsAs(0, integer),
+    /** Admitted requests by second; see `request-window`. */
+    request_window: startsAs('', text),
+  },
+})
+
+/** An API key, never with its text. */
+export type ApiKeyRow = RowOf<typeof API_KEYS>
+
+/** Codes that are worth backed credit, once. The code itself is not here, only its SHA-256. */
+export const CREDIT_CODES = new Table('credit_codes', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    /** Lower-case hexadecimal. */
+    code_hash: text,
+    /** What pages show of the code: its last characters. */
+    display_suffix: text,
+    amount_micros: amount,
+    created_at_ms: integer,
+    /** Null: it does not expire. */
+    expires_at_ms: orNull(integer),
+    revoked_at_ms: orNull(integer),
+  },
+  moving: {
+    redeemed_at_ms: orNull(integer),
+    /** The account that has its credit; null until then. */
+    redeemed_by: orNull(text),
+  },
+})
+
+/** A code that is worth backed credit, once; never with its text. */
+export type CreditCodeRow = RowOf<typeof CREDIT_CODES>
+
+/** Facts about the store itself. */
+const SETTINGS = new Table('settings', { key: ['name'], fixed: { name: text, value: text } })
+
+/** Processes that open holds. */
+const INSTANCES = new Table('instances', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    started_at_ms: integer,
+    heartbeat_at_ms: integer,
+    stopped_at_ms: orNull(integer),
+  },
+})
+
+/** Prices that charges were computed with: exact tables of one model each, kept for ever. */
+export const PRICE_SNAPSHOTS = new Table('price_snapshots', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    model_id: text,
+    /** Canonical JSON, prices as decimal strings of pico-dollars. */
+    prices_json: text,
+    /** When they were first seen. */
+    created_at_ms: integer,
+  },
+})
+
+/** An exact price table of one model: what a charge names as its prices. */
+export type PriceSnapshotRow = RowOf<typeof PRICE_SNAPSHOTS>
+
+/** The catalog's last good refresh, so that a restart has prices. */
+const CATALOG_MODELS = new Table('catalog_models', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    /** The upstream that listed it. */
+    source: text,
+    item_json: text,
+  },
+})
+
+/** One row, with `id` 1, or none. */
+const CATALOG_STATE = new Table('catalog_state', {
+  key: ['id'],
+  fixed: { id: integer, source: text, refreshed_at_ms: integer },
+})
+
+/** One row for each hold that was opened: the request's place in Activity. */
+export const REQUESTS = new Table('requests', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    account_id: text,
+    api_key_id: text,
+    instance_id: text,
+    /** The name of the format that it came in. */
+    endpoint: text,
+    model_id: text,
+    stream: flag,
+    /** What the hold was granted from each purse. */
+    backed_granted_micros: amount,
+    free_granted_micros: amount,
+    price_snapshot_id: text,
+    opened_at_ms: integer,
+  },
+  moving: {
+    state: oneOf(REQUEST_STATES),
+    /**
+     * Unresolved before its attempt has ended, because its instance was found gone or its client has left:
+     * the settle of that attempt still counts.
+     */
+    swept: startsAs(false, flag),
+    /** What is still reserved of what was granted. */
+    backed_held_micros: amount,
+    free_held_micros: amount,
+    /** What was charged, corrections included. */
+    backed_charge_micros: startsAs(ZERO_MICROS, amount),
+    free_charge_micros: startsAs(ZERO_MICROS, amount),
+    /** Of the free charge, what the purse could not pay. */
+    written_off_micros: startsAs(ZERO_MICROS, amount),
+    /** The provider's cost behind the charge; null where the charge is an estimate. */
+    cost_usd: orNull(text),
+    /** The last cost learned after the hold was released, which is never charged; null: none. */
+    late_cost_usd: orNull(text),
+    late_reports: startsAs(0, integer),
+    http_status: orNull(integer),
+    error_code: orNull(text),
+    generation_id: orNull(text),
+    /** A `TokenUsage`; null where none was reported. */
+    usage: together({
+      input_tokens: integer,
+      cache_read_tokens: integer,
+      cache_write_tokens: integer,
+      cache_write_long_tokens: integer,
+      output_tokens: integer,
+      reasoning_tokens: integer,
+      image_output_tokens: integer,
+      searches: integer,
+    }),
+    first_byte_at_ms: orNull(integer),
+    /** When its attempt ended, or its instance was found gone. */
+    ended_at_ms: orNull(integer),
+    /** When it became final or released. */
+    settled_at_ms: orNull(integer),
+  },
+})
+
+/** A request whose hold was opened. */
+export type RequestRow = RowOf<typeof REQUESTS>
+
+/** By API key, what its requests that are in Activity no more came to: what their entries add up to. */
+export const PRUNED_REQUESTS = new Table('pruned_requests', {
+  key: ['api_key_id'],
+  fixed: {
+    api_key_id: text,
+    account_id: text,
+    /** How many. */
+    requests: integer,
+    backed_charge_micros: amount,
+    free_charge_micros: amount,
+    written_off_micros: amount,
+    /** When the last to be settled of them was. */
+    latest_settled_at_ms: integer,
+  },
+})
+
+/** What the requests of an API key that are in Activity no more came to. */
+export type PrunedRequestsRow = RowOf<typeof PRUNED_REQUESTS>
+
+/** Posted money, the lines of an account's books: inserted once, never changed. */
+export const ENTRIES = new Table('entries', {
+  key: ['account_id', 'number'],
+  fixed: {
+    account_id: text,
+    /** Counts the account's entries from 1, without gaps. */
+    number: integer,
+    kind: oneOf(ENTRY_KINDS),
+    purse: oneOf(PURSES),
+    /** What it did to the purse's balance: positive adds. */
+    amount_micros: amount,
+    /** Of added credit, the caller's own id of it, once an account; of an activation, the id of its code. */
+    reference: orNull(text),
+    request_id: orNull(text),
+    api_key_id: orNull(text),
+    /** Of a grant, the expiry that came with it. */
+    expires_at_ms: orNull(integer),
+    created_at_ms: integer,
+  },
+})
+
+/** A line of an account's books. */
+export type Entry = RowOf<typeof ENTRIES>
+
+/** Which migrations were applied. Each store keeps its own list: it is not copied. */
+export const MIGRATIONS_APPLIED = new Table('migrations', {
+  key: ['number'],
+  fixed: { number: integer, name: text, applied_at_ms: integer },
+})
+
+/** Every table that is copied, each behind those that it refers to. */
+export const TABLES = [
+  ACCOUNTS,
+  API_KEYS,
+  CREDIT_CODES,
+  SETTINGS,
+  INSTANCES,
+  PRICE_SNAPSHOTS,
+  CATALOG_MODELS,
+  CATALOG_STATE,
+  REQUESTS,
+  PRUNED_REQUESTS,
+  ENTRIES,
+] as const
+
+/** The tables as Kysely sees them, with columns named as in the database. */
+export type Tables = {
+  readonly [Some in
+    | (typeof TABLES)[number]
+    | typeof MIGRATIONS_APPLIED as Some['name']]: TableOf<Some>
+}

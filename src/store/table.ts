@@ -1,0 +1,173 @@
+import type { Column, StoredRow, StoredValue, Together } from './columns.ts'
+
+/** What a table is made of: columns, and groups of them by the field that they share. */
+export type Columns = Readonly<Record<string, Column | Together>>
+
+type ColumnName<Of extends Columns> = {
+  [Name in keyof Of]: Of[Name] extends Together<infer Group> ? keyof Group : Name
+}[keyof Of] &
+  string
+
+type Stored<Some> = Some extends Column ? ReturnType<Some['write']> : never
+
+/** The value of a column that stands in a group. */
+type StoredTogether<Of extends Columns, Name> = {
+  [Field in keyof Of]: Of[Field] extends Together<infer Group>
+    ? Name extends keyof Group
+      ? Stored<Group[Name]> | null
+      : never
+    : never
+}[keyof Of]
+
+/** A row as Kysely sees it, its columns named as in the database. */
+type TableColumns<Of extends Columns> = {
+  [Name in ColumnName<Of>]: Name extends keyof Of ? Stored<Of[Name]> : StoredTogether<Of, Name>
+}
+
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+
+type FieldOf<Some> =
+  Some extends Together<infer Group>
+    ? Fields<Group> | null
+    : Some extends Column
+      ? ReturnType<Some['read']>
+      : never
+
+type Fields<Of extends Columns> = {
+  readonly [Name in keyof Of as CamelCase<Name & string>]: FieldOf<Of[Name]>
+}
+
+/** The fields that a new row need not name. */
+type StartFields<Of extends Columns> = {
+  readonly [Name in keyof Of as Of[Name] extends { readonly start: unknown } | Together
+    ? CamelCase<Name & string>
+    : never]: FieldOf<Of[Name]>
+}
+
+/** A row of a table as code sees it, its fields in camelCase. */
+export type RowOf<Some extends { read(stored: StoredRow): unknown }> = ReturnType<Some['read']>
+
+/** A table as Kysely sees it. */
+export type TableOf<Some extends { record(row: never): unknown }> = ReturnType<Some['record']>
+
+/** A column by its name. */
+export interface NamedColumn extends Pick<Column, 'type' | 'isNullable'> {
+  readonly name: string
+}
+
+interface TableInput<Fixed extends Columns, Moving extends Columns> {
+  /** The columns of the primary key, in its order. */
+  readonly key: readonly ColumnName<Fixed>[]
+  /** The columns that requests and money never change. */
+  readonly fixed: Fixed
+  /** All others: what is written of a row that a batch of the ledger has changed. Default none. */
+  readonly moving?: Moving
+}
+
+/**
+ * A table, compiled once: what statements name of it, and how its rows are read and written. Columns
+ * are in the order of the schema, the fixed ones first.
+ */
+export class Table<
+  Name extends string,
+  Fixed extends Columns,
+  Moving extends Columns = Record<never, never>,
+> {
+  readonly name: Name
+  readonly columns: readonly NamedColumn[]
+  /** The columns of the primary key, in its order. */
+  readonly key: readonly NamedColumn[]
+  readonly moving: readonly NamedColumn[]
+  /** The fields that a new row need not name: null, or what their columns start as. */
+  readonly start: StartFields<Fixed & Moving>
+  /** Reads a row. Throws TypeError where a column is not what the schema says. */
+  readonly read: (stored: StoredRow) => Fields<Fixed & Moving>
+  /** A row as its columns, to be inserted. */
+  readonly record: (row: Fields<Fixed & Moving>) => TableColumns<Fixed & Moving>
+  /** The values of `columns`. */
+  readonly values: (row: Fields<Fixed & Moving>) => StoredValue[]
+  /** What is written of a changed row: its moving columns, and its key. */
+  readonly changedRecord: (row: Fields<Fixed & Moving>) => Readonly<Record<string, StoredValue>>
+  /** The values of `moving`, and of `key` behind them. */
+  readonly changedValues: (row: Fields<Fixed & Moving>) => StoredValue[]
+
+  constructor(name: Name, { key, fixed, moving }: TableInput<Fixed, Moving>) {
+    const all: Columns = { ...fixed, ...moving }
+    const columns = placesOf(all)
+    const keyColumns = key.flatMap((part) => columns.filter((column) => column.name === part))
+    const movingColumns = placesOf(moving ?? {})
+    const changed = [...movingColumns, ...keyColumns]
+    this.name = name
+    this.columns = columns
+    this.key = keyColumns
+    this.moving = movingColumns
+    // These have a member for each column, or each field of a row, as their types say.
+    this.start = startOf(all) as StartFields<Fixed & Moving>
+    this.read = compile(columns, readText(all))
+    this.record = compile(columns, recordText(columns))
+    this.values = compile(columns, valuesText(columns))
+    this.changedRecord = compile(columns, recordText(changed))
+    this.changedValues = compile(columns, valuesText(changed))
+  }
+}
+
+interface Place extends NamedColumn, Column {
+  /** JavaScript that makes the column's value of `row`. */
+  readonly writeText: string
+}
+
+function placesOf(columns: Columns): Place[] {
+  return Object.entries(columns).flatMap(([name, column]): Place | Place[] => {
+    const field = `row.${camelCase(name)}`
+    if (!('together' in column)) {
+      return { ...column, name, writeText: `columns.${name}.write(${field})` }
+    }
+    return Object.entries(column.together).map(([member, inner]) => {
+      const write = `columns.${member}.write(${field}.${camelCase(member)})`
+      const writeText = `${field} === null ? null : ${write}`
+      return { ...inner, name: member, isNullable: true, writeText }
+    })
+  })
+}
+
+function startOf(columns: Columns): object {
+  const started = Object.entries(columns).flatMap(([name, column]) => {
+    if ('together' in column) return [[camelCase(name), null]]
+    return 'start' in column ? [[camelCase(name), column.start]] : []
+  })
+  return Object.fromEntries(started)
+}
+
+function readText(columns: Columns): string {
+  const fields = Object.entries(columns).map(([name, column]) => {
+    if (!('together' in column)) {
+      return `${camelCase(name)}: columns.${name}.read(row.${name}, '${name}')`
+    }
+    const [first] = Object.keys(column.together)
+    return `${camelCase(name)}: row.${first} === null ? null : ${readText(column.together)}`
+  })
+  return `{ ${fields.join(', ')} }`
+}
+
+function recordText(places: readonly Place[]): string {
+  return `{ ${places.map(({ name, writeText }) => `${name}: ${writeText}`).join(', ')} }`
+}
+
+function valuesText(places: readonly Place[]): string {
+  return `[${places.map(({ writeText }) => writeText).join(', ')}]`
+}
+
+/**
+ * Makes a function of `row` from text, which names nothing but columns of the schema. A loop over the names
+ * takes four times as long, and every hold and settle reads and writes rows.
+ */
+function compile<Result>(places: readonly Place[], text: string): (row: object) => Result {
+  const columns = Object.fromEntries(places.map((place) => [place.name, place]))
+  return new Function('columns', `return (row) => (${text})`)(columns)
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
