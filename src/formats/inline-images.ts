@@ -23,11 +23,13 @@ export function sizeInlineImages(body: Buffer, images: readonly ImageSource[]): 
   const inlineImages = images.map(({ base64, isReadAsImage }): InlineImage => {
     const pixels = base64 === null ? null : readImageHeader(base64)
     const place = base64 === null || !isReadAsImage ? null : search.find(base64)
-    if (place === null) return { pixels, textTokens: 0 }
+    if (place === null) return { pixels, textTokens: 0, leftOutBytes: 0 }
     textTokens += estimateTextTokens(body.subarray(textStart, place.start))
     textStart = place.end
-    if (pixels !== null) return { pixels, textTokens: 0 }
-    return { pixels, textTokens: estimateTextTokens(body.subarray(place.start, place.end)) }
+    const leftOutBytes = place.end - place.start
+    if (pixels !== null) return { pixels, textTokens: 0, leftOutBytes }
+    const asText = estimateTextTokens(body.subarray(place.start, place.end))
+    return { pixels, textTokens: asText, leftOutBytes }
   })
   textTokens += estimateTextTokens(body.subarray(textStart))
   return { inlineImages, textTokens }

@@ -100,7 +100,7 @@ type Step =
  * and so finds all others: what waits longer, what found no room in memory, what an earlier process
  * left. Nothing of the schedule is stored: it follows from when an attempt ended. So memory is only a
  * hint, and losing it loses no request. What was billed for a released request changes no charge: it is
- * asked for from memory alone, some five minutes long.
+ * asked for from memory alone, for about eight and a half minutes.
  */
 class SecondChance implements Reconciler {
   readonly #input: ReconcilerInput

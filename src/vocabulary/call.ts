@@ -39,6 +39,8 @@ export interface InlineImage {
   readonly pixels: PixelSize | null
   /** What its base64 comes to as text, where it may be no image; else zero. */
   readonly textTokens: number
+  /** Bytes of its base64 that the text estimate of the body leaves out; zero: it is estimated as text. */
+  readonly leftOutBytes: number
 }
 
 /** How large an image is, in pixels. */

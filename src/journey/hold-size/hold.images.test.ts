@@ -12,6 +12,7 @@ import { offerWith, usd } from './testing/offers.ts'
 const WINDOW = 1_000_000
 const offerOf = (modelId: string, contextTokens: number | null = WINDOW) =>
   offerWith({ input: usd('0.000001') }, { modelId, contextTokens })
+const TEXT_ONLY = { inputModalities: new Set(['text']) }
 
 /** The tokens that a body is held at. */
 function heldTokens(
@@ -123,7 +124,11 @@ describe('an inline image', () => {
     for (const text of [JSON.stringify(body), JSON.stringify(body).replaceAll('/', '\\/')]) {
       const call = messages.readCall(bodyOf(text), DEFAULT_WORDS)
       expect(call.inlineImages).toEqual([
-        { pixels: { width: 1_920, height: 1_080 }, textTokens: 0 },
+        {
+          pixels: { width: 1_920, height: 1_080 },
+          textTokens: 0,
+          leftOutBytes: text.includes('\\/') ? data.replaceAll('/', '\\/').length : data.length,
+        },
       ])
       expect(call.textTokens).toBeLessThan(200)
     }
@@ -201,5 +206,12 @@ describe('text does not hide in an image', () => {
     const image = { type: 'image_url', image_url: { url: dataUrl(bytes) } }
     const body = { model: 'x', max_tokens: 1, messages: [], ...place(image) }
     expect(heldTokens(body, 'anthropic/claude-opus-5')).toBeGreaterThan(60_000)
+  })
+
+  test('before a model that takes no images', () => {
+    const body = bodyOf(asking(dataUrl(png({ width: 9, height: 9 }, 60_000))))
+    const offer = { ...offerOf('anthropic/claude-opus-5'), ...TEXT_ONLY }
+    const { neededMicros } = sizeHold(chat.readCall(body, DEFAULT_WORDS), offer)
+    expect(neededMicros / 1.05).toBeGreaterThan(80_000)
   })
 })

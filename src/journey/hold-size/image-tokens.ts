@@ -45,16 +45,19 @@ const LARGEST: PixelSize = { width: 8_000, height: 8_000 }
 
 /**
  * The most tokens that one inline image comes to. An author or a size that is not known is the dearest
- * row's. No image is below {@link IMAGE_TOKENS_MIN}, and above that none fills more than the window.
+ * row's. A model that takes no images may be given its base64 as text, at a token a byte at the most. No
+ * image is below {@link IMAGE_TOKENS_MIN}, and above that none fills more than the window.
  */
-export function imageTokens({ pixels, textTokens }: InlineImage, offer: Offer): number {
+export function imageTokens(image: InlineImage, offer: Offer): number {
+  const { pixels } = image
   const size = pixels ?? LARGEST
   const row = pixels === null ? undefined : rowOf(offer.modelId)
   const ofPixels =
     row === undefined
       ? Math.max(...TOKENS_BY_ID_START.map(([, tokensOf]) => tokensOf(size)))
       : row(size)
-  const tokens = Math.max(Math.ceil(ofPixels), textTokens)
+  const ofText = offer.inputModalities.has('image') ? image.textTokens : image.leftOutBytes
+  const tokens = Math.max(Math.ceil(ofPixels), ofText)
   return Math.max(IMAGE_TOKENS_MIN, Math.min(tokens, offer.contextTokens ?? tokens))
 }
 
