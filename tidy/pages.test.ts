@@ -1,153 +1,69 @@
 import { expect, test } from 'vitest'
-import type { ProblemRow } from '../src/vocabulary/problem.ts'
+import { checkAlerts } from './alerts.ts'
 import { checkArchitecturePage } from './architecture-page.ts'
-import { checkConfigPage } from './config-page.ts'
-import { checkErrorsPage } from './errors-page.ts'
-import { checkMetricsPage } from './metrics-page.ts'
+import { checkTablePage, type TablePage, withRows } from './table-rows.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
-const PROBLEMS: Readonly<Record<string, ProblemRow>> = {
-  not_found: { httpStatus: 404, owner: 'client', retryable: false, message: 'Nothing is here.' },
-  rate_limited: { httpStatus: 429, owner: 'client', retryable: true, message: 'Too many.' },
+const PAGE: TablePage = {
+  path: 'docs/metrics.md',
+  prefix: 'tollgate_',
+  rows: { tollgate_requests_total: ['counter', 'Requests.'], tollgate_wait: ['gauge', 'Waits.'] },
+  ownCells: 1,
 }
+const REQUESTS = '| `tollgate_requests_total` | counter | Requests. | It falls. |'
+const WAITS = '| `tollgate_wait` | gauge | Waits. | It grows. |'
+const OTHER = '| `trace` | of another table |'
 
-const NOT_FOUND = '| `not_found` | 404 | client | no | Nothing is here. | Look elsewhere. |'
-const RATE_LIMITED = '| `rate_limited` | 429 | client | yes | Too many. | Wait. |'
+const pageOf = (...rows: readonly string[]): string =>
+  `# Metrics\n| Metric | Type |\n|---|---|\n${rows.join('\n')}\n`
 
-function judgeErrors(...rows: readonly string[]): Promise<string[]> {
-  return judgeToyTree((files) => checkErrorsPage(files, PROBLEMS), {
-    'docs/errors.md': `# Errors\n| Code | Status |\n|---|---|\n${rows.join('\n')}\n`,
+function judgeRows(...rows: readonly string[]): Promise<string[]> {
+  return judgeToyTree((files) => checkTablePage(files, PAGE), {
+    'docs/metrics.md': pageOf(...rows),
   })
 }
 
-test('a page with each problem as it is in the table passes, in any order', async () => {
-  expect(await judgeErrors(NOT_FOUND, RATE_LIMITED)).toEqual([])
-  expect(await judgeErrors(RATE_LIMITED, NOT_FOUND)).toEqual([])
+test('a page with the rows that the code has passes, in any order, beside other tables', async () => {
+  expect(await judgeRows(REQUESTS, WAITS)).toEqual([])
+  expect(await judgeRows(OTHER, WAITS, 'Text.', REQUESTS, '```', WAITS, '```')).toEqual([])
 })
 
 test.each([
-  ['status', NOT_FOUND.replace('404', '410')],
-  ['owner', NOT_FOUND.replace('client', 'billing')],
-  ['answer to whether to try again', NOT_FOUND.replace('| no |', '| yes |')],
-])('a row with another %s fails', async (_, row) => {
-  expect(await judgeErrors(row, RATE_LIMITED)).toEqual([
-    expect.stringContaining('the table of problems says 404, client, no'),
-  ])
+  ['another cell', [REQUESTS.replace('counter', 'gauge'), WAITS]],
+  ['a row missing', [REQUESTS]],
+  ['an unknown row', [REQUESTS, WAITS, WAITS.replace('wait', 'sleep')]],
+  ['a row twice', [REQUESTS, WAITS, REQUESTS]],
+])('a page with %s fails, and is put right by writing the rows', async (_, rows) => {
+  expect(await judgeRows(...rows)).toEqual([expect.stringContaining('run `npm run docs`')])
+  const written = withRows(pageOf(...rows), PAGE)
+  expect(written).toContain(REQUESTS)
+  expect(written).toContain('| `tollgate_wait` | gauge | Waits. |')
+  expect(withRows(written, PAGE)).toBe(written)
 })
 
-test('a row without advice fails', async () => {
-  expect(await judgeErrors(NOT_FOUND.replace('Look elsewhere.', ''), RATE_LIMITED)).toEqual([
-    'docs/errors.md:4 not_found: says not what it means and what to do',
+test('a row whose own cell is empty fails, and keeps its own cell when rows are written', async () => {
+  expect(await judgeRows(REQUESTS, WAITS.replace('It grows. ', ''))).toEqual([
+    expect.stringContaining('empty'),
   ])
+  expect(withRows(pageOf(REQUESTS.replace('counter', 'gauge'), WAITS), PAGE)).toBe(
+    pageOf(REQUESTS, WAITS),
+  )
 })
 
-test('a problem without a row, a row without a problem and a row that stands twice fail', async () => {
-  expect(await judgeErrors(NOT_FOUND)).toEqual(['docs/errors.md rate_limited: has no row'])
-  const gone = NOT_FOUND.replace('not_found', 'gone')
-  expect(await judgeErrors(NOT_FOUND, RATE_LIMITED, gone)).toEqual([
-    'docs/errors.md:6 gone: no problem has this code',
-  ])
-  expect(await judgeErrors(NOT_FOUND, RATE_LIMITED, NOT_FOUND)).toEqual([
-    'docs/errors.md:6 not_found: stands twice',
-  ])
-})
-
-test('a tree without the page of errors fails', async () => {
-  expect(await judgeToyTree((files) => checkErrorsPage(files, PROBLEMS), {})).toEqual([
-    'docs/errors.md is missing',
-  ])
-})
-
-const SETTINGS = {
-  PORT: { fallback: '8787', description: 'Port to listen on.' },
-  API_TOKEN: { fallback: null, description: 'Unset: none.' },
-}
-const PORT = '| `PORT` | `8787` | Port to listen on. |'
-const API_TOKEN = '| `API_TOKEN` | - | Unset: none. |'
-
-function judgeConfig(...rows: readonly string[]): Promise<string[]> {
-  return judgeToyTree((files) => checkConfigPage(files, SETTINGS), {
-    'docs/config.md': `# Settings\n| Setting | Default |\n|---|---|\n${rows.join('\n')}\n`,
-  })
-}
-
-test('a page with each setting as it is passes, in any order', async () => {
-  expect(await judgeConfig(PORT, API_TOKEN)).toEqual([])
-  expect(await judgeConfig(API_TOKEN, PORT)).toEqual([])
-})
-
-test.each([
-  ['default', PORT.replace('8787', '80')],
-  ['default where there is none', PORT.replace('`8787`', '-')],
-  ['description', PORT.replace('listen', 'talk')],
-])('a setting with another %s fails', async (_, row) => {
-  expect(await judgeConfig(row, API_TOKEN)).toEqual([
-    expect.stringContaining('the setting says "`8787` | Port to listen on."'),
-  ])
-})
-
-test('a setting without a row, a row without a setting and a row that stands twice fail', async () => {
-  expect(await judgeConfig(PORT)).toEqual(['docs/config.md API_TOKEN: has no row'])
-  expect(await judgeConfig(PORT, API_TOKEN, PORT.replace('PORT', 'HOST'))).toEqual([
-    'docs/config.md:6 HOST: no setting has this name',
-  ])
-  expect(await judgeConfig(PORT, API_TOKEN, PORT)).toEqual(['docs/config.md:6 PORT: stands twice'])
-})
-
-test('a tree without the page of settings fails', async () => {
-  expect(await judgeToyTree((files) => checkConfigPage(files, SETTINGS), {})).toEqual([
-    'docs/config.md is missing',
-  ])
-})
-
-const METRICS = {
-  tollgate_requests_total: { kind: 'counter', labels: ['endpoint', 'model'], help: 'Requests.' },
-  tollgate_wait_seconds: { kind: 'histogram', labels: [], help: 'Waits.' },
-}
-const REQUESTS =
-  '| `tollgate_requests_total` | counter | `endpoint` `model` | Requests. | It falls. |'
-const WAITS = '| `tollgate_wait_seconds` | histogram | - | Waits. | It grows. |'
-
-function judgeMetrics(...lines: readonly string[]): Promise<string[]> {
-  return judgeToyTree((files) => checkMetricsPage(files, METRICS), {
-    'docs/metrics.md': `# Metrics\n| Metric | Type |\n|---|---|\n${lines.join('\n')}\n`,
-  })
-}
-
-test('a page with each metric as it is, and alerts on them alone, passes in any order', async () => {
-  expect(await judgeMetrics(REQUESTS, WAITS)).toEqual([])
-  const alert = ['', '```yaml', 'expr: rate(tollgate_wait_seconds_bucket[5m]) > 0', '```']
-  expect(await judgeMetrics(WAITS, REQUESTS, ...alert)).toEqual([])
-})
-
-test.each([
-  ['type', REQUESTS.replace('counter', 'gauge')],
-  ['label', REQUESTS.replace('`model`', '`key`')],
-  ['meaning', REQUESTS.replace('Requests.', 'Answers.')],
-])('a metric with another %s fails', async (_, row) => {
-  expect(await judgeMetrics(row, WAITS)).toEqual([
-    expect.stringContaining('the metric says "counter | `endpoint` `model` | Requests."'),
-  ])
-})
-
-test('a metric without a row, without worries, unknown, or in an alert alone fails', async () => {
-  expect(await judgeMetrics(REQUESTS)).toEqual([
-    'docs/metrics.md tollgate_wait_seconds: has no row',
-  ])
-  expect(await judgeMetrics(REQUESTS, WAITS.replace('It grows.', ''))).toEqual([
-    'docs/metrics.md:5 tollgate_wait_seconds: says not when to worry',
-  ])
-  expect(await judgeMetrics(REQUESTS, WAITS, WAITS.replace('wait', 'sleep'))).toEqual([
-    'docs/metrics.md:6 tollgate_sleep_seconds: no metric has this name',
-  ])
-  expect(await judgeMetrics(REQUESTS, WAITS, '```', 'tollgate_naps > 1', '```')).toEqual([
-    'docs/metrics.md:7 tollgate_naps: no metric has this name',
-  ])
-})
-
-test('a tree without the page of metrics fails', async () => {
-  expect(await judgeToyTree((files) => checkMetricsPage(files, METRICS), {})).toEqual([
+test('a tree without the page fails', async () => {
+  expect(await judgeToyTree((files) => checkTablePage(files, PAGE), {})).toEqual([
     'docs/metrics.md is missing',
+  ])
+})
+
+test('an alert on a metric that does not exist fails', async () => {
+  const judge = (alert: string): Promise<string[]> =>
+    judgeToyTree((files) => checkAlerts(files, PAGE.rows), {
+      'docs/metrics.md': `# Metrics\n\n\`\`\`yaml\n${alert}\n\`\`\`\n`,
+    })
+  expect(await judge('expr: rate(tollgate_wait_bucket[5m]) > 0')).toEqual([])
+  expect(await judge('tollgate_naps > 1')).toEqual([
+    'docs/metrics.md:4 tollgate_naps: no metric has this name',
   ])
 })
 

@@ -1,6 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import { prose } from './html.ts'
-import { ADVICE } from './problem-advice.ts'
 
 /** Every error as HTML: what it means, what to do, and whether to try again. */
 export function problemSection(): string {
@@ -15,7 +14,7 @@ export function problemSection(): string {
 }
 
 function row(code: ProblemCode): string {
-  const { meaning, remedy } = ADVICE[code]
+  const { meaning, remedy } = PROBLEMS[code]
   const again = PROBLEMS[code].retryable ? '<small>try again later</small>' : ''
   return `<tr id="error-${code}"><th scope="row"><code>${code}</code>${again}</th><td>${prose(meaning)} <strong>${prose(remedy)}</strong></td></tr>`
 }

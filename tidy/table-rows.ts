@@ -1,0 +1,63 @@
+import { readMarkdown } from './markdown.ts'
+import type { SourceFile } from './source-tree.ts'
+import type { Violation } from './violation.ts'
+
+/** A page whose tables have a row for each entry of a table in the code. */
+export interface TablePage {
+  readonly path: string
+  /** What the names begin with, where the page has other tables too. */
+  readonly prefix?: string
+  /** By name, the cells that come from the code, which stand behind the name. */
+  readonly rows: Readonly<Record<string, readonly string[]>>
+  /** Cells at the end of each row that are written by hand. */
+  readonly ownCells: number
+}
+
+const ROW = /^\| *`(\w+)` *\|(.*)\| *$/
+
+/**
+ * The page with its rows as the code has them. Rows of unknown and repeated names go; a name without a
+ * row comes behind the last one, with its own cells empty.
+ */
+export function withRows(text: string, { rows, ownCells, prefix = '' }: TablePage): string {
+  const rowLines = new Set(readMarkdown(text).prose.map(({ line }) => line))
+  const lines: string[] = []
+  const written = new Set<string>()
+  let lastRow = 0
+  for (const [index, line] of text.split('\n').entries()) {
+    const [, name, told = ''] = (rowLines.has(index + 1) && ROW.exec(line)) || []
+    if (name === undefined || !name.startsWith(prefix)) {
+      lines.push(line)
+      continue
+    }
+    const cells = Object.hasOwn(rows, name) ? rows[name] : undefined
+    if (cells === undefined || written.has(name)) continue
+    written.add(name)
+    const before = told.split('|').map((cell) => cell.trim())
+    lines.push(rowOf(name, [...cells, ...before.slice(before.length - ownCells)]))
+    lastRow = lines.length
+  }
+  const missing = Object.entries(rows).filter(([name]) => !written.has(name))
+  const added = missing.map(([name, cells]) => rowOf(name, [...cells, ...Array(ownCells).fill('')]))
+  lines.splice(lastRow, 0, ...added)
+  return lines.join('\n')
+}
+
+function rowOf(name: string, cells: readonly string[]): string {
+  return `| \`${name}\` | ${cells.join(' | ')} |`
+}
+
+/** A page of tables is as the code has it, and none of its own cells is empty. */
+export function checkTablePage(files: readonly SourceFile[], page: TablePage): Violation[] {
+  const { path } = page
+  const text = files.find((file) => file.path === path)?.text
+  if (text === undefined) return [{ path, line: null, message: 'is missing' }]
+  const lines = text.split('\n')
+  const empty = lines.findIndex((line) => ROW.test(line) && /\| *\|$/.test(line))
+  if (empty !== -1) return [{ path, line: empty + 1, message: 'leaves its last cell empty' }]
+  const made = withRows(text, page).split('\n')
+  const differs = made.findIndex((line, index) => line !== lines[index])
+  if (differs === -1 && made.length === lines.length) return []
+  const line = differs === -1 ? made.length : differs + 1
+  return [{ path, line, message: 'is not what the code says: run `npm run docs`' }]
+}

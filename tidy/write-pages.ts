@@ -1,0 +1,13 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TABLE_PAGES } from './table-pages.ts'
+import { withRows } from './table-rows.ts'
+
+// `npm run docs`: writes what the code says into the tables of docs/.
+for (const page of TABLE_PAGES) {
+  const path = join(import.meta.dirname, '..', page.path)
+  const text = await readFile(path, 'utf8')
+  const written = withRows(text, page)
+  if (written !== text) await writeFile(path, written)
+  console.log(`${page.path}: ${written === text ? 'as it was' : 'written'}`)
+}
