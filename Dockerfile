@@ -4,7 +4,7 @@
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /opt/tollgate
 COPY package.json package-lock.json .npmrc ./
-# Not `npm ci`: see ARCHITECTURE.md. What the packages run when they are installed is not needed.
+# Not `npm ci`: see docs/decisions/no-build-step.md. What the packages run when they are installed is not needed.
 RUN npm install --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24.21.0-bookworm-slim

@@ -3,44 +3,91 @@ import type { SourceFile } from './source-tree.ts'
 import type { Violation } from './violation.ts'
 
 const ARCHITECTURE = 'ARCHITECTURE.md'
+const DECISIONS = 'docs/decisions/'
+const INDEX = `${DECISIONS}README.md`
+const DEPENDENCIES = `${DECISIONS}dependencies.md`
+
+/** Pages that name files and folders in backticks, all of which exist. */
+const PAGES_WITH_PATHS = /^(?:ARCHITECTURE|CONTRIBUTING)\.md$|^docs\//
 
 /**
- * ARCHITECTURE.md shows the layers that the rule of layers holds, and says of each dependency of
- * package.json, and of nothing else, what it is for.
+ * ARCHITECTURE.md shows the rooms that the rule of layers checks; docs/decisions/ explains each
+ * dependency of package.json and has an index of its pages; paths that these pages name exist.
  */
 export function checkArchitecturePage(
   files: readonly SourceFile[],
   rows: readonly (readonly string[])[],
 ): Violation[] {
-  const page = files.find(({ path }) => path === ARCHITECTURE)
-  if (page === undefined) return [{ path: ARCHITECTURE, line: null, message: 'is missing' }]
-  const violations: Violation[] = []
-  const object = (message: string) => violations.push({ path: ARCHITECTURE, line: null, message })
-
-  const shown = rowsOf(page.text, 'Layers').map(([, places = '']) => namesIn(places).join(' '))
-  const held = rows.map((places) => places.join(' '))
-  if (shown.join('\n') !== held.join('\n')) {
-    object(`shows the layers ${shown.join(' | ')}; the rule holds ${held.join(' | ')}`)
+  const texts = new Map(files.map(({ path, text }) => [path, text]))
+  const missing = [ARCHITECTURE, INDEX, DEPENDENCIES].filter((path) => !texts.has(path))
+  if (missing.length > 0) {
+    return missing.map((path) => ({ path, line: null, message: 'is missing' }))
   }
-
-  const manifest = files.find(({ path }) => path === 'package.json')?.text ?? '{}'
-  const installed = dependenciesOf(JSON.parse(manifest))
-  const explained = rowsOf(page.text, 'Dependencies').flatMap(([name = '']) => namesIn(name))
-  for (const name of installed) {
-    if (!explained.includes(name)) object(`does not say what ${name} is for`)
-  }
-  for (const name of explained) {
-    if (!installed.includes(name)) object(`says what ${name} is for, which is not installed`)
-  }
-  return violations
+  return [
+    ...checkRooms(texts.get(ARCHITECTURE) ?? '', rows),
+    ...checkDependencies(texts.get(DEPENDENCIES) ?? '', texts.get('package.json') ?? '{}'),
+    ...checkIndex(texts),
+    ...files.filter(({ path }) => PAGES_WITH_PATHS.test(path)).flatMap(checkPaths(files)),
+  ]
 }
 
-/** The cells of the body rows of the tables below a heading of the second level. */
+function checkRooms(text: string, rows: readonly (readonly string[])[]): Violation[] {
+  const shown = rowsOf(text, '## Rooms').map(([, places = '']) => namesIn(places).join(' '))
+  const checked = rows.map((places) => places.join(' '))
+  if (shown.join('\n') === checked.join('\n')) return []
+  const message = `shows the rooms ${shown.join(' | ')}; the rule has ${checked.join(' | ')}`
+  return [{ path: ARCHITECTURE, line: null, message }]
+}
+
+function checkDependencies(text: string, manifest: string): Violation[] {
+  const installed = dependenciesOf(JSON.parse(manifest))
+  const explained = rowsOf(text, '# Dependencies').flatMap(([name = '']) => namesIn(name))
+  const messages = [
+    ...installed
+      .filter((name) => !explained.includes(name))
+      .map((name) => `does not explain ${name}`),
+    ...explained
+      .filter((name) => !installed.includes(name))
+      .map((name) => `explains ${name}, which is not installed`),
+  ]
+  return messages.map((message) => ({ path: DEPENDENCIES, line: null, message }))
+}
+
+function checkIndex(texts: ReadonlyMap<string, string>): Violation[] {
+  const index = texts.get(INDEX) ?? ''
+  return [...texts.keys()]
+    .filter((path) => path.startsWith(DECISIONS) && path !== INDEX)
+    .map((path) => path.slice(DECISIONS.length))
+    .filter((name) => !index.includes(`](${name})`))
+    .map((name) => ({ path: INDEX, line: null, message: `does not list ${name}` }))
+}
+
+/** A path in backticks: `src/formats/chat.ts`, `test/contract/`. Placeholders do not match. */
+const NAMED_PATH = /`((?:src|test|tidy|simulator|docs)\/[\w./-]*(?:\/|\.(?:ts|md)))`/g
+
+function checkPaths(files: readonly SourceFile[]): (page: SourceFile) => Violation[] {
+  const paths = files.map(({ path }) => path)
+  const exists = (named: string) =>
+    paths.some((path) => path === named || path.startsWith(`${named.replace(/\/$/, '')}/`))
+  return ({ path, text }) =>
+    readMarkdown(text).prose.flatMap((prose) =>
+      [...prose.text.matchAll(NAMED_PATH)]
+        .map(([, named = '']) => named)
+        .filter((named) => !exists(named))
+        .map((named) => ({
+          path,
+          line: prose.line,
+          message: `names ${named}, which does not exist`,
+        })),
+    )
+}
+
+/** The cells of the body rows of the tables below a heading, up to the next of its level. */
 function rowsOf(text: string, heading: string): string[][] {
   const rows: string[][] = []
   let inside = false
   for (const line of readMarkdown(text).prose) {
-    if (line.text.startsWith('## ')) inside = line.text === `## ${heading}`
+    if (/^##? /.test(line.text)) inside = line.text === heading
     if (!inside || !line.text.startsWith('|')) continue
     rows.push(line.text.split('|').slice(1, -1))
   }

@@ -69,23 +69,27 @@ test('an alert on a metric that does not exist fails', async () => {
 
 const MANIFEST = '{ "dependencies": { "kysely": "1" }, "devDependencies": { "vitest": "1" } }'
 
-function judgeArchitecture(text: string): Promise<string[]> {
+function judgeArchitecture(texts: Readonly<Record<string, string>>): Promise<string[]> {
   return judgeToyTree((files) => checkArchitecturePage(files, [['store'], ['wire', 'ledger']]), {
     'package.json': MANIFEST,
-    'ARCHITECTURE.md': text,
+    'ARCHITECTURE.md': ARCHITECTURE,
+    'docs/decisions/README.md': '# Decisions\n\n[Dependencies](dependencies.md)\n',
+    'docs/decisions/dependencies.md': DEPENDENCIES,
+    ...texts,
   })
 }
 
 const ARCHITECTURE = `# Architecture
 
-## Layers
+## Rooms
 
 | Row | Places |
 |---|---|
 | 0 | \`store\` |
 | 1 | \`wire\` \`ledger\` |
+`
 
-## Dependencies
+const DEPENDENCIES = `# Dependencies
 
 | Package | For |
 |---|---|
@@ -93,19 +97,42 @@ const ARCHITECTURE = `# Architecture
 | \`vitest\` | tests |
 `
 
-test('a page with the layers and dependencies as they are passes', async () => {
-  expect(await judgeArchitecture(ARCHITECTURE)).toEqual([])
+test('pages with the rooms, dependencies and decisions as they are pass', async () => {
+  expect(await judgeArchitecture({})).toEqual([])
 })
 
-test('a page with a layer in another place fails', async () => {
-  expect(await judgeArchitecture(ARCHITECTURE.replace(' `ledger`', ''))).toEqual([
-    'ARCHITECTURE.md shows the layers store | wire; the rule holds store | wire ledger',
+test('a page with a room in another place fails', async () => {
+  const moved = ARCHITECTURE.replace(' `ledger`', '')
+  expect(await judgeArchitecture({ 'ARCHITECTURE.md': moved })).toEqual([
+    'ARCHITECTURE.md shows the rooms store | wire; the rule has store | wire ledger',
   ])
 })
 
 test('a dependency that is not explained, and one that is not installed, fail', async () => {
-  expect(await judgeArchitecture(ARCHITECTURE.replace('vitest', 'jest'))).toEqual([
-    'ARCHITECTURE.md does not say what vitest is for',
-    'ARCHITECTURE.md says what jest is for, which is not installed',
+  const other = DEPENDENCIES.replace('vitest', 'jest')
+  expect(await judgeArchitecture({ 'docs/decisions/dependencies.md': other })).toEqual([
+    'docs/decisions/dependencies.md does not explain vitest',
+    'docs/decisions/dependencies.md explains jest, which is not installed',
+  ])
+})
+
+test('a decision that the index does not list fails', async () => {
+  expect(await judgeArchitecture({ 'docs/decisions/holds.md': '# Holds\n' })).toEqual([
+    'docs/decisions/README.md does not list holds.md',
+  ])
+})
+
+test('a page that names a path which does not exist fails; an existing path passes', async () => {
+  const text = '# Contributing\n\nSee `docs/decisions/` and `docs/gone.md`.\n'
+  expect(await judgeArchitecture({ 'CONTRIBUTING.md': text })).toEqual([
+    'CONTRIBUTING.md:3 names docs/gone.md, which does not exist',
+  ])
+})
+
+test('a tree without the page of architecture fails', async () => {
+  expect(await judgeToyTree((files) => checkArchitecturePage(files, []), {})).toEqual([
+    'ARCHITECTURE.md is missing',
+    'docs/decisions/README.md is missing',
+    'docs/decisions/dependencies.md is missing',
   ])
 })

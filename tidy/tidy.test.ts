@@ -55,7 +55,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ],
   ['alerts in the docs ask for metrics that exist', (tree) => checkAlerts(tree, METRICS)],
   [
-    'ARCHITECTURE.md shows the layers and every dependency as they are',
+    'ARCHITECTURE.md and docs/decisions/ show rooms, dependencies and paths as they are',
     (tree) => checkArchitecturePage(tree, ROWS),
   ],
 ]
