@@ -192,7 +192,7 @@ function checkRecovered(file: string, expected: Expected | undefined): void {
     heldMicros: account?.['backed_held_micros'],
     integrity: connection.prepare('pragma integrity_check').get(),
   }).toEqual({
-    verdict: { of: 'sweepInstance', swept: openOf(expected) },
+    verdict: openOf(expected),
     states: statesAfter(expected),
     balanceMicros: expected?.balanceMicros,
     postedMicros: expected?.balanceMicros,

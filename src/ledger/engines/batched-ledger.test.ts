@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
-import type { OpenHoldInput } from '../ledger.ts'
+import type { OpenHoldInput, Settled } from '../ledger.ts'
 import { BatchedLedger } from './batched-ledger.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 
@@ -36,17 +36,15 @@ function holdOf(requestId: string): OpenHoldInput {
   }
 }
 
+const RELEASED: Settled = {
+  state: 'released',
+  chargedMicros: micros(0),
+  overrunMicros: micros(0),
+  settledNow: true,
+}
+
 function verdictOf({ kind }: LedgerCommand): LedgerVerdict {
-  if (kind === 'openHold') return { of: 'openHold', verdict: OPENED }
-  return {
-    of: 'settle',
-    settled: {
-      state: 'released',
-      chargedMicros: micros(0),
-      overrunMicros: micros(0),
-      settledNow: true,
-    },
-  }
+  return kind === 'openHold' ? OPENED : RELEASED
 }
 
 test('commits are held apart only while many holds are open', async () => {

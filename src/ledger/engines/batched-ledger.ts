@@ -16,7 +16,12 @@ import type {
   Settled,
   SettleInput,
 } from '../ledger.ts'
-import { type LedgerCommand, type LedgerVerdict, rankOfCommand } from './commands.ts'
+import {
+  type LedgerCommand,
+  type LedgerVerdict,
+  rankOfCommand,
+  type VerdictOf,
+} from './commands.ts'
 import { type CommitReport, timedCommit } from './timed-commit.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 
@@ -98,17 +103,15 @@ export class BatchedLedger implements Ledger, LedgerBooks {
    */
   async openHold(input: OpenHoldInput): Promise<OpenHoldVerdict> {
     const verdict = await this.#openOrRelease(input)
-    if (verdict.of !== 'openHold') throw unexpected(verdict)
-    if (verdict.verdict.kind === 'opened') this.#open.add(input.requestId)
-    if (verdict.verdict.kind !== 'ended') return verdict.verdict
-    throw new StoreRefused(`the hold of ${input.requestId} was ${verdict.verdict.state} before`)
+    if (verdict.kind === 'opened') this.#open.add(input.requestId)
+    if (verdict.kind !== 'ended') return verdict
+    throw new StoreRefused(`the hold of ${input.requestId} was ${verdict.state} before`)
   }
 
   async settle(input: SettleInput): Promise<Settled> {
     this.#open.delete(input.requestId)
-    const verdict = await this.#commits.submit({ kind: 'settle', input })
-    if (verdict.of !== 'settle') throw unexpected(verdict)
-    if (verdict.settled !== null) return verdict.settled
+    const settled = await this.#submit({ kind: 'settle', input })
+    if (settled !== null) return settled
     throw new StoreRefused(`no hold of ${input.requestId} was opened`)
   }
 
@@ -118,39 +121,29 @@ export class BatchedLedger implements Ledger, LedgerBooks {
 
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
     // Only a crash needs it: where the store is away, the settle carries the same id.
-    this.#commits.submitIdly({ kind: 'noteGeneration', ...input }).catch(() => {})
+    this.#submitIdly({ kind: 'noteGeneration', ...input }).catch(() => {})
   }
 
-  async correct(input: CorrectInput): Promise<Corrected> {
-    const verdict = await this.#commits.submitIdly({ kind: 'correct', input })
-    if (verdict.of !== 'correct') throw unexpected(verdict)
-    return verdict.corrected
+  correct(input: CorrectInput): Promise<Corrected> {
+    return this.#submitIdly({ kind: 'correct', input })
   }
 
   /** As the interface says. Rejects with `StoreRefused` for credit that can't be, such as of zero. */
-  async addCredit(input: AddCreditInput): Promise<CreditVerdict> {
-    const verdict = await this.#commits.submit({ kind: 'addCredit', input })
-    if (verdict.of !== 'addCredit') throw unexpected(verdict)
-    return verdict.verdict
+  addCredit(input: AddCreditInput): Promise<CreditVerdict> {
+    return this.#submit({ kind: 'addCredit', input })
   }
 
-  async redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict> {
-    const verdict = await this.#commits.submit({ kind: 'redeemCode', input })
-    if (verdict.of !== 'redeemCode') throw unexpected(verdict)
-    return verdict.verdict
+  redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict> {
+    return this.#submit({ kind: 'redeemCode', input })
   }
 
-  async sweepInstance(instanceId: string): Promise<number> {
-    const verdict = await this.#commits.submit({ kind: 'sweepInstance', instanceId })
-    if (verdict.of !== 'sweepInstance') throw unexpected(verdict)
-    return verdict.swept
+  sweepInstance(instanceId: string): Promise<number> {
+    return this.#submit({ kind: 'sweepInstance', instanceId })
   }
 
-  async sweepHolds(requestIds: readonly string[]): Promise<number> {
+  sweepHolds(requestIds: readonly string[]): Promise<number> {
     for (const requestId of requestIds) this.#open.delete(requestId)
-    const verdict = await this.#commits.submit({ kind: 'sweepHolds', requestIds })
-    if (verdict.of !== 'sweepHolds') throw unexpected(verdict)
-    return verdict.swept
+    return this.#submit({ kind: 'sweepHolds', requestIds })
   }
 
   /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */
@@ -176,9 +169,9 @@ export class BatchedLedger implements Ledger, LedgerBooks {
     await this.#closeStore()
   }
 
-  async #openOrRelease(input: OpenHoldInput): Promise<LedgerVerdict> {
+  async #openOrRelease(input: OpenHoldInput): Promise<LedgerVerdict<'openHold'>> {
     try {
-      return await this.#commits.submit({ kind: 'openHold', input })
+      return await this.#submit({ kind: 'openHold', input })
     } catch (error) {
       if (error instanceof StoreUnavailable) this.releaseUnsure(input)
       throw error
@@ -187,7 +180,7 @@ export class BatchedLedger implements Ledger, LedgerBooks {
 
   async #release({ requestId, accountId }: UnsureHold): Promise<void> {
     try {
-      await this.#commits.submit({
+      await this.#submit({
         kind: 'settle',
         input: { requestId, resolution: { kind: 'released' }, facts: UNSURE_FACTS },
         accountId,
@@ -197,8 +190,14 @@ export class BatchedLedger implements Ledger, LedgerBooks {
       if (!(error instanceof StoreRefused)) throw error
     }
   }
-}
 
-function unexpected(verdict: LedgerVerdict): Error {
-  return new TypeError(`the ledger answered another command: ${verdict.of}`)
+  async #submit<Command extends LedgerCommand>(command: Command): Promise<VerdictOf<Command>> {
+    // A commit answers each command in its place, with the verdict of its rule.
+    return (await this.#commits.submit(command)) as VerdictOf<Command>
+  }
+
+  async #submitIdly<Command extends LedgerCommand>(command: Command): Promise<VerdictOf<Command>> {
+    // A commit answers each command in its place, with the verdict of its rule.
+    return (await this.#commits.submitIdly(command)) as VerdictOf<Command>
+  }
 }

@@ -12,33 +12,53 @@ import type {
   SettleInput,
 } from '../ledger.ts'
 
-/** Everything that changes the books. Closed: a store applies them in order and knows no others. */
-export type LedgerCommand =
-  | { readonly kind: 'openHold'; readonly input: OpenHoldInput }
-  | {
-      readonly kind: 'settle'
+/** Everything that changes the books, by its kind: what it takes, and the verdict that it has. */
+interface Commands {
+  openHold: {
+    readonly takes: { readonly input: OpenHoldInput }
+    readonly verdict: OpenHoldVerdict | HoldEnded
+  }
+  settle: {
+    readonly takes: {
       readonly input: SettleInput
       /** Of a hold that may not be there yet: its opening is under this account's lock. */
       readonly accountId?: string
     }
-  | { readonly kind: 'noteGeneration'; readonly requestId: string; readonly generationId: string }
-  | { readonly kind: 'correct'; readonly input: CorrectInput }
-  | { readonly kind: 'addCredit'; readonly input: AddCreditInput }
-  | { readonly kind: 'redeemCode'; readonly input: RedeemCodeInput }
-  | { readonly kind: 'sweepInstance'; readonly instanceId: string }
-  | { readonly kind: 'sweepHolds'; readonly requestIds: readonly string[] }
+    /** Null where no such hold was opened. */
+    readonly verdict: Settled | null
+  }
+  noteGeneration: {
+    readonly takes: { readonly requestId: string; readonly generationId: string }
+    readonly verdict: null
+  }
+  correct: { readonly takes: { readonly input: CorrectInput }; readonly verdict: Corrected }
+  addCredit: { readonly takes: { readonly input: AddCreditInput }; readonly verdict: CreditVerdict }
+  redeemCode: {
+    readonly takes: { readonly input: RedeemCodeInput }
+    readonly verdict: RedeemVerdict
+  }
+  /** The verdict is how many holds it has made unresolved. */
+  sweepInstance: { readonly takes: { readonly instanceId: string }; readonly verdict: number }
+  /** The verdict is how many holds it has made unresolved. */
+  sweepHolds: {
+    readonly takes: { readonly requestIds: readonly string[] }
+    readonly verdict: number
+  }
+}
 
-/** What a command answers; `of` is the command's kind. */
-export type LedgerVerdict =
-  | { readonly of: 'openHold'; readonly verdict: OpenHoldVerdict | HoldEnded }
-  /** Null where no such hold was opened. */
-  | { readonly of: 'settle'; readonly settled: Settled | null }
-  | { readonly of: 'noteGeneration' }
-  | { readonly of: 'correct'; readonly corrected: Corrected }
-  | { readonly of: 'addCredit'; readonly verdict: CreditVerdict }
-  | { readonly of: 'redeemCode'; readonly verdict: RedeemVerdict }
-  | { readonly of: 'sweepInstance'; readonly swept: number }
-  | { readonly of: 'sweepHolds'; readonly swept: number }
+/** Closed: an engine applies commands of these kinds in order and knows no others. */
+export type CommandKind = keyof Commands
+
+/** A command of one of some kinds; by default, of any. */
+export type LedgerCommand<Kind extends CommandKind = CommandKind> = {
+  [Each in Kind]: { readonly kind: Each } & Commands[Each]['takes']
+}[Kind]
+
+/** What a command of one of some kinds answers; by default, of any. */
+export type LedgerVerdict<Kind extends CommandKind = CommandKind> = Commands[Kind]['verdict']
+
+/** What a command answers. */
+export type VerdictOf<Command extends LedgerCommand> = LedgerVerdict<Command['kind']>
 
 /** The answer to a repeated `openHold` whose hold has ended: nothing may run on it. */
 export interface HoldEnded {

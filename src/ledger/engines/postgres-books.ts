@@ -8,11 +8,11 @@ import {
 import { isGivenUp, isLockTimeout, postgresFailure } from '../../store/postgres/postgres-failure.ts'
 import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
-import { assertNever } from '../../vocabulary/assert-never.ts'
-import type { LedgerLimits, RedeemCodeInput } from '../ledger.ts'
-import { Book, type BookChanges, type CreditPlace } from '../rules/book.ts'
+import type { LedgerLimits } from '../ledger.ts'
+import { Book, type BookChanges } from '../rules/book.ts'
 import { applyCommand } from '../rules/rules.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
+import { type NamedRows, rowsNamedBy } from './named-rows.ts'
 import {
   LOCK_ACCOUNTS,
   LOCK_API_KEYS,
@@ -113,10 +113,9 @@ export class PostgresBooks {
     client: Client,
     { book, commands }: { readonly book: Book; readonly commands: readonly LedgerCommand[] },
   ): Promise<number> {
-    const named = new NamedRows()
-    for (const command of commands) {
-      named.add(command)
-      if (command.kind === 'sweepInstance') await this.#nameOpenRequests(client, { named, command })
+    const named = rowsNamedBy(commands)
+    for (const instanceId of named.instanceIds) {
+      await this.#nameOpenRequests(client, { named, instanceId })
     }
     const { accountIds, apiKeyIds, requestIds, credits, codes } = named
     const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await answers(
@@ -154,16 +153,10 @@ export class PostgresBooks {
 
   async #nameOpenRequests(
     client: Client,
-    {
-      named,
-      command,
-    }: {
-      readonly named: NamedRows
-      readonly command: Extract<LedgerCommand, { kind: 'sweepInstance' }>
-    },
+    { named, instanceId }: { readonly named: NamedRows; readonly instanceId: string },
   ): Promise<void> {
     const [found] = await answers(client, () => [
-      run(client, READ_OPEN_REQUEST_IDS, [command.instanceId, SWEPT_REQUESTS_MAX]),
+      run(client, READ_OPEN_REQUEST_IDS, [instanceId, SWEPT_REQUESTS_MAX]),
     ])
     // Read again once their accounts are locked: those that have ended meanwhile are left alone.
     for (const row of found.rows) named.requestIds.add(String(row['id']))
@@ -187,50 +180,6 @@ class StatementFailed extends Error {
   constructor(cause: unknown) {
     super('a statement failed')
     this.cause = cause
-  }
-}
-
-/** The rows that a batch is to load. */
-class NamedRows {
-  readonly accountIds = new Set<string>()
-  readonly apiKeyIds = new Set<string>()
-  readonly requestIds = new Set<string>()
-  readonly credits: CreditPlace[] = []
-  readonly codes: RedeemCodeInput[] = []
-
-  add(command: LedgerCommand): void {
-    switch (command.kind) {
-      case 'openHold':
-        this.accountIds.add(command.input.accountId)
-        this.apiKeyIds.add(command.input.apiKeyId)
-        this.requestIds.add(command.input.requestId)
-        return
-      case 'settle':
-        this.requestIds.add(command.input.requestId)
-        if (command.accountId !== undefined) this.accountIds.add(command.accountId)
-        return
-      case 'correct':
-        this.requestIds.add(command.input.requestId)
-        return
-      case 'noteGeneration':
-        this.requestIds.add(command.requestId)
-        return
-      case 'addCredit':
-        this.accountIds.add(command.input.accountId)
-        this.credits.push(command.input)
-        return
-      case 'redeemCode':
-        this.accountIds.add(command.input.accountId)
-        this.codes.push(command.input)
-        return
-      case 'sweepInstance':
-        return
-      case 'sweepHolds':
-        for (const requestId of command.requestIds) this.requestIds.add(requestId)
-        return
-      default:
-        assertNever(command)
-    }
   }
 }
 

@@ -9,12 +9,12 @@ import {
   REQUESTS,
   type RequestRow,
 } from '../../store/schema.ts'
-import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
 import { Book, type BookChanges, type CreditPlace } from '../rules/book.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
+import { type NamedRows, rowsNamedBy } from './named-rows.ts'
 import { RowCache } from './row-cache.ts'
 import { type LedgerStatements, prepareLedgerStatements } from './sqlite-statements.ts'
 
@@ -41,7 +41,7 @@ export class SqliteBooks {
     try {
       this.#forgetWhereOthersWrote()
       const book = new Book()
-      for (const command of commands) this.#load(book, command)
+      this.#load(book, rowsNamedBy(commands))
       const verdicts = commands.map((command) => applyCommand(book, command, terms))
       const changes = book.changes()
       this.#save(changes)
@@ -65,39 +65,17 @@ export class SqliteBooks {
     this.#committed.clear()
   }
 
-  #load(book: Book, command: LedgerCommand): void {
-    switch (command.kind) {
-      case 'openHold':
-        this.#loadRequest(book, command.input.requestId)
-        this.#loadAccount(book, command.input.accountId)
-        this.#loadApiKey(book, command.input.apiKeyId)
-        return
-      case 'settle':
-      case 'correct':
-        this.#loadRequest(book, command.input.requestId)
-        return
-      case 'noteGeneration':
-        this.#loadRequest(book, command.requestId)
-        return
-      case 'addCredit':
-        this.#loadAccount(book, command.input.accountId)
-        this.#loadCredit(book, command.input)
-        return
-      case 'redeemCode':
-        this.#loadAccount(book, command.input.accountId)
-        this.#loadCreditCode(book, command.input)
-        return
-      case 'sweepInstance':
-        for (const { id } of this.#statements.openRequestIds.all(command.instanceId)) {
-          this.#loadRequest(book, String(id))
-        }
-        return
-      case 'sweepHolds':
-        for (const requestId of command.requestIds) this.#loadRequest(book, requestId)
-        return
-      default:
-        assertNever(command)
+  #load(book: Book, named: NamedRows): void {
+    for (const requestId of named.requestIds) this.#loadRequest(book, requestId)
+    for (const instanceId of named.instanceIds) {
+      for (const { id } of this.#statements.openRequestIds.all(instanceId)) {
+        this.#loadRequest(book, String(id))
+      }
     }
+    for (const accountId of named.accountIds) this.#loadAccount(book, accountId)
+    for (const apiKeyId of named.apiKeyIds) this.#loadApiKey(book, apiKeyId)
+    for (const place of named.credits) this.#loadCredit(book, place)
+    for (const code of named.codes) this.#loadCreditCode(book, code)
   }
 
   #loadRequest(book: Book, requestId: string): void {

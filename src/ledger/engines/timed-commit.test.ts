@@ -16,7 +16,7 @@ async function reportsOf(commit: Parameters<typeof timedCommit>[0]): Promise<Com
 }
 
 test.each([
-  ['committed', async () => COMMANDS.map(() => ({ of: 'sweepInstance' as const, swept: 0 }))],
+  ['committed', async () => COMMANDS.map(() => 0)],
   ['unavailable', () => Promise.reject(new StoreUnavailable('away'))],
   ['refused', () => Promise.reject(new StoreRefused('no such hold'))],
 ] as const)(
@@ -29,7 +29,7 @@ test.each([
 )
 
 test('what a commit answers, and what it fails with, is passed on as it is', async () => {
-  const verdicts = COMMANDS.map(() => ({ of: 'sweepInstance' as const, swept: 3 }))
+  const verdicts = COMMANDS.map(() => 3)
   expect(
     await timedCommit(
       async () => verdicts,
