@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,6 +13,8 @@ import { operationsOf } from './openapi-reading.ts'
 
 const run = promisify(execFile)
 let admin: Management
+/** As it is sent, and as its script has drawn it. */
+let source: string
 let page: string
 let policy: unknown
 
@@ -22,9 +25,26 @@ beforeAll(async () => {
   expect(answer.statusCode).toBe(200)
   expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
   policy = answer.headers['content-security-policy']
-  page = await answer.body.text()
+  source = await answer.body.text()
+  page = await drawn(source)
 })
 afterAll(() => admin.close())
+
+interface Drawing {
+  renderReference(openapi: unknown): Record<string, string>
+}
+
+const SCRIPT = new URL('../../src/http/openapi/page/render.js', import.meta.url)
+
+/** The page as a browser shows it: what its script makes of the document, in the elements for it. */
+async function drawn(html: string): Promise<string> {
+  const { renderReference }: Drawing = await import(SCRIPT.href)
+  const parts = renderReference((await admin.get('/openapi.json', null)).json)
+  return Object.entries(parts).reduce(
+    (shown, [id, part]) => shown.replace(`id="${id}">`, (at) => at + part),
+    html.replace(/<script.*<\/script>/s, ''),
+  )
+}
 
 function unescaped(html: string): string {
   return html
@@ -45,12 +65,15 @@ function commands(): Map<string, string> {
   )
 }
 
-test('it runs no script, loads nothing, and is allowed nothing but its own style', () => {
-  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? []
-  const hash = createHash('sha256').update(style).digest('base64')
+test('it loads nothing, and is allowed nothing but its own script, its own style and its own address', () => {
+  const hashOf = (tag: string): string => {
+    const [, text = ''] = new RegExp(`<${tag}[^>]*>(.*?)</${tag}>`, 's').exec(source) ?? []
+    return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  }
   expect(policy).toBe(
-    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; script-src ${hashOf('script')}; style-src ${hashOf('style')}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   )
+  expect(source).toContain(readFileSync(SCRIPT, 'utf8').replace('export ', ''))
   expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\(|\son\w+=|\sstyle=/)
   for (const [, address = ''] of page.matchAll(/\s(?:href|src|action)="([^"]*)"/g)) {
     expect(address).toMatch(/^(?:#[\w-]+|\/openapi\.json)$/)

@@ -2,7 +2,7 @@ import type { EnvelopeFamily } from '../../formats/format.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import { EXAMPLES } from './examples.ts'
-import { PATH_PARAMETER_WORDS } from './field-words.ts'
+import { FIELD_WORDS, PATH_PARAMETER_WORDS } from './field-words.ts'
 import {
   answerSchema,
   componentRef,
@@ -39,6 +39,7 @@ export interface Parameter {
   readonly required: boolean
   readonly description: string
   readonly schema: JsonSchema
+  readonly example?: string
 }
 
 /** A success. */
@@ -114,8 +115,12 @@ export function pathParameters(path: string): readonly Parameter[] {
     required: true,
     description: PATH_PARAMETER_WORDS.get(name) ?? '',
     schema: { type: 'string' },
+    ...(PATH_EXAMPLES[name] === undefined ? {} : { example: PATH_EXAMPLES[name] }),
   }))
 }
+
+// A model's id is two parameters of a path.
+const PATH_EXAMPLES: Readonly<Record<string, string>> = { author: 'sim', name: 'text' }
 
 function queryParameters({ query }: Operation): readonly Parameter[] {
   if (query === null) return []
@@ -135,7 +140,7 @@ export function openApiDocument({ version, sections, named }: DocumentInput): Op
       paths[each.path] = { ...paths[each.path], [each.method]: operationObject(each, title) }
     }
   }
-  return {
+  const document = {
     openapi: '3.1.1',
     info: {
       title: 'tollgate',
@@ -155,7 +160,40 @@ export function openApiDocument({ version, sections, named }: DocumentInput): Op
       },
       schemas: { ...Object.fromEntries(named), ...ENVELOPES },
     },
+    'x-problems': Object.fromEntries(
+      Object.entries(PROBLEMS).map(([code, { httpStatus, retryable, meaning, remedy }]) => [
+        code,
+        { status: httpStatus, retryable, meaning, remedy },
+      ]),
+    ),
   }
+  return asObject(withDescriptions(document))
+}
+
+/** The same schemas, with what {@link FIELD_WORDS} says of properties that say nothing themselves. */
+function withDescriptions(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withDescriptions)
+  if (typeof node !== 'object' || node === null) return node
+  const entries = Object.entries(node).map(([name, value]) => [name, withDescriptions(value)])
+  const described = Object.fromEntries(entries)
+  const { properties } = described
+  if (typeof properties !== 'object' || properties === null) return described
+  return {
+    ...described,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, schema]) => [
+        name,
+        {
+          ...(FIELD_WORDS.has(name) ? { description: FIELD_WORDS.get(name) } : {}),
+          ...asObject(schema),
+        },
+      ]),
+    ),
+  }
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 function operationObject(told: DocumentedOperation, tag: string): object {
@@ -186,8 +224,9 @@ const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   none: [],
 }
 
-function parameterObject({ description, ...told }: Parameter): object {
-  return description === '' ? told : { ...told, description }
+function parameterObject({ description: own, ...told }: Parameter): object {
+  const description = own === '' ? FIELD_WORDS.get(told.name) : own
+  return description === undefined ? told : { ...told, description }
 }
 
 const REQUEST_ID = { 'x-request-id': 'The id of the request.' }
@@ -227,6 +266,7 @@ function refusals({ problems, family }: DocumentedOperation): Record<string, obj
         description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].message}`).join('\n\n'),
         headers,
         content: { 'application/json': { schema } },
+        'x-codes': codes,
       },
     ]),
   )

@@ -7,7 +7,7 @@ import { type DocumentSection, documentedOperation, openApiDocument } from './do
 import { type DocumentedFormat, inferenceOperation } from './inference-operations.ts'
 import type { JsonSchema, NamedSchemas } from './json-schema.ts'
 import { PUBLIC_OPERATIONS, retiredOperations } from './public-operations.ts'
-import { REFERENCE_POLICY, referencePage } from './reference-page.ts'
+import { REFERENCE_PAGE, REFERENCE_POLICY } from './reference-page.ts'
 
 export interface OpenApiInput {
   readonly version: string
@@ -18,15 +18,16 @@ export interface OpenApiInput {
   readonly admin: readonly OperationSection[]
 }
 
-/** `/openapi.json` and `/docs`, to which `/` leads: what the service does, told by what it does it with. */
+/** `/openapi.json`, and `/docs`, to which `/` leads: a page that is drawn from it. */
 export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput): void {
   const named: NamedSchemas = new Map<string, JsonSchema>()
   const sections = sectionsOf(input, named)
-  const told = { version: input.version, sections, named }
-  const document = keptAnswer(Buffer.from(JSON.stringify(openApiDocument(told))))
-  const page = keptAnswer(Buffer.from(referencePage(told)), 'text/html; charset=utf-8')
+  const document = keptAnswer(
+    Buffer.from(JSON.stringify(openApiDocument({ version: input.version, sections, named }))),
+  )
+  const page = keptAnswer(Buffer.from(REFERENCE_PAGE), 'text/html; charset=utf-8')
   app.get('/openapi.json', (request, reply) => sendKept({ request, reply }, document))
-  // Who opens the bare address in a browser wants to know what is here.
+  // A browser that is given the bare address is shown what is here.
   app.get('/', (request, reply) => {
     reply.header('x-request-id', request.id).redirect('/docs')
   })
