@@ -26,6 +26,8 @@ const program = tollgateProgram({
               apiKey: apiKey ?? '',
               connectTimeoutMs: config.TOLLGATE_CONNECT_TIMEOUT_MS,
               catalog: catalogSettingsOf(config),
+              loadDialect: async () =>
+                (await import('./upstreams/openrouter/openrouter.ts')).openrouter,
             },
           }),
     }

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net'
 import { request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
-import type { StreamObserver, WireFormat } from '../src/formats/format.ts'
+import { chat as chatWire } from '../src/upstreams/openrouter/chat.ts'
+import type { StreamObserver, Wire } from '../src/upstreams/upstream.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,
@@ -56,11 +57,10 @@ function whole(body: string, httpStatus = '200 OK'): string {
 }
 
 /** Chat, with an observer that fails in one of its parts once it has seen an event. */
-function failingObserver(part: keyof StreamObserver): WireFormat {
+function failingObserver(part: keyof StreamObserver): Partial<Wire> {
   return {
-    ...chat,
     observeStream: () => {
-      const observer = chat.observeStream()
+      const observer = chatWire.observeStream()
       let seen = 0
       const broken: StreamObserver = {
         onEvent: (event) => (part === 'onEvent' && ++seen === 2 ? fail() : observer.onEvent(event)),
@@ -101,18 +101,18 @@ describe('before the body is read', () => {
 })
 
 describe('between the hold and its forwarding', () => {
-  test.each<[string, Partial<WireFormat>]>([
-    ['a rewrite fails', { rewrites: fail }],
+  test.each<[string, Partial<JourneyWorldInput>]>([
+    ['a rewrite fails', { wire: { rewrites: fail } }],
     [
       'a rewrite wants what is not there',
-      { rewrites: () => [{ kind: 'set', path: ['a', 'b'], json: '1' }] },
+      { wire: { rewrites: () => [{ kind: 'set', path: ['a', 'b'], json: '1' }] } },
     ],
-    ['the headers for the provider fail', { forwardedHeaders: fail }],
+    ['the headers for the provider fail', { format: { ...chat, forwardedHeaders: fail } }],
   ])('%s: the hold is released, nothing is sent, and the client is told 500', async (_, broken) => {
     let connections = 0
     const to = await start({
       upstream: () => connections++,
-      format: { ...chat, ...broken },
+      ...broken,
     })
     const { httpStatus, text } = await post(to, CHAT_BODY)
     expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
@@ -135,7 +135,7 @@ describe('while a whole answer is read', () => {
     async (_, answer) => {
       const to = await start({
         upstream: answering(answer),
-        format: { ...chat, readAnswer: fail },
+        wire: { readAnswer: fail },
       })
       const { httpStatus, text, headers } = await post(to, CHAT_BODY)
       expect(httpStatus).toBe(500)
@@ -157,7 +157,7 @@ describe('while a stream is relayed', () => {
   test('before its head: the hold is released and the client is told 500', async () => {
     const to = await start({
       upstream: answering(STREAM_HEAD + EVENT),
-      format: { ...chat, observeStream: fail },
+      wire: { observeStream: fail },
     })
     const { httpStatus, text } = await post(to, STREAM_BODY)
     expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
@@ -170,7 +170,7 @@ describe('while a stream is relayed', () => {
     async (part) => {
       const to = await start({
         upstream: answering(STREAM_HEAD + EVENT + EVENT),
-        format: failingObserver(part),
+        wire: failingObserver(part),
       })
       await expect(post(to, STREAM_BODY)).rejects.toThrow()
       expect(await to.onlyRequest()).toMatchObject({
@@ -200,7 +200,7 @@ describe('while a stream is relayed', () => {
         await wholeRequest(socket)
         socket.write(STREAM_HEAD + EVENT)
       },
-      format: failingObserver('reported'),
+      wire: failingObserver('reported'),
       timeouts: { stallTimeoutMs: 50 },
     })
     await expect(post(to, STREAM_BODY)).rejects.toThrow()

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import type { WireFormat } from '../src/formats/format.ts'
+import { DEFAULT_WORDS } from '../src/formats/testing/exchange.ts'
 import { createInference, type EndedRequest, type Inference } from '../src/http/inference.ts'
 import { createHttpServer } from '../src/http/server.ts'
 import type { AttemptTimeouts } from '../src/journey/deadlines.ts'
@@ -25,11 +26,12 @@ import { SqliteLedger } from '../src/ledger/engines/sqlite-ledger.ts'
 import { registerInstance } from '../src/ledger/instances/instances.ts'
 import { openStore, type Store } from '../src/store/open-store.ts'
 import type { RequestRow } from '../src/store/schema.ts'
-import { Upstream } from '../src/upstreams/upstream.ts'
+import { chat as chatWire } from '../src/upstreams/openrouter/chat.ts'
+import { openrouter } from '../src/upstreams/openrouter/openrouter.ts'
+import { Upstream, type Wire } from '../src/upstreams/upstream.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
 import { micros } from '../src/vocabulary/money.ts'
-import { DEFAULT_WORDS } from '../src/vocabulary/public-names.ts'
 import { HANG_LIMITS } from './hang-limits.ts'
 import { startRawServer } from './raw-server.ts'
 
@@ -43,6 +45,8 @@ export const STREAM_BODY = CHAT_BODY.replace('{', '{"stream":true,')
 const PLACES = 2
 
 export interface JourneyWorldInput {
+  /** What chat has otherwise than at OpenRouter. Default: nothing. */
+  readonly wire?: Partial<Wire>
   /** What the provider does with each connection. */
   readonly upstream: (socket: Socket) => unknown
   /** Of the one endpoint that is served, at its own path. Default chat. */
@@ -108,6 +112,10 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
   const server = await startRawServer((socket) => void input.upstream(socket))
   closing.defer(() => server.close())
   const upstream = new Upstream({
+    dialect: {
+      ...openrouter,
+      wires: new Map([...openrouter.wires, ['chat', { ...chatWire, ...input.wire }]]),
+    },
     baseUrl: server.baseUrl,
     apiKey: 'upstream-key',
     connectTimeoutMs: HANG_LIMITS.testTimeout,

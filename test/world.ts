@@ -10,12 +10,15 @@ import { createAccount } from '../src/ledger/accounts.ts'
 import { getBalance } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
+import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
 
 export interface WorldInput {
   /** What clients may speak; default the product's. */
   readonly formats?: readonly WireFormat[]
+  /** What the gateway speaks to the simulator; default the product's. */
+  readonly dialect?: Dialect
   /** Settings over the defaults: shorter timeouts, smaller limits. */
   readonly settings?: Readonly<Record<string, string>>
   /** The gateway's clock; default the system's. */
@@ -57,7 +60,7 @@ export interface World {
 }
 
 export async function startWorld(input: WorldInput = {}): Promise<World> {
-  const { settings = {}, formats, clock, workerEntry } = input
+  const { settings = {}, formats, dialect, clock, workerEntry } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator()
   const config = readConfig({
@@ -73,6 +76,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     log: pino({ level: 'trace' }, log),
     writeLog: (lines) => log.write(lines),
     ...(formats === undefined ? {} : { formats }),
+    ...(dialect === undefined ? {} : { dialect }),
     ...(clock === undefined ? {} : { clock }),
     ...(workerEntry === undefined ? {} : { workerEntry }),
   })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkAssertions } from './assertions.ts'
+import { checkDialectWords } from './dialect-words.ts'
 import { checkDocComments } from './doc-comments.ts'
 import { checkEnvironment } from './environment.ts'
 import { checkFloats } from './floats.ts'
@@ -135,4 +136,16 @@ test.each(['// TODO: more', '/* FIXME */', '/** XXX later. */'])(
 
 test('a word in a string is not left over', async () => {
   expect(await judgeToyTree(checkLeftovers, { 'src/a.ts': `const word = 'TODO'` })).toEqual([])
+})
+
+test("a provider's word outside of its dialect is named, and in its folder or a test it is not", async () => {
+  const text = "const type = 'openrouter:web_search'"
+  const texts = {
+    'src/formats/a.ts': `\n${text}`,
+    'src/formats/a.test.ts': text,
+    'src/upstreams/openrouter/a.ts': text,
+  }
+  expect(await judgeToyTree(checkDialectWords, texts)).toEqual([
+    expect.stringContaining("src/formats/a.ts:2 openrouter: is a provider's word"),
+  ])
 })

@@ -6,6 +6,7 @@ import { checkArchitecturePage } from './architecture-page.ts'
 import { checkAssertions } from './assertions.ts'
 import { checkChangelog } from './changelog.ts'
 import { COMMANDS_WITH_TESTS } from './commands-with-tests.ts'
+import { checkDialectWords } from './dialect-words.ts'
 import { checkDocComments } from './doc-comments.ts'
 import { checkDocumentedCommands } from './documented-commands.ts'
 import { checkEnvironment } from './environment.ts'
@@ -35,6 +36,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['files and functions keep to their length', (tree) => checkLengths(tree, LENGTH_BASELINE)],
   ['numbers that are durations, sizes or money say their unit', checkUnits],
   ['names use the words of the house', checkWords],
+  ["a provider's words stand in the folder of its dialect alone", checkDialectWords],
   ['parameters are told apart at the call', checkParameters],
   ['type assertions give their reason', checkAssertions],
   ['the environment is read in config.ts alone', checkEnvironment],

@@ -18,7 +18,7 @@ interface AvoidedWord {
 
 // JSON calls them keys, and server-sent events call it data.
 const JSON_READING = /^src\/json\//
-const EVENT_READING = /^src\/(?:formats|journey\/relay)\//
+const EVENT_READING = /^src\/(?:formats|upstreams|journey\/relay)\//
 const MONEY = /^src\/(?:ledger|reconcile|journey(?!\/gate\/))\//
 // Where the client's and the upstream's stand side by side.
 const BETWEEN_TWO_HOPS = /^src\/journey\/relay\//

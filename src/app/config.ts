@@ -3,7 +3,8 @@ import { z } from 'zod'
 import type { CatalogSettings } from '../catalog/settings.ts'
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
-import { DEFAULT_WORDS, type Words } from '../vocabulary/public-names.ts'
+import { OPENROUTER_WORDS } from '../upstreams/openrouter/words.ts'
+import { DEFAULT_WORDS, type UpstreamWords, type Words } from '../vocabulary/public-names.ts'
 import {
   list,
   type Matching,
@@ -126,7 +127,7 @@ export const SETTINGS = {
     'How clients name the free file-parser engine.',
   ),
   TOLLGATE_UPSTREAM_FILE_ENGINE: matching(
-    { fallback: DEFAULT_WORDS.upstreamFileEngine, ...HEADER_NAME },
+    { fallback: OPENROUTER_WORDS.fileEngine, ...HEADER_NAME },
     'How the provider names that engine.',
   ),
   TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
@@ -316,14 +317,14 @@ function suggestion(name: string): string {
   return closest.likeness < 1 / 3 ? '' : `: did you mean ${closest.known}?`
 }
 
-/** The deployment's own words, from its settings. */
-export function wordsOf(config: Config): Words {
+/** The deployment's own words, from its settings, and the upstream's. */
+export function wordsOf(config: Config, upstream: UpstreamWords): Words {
   return {
     costHeader: config.TOLLGATE_COST_HEADER,
     compatPrefix: config.TOLLGATE_COMPAT_PREFIX,
     keyTag: config.TOLLGATE_KEY_TAG,
     fileEngine: config.TOLLGATE_FILE_ENGINE,
-    upstreamFileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE,
+    upstream: { ...upstream, fileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE },
   }
 }
 

@@ -17,9 +17,8 @@ import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { createReconciler, type Reconciler } from '../reconcile/reconciler.ts'
 import type { Store } from '../store/open-store.ts'
-import { fetchImageEndpoints, fetchModels } from '../upstreams/openrouter/catalog-pages.ts'
-import { fetchGeneration } from '../upstreams/openrouter/generation.ts'
-import type { Upstream } from '../upstreams/upstream.ts'
+import { openrouter } from '../upstreams/openrouter/openrouter.ts'
+import type { Dialect, Upstream } from '../upstreams/upstream.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
@@ -36,6 +35,8 @@ export interface StartGatewayInput {
   readonly config: Config
   /** Default {@link FORMATS}. Worker threads have those in any case. */
   readonly formats?: readonly WireFormat[]
+  /** Default {@link openrouter}; worker threads speak that in any case. */
+  readonly dialect?: Dialect
   readonly upstream: UpstreamAddress
   readonly log: Logger
   /** Takes whole lines that the logs of worker threads have made. */
@@ -78,15 +79,16 @@ export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
 }
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
-  const { config, formats = FORMATS, upstream: address, log, clock = systemClock } = input
+  const { config, formats = FORMATS, dialect = openrouter, log, clock = systemClock } = input
+  const { upstream: address } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const beside: Beside = { workers: null, reconciler: null }
   const looksOn = await openTelemetry(
-    { config, formats, address, log, clock, ids, closing },
+    { config, formats, dialect, address, log, clock, ids, closing },
     { thread: 'main', renderAll: (own) => beside.workers?.renderMetrics(own) ?? own.render() },
   )
   const { telemetry, metricsAddress } = looksOn
-  const wiring: Wiring = { config, formats, address, log, clock, ids, telemetry, closing }
+  const wiring: Wiring = { config, formats, dialect, address, log, clock, ids, telemetry, closing }
   const books = await openBooks(wiring, { onSwept: () => beside.reconciler?.sweepNow() })
   const upstream = openUpstream(wiring)
   const endpoints = openEndpointPrices(wiring, upstream)
@@ -205,8 +207,8 @@ async function openCatalog(
     source: sourceOf(address),
     clock,
     settings,
-    fetchModels: () => fetchModels(upstream),
-    fetchImageEndpoints: (modelId) => fetchImageEndpoints(upstream, modelId),
+    fetchModels: () => upstream.dialect.fetchModels(upstream),
+    fetchImageEndpoints: (modelId) => upstream.dialect.fetchImageEndpoints(upstream, modelId),
     endpoints,
     onRefreshed: (outcome) => {
       logRefresh(log, outcome)
@@ -248,7 +250,7 @@ function openReconciler(
   const reconciler = createReconciler({
     listUnsettled: (page) => listUnsettled(store.reports, page),
     books: ledger,
-    fetchGeneration: (input) => fetchGeneration(upstream, input),
+    fetchGeneration: (input) => upstream.dialect.fetchGeneration(upstream, input),
     // When an attempt ended is in the store: how long ago that is, is told by the same clock.
     clock: storeClock,
     settings: {

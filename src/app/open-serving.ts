@@ -74,7 +74,7 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
     settler,
     upstream,
     clock,
-    words: wordsOf(config),
+    words: wordsOf(config, wiring.dialect.words),
     instanceId: books.instanceId,
     timeouts: {
       headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,

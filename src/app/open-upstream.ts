@@ -1,11 +1,11 @@
 import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts'
-import { fetchEndpoints } from '../upstreams/openrouter/catalog-pages.ts'
 import { Upstream } from '../upstreams/upstream.ts'
 import type { Wiring } from './wiring.ts'
 
 /** The connections of one thread to the provider. */
-export function openUpstream({ config, address, closing }: Wiring): Upstream {
+export function openUpstream({ config, dialect, address, closing }: Wiring): Upstream {
   const upstream = new Upstream({
+    dialect,
     baseUrl: address.baseUrl,
     apiKey: address.apiKey,
     connectTimeoutMs: config.TOLLGATE_CONNECT_TIMEOUT_MS,
@@ -22,7 +22,7 @@ export function openEndpointPrices(
   const endpoints = new EndpointPrices({
     clock,
     firstReadTimeoutMs: config.TOLLGATE_ENDPOINTS_TIMEOUT_MS,
-    fetchEndpoints: (modelId, bounds) => fetchEndpoints(upstream, modelId, bounds),
+    fetchEndpoints: (modelId, bounds) => upstream.dialect.fetchEndpoints(upstream, modelId, bounds),
     onRead: (read) => {
       logRead(log, read)
       telemetry.endpointsRead(read)

@@ -6,6 +6,7 @@ import { FORMATS } from '../formats/formats.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createSharedByteBudget } from '../journey/gate/byte-budget.ts'
 import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
+import { openrouter } from '../upstreams/openrouter/openrouter.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { catalogSettingsOf } from './config.ts'
@@ -84,12 +85,22 @@ async function open({ start, line, log, closing }: OpenInput): Promise<OpenWorke
   const { config, upstream: address } = start
   const clock = systemClock
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const looksOn = await openTelemetry(
-    { config, formats: FORMATS, address, log, clock, ids, closing },
-    { thread: 'worker', renderAll: () => line.ask('metricsPage', null) },
-  )
+  const opening = {
+    config,
+    formats: FORMATS,
+    dialect: openrouter,
+    address,
+    log,
+    clock,
+    ids,
+    closing,
+  }
+  const looksOn = await openTelemetry(opening, {
+    thread: 'worker',
+    renderAll: () => line.ask('metricsPage', null),
+  })
   const { telemetry } = looksOn
-  const wiring: Wiring = { config, formats: FORMATS, address, log, clock, ids, telemetry, closing }
+  const wiring: Wiring = { ...opening, telemetry }
   const onSwept = (): void => line.tell('swept', null)
   const books = await openWorkerBooks(wiring, { ...start, onSwept })
   const catalog = new Catalog({ clock, settings: catalogSettingsOf(config) })

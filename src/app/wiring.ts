@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { WireFormat } from '../formats/format.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Dialect } from '../upstreams/upstream.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
@@ -24,6 +25,8 @@ export interface Wiring {
   readonly config: Config
   /** What clients may speak. */
   readonly formats: readonly WireFormat[]
+  /** What the provider speaks. */
+  readonly dialect: Dialect
   readonly address: UpstreamAddress
   readonly log: Logger
   readonly clock: Clock

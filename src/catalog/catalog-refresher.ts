@@ -64,7 +64,7 @@ export interface CatalogRefresherInput {
   readonly source: string
   readonly clock: Clock
   readonly settings: CatalogSettings
-  /** The parsed JSON answer of `GET /models?output_modalities=all`. Must keep a deadline of its own. */
+  /** The upstream's list of models, as parsed JSON. Must keep a deadline of its own. */
   readonly fetchModels: () => Promise<unknown>
   /**
    * The parsed JSON answer of `GET /images/models/{id}/endpoints`, or null where the upstream has no

@@ -29,8 +29,7 @@ export class CatalogRefused extends Error {
 }
 
 /**
- * Reads the answer of the upstream's `GET /models?output_modalities=all`. A bad row is skipped; a
- * list that is malformed or empty throws CatalogRefused, and nothing else is ever thrown.
+ * Reads the upstream's list of models. A bad row is skipped; a list that is malformed or empty throws CatalogRefused, and nothing else is ever thrown.
  */
 export function parseCatalog(
   upstreamAnswer: unknown,

@@ -5,6 +5,7 @@ import { HANG_LIMITS } from '../../test/hang-limits.ts'
 import { startWorld, type World } from '../../test/world.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
 import { backupStore } from '../store/backup.ts'
+import { openrouter } from '../upstreams/openrouter/openrouter.ts'
 import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
 
 /** Commands on the store of a server that runs. */
@@ -24,6 +25,7 @@ beforeEach(async () => {
       apiKey: 'upstream-key',
       connectTimeoutMs: HANG_LIMITS.testTimeout,
       catalog: DEFAULT_CATALOG_SETTINGS,
+      loadDialect: async () => openrouter,
     },
   })
 })

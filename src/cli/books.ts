@@ -5,6 +5,7 @@ import { openLedger } from '../ledger/engines/open-ledger.ts'
 import type { LedgerBooks } from '../ledger/ledger.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore, type Store } from '../store/open-store.ts'
+import type { Dialect } from '../upstreams/upstream.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { CommandFailure, type Terminal } from './terminal.ts'
@@ -34,6 +35,8 @@ export interface UpstreamSettings {
   readonly baseUrl: string
   readonly apiKey: string
   readonly connectTimeoutMs: number
+  /** What it speaks, loaded for the commands that ask it something. */
+  readonly loadDialect: () => Promise<Dialect>
   readonly catalog: CatalogSettings
 }
 

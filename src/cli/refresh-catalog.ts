@@ -3,7 +3,6 @@ import { createCatalogRefresher } from '../catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { catalogRefreshAnswer } from '../operations/answers/catalog-refresh.ts'
 import { claimUpstream } from '../store/settings.ts'
-import { fetchImageEndpoints, fetchModels } from '../upstreams/openrouter/catalog-pages.ts'
 import { Upstream } from '../upstreams/upstream.ts'
 import type { Books, UpstreamSettings } from './books.ts'
 import { counted, listed } from './counted.ts'
@@ -18,10 +17,12 @@ export interface RefreshCatalogInput {
 /** Fetches models and prices and stores them. Throws `CommandFailure` where that fails. */
 export async function refreshCatalog(
   { store, clock, terminal }: Books,
-  { upstream: { baseUrl, apiKey, connectTimeoutMs, catalog: settings }, json }: RefreshCatalogInput,
+  { upstream: { catalog: settings, loadDialect, ...reached }, json }: RefreshCatalogInput,
 ): Promise<void> {
+  const { baseUrl } = reached
   await claimUpstream(store.db, baseUrl)
-  const upstream = new Upstream({ baseUrl, apiKey, connectTimeoutMs })
+  const dialect = await loadDialect()
+  const upstream = new Upstream({ dialect, ...reached })
   const show = showProgress({
     terminal,
     say: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
@@ -35,9 +36,9 @@ export async function refreshCatalog(
       source: baseUrl,
       clock,
       settings,
-      fetchModels: () => fetchModels(upstream),
+      fetchModels: () => dialect.fetchModels(upstream),
       async fetchImageEndpoints(modelId) {
-        const endpoints = await fetchImageEndpoints(upstream, modelId)
+        const endpoints = await dialect.fetchImageEndpoints(upstream, modelId)
         show(++imageModels)
         return endpoints
       },

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chat } from './chat.ts'
-import { completions } from './completions.ts'
 import { FORMATS } from './formats.ts'
-import { responses } from './responses.ts'
-import { ACCOUNT_TAG, callOf, LEAST_BODIES, refusalOf, sentBody } from './testing/exchange.ts'
+import { callOf, LEAST_BODIES, refusalOf } from './testing/exchange.ts'
 
 type Members = { readonly [member: string]: unknown }
 
@@ -87,46 +84,4 @@ describe.each(FORMATS.map((format) => [format.endpoint, format] as const))('on %
   ])('%j has the wrong type', (members, param) => {
     expect(refusalOf(() => callWith(members))).toEqual({ code: 'invalid_parameter', param })
   })
-})
-
-describe.each([
-  ['chat', chat, '"messages":[]'],
-  ['completions', completions, '"prompt":"Hi"'],
-] as const)('on %s', (_, format, input) => {
-  const sent = (members: string) =>
-    sentBody(format, `{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro",${input}${members}}`)
-  const SEARCH = ',"tools":[{"type":"openrouter:web_search"}]'
-
-  test.each([
-    ['', ',"max_tool_calls":30'],
-    [',"max_tool_calls":null', ',"max_tool_calls":30'],
-    [',"max_tool_calls":5', ',"max_tool_calls":5'],
-    [',"max_tool_calls":5.0', ',"max_tool_calls":5.0'],
-    [',"max_tool_calls":0', ',"max_tool_calls":0'],
-    [',"max_tool_calls":1e3', ',"max_tool_calls":30'],
-    [
-      ',"max_tool_calls":5,"stop_server_tools_when":[]',
-      ',"max_tool_calls":30,"stop_server_tools_when":[]',
-    ],
-  ])('a search with %j runs as many tools as were held: %j', (given, written) => {
-    expect(sent(`${SEARCH}${given}`)).toBe(sent(written).replace(written, `${SEARCH}${written}`))
-  })
-
-  test('web_search_options are capped too', () => {
-    expect(sent(',"web_search_options":{}')).toContain(
-      '"web_search_options":{},"max_tool_calls":30',
-    )
-  })
-
-  test('without tools that the provider runs, nothing is written', () => {
-    expect(sent('')).not.toContain('max_tool_calls')
-    expect(sent(',"max_tool_calls":99')).toContain('"max_tool_calls":99')
-  })
-})
-
-test('on responses max_tool_calls goes upstream as it came', () => {
-  for (const given of ['', '"max_tool_calls":99,', '"max_tool_calls":5,', '"max_tool_calls":0,']) {
-    const source = `{${given}"model":"acme/sage-pro","input":"Hi","tools":[{"type":"web_search"}]}`
-    expect(sentBody(responses, source)).toBe(source)
-  }
 })

@@ -14,43 +14,32 @@ import {
 } from './fields.ts'
 import { sizeInlineImages } from './inline-images.ts'
 import { surveyBody } from './media.ts'
-import {
-  isOpenAiSearchType,
-  readPlugins,
-  readSearchOptions,
-  readTools,
-  refuseFields,
-  type ToolRules,
-} from './refusals.ts'
+import { readPlugins, readSearchOptions, readTools, refuseFields } from './refusals.ts'
 import { searchResultTokens } from './search-size.ts'
+import { OPENAI_TOOLS, type ToolStyle, toolRules } from './search-tools.ts'
 import { readToolChoice } from './tool-choice.ts'
 
 /** What is read alike from the bodies of all formats. */
 export type ChatStyleFields = Omit<Call, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
 
-/** The tools of all formats but messages. */
-const OPENAI_TOOLS: ToolRules = { untypedIsClientTool: false, isSearchType: isOpenAiSearchType }
-
 /** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
 export function readChatStyleFields(
   body: JsonBody,
   words: Words,
-  toolRules: ToolRules = OPENAI_TOOLS,
+  toolStyle: ToolStyle = OPENAI_TOOLS,
 ): ChatStyleFields {
   const { root } = body
   refuseLookalikes(root)
   const modelName = readModelName(root)
   refuseFields(root)
   const { fileParser } = readPlugins(root, words)
-  const tools = readTools(readObjects(root, 'tools'), {
-    rules: toolRules,
-    param: 'tools',
-  })
+  const rules = toolRules(toolStyle, words)
+  const tools = readTools(readObjects(root, 'tools'), { rules, param: 'tools' })
   const functions = readObjects(root, 'functions').length
   const searchOptions = readSearchOptions(root)
   const searches = [
     ...tools.searchTools,
-    ...readToolChoice(root, toolRules),
+    ...readToolChoice(root, rules),
     ...(searchOptions === undefined ? [] : [searchOptions]),
   ]
   const { media, inlineImages, cacheWrites } = surveyBody(root)

@@ -1,18 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { chat } from './chat.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
 import {
-  ACCOUNT_TAG,
   type BodySource,
   bodyOf,
   callOf,
+  DEFAULT_WORDS,
   offerWith,
   refusalOf,
-  sentBody,
 } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', messages: [] }
@@ -217,81 +215,6 @@ describe('which models it takes', () => {
       expect(() => check({ plugins, messages: [{ role: 'user', content: [FILE] }] })).not.toThrow()
     },
   )
-})
-
-describe('what goes upstream', () => {
-  const ODD =
-    '{ "seed": 12345678901234567890,\n\t"temperature":1.0, "user" : {"id":1} ,"messages":[{"role":"user",' +
-    '"content":[{"type":"text","text":"\\u00e9\\/é","cache_control":{"type":"ephemeral"}}]}],"model":"Acme/Sage-Pro[1m]","z":-0.0}'
-
-  test('only model and user are replaced, every other byte stays', () => {
-    expect(sentBody(chat, ODD)).toBe(
-      ODD.replace('{"id":1}', `"${ACCOUNT_TAG}"`).replace('Acme/Sage-Pro[1m]', 'acme/sage-pro'),
-    )
-  })
-
-  test('user is added where the client set none', () => {
-    const source = '{"model":"acme/sage-pro","messages":[] }'
-    expect(sentBody(chat, source)).toBe(
-      `{"model":"acme/sage-pro","messages":[],"user":"${ACCOUNT_TAG}" }`,
-    )
-  })
-
-  test.each([
-    [['max_tokens', 'max_completion_tokens'], 'max_tokens'],
-    [['max_completion_tokens'], 'max_completion_tokens'],
-  ])('for a model that lists %j the cap stands in %s', (supported, name) => {
-    const offer = offerWith({ supportedParameters: new Set(supported) })
-    expect(
-      sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}', {
-        offer,
-        outputCapTokens: 512,
-      }),
-    ).toBe(`{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[],"${name}":512}`)
-  })
-
-  test('a cap of null is replaced by the one that is held', () => {
-    expect(
-      sentBody(chat, '{"max_tokens":null,"user":"u","model":"acme/sage-pro","messages":[]}', {
-        outputCapTokens: 512,
-      }),
-    ).toBe(`{"max_tokens":512,"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[]}`)
-  })
-
-  const PARSER = '{"id":"file-parser","pdf":{"engine":"cloudflare-ai"}}'
-  const withFile = (plugins: string) =>
-    `{"user":"u","model":"acme/sage-pro",${plugins}"messages":[{"role":"tool","content":[${JSON.stringify(FILE)}]}]}`
-  const sentPlugins = (source: string) => JSON.stringify(JSON.parse(source).plugins)
-
-  test.each([
-    ['', `[${PARSER}]`],
-    ['"plugins":null,', `[${PARSER}]`],
-    ['"plugins":[],', `[${PARSER}]`],
-    ['"plugins":[{"id":"response-healing"}],', `[{"id":"response-healing"},${PARSER}]`],
-    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
-    [`"plugins":[${PARSER}],`, `[${PARSER}]`],
-    ['"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],', `[${PARSER}]`],
-  ])('a model that reads no files gets the free parser: %s', (plugins, sent) => {
-    expect(sentPlugins(sentBody(chat, withFile(plugins)))).toBe(sent)
-  })
-
-  test.each([
-    ['', undefined],
-    [
-      '"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],',
-      '[{"id":"file-parser","pdf":{"engine":"native"}}]',
-    ],
-    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
-  ])('a model that reads files itself gets what the client asked for: %s', (plugins, sent) => {
-    const offer = offerWith({ inputModalities: new Set(['text', 'file']) })
-    expect(sentPlugins(sentBody(chat, withFile(plugins), { offer }))).toBe(sent)
-  })
-
-  test('without a file no parser is added', () => {
-    expect(sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}')).not.toContain(
-      'plugins',
-    )
-  })
 })
 
 test('no header of its own goes either way', () => {

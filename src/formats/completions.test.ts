@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { completions } from './completions.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
-import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
+import { callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/legacy-instruct', prompt: 'Once' }
 
@@ -114,14 +113,4 @@ test('a file is refused by its place unless the free parser or the model reads i
   expect(refusalOf(() => check(parser('native'), ['text']))).toEqual(refused)
   expect(() => check(parser('hosted-ai'), ['text'])).not.toThrow()
   expect(() => check(null, ['text', 'file'])).not.toThrow()
-})
-
-test('model, user and cap are replaced, every other byte stays', () => {
-  const source =
-    '{"prompt" :[[1212,318]], "seed":12345678901234567890,"top_p":1.0,"model":"acme/Legacy","user":"u"}'
-  expect(sentBody(completions, source, { outputCapTokens: 300 })).toBe(
-    source
-      .replace('acme/Legacy', 'acme/sage-pro')
-      .replace('"u"}', `"${ACCOUNT_TAG}","max_tokens":300}`),
-  )
 })

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { embeddings } from './embeddings.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
-import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
+import { callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/embed-small', input: 'hello' }
 
@@ -101,15 +100,4 @@ test('a text model is refused and sent where it belongs', () => {
     code: 'unsupported_model',
     param: 'model',
   })
-})
-
-test('encoding_format and dimensions go upstream as they came', () => {
-  const source =
-    '{"encoding_format":"base64","dimensions":256.0,"input":"h\\u00e9","model":"acme/sage-pro","user":"end-user-7"}'
-  expect(sentBody(embeddings, source)).toBe(source.replace('end-user-7', ACCOUNT_TAG))
-})
-
-test('a cap is never added', () => {
-  const source = '{"input":"h","model":"acme/sage-pro","user":"u"}'
-  expect(sentBody(embeddings, source, { outputCapTokens: 5 })).not.toContain('max_tokens')
 })

@@ -2,15 +2,13 @@ import type { JsonBody } from '../json/body.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
-import { readChatAnswer } from './chat-answer.ts'
 import { readChatStyleFields } from './chat-call.ts'
-import { chunkObservers, errorFrame } from './chat-stream.ts'
 import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
+import { errorFrame } from './error-event.ts'
 import { field, wrongType } from './fields.ts'
 import type { WireFormat } from './format.ts'
 import { BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
-import { fileEngineEdits, modelEdit, userEdit } from './rewrites.ts'
 import { countTexts } from './text-input.ts'
 
 // It takes any number of inputs, each up to the context window.
@@ -27,20 +25,11 @@ export const embeddings: WireFormat = {
   ...OPENAI_STYLE,
   endpoint: 'embeddings',
   path: '/v1/embeddings',
-  upstreamPath: '/embeddings',
   bodyBytesMax: BODY_BYTES_MAX,
-  hasGenerationId: true,
   rules: RULES,
   telemetry: { operation: 'embeddings', outputType: null },
   readCall,
   fitsOutputs: (outputs) => outputs.has('embeddings') && !outputs.has('text'),
-  rewrites: ({ call, body, offer, accountTag, words }) => [
-    ...modelEdit(call, offer),
-    userEdit(accountTag),
-    ...fileEngineEdits(body.root, words),
-  ],
-  readAnswer: readChatAnswer,
-  observeStream: chunkObservers({ textMembers: [], hasGenerationId: true }),
   errorEvent: ({ problem, event }) => errorFrame(event, openAiError(problem)),
   documentation: {
     summary: 'Embeddings.',

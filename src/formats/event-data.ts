@@ -1,8 +1,6 @@
-import { isJsonObject, type JsonBody, type JsonObject } from '../json/body.ts'
+import { isJsonObject, type JsonObject } from '../json/body.ts'
 import { textWithPlainKeys } from '../json/keys.ts'
 import type { JsonValue } from '../json/value.ts'
-import type { StreamEventReading } from './format.ts'
-import { readProviderError } from './provider-error.ts'
 
 /**
  * The JSON object in an event's data, which is latin-1, as are its strings; null where there is none. An
@@ -23,17 +21,6 @@ export function parseEventData(data: string): JsonObject | null {
 /** Whether an event's data can be read, and was not cut off. */
 export function isWholeData(data: string): boolean {
   return data === '[DONE]' || parseEventData(data) !== null
-}
-
-/** The object beside its bytes, for the digits of its numbers. */
-export function eventBody(data: string, root: JsonObject): JsonBody {
-  return { bytes: Buffer.from(data, 'latin1'), root }
-}
-
-/** What an event is whose data is no JSON object: an error of which nothing can be told. */
-export const UNREADABLE_EVENT: StreamEventReading = {
-  kind: 'error',
-  error: readProviderError(null, null),
 }
 
 // Ids, model names and names of events: nothing that can be read as a sentence.

@@ -6,20 +6,18 @@ import { FORMATS } from './formats.ts'
 const MIB = 1024 * 1024
 
 test.each([
-  ['/v1/chat/completions', 'chat', '/chat/completions', 'openai', 32 * MIB, true],
-  ['/v1/completions', 'completions', '/completions', 'openai', 32 * MIB, true],
-  ['/v1/messages', 'messages', '/messages', 'messages', 32 * MIB, true],
-  ['/v1/responses', 'responses', '/responses', 'openai', 32 * MIB, true],
-  ['/v1/embeddings', 'embeddings', '/embeddings', 'openai', 32 * MIB, true],
-  ['/v1/images', 'images', '/images', 'openai', 64 * MIB, false],
-])('%s is %s', (path, endpoint, upstreamPath, family, bodyBytesMax, hasGenerationId) => {
+  ['/v1/chat/completions', 'chat', 'openai', 32 * MIB],
+  ['/v1/completions', 'completions', 'openai', 32 * MIB],
+  ['/v1/messages', 'messages', 'messages', 32 * MIB],
+  ['/v1/responses', 'responses', 'openai', 32 * MIB],
+  ['/v1/embeddings', 'embeddings', 'openai', 32 * MIB],
+  ['/v1/images', 'images', 'openai', 64 * MIB],
+])('%s is %s', (path, endpoint, family, bodyBytesMax) => {
   expect(FORMATS.find((format) => format.path === path)).toMatchObject({
     path,
     endpoint,
-    upstreamPath,
     family,
     bodyBytesMax,
-    hasGenerationId,
   })
 })
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { FORMATS } from './formats.ts'
 import { images } from './images.ts'
 import { checkOffer } from './refusals.ts'
-import { ACCOUNT_TAG, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
+import { callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/draw-one', prompt: 'a red panda' }
 const INLINE = 'data:image/png;base64,iVBORw0KGgo='
@@ -88,17 +87,6 @@ test.each([
   else expect(refusalOf(check)).toEqual({ code, param: 'model' })
 })
 
-test('64 MB are taken, and no generation belongs to an answer', () => {
+test('64 MB are taken', () => {
   expect(images.bodyBytesMax).toBe(64 * 1024 * 1024)
-  expect(images.hasGenerationId).toBe(false)
-})
-
-test('only model and user are replaced', () => {
-  const source = '{"size":"1024x1024" ,"seed":1e2,"prompt":"x","n":2,"model":"Acme/Draw-One[1m]"}'
-  expect(
-    sentBody(images, source, {
-      offer: offerWith({ modelId: 'acme/draw-one' }),
-      outputCapTokens: 9,
-    }),
-  ).toBe(source.replace('Acme/Draw-One[1m]"}', `acme/draw-one","user":"${ACCOUNT_TAG}"}`))
 })

@@ -2,16 +2,14 @@ import { isJsonObject, type JsonBody, type JsonObject } from '../json/body.ts'
 import type { Call, MediaCount } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
-import { readChatAnswer } from './chat-answer.ts'
 import { readChatStyleFields } from './chat-call.ts'
-import { chunkObservers, errorFrame } from './chat-stream.ts'
 import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
+import { errorFrame } from './error-event.ts'
 import { field, readBoolean, wrongType } from './fields.ts'
-import type { AnswerReading, WireFormat } from './format.ts'
+import type { WireFormat } from './format.ts'
 import { withBareImage } from './media.ts'
 import { IMAGES_BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
-import { fileEngineEdits, modelEdit, userEdit } from './rewrites.ts'
 
 const IMAGES_MAX = 10
 
@@ -31,20 +29,11 @@ export const images: WireFormat = {
   ...OPENAI_STYLE,
   endpoint: 'images',
   path: '/v1/images',
-  upstreamPath: '/images',
   bodyBytesMax: IMAGES_BODY_BYTES_MAX,
-  hasGenerationId: false,
   rules: RULES,
   telemetry: { operation: 'generate_content', outputType: 'image' },
   readCall,
   fitsOutputs: (outputs) => outputs.has('image'),
-  rewrites: ({ call, body, offer, accountTag, words }) => [
-    ...modelEdit(call, offer),
-    userEdit(accountTag),
-    ...fileEngineEdits(body.root, words),
-  ],
-  readAnswer,
-  observeStream: chunkObservers({ textMembers: [], hasGenerationId: false }),
   errorEvent: ({ problem, event }) => errorFrame(event, { type: 'error', ...openAiError(problem) }),
   documentation: {
     summary: 'Images.',
@@ -104,9 +93,4 @@ function withBareImages(media: MediaCount, root: JsonObject): MediaCount {
     }
   }
   return counted
-}
-
-function readAnswer(answer: JsonBody): AnswerReading {
-  const reading = readChatAnswer(answer)
-  return { ...reading, reported: { ...reading.reported, generationId: null } }
 }

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../vocabulary/call.ts'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
 import { checkOffer } from './refusals.ts'
-import { type BodySource, callOf, offerWith, refusalOf } from './testing/exchange.ts'
+import { type BodySource, callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', max_tokens: 64, messages: [] }
 const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
@@ -311,5 +310,37 @@ describe('refusals', () => {
         words: DEFAULT_WORDS,
       })
     expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
+  })
+})
+
+describe('headers of its own', () => {
+  const words = { ...DEFAULT_WORDS, compatPrefix: 'acme' }
+
+  test("version and beta go upstream under the deployment's prefix and the vendor's", () => {
+    expect(messages.forwardedHeaders(words)).toEqual([
+      'acme-version',
+      'acme-beta',
+      'anthropic-version',
+      'anthropic-beta',
+    ])
+    expect(messages.forwardedHeaders({ ...words, compatPrefix: 'anthropic' })).toEqual([
+      'anthropic-version',
+      'anthropic-beta',
+    ])
+  })
+
+  test.each([
+    ['acme-ratelimit-requests-remaining', true],
+    ['anthropic-ratelimit-tokens-reset', true],
+    ['x-should-retry', true],
+    ['compat-ratelimit-requests-remaining', false],
+    ['x-ratelimit-remaining', false],
+    ['retry-after', false],
+    ['request-id', false],
+    ['anthropic-organization-id', false],
+    ['x-generation-id', false],
+    ['set-cookie', false],
+  ])('of the answer, %s goes back: %s', (name, returned) => {
+    expect(messages.returnsHeader(name, words)).toBe(returned)
   })
 })

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { chat } from './chat.ts'
 import type { WireFormat } from './format.ts'
 import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
 import { checkOffer } from './refusals.ts'
-import { bodyOf, callOf, LEAST_BODIES, offerWith, refusalOf } from './testing/exchange.ts'
+import {
+  bodyOf,
+  callOf,
+  DEFAULT_WORDS,
+  LEAST_BODIES,
+  offerWith,
+  refusalOf,
+} from './testing/exchange.ts'
 
 type Members = { readonly [member: string]: unknown }
 

@@ -5,6 +5,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { field, readObject, readObjects } from './fields.ts'
 import type { WireFormat } from './format.ts'
+import { isSearchType, type ToolRules } from './search-tools.ts'
 
 /** The refusals that hold on every endpoint, whatever the format. */
 
@@ -73,7 +74,7 @@ function readFileParser(
     )
   }
   const engine = fileEngineOf(plugin)
-  if (engine === words.fileEngine || engine === words.upstreamFileEngine) return 'free'
+  if (engine === words.fileEngine || engine === words.upstream.fileEngine) return 'free'
   if (engine === 'native') return 'native'
   throw unsupported(
     `${param}.pdf.engine`,
@@ -85,23 +86,6 @@ function readFileParser(
 export function fileEngineOf(plugin: JsonObject): unknown {
   const pdf = plugin['pdf']
   return isJsonObject(pdf) ? pdf['engine'] : undefined
-}
-
-/** Which tool types a format takes. */
-export interface ToolRules {
-  /** Whether a tool without a type is one that the client runs. */
-  readonly untypedIsClientTool: boolean
-  readonly isSearchType: (type: string) => boolean
-}
-
-/** Web-search tools of chat and responses, plain or dated, and the aggregator's own. */
-export function isOpenAiSearchType(type: string): boolean {
-  return /^(web_search(_preview)?(_\d{4}_\d{2}_\d{2})?|openrouter:web_search)$/.test(type)
-}
-
-/** Web-search tools of messages, always dated, and the aggregator's own. */
-export function isMessagesSearchType(type: string): boolean {
-  return /^(web_search_\d{8}|openrouter:web_search)$/.test(type)
 }
 
 /** What a client is told of a tool that the provider would run and that is no search. */
@@ -131,7 +115,7 @@ export function readTools(
       (type === undefined && rules.untypedIsClientTool)
     ) {
       clientTools += 1
-    } else if (typeof type === 'string' && rules.isSearchType(type)) {
+    } else if (typeof type === 'string' && isSearchType(type, rules)) {
       refuseSocialSearch(tool, place)
       searchTools.push(tool)
     } else {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../vocabulary/call.ts'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
 import { responses } from './responses.ts'
-import { type BodySource, callOf, offerWith, refusalOf, sentBody } from './testing/exchange.ts'
+import { type BodySource, callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', input: 'Hi' }
 
@@ -336,21 +335,4 @@ describe('refusals', () => {
       expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
     },
   )
-})
-
-describe('what goes upstream', () => {
-  test('only the model and the file engine are replaced, every other byte stays', () => {
-    const source =
-      '{ "user":"me","temperature":1.0 ,"input":[{"role":"user","content":"\\u00e9\\/é"}],\n "model" : "Acme/Sage-Pro[1m]",' +
-      '"tools":[{"type":"web_search","max_uses":500}],"store":false,"metadata":{"n":12345678901234567890},' +
-      '"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}]}'
-    expect(sentBody(responses, source)).toBe(
-      source.replace('Acme/Sage-Pro[1m]', 'acme/sage-pro').replace('hosted-ai', 'cloudflare-ai'),
-    )
-  })
-
-  test('a body that needs nothing goes as it came, and no cap of ours with it', () => {
-    const source = '{"model":"acme/sage-pro","input":"Hi","max_output_tokens":9000}'
-    expect(sentBody(responses, source, { outputCapTokens: 16 })).toBe(source)
-  })
 })

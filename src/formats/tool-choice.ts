@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../json/body.ts'
 import { field, isObject, readObjects, wrongType } from './fields.ts'
-import { refuseSocialSearch, type ToolRules, UNSUPPORTED_TOOL, unsupported } from './refusals.ts'
+import { refuseSocialSearch, UNSUPPORTED_TOOL, unsupported } from './refusals.ts'
+import { isSearchType, type ToolRules } from './search-tools.ts'
 
 /** Values of `tool_choice`, and of its `type`, that name no tool. */
 const MODES = new Set(['auto', 'none', 'required', 'any', 'tool', 'allowed_tools'])
@@ -51,7 +52,7 @@ function searchesNamedBy(
   { rules, clientNames }: { readonly rules: ToolRules; readonly clientNames: ReadonlySet<string> },
 ): readonly JsonObject[] {
   const type = field(tool, 'type')
-  if (typeof type === 'string' && rules.isSearchType(type)) return [tool]
+  if (typeof type === 'string' && isSearchType(type, rules)) return [tool]
   if (type !== undefined && type !== 'function' && type !== 'custom') {
     if (typeof type !== 'string' || !MODES.has(type)) {
       throw unsupported(`${param}.type`, UNSUPPORTED_TOOL)
@@ -73,11 +74,12 @@ function namedTool(
 
 /** Names that a provider takes for a tool of its own. Any other must be listed, or the provider refuses it. */
 function isProviderName(name: string, rules: ToolRules): boolean {
-  return isSearchName(name, rules) || name === 'x_search' || name.startsWith('openrouter:')
+  const isUpstreams = name.startsWith(rules.upstreamToolPrefix)
+  return isSearchName(name, rules) || name === 'x_search' || isUpstreams
 }
 
-function isSearchName(name: string, { isSearchType }: ToolRules): boolean {
-  return name === 'web_search' || isSearchType(name)
+function isSearchName(name: string, rules: ToolRules): boolean {
+  return name === 'web_search' || isSearchType(name, rules)
 }
 
 /** The names of the tools that the client runs. */

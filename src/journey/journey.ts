@@ -5,10 +5,11 @@ import { editJson, parseJsonBody } from '../json/body.ts'
 import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Attempt, AttemptObserver } from '../upstreams/attempt.ts'
-import type { AttemptRequest, Upstream } from '../upstreams/upstream.ts'
+import type { AttemptRequest, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
@@ -117,9 +118,10 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   try {
     // The body and its tree are gone once the call is made: it may last for many minutes.
     const prepared = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
-    const { held, stream, forward } = prepared
+    const { held, wire, stream, forward } = prepared
     const ending = await relayAnswer({
       format,
+      wire,
       stream,
       requestId: request.requestId,
       client: request.client,
@@ -159,6 +161,7 @@ interface PrepareInput {
 /** A call whose hold is durable, with nothing sent yet. */
 interface PreparedCall {
   readonly held: HeldRequest
+  readonly wire: Wire
   readonly stream: boolean
   /** Sends it upstream, once. */
   readonly forward: (observer: AttemptObserver) => Attempt
@@ -180,6 +183,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
 
     const offer = parts.offerFor(call.modelName) // 404, 503
     record.modelId = offer.modelId
+    const wire = wireOf(parts.upstream, format) // 400
     checkOffer(call, { format, formats: parts.formats, offer, words: parts.words }) // 400
 
     // The prices may have to be asked for first, which is no work of the thread.
@@ -193,11 +197,11 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const held = new HeldRequest(parts, { request, call, offer, slot, grant })
     const forward = held.orRelease(() =>
       sendOnce(parts.upstream, {
-        path: format.upstreamPath,
+        path: wire.path,
         headers: upstreamHeaders(request, parts.words),
         body: editJson(
           body,
-          format.rewrites({
+          wire.rewrites({
             call,
             body,
             offer,
@@ -209,11 +213,20 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
         deadlines: deadlinesFor(call, parts.timeouts),
       }),
     )
-    return { held, stream: call.stream, forward }
+    return { held, wire, stream: call.stream, forward }
   } finally {
     turn?.end()
     tree.release()
   }
+}
+
+function wireOf({ dialect }: Upstream, { endpoint }: WireFormat): Wire {
+  const wire = dialect.wires.get(endpoint)
+  if (wire !== undefined) return wire
+  throw new Problem('unsupported_model', {
+    param: 'model',
+    message: 'This model can not be reached through this endpoint.',
+  })
 }
 
 /** Sends a call upstream when it is asked to, once, and lets go of its body. */

@@ -1,5 +1,5 @@
 import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
-import type { FetchGenerationInput, GenerationAnswer } from '../upstreams/openrouter/generation.ts'
+import type { FetchGenerationInput, GenerationAnswer } from '../upstreams/upstream.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'

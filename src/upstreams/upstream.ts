@@ -1,10 +1,128 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { Pool } from 'undici'
-import { parseUpstreamJson } from '../json/body.ts'
+import type { StreamEvent } from '../formats/format.ts'
+import type { ProviderError } from '../formats/provider-error.ts'
+import { type JsonBody, type JsonEdit, type JsonObject, parseUpstreamJson } from '../json/body.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Decimal } from '../vocabulary/money.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import type { UpstreamWords, Words } from '../vocabulary/public-names.ts'
+import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import { type AnswerBounds, type AnswerBytes, Question } from './question.ts'
 
+/** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
+export interface Dialect {
+  readonly name: string
+  readonly words: UpstreamWords
+  /** Who we are: headers of every request, name and value in turn. */
+  headers(apiKey: string): readonly string[]
+  /** How each format goes there, by the format's name. A format that is not here is not spoken there. */
+  readonly wires: ReadonlyMap<string, Wire>
+  /** All models, as JSON. Rejects where there is no whole list; `UpstreamRefusesAccount` says why. */
+  fetchModels(upstream: Upstream): Promise<unknown>
+  /** Where a model's providers and their prices are listed, as JSON. Rejects where they can't be read. */
+  fetchEndpoints(
+    upstream: Upstream,
+    modelId: string,
+    bounds: Omit<AnswerBounds, 'bytesMax'>,
+  ): Promise<unknown>
+  /** Where a model's image prices are listed, as JSON; null where there is no such page for it. */
+  fetchImageEndpoints(upstream: Upstream, modelId: string): Promise<unknown>
+  /** Looks up what was run. Never rejects. */
+  fetchGeneration(upstream: Upstream, input: FetchGenerationInput): Promise<GenerationAnswer>
+}
+
+/** How the calls of one format go to one kind of provider, and what its answers say. */
+export interface Wire {
+  /** Below the upstream's base address. */
+  readonly path: `/${string}`
+  /** The spans of the client's own bytes that are replaced before they go upstream. */
+  rewrites(input: RewriteInput): readonly JsonEdit[]
+  /** The id to look an answer up by, where its headers have one. */
+  generationIdOf(headers: IncomingHttpHeaders): string | null
+  /** What a whole answer says of itself, its cost as the provider reports it. */
+  readAnswer(answer: JsonBody): AnswerReading
+  /** What an error's body says; null stands for no body that can be read, and for no status. */
+  readError(root: JsonObject | null, httpStatus: number | null): ProviderError
+  /** A fresh observer for one stream. */
+  observeStream(): StreamObserver
+}
+
+/** What a rewrite is made from. */
+export interface RewriteInput {
+  readonly call: Call
+  readonly body: JsonBody
+  readonly offer: Offer
+  /** The output cap to send; null: leave the body's own. */
+  readonly outputCapTokens: number | null
+  /** What `user` is replaced by on the endpoints that replace it. */
+  readonly accountTag: string
+  readonly words: Words
+}
+
+/** A whole answer: a success, or an error that came with status 200. */
+export type AnswerReading =
+  | { readonly kind: 'success'; readonly reported: Reported }
+  | { readonly kind: 'error'; readonly error: ProviderError; readonly reported: Reported }
+
+/**
+ * Watches a stream's complete events as they pass and changes none.
+ * `data` is the event's data in latin-1: one character a byte, enough for everything read here.
+ */
+export interface StreamObserver {
+  onEvent(event: StreamEvent): StreamEventReading
+  /** What has been reported so far. */
+  reported(): Reported
+  /** Output tokens in the text that has passed since the provider last counted its output, estimated. */
+  relayedTokens(): number
+}
+
+/** What the relay does with an event. */
+export type StreamEventReading =
+  /** Relay it; more is to come. */
+  | { readonly kind: 'relay' }
+  /** Relay it; the answer is complete with it. */
+  | { readonly kind: 'terminal' }
+  /** An error: it is rebuilt without the provider's text. */
+  | { readonly kind: 'error'; readonly error: ProviderError }
+  /** An error that is the stream's last word: rebuilt, and the answer has failed with it. */
+  | { readonly kind: 'terminalError'; readonly error: ProviderError }
+  /** Keep it back: the stream has had its last word. */
+  | { readonly kind: 'drop' }
+
+/** What the upstream says of something that it ran. */
+export type GenerationAnswer =
+  | {
+      readonly kind: 'found'
+      /** In dollars, exactly as written. */
+      readonly costUsd: Decimal
+      /** As they are billed; null where the record has none. Cache writes and searches it does not tell. */
+      readonly usage: TokenUsage | null
+    }
+  /** Not there, or not there yet, or without a cost. */
+  | { readonly kind: 'unknown' }
+  /** A record that names another generation, or none: of this one nothing is known. */
+  | { readonly kind: 'otherGeneration' }
+  /** Nothing can be looked up at this upstream. */
+  | { readonly kind: 'noEndpoint' }
+  /** No answer to the question, which is worth asking again. */
+  | { readonly kind: 'unavailable'; readonly cause: unknown }
+
+export interface FetchGenerationInput {
+  readonly generationId: string
+  /** Gives the look-up up: it answers `unavailable`. */
+  readonly signal?: AbortSignal
+}
+
+/** The upstream refuses our own account: its key is wrong, or its credit is used up. */
+export class UpstreamRefusesAccount extends Error {
+  override readonly name = 'UpstreamRefusesAccount'
+}
+
 export interface UpstreamInput {
+  readonly dialect: Dialect
   /** Base address of the provider's API, ending in `/v1`. */
   readonly baseUrl: string
   /** Our own account's key there; never logged, never relayed. */
@@ -40,11 +158,13 @@ const BODY_SLICE_BYTES = 64 * 1024
 
 /** The provider's API: one account, one origin, HTTP/1.1, one request a socket at a time. */
 export class Upstream {
+  readonly dialect: Dialect
   readonly #pool: Pool
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]
 
-  constructor({ baseUrl, apiKey, connectTimeoutMs }: UpstreamInput) {
+  constructor({ dialect, baseUrl, apiKey, connectTimeoutMs }: UpstreamInput) {
+    this.dialect = dialect
     const url = new URL(baseUrl)
     this.#basePath = url.pathname.replace(/\/$/, '')
     this.#pool = new Pool(url.origin, {
@@ -60,8 +180,7 @@ export class Upstream {
       keepAliveTimeout: 3_000,
     })
     this.#ownHeaders = [
-      'authorization',
-      `Bearer ${apiKey}`,
+      ...dialect.headers(apiKey),
       'content-type',
       'application/json',
       'accept-encoding',

@@ -8,15 +8,22 @@ export interface Words {
   readonly keyTag: string
   /** How clients name the free file-parser engine. */
   readonly fileEngine: string
-  /** How the upstream names it. */
-  readonly upstreamFileEngine: string
+  /** What the upstream calls things that clients may name too. */
+  readonly upstream: UpstreamWords
+}
+
+/** What an upstream calls what a client's body may ask for. */
+export interface UpstreamWords {
+  /** The free file-parser engine. */
+  readonly fileEngine: string
+  /** What the types of its own tools begin with. */
+  readonly toolPrefix: string
 }
 
 /** The words of the interface's own documentation. */
-export const DEFAULT_WORDS: Words = {
+export const DEFAULT_WORDS: Omit<Words, 'upstream'> = {
   costHeader: 'x-service-cost',
   compatPrefix: 'compat',
   keyTag: 'tollgate',
   fileEngine: 'hosted-ai',
-  upstreamFileEngine: 'cloudflare-ai',
 }

@@ -1,12 +1,14 @@
-import { readChatAnswer } from '../../src/formats/chat-answer.ts'
 import { readChatCap, readChatStyleFields, requireMessages } from '../../src/formats/chat-call.ts'
-import { chunkObservers, errorFrame } from '../../src/formats/chat-stream.ts'
 import { FIELDS } from '../../src/formats/documentation.ts'
 import { openAiError as errorEnvelope } from '../../src/formats/envelope.ts'
+import { errorFrame } from '../../src/formats/error-event.ts'
 import { readBoolean } from '../../src/formats/fields.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { OPENAI_STYLE as STYLE, writesText } from '../../src/formats/openai-style.ts'
-import { fileEngineEdits, modelEdit } from '../../src/formats/rewrites.ts'
+import { chat as chatWire } from '../../src/upstreams/openrouter/chat.ts'
+import { openrouter } from '../../src/upstreams/openrouter/openrouter.ts'
+import { fileEngineEdits, modelEdit } from '../../src/upstreams/openrouter/rewrites.ts'
+import type { Dialect } from '../../src/upstreams/upstream.ts'
 import type { FormatRules } from '../../src/vocabulary/format-rules.ts'
 import type { FormatRow } from './format-row.ts'
 import { chat } from './rows/chat.ts'
@@ -30,9 +32,7 @@ export const toy: WireFormat = {
   ...STYLE,
   endpoint: 'toy',
   path: '/v1/toy',
-  upstreamPath: '/chat/completions',
   bodyBytesMax: 16 * 1024 * 1024,
-  hasGenerationId: true,
   rules: RULES,
   telemetry: { operation: 'toy', outputType: null },
   readCall(body, words) {
@@ -43,12 +43,6 @@ export const toy: WireFormat = {
     return { ...fields, rules: RULES, stream, outputCapTokens, completions: 1 }
   },
   fitsOutputs: writesText,
-  rewrites: ({ call, body, offer, words }) => [
-    ...modelEdit(call, offer),
-    ...fileEngineEdits(body.root, words),
-  ],
-  readAnswer: readChatAnswer,
-  observeStream: chunkObservers({ textMembers: ['content', 'arguments'], hasGenerationId: true }),
   errorEvent: ({ problem, event }) => errorFrame(event, { type: 'toy', ...errorEnvelope(problem) }),
   documentation: {
     summary: 'A toy.',
@@ -57,6 +51,24 @@ export const toy: WireFormat = {
     answer: { choices: FIELDS.objects },
     streams: true,
   },
+}
+
+/** OpenRouter, as if it took the toy where it takes chat. */
+export const toyDialect: Dialect = {
+  ...openrouter,
+  wires: new Map([
+    ...openrouter.wires,
+    [
+      'toy',
+      {
+        ...chatWire,
+        rewrites: ({ call, body, offer, words }) => [
+          ...modelEdit(call, offer),
+          ...fileEngineEdits(body.root, words),
+        ],
+      },
+    ],
+  ]),
 }
 
 /** Its row in the contract. */

@@ -10,14 +10,15 @@ import { DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/settings.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { checkOffer } from '../../src/formats/refusals.ts'
+import { DEFAULT_WORDS } from '../../src/formats/testing/exchange.ts'
 import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
 import { editJson, type JsonEdit, parseAnswer, parseJsonBody } from '../../src/json/body.ts'
+import { wireOf } from '../../src/upstreams/openrouter/testing/exchange.ts'
 import type { Call } from '../../src/vocabulary/call.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
 import type { Offer } from '../../src/vocabulary/offer.ts'
 import { Problem } from '../../src/vocabulary/problem.ts'
-import { DEFAULT_WORDS } from '../../src/vocabulary/public-names.ts'
 import { type RandomBody, ROWS } from './random-bodies.ts'
 
 /** A fault of ours, planted to see that it is found. */
@@ -108,7 +109,7 @@ function hold({ request, grantedShare, plant = {} }: ChargeInput): Held {
   )
   const lowerable = size.neededMicros - size.leastMicros
   const heldMicros = micros(size.leastMicros + Math.floor(lowerable * grantedShare))
-  const edits = format
+  const edits = wireOf(format)
     .rewrites({
       call,
       body,
@@ -128,7 +129,7 @@ function charge(held: Held, { reportsCost }: ChargeInput): Micros | null {
   const answer = parseAnswer(Buffer.from(answerOf(held, reportsCost)))
   if (answer === null) throw new TypeError('the provider answered no JSON')
   const resolution = resolveOutcome({
-    outcome: { kind: 'completed', reported: format.readAnswer(answer).reported },
+    outcome: { kind: 'completed', reported: wireOf(format).readAnswer(answer).reported },
     call,
     offer,
     grantedMicros: heldMicros,
@@ -138,7 +139,8 @@ function charge(held: Held, { reportsCost }: ChargeInput): Micros | null {
 }
 
 /** The provider's whole answer. Throws Refusal. */
-function answerOf({ format: { upstreamPath: path }, sent }: Held, reportsCost: boolean): string {
+function answerOf({ format: { endpoint }, sent }: Held, reportsCost: boolean): string {
+  const { path } = wireOf({ endpoint })
   const format = FORMATS_BY_PATH.get(path)
   const body = parseObject(sent)
   const row = provider.find(String(body?.['model']))

@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { editJson, type JsonBody, parseAnswer, parseJsonBody } from '../../json/body.ts'
+import { type JsonBody, parseJsonBody } from '../../json/body.ts'
 import type { Call } from '../../vocabulary/call.ts'
-import { formatDecimal } from '../../vocabulary/money.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { DEFAULT_WORDS } from '../../vocabulary/public-names.ts'
-import type { Reported } from '../../vocabulary/usage.ts'
-import type { StreamEvent, StreamEventReading, StreamObserver, WireFormat } from '../format.ts'
+import { DEFAULT_WORDS as PUBLIC_WORDS, type Words } from '../../vocabulary/public-names.ts'
+import type { StreamEvent, WireFormat } from '../format.ts'
+
+/** The words of the interface's own documentation, before OpenRouter. */
+export const DEFAULT_WORDS: Words = {
+  ...PUBLIC_WORDS,
+  upstream: { fileEngine: 'cloudflare-ai', toolPrefix: 'openrouter:' },
+}
 
 /** What a client sends, as source text or as a value. */
 export type BodySource = string | { readonly [member: string]: unknown }
@@ -67,91 +69,9 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
   }
 }
 
-export interface SentInput {
-  readonly offer?: Offer
-  readonly outputCapTokens?: number
-}
-
-/** The account tag that {@link sentBody} sets. */
-export const ACCOUNT_TAG = 'tag_9f2c'
-
-/** The source text that goes upstream for a client's source text. */
-export function sentBody(format: WireFormat, source: string, input: SentInput = {}): string {
-  const body = bodyOf(source)
-  const edits = format.rewrites({
-    call: format.readCall(body, DEFAULT_WORDS),
-    body,
-    offer: input.offer ?? offerWith(),
-    outputCapTokens: input.outputCapTokens ?? null,
-    accountTag: ACCOUNT_TAG,
-    words: DEFAULT_WORDS,
-  })
-  return Buffer.concat(editJson(body, edits)).toString()
-}
-
-/** A provider's whole answer. */
-export function answerOf(source: string | object): JsonBody {
-  const answer = parseAnswer(
-    Buffer.from(typeof source === 'string' ? source : JSON.stringify(source)),
-  )
-  if (answer === null) throw new Error('not a JSON object')
-  return answer
-}
-
-/** A recorded answer from `fixtures/`, byte for byte. */
-export function answerFixture(fileName: string): JsonBody {
-  return answerOf(readFixture(fileName))
-}
-
-/** The events of a recorded stream from `fixtures/`; comments and what was cut off are no events. */
-export function eventsFixture(fileName: string): readonly StreamEvent[] {
-  const frames = readFixture(fileName).split('\n\n')
-  return frames.slice(0, -1).flatMap((frame) => {
-    const name = /^event: (.*)$/m.exec(frame)?.[1] ?? null
-    const data = /^data: (.*)$/m.exec(frame)?.[1]
-    return data === undefined ? [] : [eventOf(data, name)]
-  })
-}
-
-function readFixture(fileName: string): string {
-  return readFileSync(join(import.meta.dirname, '../fixtures', fileName), 'utf8')
-}
-
 /** One event with this data, given as text; it stands there as latin-1, as the relay reads it. */
 export function eventOf(data: string, name: string | null = null): StreamEvent {
   return { name, data: Buffer.from(data, 'utf8').toString('latin1') }
-}
-
-/** What an observer says to each of these events. */
-export function kindsOf(
-  observer: StreamObserver,
-  events: readonly StreamEvent[],
-): StreamEventReading['kind'][] {
-  return events.map((event) => observer.onEvent(event).kind)
-}
-
-/** What was reported, with its cost as plain decimal text. */
-export function plainReport({ usage, costUsd, generationId }: Reported): {
-  usage: Reported['usage']
-  cost: string | null
-  generationId: string | null
-} {
-  return { usage, cost: costUsd === null ? null : formatDecimal(costUsd), generationId }
-}
-
-/** Token counts: none but these. */
-export function usageOf(counts: Partial<NonNullable<Reported['usage']>>): Reported['usage'] {
-  return {
-    inputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    imageOutputTokens: 0,
-    searches: 0,
-    ...counts,
-  }
 }
 
 /** The least that each endpoint takes, for what is said of all of them. */

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { chat } from '../../formats/chat.ts'
 import { messages } from '../../formats/messages.ts'
-import { bodyOf } from '../../formats/testing/exchange.ts'
+import { bodyOf, DEFAULT_WORDS } from '../../formats/testing/exchange.ts'
 import { jpeg, png } from '../../formats/testing/image-bytes.ts'
-import { DEFAULT_WORDS } from '../../vocabulary/public-names.ts'
 import { sizeHold } from './hold.ts'
 import { offerWith, usd } from './testing/offers.ts'
 

@@ -1,13 +1,11 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { isWholeData } from '../../formats/event-data.ts'
-import type { StreamObserver } from '../../formats/format.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
+import type { StreamObserver } from '../../upstreams/upstream.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { Problem } from '../../vocabulary/problem.ts'
 import type { Reported } from '../../vocabulary/usage.ts'
 import { clientLeft } from './client-left.ts'
 import { type EventSink, EventSplitter } from './event-splitter.ts'
-import { generationIdOf } from './generation-header.ts'
 import { EventReader, type ReadEvent } from './read-event.ts'
 import type { RelayEnding, RelayInput } from './relay.ts'
 import type { StreamRelayInput } from './stream-relay.ts'
@@ -31,10 +29,10 @@ export class LeftStream implements EventSink {
     this.#input = input
     this.#attempt = attempt
     this.#resolve = resolve
-    this.#observer = input.format.observeStream()
+    this.#observer = input.wire.observeStream()
     this.#splitter = new EventSplitter(input.eventBytesMax)
     this.#events = new EventReader(input.format)
-    this.#headerGenerationId = idInHeaders(input, headers)
+    this.#headerGenerationId = input.wire.generationIdOf(headers)
     this.#endIfKnown()
   }
 
@@ -120,12 +118,4 @@ export function endingOfLeft(
   outcome: Outcome,
 ): Extract<RelayEnding, { readonly problem: Problem }> {
   return { kind: 'failed', outcome, problem: clientLeft(), upstreamHeaders: {} }
-}
-
-/** The generation id that the headers of an answer give, on a format whose answers have one. */
-export function idInHeaders(
-  { format }: Pick<RelayInput, 'format'>,
-  headers: IncomingHttpHeaders,
-): string | null {
-  return format.hasGenerationId ? generationIdOf(headers) : null
 }

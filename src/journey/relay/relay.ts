@@ -1,15 +1,17 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { WireFormat } from '../../formats/format.ts'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../../upstreams/attempt.ts'
+import type { Wire } from '../../upstreams/upstream.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
 import { NOTHING_REPORTED } from '../../vocabulary/usage.ts'
-import { endingOfLeft, idInHeaders, LeftStream } from './left-stream.ts'
+import { endingOfLeft, LeftStream } from './left-stream.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
 export interface RelayInput {
   readonly format: WireFormat
+  readonly wire: Wire
   /** Whether the client asked for a stream; the answer may be a whole one all the same. */
   readonly stream: boolean
   readonly requestId: string
@@ -187,7 +189,7 @@ class Relay implements AttemptObserver {
       return this.#wholeAnswer(httpStatus, headers)
     }
     if (this.#readsOn) {
-      const isKnown = idInHeaders(this.#input, headers) !== null
+      const isKnown = this.#input.wire.generationIdOf(headers) !== null
       if (isKnown || isEventStream(headers)) {
         return new LeftStream(this.#input, { attempt, headers, resolve })
       }

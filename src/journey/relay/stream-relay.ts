@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isWholeData } from '../../formats/event-data.ts'
-import type { ProviderError, StreamEvent, StreamObserver } from '../../formats/format.ts'
-import { problemForProviderError } from '../../formats/provider-error.ts'
+import type { StreamEvent } from '../../formats/format.ts'
+import { type ProviderError, problemForProviderError } from '../../formats/provider-error.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
+import type { StreamObserver } from '../../upstreams/upstream.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { ProblemCode } from '../../vocabulary/problem.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
 import { endAnswer } from './end-answer.ts'
 import { type EventSink, EventSplitter } from './event-splitter.ts'
-import { generationIdOf } from './generation-header.ts'
 import { EventReader, type ReadEvent } from './read-event.ts'
 import type { RelayEnding, RelayInput } from './relay.ts'
 
@@ -47,10 +47,10 @@ export class StreamRelay implements EventSink {
     this.#input = input
     this.#attempt = attempt
     this.#resolve = resolve
-    this.#observer = input.format.observeStream()
+    this.#observer = input.wire.observeStream()
     this.#splitter = new EventSplitter(input.eventBytesMax)
     this.#events = new EventReader(input.format)
-    this.#headerGenerationId = input.format.hasGenerationId ? generationIdOf(headers) : null
+    this.#headerGenerationId = input.wire.generationIdOf(headers)
     input.client.writeHead(200, input.answerHeaders(headers))
     input.client.once('timeout', () => input.client.destroy())
     // The head goes out with the first events where they came together, and by itself where not.
@@ -221,7 +221,7 @@ export class StreamRelay implements EventSink {
 
   #reported(): Reported {
     const reported = this.#observer.reported()
-    if (!this.#input.format.hasGenerationId || reported.generationId !== null) return reported
+    if (reported.generationId !== null || this.#headerGenerationId === null) return reported
     return { ...reported, generationId: this.#headerGenerationId }
   }
 

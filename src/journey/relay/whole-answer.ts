@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ProviderError } from '../../formats/format.ts'
-import { problemForProviderError, readProviderError } from '../../formats/provider-error.ts'
+import { type ProviderError, problemForProviderError } from '../../formats/provider-error.ts'
 import { parseAnswer } from '../../json/body.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
@@ -9,7 +8,6 @@ import type { Outcome } from '../../vocabulary/outcome.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
 import { clientLeft } from './client-left.ts'
-import { generationIdOf } from './generation-header.ts'
 import type { RelayEnding, RelayInput } from './relay.ts'
 
 export interface WholeAnswerInput {
@@ -61,7 +59,7 @@ export class WholeAnswer {
     const isDeadline = failure.kind === 'timedOut'
     if (this.#httpStatus >= 400 && !isDeadline) {
       // Its status says that it failed, whatever became of the rest.
-      this.#failAs(readProviderError(null, this.#httpStatus), NOTHING_REPORTED)
+      this.#failAs(this.#input.wire.readError(null, this.#httpStatus), NOTHING_REPORTED)
       return
     }
     const { outcome, problem } = this.#endingOfFailure(failure)
@@ -114,11 +112,11 @@ export class WholeAnswer {
   }
 
   #endingOf(bytes: Buffer): void {
-    const { format, answerHeaders } = this.#input
+    const { wire, answerHeaders } = this.#input
     const body = this.#isCoded() ? null : parseAnswer(bytes)
     if (this.#httpStatus !== 200) {
-      const reported = body === null ? NOTHING_REPORTED : format.readAnswer(body).reported
-      this.#failAs(readProviderError(body?.root ?? null, this.#httpStatus), reported)
+      const reported = body === null ? NOTHING_REPORTED : wire.readAnswer(body).reported
+      this.#failAs(wire.readError(body?.root ?? null, this.#httpStatus), reported)
       return
     }
     if (body === null) {
@@ -132,7 +130,7 @@ export class WholeAnswer {
       )
       return
     }
-    const reading = format.readAnswer(body)
+    const reading = wire.readAnswer(body)
     if (reading.kind === 'error') {
       this.#failAs(reading.error, reading.reported)
       return
@@ -156,7 +154,7 @@ export class WholeAnswer {
   }
 
   #withGenerationId(reported: Reported): Reported {
-    if (!this.#input.format.hasGenerationId || reported.generationId !== null) return reported
-    return { ...reported, generationId: generationIdOf(this.#headers) }
+    if (reported.generationId !== null) return reported
+    return { ...reported, generationId: this.#input.wire.generationIdOf(this.#headers) }
   }
 }

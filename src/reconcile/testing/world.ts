@@ -9,6 +9,7 @@ import { LEDGER_LIMITS_DEFAULT, type LedgerBooks, type SettleInput } from '../..
 import { FACTS, holdInput } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
 import { fetchGeneration } from '../../upstreams/openrouter/generation.ts'
+import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
 import { Upstream } from '../../upstreams/upstream.ts'
 import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
@@ -116,6 +117,7 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
     limits: { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 100_000, keyRequestsPerMinuteMax: 100_000 },
   })
   const upstream = new Upstream({
+    dialect: openrouter,
     baseUrl: simulator.baseUrl,
     apiKey: 'key',
     connectTimeoutMs: HANG_LIMITS.testTimeout,

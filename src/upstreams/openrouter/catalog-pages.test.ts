@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { wholeRequest } from '../../../test/raw-server.ts'
 import { closeOpened, serverThat, upstreamAt } from '../testing/attempts.ts'
 import type { Upstream } from '../upstream.ts'
-import { fetchImageEndpoints, fetchModels, UpstreamRefusesAccount } from './catalog-pages.ts'
+import { UpstreamRefusesAccount } from '../upstream.ts'
+import { fetchImageEndpoints, fetchModels } from './catalog-pages.ts'
 
 afterEach(closeOpened)
 

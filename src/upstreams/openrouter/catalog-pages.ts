@@ -1,12 +1,7 @@
 import type { AnswerBounds } from '../question.ts'
-import type { Upstream } from '../upstream.ts'
+import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 
 const PAGE_LIMITS = { timeoutMs: 30_000, bytesMax: 64 * 1024 * 1024 }
-
-/** The upstream refuses our own account: its key is wrong, or its credit is used up. */
-export class UpstreamRefusesAccount extends Error {
-  override readonly name = 'UpstreamRefusesAccount'
-}
 
 const MODELS_QUERY = 'output_modalities=all'
 

@@ -5,6 +5,7 @@ import { HANG_LIMITS } from '../../../test/hang-limits.ts'
 import { formatDecimal } from '../../vocabulary/money.ts'
 import { Upstream } from '../upstream.ts'
 import { fetchGeneration } from './generation.ts'
+import { openrouter } from './openrouter.ts'
 
 const LOOKUP = { path: '/generation' }
 
@@ -14,6 +15,7 @@ let upstream: Upstream
 beforeEach(async () => {
   simulator = await startSimulator()
   upstream = new Upstream({
+    dialect: openrouter,
     baseUrl: simulator.baseUrl,
     apiKey: 'key',
     connectTimeoutMs: HANG_LIMITS.testTimeout,

@@ -8,31 +8,7 @@ import {
 } from '../../json/body.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
-import type { Upstream } from '../upstream.ts'
-
-/** What the upstream says of something that it ran. */
-export type GenerationAnswer =
-  | {
-      readonly kind: 'found'
-      /** In dollars, exactly as written. */
-      readonly costUsd: Decimal
-      /** As they are billed; null where the record has none. Cache writes and searches it does not tell. */
-      readonly usage: TokenUsage | null
-    }
-  /** Not there, or not there yet, or without a cost. */
-  | { readonly kind: 'unknown' }
-  /** A record that names another generation, or none: of this one nothing is known. */
-  | { readonly kind: 'otherGeneration' }
-  /** Nothing can be looked up at this upstream. */
-  | { readonly kind: 'noEndpoint' }
-  /** No answer to the question, which is worth asking again. */
-  | { readonly kind: 'unavailable'; readonly cause: unknown }
-
-export interface FetchGenerationInput {
-  readonly generationId: string
-  /** Gives the look-up up: it answers `unavailable`. */
-  readonly signal?: AbortSignal
-}
+import type { FetchGenerationInput, GenerationAnswer, Upstream } from '../upstream.ts'
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 1024 * 1024

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { HANG_LIMITS } from '../../../test/hang-limits.ts'
 import { type RawServer, startRawServer } from '../../../test/raw-server.ts'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../attempt.ts'
+import { openrouter } from '../openrouter/openrouter.ts'
 import { type Deadlines, Upstream } from '../upstream.ts'
 
 /** A body that goes out in one write. */
@@ -34,7 +35,7 @@ export async function serverThat(act: (socket: Socket) => unknown): Promise<RawS
 
 /** An upstream at this address. */
 export function upstreamAt(baseUrl: string, connectTimeoutMs = HANG_LIMITS.testTimeout): Upstream {
-  const upstream = new Upstream({ baseUrl, apiKey: 'key', connectTimeoutMs })
+  const upstream = new Upstream({ dialect: openrouter, baseUrl, apiKey: 'key', connectTimeoutMs })
   opened.push({ close: () => upstream.destroy() })
   return upstream
 }

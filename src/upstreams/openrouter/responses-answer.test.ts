@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { Problem } from '../vocabulary/problem.ts'
-import type { StreamEvent } from './format.ts'
-import { problemForProviderError } from './provider-error.ts'
+import type { StreamEvent } from '../../formats/format.ts'
+import { problemForProviderError } from '../../formats/provider-error.ts'
+import { responses as format } from '../../formats/responses.ts'
+import { eventOf } from '../../formats/testing/exchange.ts'
+import { Problem } from '../../vocabulary/problem.ts'
 import { responses } from './responses.ts'
 import {
   answerFixture,
   answerOf,
-  eventOf,
   eventsFixture,
   kindsOf,
   plainReport,
@@ -236,7 +237,7 @@ describe('the error event', () => {
     const reading = responses.observeStream().onEvent(event)
     if (reading.kind !== 'error' && reading.kind !== 'terminalError') throw new Error('no error')
     const problem = problemForProviderError(reading.error, { retryAfter: undefined })
-    return responses.errorEvent({ problem, requestId: 'req_1', event })
+    return format.errorEvent({ problem, requestId: 'req_1', event })
   }
   const jsonOf = (frame: string) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6))
 

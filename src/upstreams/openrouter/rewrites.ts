@@ -1,9 +1,9 @@
-import type { JsonEdit, JsonObject } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
-import type { Offer } from '../vocabulary/offer.ts'
-import type { Words } from '../vocabulary/public-names.ts'
-import { readObjects } from './fields.ts'
-import { fileEngineOf } from './refusals.ts'
+import { readObjects } from '../../formats/fields.ts'
+import { fileEngineOf } from '../../formats/refusals.ts'
+import type { JsonEdit, JsonObject } from '../../json/body.ts'
+import type { Call } from '../../vocabulary/call.ts'
+import type { Offer } from '../../vocabulary/offer.ts'
+import type { Words } from '../../vocabulary/public-names.ts'
 
 /** The catalog id in place of what the client wrote; nothing where they are the same. */
 export function modelEdit(call: Call, offer: Offer): readonly JsonEdit[] {
@@ -18,7 +18,7 @@ export function userEdit(accountTag: string): JsonEdit {
 
 /** The upstream's own word in place of the clients' word for the free file engine. */
 export function fileEngineEdits(root: JsonObject, words: Words): readonly JsonEdit[] {
-  if (words.fileEngine === words.upstreamFileEngine) return []
+  if (words.fileEngine === words.upstream.fileEngine) return []
   const edits: JsonEdit[] = []
   for (const [index, plugin] of readObjects(root, 'plugins').entries()) {
     if (plugin['id'] !== 'file-parser' || fileEngineOf(plugin) !== words.fileEngine) continue
@@ -32,7 +32,7 @@ export function fileEngineEdit(pluginIndex: number, words: Words): JsonEdit {
   return {
     kind: 'set',
     path: ['plugins', pluginIndex, 'pdf', 'engine'],
-    json: JSON.stringify(words.upstreamFileEngine),
+    json: JSON.stringify(words.upstream.fileEngine),
   }
 }
 

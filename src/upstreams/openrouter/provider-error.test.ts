@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Problem } from '../vocabulary/problem.ts'
-import { errorEnvelope } from './envelope.ts'
-import { problemForProviderError, readProviderError } from './provider-error.ts'
+import { errorEnvelope } from '../../formats/envelope.ts'
+import { problemForProviderError } from '../../formats/provider-error.ts'
+import type { Problem } from '../../vocabulary/problem.ts'
+import { readProviderError } from './provider-error.ts'
 import { answerOf } from './testing/exchange.ts'
 
 interface ProviderAnswer {
-  /** Null: a 200, or an event of a stream. */
-  readonly httpStatus: number | null
+  readonly httpStatus: number | null // Null: a 200, or an event of a stream.
   readonly body: object | null
   readonly retryAfter?: string
 }

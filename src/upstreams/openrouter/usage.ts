@@ -1,13 +1,13 @@
+import { asksForPriority } from '../../formats/billed-options.ts'
 import {
   isJsonObject,
   type JsonBody,
   type JsonObject,
   type JsonValue,
   numberSource,
-} from '../json/body.ts'
-import { addDecimals, type Decimal, isNegative, parseDecimal } from '../vocabulary/money.ts'
-import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
-import { asksForPriority } from './billed-options.ts'
+} from '../../json/body.ts'
+import { addDecimals, type Decimal, isNegative, parseDecimal } from '../../vocabulary/money.ts'
+import type { Reported, TokenUsage } from '../../vocabulary/usage.ts'
 
 /** A token count as reported; null for what is no whole number of tokens. */
 export function tokenCount(value: JsonValue | undefined): number | null {

@@ -1,11 +1,12 @@
-import { isJsonObject, type JsonObject } from '../json/body.ts'
-import type { Reported } from '../vocabulary/usage.ts'
+import { parseEventData } from '../../formats/event-data.ts'
+import type { StreamEvent } from '../../formats/format.ts'
+import { isJsonObject, type JsonObject } from '../../json/body.ts'
+import type { Reported } from '../../vocabulary/usage.ts'
+import type { StreamEventReading, StreamObserver } from '../upstream.ts'
 import { readChatError, readChatReport } from './chat-answer.ts'
-import { openAiError } from './envelope.ts'
-import { eventBody, parseEventData, plainMembers, UNREADABLE_EVENT } from './event-data.ts'
-import type { ErrorEventInput, StreamEvent, StreamEventReading, StreamObserver } from './format.ts'
 import { StreamTally } from './stream-tally.ts'
 import { StreamText } from './stream-text.ts'
+import { eventBody, UNREADABLE_EVENT } from './unreadable-event.ts'
 
 /** How the chunks of one format are read. */
 export interface ChunkReading {
@@ -74,24 +75,4 @@ class ChunkObserver implements StreamObserver {
     const reported = readChatReport(eventBody(data, chunk))
     this.#tally.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
-}
-
-/**
- * An error event in the form of a chunk. The chunk's own id, model and time are kept, so that a client's
- * accumulator takes it for one of the stream; everything else is ours. `choice`: what the format's
- * choices have for text, empty.
- */
-export function chunkErrorEvent(
-  { problem, event }: ErrorEventInput,
-  choice: { readonly [member: string]: unknown },
-): string {
-  const chunk = parseEventData(event.data) ?? {}
-  const kept = plainMembers(chunk, ['id', 'object', 'created', 'model'])
-  const choices = [{ index: 0, ...choice, finish_reason: 'error' }]
-  return errorFrame(event, { ...kept, ...openAiError(problem), choices })
-}
-
-/** One whole error event around this JSON, named where the provider's was. */
-export function errorFrame({ name }: StreamEvent, json: unknown): string {
-  return `${name === null ? '' : 'event: error\n'}data: ${JSON.stringify(json)}\n\n`
 }

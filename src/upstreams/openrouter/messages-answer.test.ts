@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { Problem } from '../vocabulary/problem.ts'
+import { messages as format } from '../../formats/messages.ts'
+import { problemForProviderError } from '../../formats/provider-error.ts'
+import { eventOf } from '../../formats/testing/exchange.ts'
+import { Problem } from '../../vocabulary/problem.ts'
 import { messages } from './messages.ts'
-import { problemForProviderError } from './provider-error.ts'
 import {
   answerFixture,
   answerOf,
-  eventOf,
   eventsFixture,
   kindsOf,
   plainReport,
@@ -278,7 +279,7 @@ test("the error event is the messages envelope, and gives away nothing of the pr
   const reading = messages.observeStream().onEvent(event)
   if (reading.kind !== 'error') throw new Error('not read as an error')
   const problem = problemForProviderError(reading.error, { retryAfter: undefined })
-  const frame = messages.errorEvent({ problem, requestId: 'req_1', event })
+  const frame = format.errorEvent({ problem, requestId: 'req_1', event })
   expect(frame).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error",' +
       `"message":"${new Problem('upstream_error').message}"},"request_id":"req_1"}\n\n`,

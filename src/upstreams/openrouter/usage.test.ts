@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../json/body.ts'
+import { bodyOf } from '../../formats/testing/exchange.ts'
+import type { JsonObject } from '../../json/body.ts'
 import { chat } from './chat.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
-import { bodyOf } from './testing/exchange.ts'
 import { readServedTier } from './usage.ts'
 
 describe('the tier that an answer was served at', () => {

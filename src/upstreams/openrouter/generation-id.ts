@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
 // Long enough for any real id, short enough to store and to ask for again.
 const GENERATION_ID = /^[\x21-\x7e]{1,200}$/
 
@@ -13,4 +15,9 @@ export function readGenerationId(answerId: unknown): string | null {
 export function readAggregatorId(answerId: unknown): string | null {
   const generationId = readGenerationId(answerId)
   return generationId?.startsWith('gen-') ? generationId : null
+}
+
+/** The id that the headers give, whatever the body calls the answer. */
+export function generationIdOf(headers: IncomingHttpHeaders): string | null {
+  return readGenerationId(headers['x-generation-id'])
 }

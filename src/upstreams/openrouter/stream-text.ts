@@ -1,4 +1,4 @@
-import type { StreamEvent } from './format.ts'
+import type { StreamEvent } from '../../formats/format.ts'
 
 /**
  * The text inside a stream's events, found by the names of the members that carry it. It is counted as

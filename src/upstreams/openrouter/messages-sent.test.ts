@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_WORDS } from '../vocabulary/public-names.ts'
-import { messages } from './messages.ts'
+import { messages } from '../../formats/messages.ts'
 import { sentBody } from './testing/exchange.ts'
 
 describe('what goes upstream', () => {
@@ -71,37 +70,5 @@ describe('what goes upstream', () => {
     expect(sent(`{"type":"openrouter:web_search"${given}}`)).toBe(
       `{"model":"acme/sage-pro","messages":[],"tools":[{"type":"openrouter:web_search"${capped}}]}`,
     )
-  })
-})
-
-describe('headers of its own', () => {
-  const words = { ...DEFAULT_WORDS, compatPrefix: 'acme' }
-
-  test("version and beta go upstream under the deployment's prefix and the vendor's", () => {
-    expect(messages.forwardedHeaders(words)).toEqual([
-      'acme-version',
-      'acme-beta',
-      'anthropic-version',
-      'anthropic-beta',
-    ])
-    expect(messages.forwardedHeaders({ ...words, compatPrefix: 'anthropic' })).toEqual([
-      'anthropic-version',
-      'anthropic-beta',
-    ])
-  })
-
-  test.each([
-    ['acme-ratelimit-requests-remaining', true],
-    ['anthropic-ratelimit-tokens-reset', true],
-    ['x-should-retry', true],
-    ['compat-ratelimit-requests-remaining', false],
-    ['x-ratelimit-remaining', false],
-    ['retry-after', false],
-    ['request-id', false],
-    ['anthropic-organization-id', false],
-    ['x-generation-id', false],
-    ['set-cookie', false],
-  ])('of the answer, %s goes back: %s', (name, returned) => {
-    expect(messages.returnsHeader(name, words)).toBe(returned)
   })
 })

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chat } from './chat.ts'
-import { completions } from './completions.ts'
-import { embeddings } from './embeddings.ts'
-import { images } from './images.ts'
+import { chat, completions, embeddings, images } from './chat.ts'
 import { answerFixture, answerOf, plainReport, usageOf } from './testing/exchange.ts'
 
 describe('what a whole answer says', () => {

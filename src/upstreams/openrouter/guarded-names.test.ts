@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { NAME_SCOPES } from '../../formats/client-names.ts'
+import { FORMATS } from '../../formats/formats.ts'
+import {
+  bodyOf,
+  DEFAULT_WORDS,
+  LEAST_BODIES,
+  offerWith,
+  refusalOf,
+} from '../../formats/testing/exchange.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json/body.ts'
+import { wireOf } from './testing/exchange.ts'
+
+type Members = { readonly [member: string]: unknown }
+
+const SEARCH = { type: 'openrouter:web_search' }
+const FUNCTION = { type: 'function', name: 'f' }
+
+/** Bodies that lead readers everywhere, each without something that is then looked for. */
+const READ: readonly Members[] = [
+  {},
+  { plugins: [{}], tools: [] },
+  { plugins: [{ id: 'file-parser', pdf: {} }] },
+  { plugins: [{ id: 'file-parser' }] },
+  { plugins: [{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }] },
+  { tools: [{}] },
+  { tools: [SEARCH], tool_choice: {} },
+  { tools: [SEARCH], tool_choice: { allowed_tools: {} } },
+  { tools: [{ ...SEARCH, parameters: {} }] },
+  { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+  { tools: [{ ...FUNCTION, function: {}, custom: {} }], tool_choice: 'f' },
+  { tool_choice: { type: 'function', function: {}, custom: {} } },
+  { stream_options: {} },
+  { web_search_options: {} },
+  { reasoning: {}, thinking: {}, prediction: {}, context_management: { edits: [{}] } },
+  { input: [{ type: 'message', content: [] }] },
+  { input: [{ role: 'user' }] },
+  { input: [{ id: 'a' }] },
+  { input: [{ content: [] }] },
+  { extra: [{ json_schema: {}, parameters: {}, input: {}, schema: {} }] },
+  ...['image', 'input_image', 'image_url', 'file', 'input_file', 'document', 'video_url'].flatMap(
+    (type) => [
+      { extra: [{ type }] },
+      { extra: [{ type, source: {} }] },
+      { extra: [{ type, [type]: {} }] },
+      { extra: [{ type, file: {} }] },
+      { extra: [{ type, source: { data: 'iVBORw0KGgo=' } }] },
+    ],
+  ),
+  ...['audio', 'file', 'image_url', 'video_url', 'input_video', 'input_audio', 'input_file'].map(
+    (name) => ({ extra: [{ [name]: {} }] }),
+  ),
+  { image: {}, images: [{}], input_references: [{}] },
+]
+
+/** The object, telling of every member that is looked for and is not there: no walk asks for such. */
+function watched(object: JsonObject, onMiss: (name: string, scope: 'root' | 'any') => void) {
+  const watch = (value: JsonValue, scope: 'root' | 'any'): JsonValue => {
+    if (typeof value !== 'object' || value === null) return value
+    return new Proxy(value, {
+      get: (target, name, receiver) => {
+        if (isJsonObject(value)) missed(target, name, scope)
+        const found: JsonValue = Reflect.get(target, name, receiver)
+        return Object.hasOwn(target, name) ? watch(found, 'any') : found
+      },
+      getOwnPropertyDescriptor: (target, name) => {
+        if (isJsonObject(value)) missed(target, name, scope)
+        return Reflect.getOwnPropertyDescriptor(target, name)
+      },
+    })
+  }
+  const missed = (target: object, name: string | symbol, scope: 'root' | 'any'): void => {
+    if (typeof name === 'string' && !Object.hasOwn(target, name)) onMiss(name, scope)
+  }
+  const root = watch(object, 'root')
+  if (!isJsonObject(root)) throw new Error('no object')
+  return root
+}
+
+test('the names that are guarded are those that the formats read, and where', () => {
+  const read = new Map<string, Set<'root' | 'any'>>()
+  for (const format of FORMATS) {
+    for (const members of READ) {
+      const least = LEAST_BODIES[format.endpoint]
+      const [first = ''] = Object.keys(members)
+      const bodies = [{ ...least, ...members }, members, { ...members, model: 'a/b' }]
+      for (const source of [...bodies, { ...least, [first]: members[first] }]) {
+        const { bytes, root } = bodyOf(source)
+        const body = {
+          bytes,
+          root: watched(root, (name, scope) => {
+            read.set(name, (read.get(name) ?? new Set()).add(scope))
+          }),
+        }
+        try {
+          const call = format.readCall(body, DEFAULT_WORDS)
+          const accountTag = 'tag'
+          const rest = { offer: offerWith(), outputCapTokens: 1, accountTag, words: DEFAULT_WORDS }
+          for (const edit of wireOf(format).rewrites({ call, body, ...rest })) {
+            const [name] = edit.path
+            if (typeof name === 'string') read.set(name, new Set(['root']))
+          }
+        } catch (error) {
+          refusalOf(() => {
+            throw error
+          })
+        }
+      }
+    }
+  }
+  const scopes = [...read].map(
+    ([name, found]) => [name, found.has('any') ? 'any' : 'root'] as const,
+  )
+  const unguarded = scopes.filter(([name, scope]) => {
+    const guarded = NAME_SCOPES.get(name)
+    return guarded !== 'any' && guarded !== scope
+  })
+  expect(unguarded).toEqual([])
+  expect([...NAME_SCOPES.keys()].filter((name) => !read.has(name))).toEqual([])
+})

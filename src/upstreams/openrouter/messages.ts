@@ -1,0 +1,188 @@
+import { readSteps } from '../../formats/billed-options.ts'
+import { parseEventData } from '../../formats/event-data.ts'
+import { member } from '../../formats/fields.ts'
+import type { StreamEvent } from '../../formats/format.ts'
+import type { ProviderError } from '../../formats/provider-error.ts'
+import {
+  MESSAGES_TOOLS,
+  type SearchTool,
+  searchToolsOf,
+  toolRules,
+} from '../../formats/search-tools.ts'
+import {
+  isJsonObject,
+  type JsonBody,
+  type JsonEdit,
+  type JsonObject,
+  type JsonValue,
+} from '../../json/body.ts'
+import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type {
+  AnswerReading,
+  RewriteInput,
+  StreamEventReading,
+  StreamObserver,
+  Wire,
+} from '../upstream.ts'
+import { generationIdOf, readAggregatorId } from './generation-id.ts'
+import { readProviderError } from './provider-error.ts'
+import { fileEngineEdits, modelEdit } from './rewrites.ts'
+import { StreamTally } from './stream-tally.ts'
+import { StreamText } from './stream-text.ts'
+import { eventBody, UNREADABLE_EVENT } from './unreadable-event.ts'
+import { objectAt, readCost, readSearches, readServedTier, tokenCount } from './usage.ts'
+import { OPENROUTER_WORDS } from './words.ts'
+
+/** How messages go to OpenRouter. */
+export const messages: Wire = {
+  path: '/messages',
+  rewrites,
+  generationIdOf,
+  readAnswer,
+  readError: readProviderError,
+  observeStream: () => new MessagesObserver(),
+}
+
+function rewrites({ call, body, offer, words }: RewriteInput): readonly JsonEdit[] {
+  const { root } = body
+  const steps = readSteps(root)
+  return [
+    ...modelEdit(call, offer),
+    ...fileEngineEdits(root, words),
+    ...searchToolsOf(root, toolRules(MESSAGES_TOOLS, words)).flatMap((searchTool) =>
+      searchCapEdits(searchTool, steps),
+    ),
+  ]
+}
+
+/** Caps how often a search tool may be used; one without a usable `max_uses` gets all steps. */
+function searchCapEdits({ index, type, tool }: SearchTool, steps: number): readonly JsonEdit[] {
+  // The upstream's own tool has its settings one level down.
+  const isOwn = type.startsWith(OPENROUTER_WORDS.toolPrefix)
+  const owner = isOwn ? tool['parameters'] : tool
+  if (!isJsonObject(owner)) {
+    const json = JSON.stringify({ max_uses: steps })
+    return [{ kind: 'set', path: ['tools', index, 'parameters'], json }]
+  }
+  const maxUses = owner['max_uses']
+  const isUsable = typeof maxUses === 'number' && Number.isInteger(maxUses) && maxUses > 0
+  if (isUsable && maxUses <= steps) return []
+  const place = isOwn ? ['parameters', 'max_uses'] : ['max_uses']
+  return [{ kind: 'set', path: ['tools', index, ...place], json: String(steps) }]
+}
+
+function readAnswer(answer: JsonBody): AnswerReading {
+  const { root } = answer
+  const reported = {
+    usage: readMessagesUsage(objectAt(root, 'usage')),
+    costUsd: readCost(answer, ['usage']),
+    generationId: readAggregatorId(root['id']),
+    ...readServedTier(objectAt(root, 'usage')),
+  }
+  const error = readError(root)
+  return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
+}
+
+/** The error that an answer or an event is; null where it is none. */
+function readError(root: JsonObject): ProviderError | null {
+  const isError = root['type'] === 'error' || member(root, 'error') !== undefined
+  return isError ? readProviderError(root, null) : null
+}
+
+/** Usage as messages reports it: `input_tokens` has neither cache reads nor cache writes inside. */
+function readMessagesUsage(usage: JsonObject): TokenUsage | null {
+  const input = tokenCount(usage['input_tokens'])
+  const output = tokenCount(usage['output_tokens'])
+  if (input === null && output === null) return null
+  const writes = objectAt(usage, 'cache_creation')
+  const longWrites = tokenCount(writes['ephemeral_1h_input_tokens']) ?? 0
+  const shortWrites = tokenCount(writes['ephemeral_5m_input_tokens']) ?? 0
+  const allWrites = tokenCount(usage['cache_creation_input_tokens']) ?? longWrites + shortWrites
+  return {
+    inputTokens: input ?? 0,
+    cacheReadTokens: tokenCount(usage['cache_read_input_tokens']) ?? 0,
+    cacheWriteTokens: Math.max(0, allWrites - longWrites),
+    cacheWriteLongTokens: longWrites,
+    outputTokens: output ?? 0,
+    reasoningTokens: tokenCount(objectAt(usage, 'output_tokens_details')['thinking_tokens']) ?? 0,
+    imageOutputTokens: 0,
+    searches: readSearches(usage),
+  }
+}
+
+const INPUT_COUNTS = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
+const INPUT_MEMBERS = [...INPUT_COUNTS, 'cache_creation']
+const OUTPUT_MEMBERS = [
+  'output_tokens',
+  'output_tokens_details',
+  'server_tool_use',
+  'server_tool_use_details',
+]
+
+/**
+ * Usage after another event. Counts are cumulative, so that the later one holds; but some gateways say
+ * zero where they do not know the input, first or last, and zero never replaces a count.
+ */
+function mergeUsage(earlier: JsonObject, later: JsonObject): JsonObject {
+  const countsInput = INPUT_COUNTS.some((name) => (tokenCount(later[name]) ?? 0) > 0)
+  const merged: Record<string, JsonValue> = { ...earlier }
+  for (const name of countsInput ? [...INPUT_MEMBERS, ...OUTPUT_MEMBERS] : OUTPUT_MEMBERS) {
+    const value = later[name]
+    if (value !== undefined && value !== null) merged[name] = value
+  }
+  return merged
+}
+
+const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
+const RELAY: StreamEventReading = { kind: 'relay' }
+
+/** Reads usage, cost, generation id and errors from the events of messages. */
+class MessagesObserver implements StreamObserver {
+  readonly #tally = new StreamTally()
+  readonly #text = new StreamText(TEXT_MEMBERS)
+  /** All usage so far, in the provider's words. */
+  #usage: JsonObject = {}
+
+  onEvent(streamEvent: StreamEvent): StreamEventReading {
+    const alike = this.#text.readAlike(streamEvent)
+    if (alike !== null) {
+      this.#tally.addText(alike)
+      return RELAY
+    }
+    const { name, data } = streamEvent
+    if (data === '[DONE]') return RELAY
+    const event = parseEventData(data)
+    if (event === null) return UNREADABLE_EVENT
+    this.#tally.addText(this.#text.read(streamEvent))
+    const reports = isJsonObject(event['usage']) || isJsonObject(event['message'])
+    if (reports) this.#learn(eventBody(data, event))
+    const error = readError(event)
+    if (error !== null) return { kind: 'error', error }
+    if (name === 'error') return UNREADABLE_EVENT
+    if ((event['type'] ?? name) === 'message_stop') return { kind: 'terminal' }
+    if (!reports) this.#text.remember()
+    return RELAY
+  }
+
+  reported(): ReturnType<StreamObserver['reported']> {
+    return this.#tally.reported()
+  }
+
+  relayedTokens(): number {
+    return this.#tally.relayedTokens()
+  }
+
+  // The first event has the message, and with it usage and id, inside.
+  #learn(event: JsonBody): void {
+    const path = isJsonObject(event.root['message']) ? ['message', 'usage'] : ['usage']
+    const owner = isJsonObject(event.root['message']) ? event.root['message'] : event.root
+    const usage = owner['usage']
+    if (isJsonObject(usage)) this.#usage = mergeUsage(this.#usage, usage)
+    this.#tally.learn({
+      usage: isJsonObject(usage) ? readMessagesUsage(this.#usage) : null,
+      costUsd: readCost(event, path),
+      generationId: readAggregatorId(owner['id']),
+      ...readServedTier(objectAt(owner, 'usage')),
+    })
+  }
+}

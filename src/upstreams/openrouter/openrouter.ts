@@ -1,0 +1,19 @@
+import type { Dialect } from '../upstream.ts'
+import { fetchEndpoints, fetchImageEndpoints, fetchModels } from './catalog-pages.ts'
+import { chat, completions, embeddings, images } from './chat.ts'
+import { fetchGeneration } from './generation.ts'
+import { messages } from './messages.ts'
+import { responses } from './responses.ts'
+import { OPENROUTER_WORDS } from './words.ts'
+
+/** OpenRouter, and servers of its layout. */
+export const openrouter: Dialect = {
+  name: 'openrouter',
+  words: OPENROUTER_WORDS,
+  headers: (apiKey) => ['authorization', `Bearer ${apiKey}`],
+  wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),
+  fetchModels,
+  fetchEndpoints,
+  fetchImageEndpoints,
+  fetchGeneration,
+}

@@ -1,0 +1,100 @@
+import type { ProviderError } from '../../formats/provider-error.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseAnswer } from '../../json/body.ts'
+
+// Beyond this much text nothing is matched: the phrases stand at the start of an error message.
+const MATCHED_CHARS = 2_000
+
+// Beyond this much it is not parsed: an error is short.
+const RELAYED_CHARS_MAX = 50_000
+
+/** Reads the error object of an answer, in any of the layouts that upstreams use. */
+export function readProviderError(
+  root: JsonObject | null,
+  httpStatus: number | null,
+): ProviderError {
+  const error = root === null ? undefined : root['error']
+  if (typeof error === 'string')
+    return { httpStatus, kinds: [], message: error.slice(0, MATCHED_CHARS) }
+  if (!isJsonObject(error)) return { httpStatus, kinds: [], message: '' }
+  const metadata = isJsonObject(error['metadata']) ? error['metadata'] : {}
+  const kinds = [
+    error['type'],
+    error['code'],
+    error['error_type'],
+    metadata['error_type'],
+    root?.['error_type'],
+  ].filter((kind): kind is string => typeof kind === 'string')
+  return {
+    httpStatus:
+      httpStatus ??
+      statusOf(error['code']) ??
+      statusOf(error['http_status']) ??
+      statusOfKinds(kinds),
+    kinds,
+    message: [error['message'], relayedMessage(metadata['raw'])]
+      .filter((text) => typeof text === 'string')
+      .map((text) => text.slice(0, MATCHED_CHARS))
+      .join('\n'),
+  }
+}
+
+/** What a provider said to the aggregator, which passes it on as text, mostly of JSON; null for no text. */
+function relayedMessage(raw: JsonValue | undefined): string | null {
+  if (typeof raw !== 'string') return null
+  const root = raw.length > RELAYED_CHARS_MAX ? undefined : parseAnswer(Buffer.from(raw))?.root
+  if (root === undefined) return raw
+  const error = isJsonObject(root['error']) ? root['error'] : root
+  return typeof error['message'] === 'string' ? error['message'] : null
+}
+
+function statusOf(code: JsonValue | undefined): number | null {
+  const httpStatus = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code
+  return typeof httpStatus === 'number' && httpStatus >= 400 && httpStatus <= 599
+    ? httpStatus
+    : null
+}
+
+/** Statuses of machine-readable words, for errors that come without one: inside a stream, or a 200. */
+const STATUS_OF_KIND: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_request: 400,
+  invalid_prompt: 400,
+  context_length_exceeded: 400,
+  max_tokens_exceeded: 400,
+  token_limit_exceeded: 400,
+  string_too_long: 400,
+  content_policy_violation: 400,
+  content_filter: 400,
+  image_content_policy_violation: 400,
+  invalid_image: 400,
+  image_too_large: 400,
+  image_too_small: 400,
+  unsupported_image_format: 400,
+  image_not_found: 400,
+  image_download_failed: 400,
+  authentication_error: 401,
+  authentication: 401,
+  invalid_api_key: 401,
+  billing_error: 402,
+  payment_required: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  permission_denied: 403,
+  not_found_error: 404,
+  not_found: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  payload_too_large: 413,
+  unprocessable: 422,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+}
+
+// What is about the service's own account counts before any other word beside it.
+function statusOfKinds(kinds: readonly string[]): number | null {
+  const statuses = kinds
+    .filter((kind) => Object.hasOwn(STATUS_OF_KIND, kind))
+    .map((kind) => STATUS_OF_KIND[kind])
+  const ofOwnAccount = statuses.find((status) => status === 401 || status === 402)
+  return ofOwnAccount ?? statuses[0] ?? null
+}

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { chat } from '../../formats/chat.ts'
+import { completions } from '../../formats/completions.ts'
+import { embeddings } from '../../formats/embeddings.ts'
+import { images } from '../../formats/images.ts'
+import { messages } from '../../formats/messages.ts'
+import { responses } from '../../formats/responses.ts'
+import { offerWith } from '../../formats/testing/exchange.ts'
+import { ACCOUNT_TAG, sentBody, wireOf } from './testing/exchange.ts'
+
+const FILE = {
+  type: 'file',
+  file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+}
+
+describe('what goes upstream of chat', () => {
+  const ODD =
+    '{ "seed": 12345678901234567890,\n\t"temperature":1.0, "user" : {"id":1} ,"messages":[{"role":"user",' +
+    '"content":[{"type":"text","text":"\\u00e9\\/é","cache_control":{"type":"ephemeral"}}]}],"model":"Acme/Sage-Pro[1m]","z":-0.0}'
+
+  test('only model and user are replaced, every other byte stays', () => {
+    expect(sentBody(chat, ODD)).toBe(
+      ODD.replace('{"id":1}', `"${ACCOUNT_TAG}"`).replace('Acme/Sage-Pro[1m]', 'acme/sage-pro'),
+    )
+  })
+
+  test('user is added where the client set none', () => {
+    const source = '{"model":"acme/sage-pro","messages":[] }'
+    expect(sentBody(chat, source)).toBe(
+      `{"model":"acme/sage-pro","messages":[],"user":"${ACCOUNT_TAG}" }`,
+    )
+  })
+
+  test.each([
+    [['max_tokens', 'max_completion_tokens'], 'max_tokens'],
+    [['max_completion_tokens'], 'max_completion_tokens'],
+  ])('for a model that lists %j the cap stands in %s', (supported, name) => {
+    const offer = offerWith({ supportedParameters: new Set(supported) })
+    expect(
+      sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}', {
+        offer,
+        outputCapTokens: 512,
+      }),
+    ).toBe(`{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[],"${name}":512}`)
+  })
+
+  test('a cap of null is replaced by the one that is held', () => {
+    expect(
+      sentBody(chat, '{"max_tokens":null,"user":"u","model":"acme/sage-pro","messages":[]}', {
+        outputCapTokens: 512,
+      }),
+    ).toBe(`{"max_tokens":512,"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[]}`)
+  })
+
+  const PARSER = '{"id":"file-parser","pdf":{"engine":"cloudflare-ai"}}'
+  const withFile = (plugins: string) =>
+    `{"user":"u","model":"acme/sage-pro",${plugins}"messages":[{"role":"tool","content":[${JSON.stringify(FILE)}]}]}`
+  const sentPlugins = (source: string) => JSON.stringify(JSON.parse(source).plugins)
+
+  test.each([
+    ['', `[${PARSER}]`],
+    ['"plugins":null,', `[${PARSER}]`],
+    ['"plugins":[],', `[${PARSER}]`],
+    ['"plugins":[{"id":"response-healing"}],', `[{"id":"response-healing"},${PARSER}]`],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
+    [`"plugins":[${PARSER}],`, `[${PARSER}]`],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],', `[${PARSER}]`],
+  ])('a model that reads no files gets the free parser: %s', (plugins, sent) => {
+    expect(sentPlugins(sentBody(chat, withFile(plugins)))).toBe(sent)
+  })
+
+  test.each([
+    ['', undefined],
+    [
+      '"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],',
+      '[{"id":"file-parser","pdf":{"engine":"native"}}]',
+    ],
+    ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
+  ])('a model that reads files itself gets what the client asked for: %s', (plugins, sent) => {
+    const offer = offerWith({ inputModalities: new Set(['text', 'file']) })
+    expect(sentPlugins(sentBody(chat, withFile(plugins), { offer }))).toBe(sent)
+  })
+
+  test('without a file no parser is added', () => {
+    expect(sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}')).not.toContain(
+      'plugins',
+    )
+  })
+})
+
+describe('what goes upstream of legacy completions', () => {
+  test('model, user and cap are replaced, every other byte stays', () => {
+    const source =
+      '{"prompt" :[[1212,318]], "seed":12345678901234567890,"top_p":1.0,"model":"acme/Legacy","user":"u"}'
+    expect(sentBody(completions, source, { outputCapTokens: 300 })).toBe(
+      source
+        .replace('acme/Legacy', 'acme/sage-pro')
+        .replace('"u"}', `"${ACCOUNT_TAG}","max_tokens":300}`),
+    )
+  })
+})
+
+describe('what goes upstream of embeddings', () => {
+  test('encoding_format and dimensions go upstream as they came', () => {
+    const source =
+      '{"encoding_format":"base64","dimensions":256.0,"input":"h\\u00e9","model":"acme/sage-pro","user":"end-user-7"}'
+    expect(sentBody(embeddings, source)).toBe(source.replace('end-user-7', ACCOUNT_TAG))
+  })
+
+  test('a cap is never added', () => {
+    const source = '{"input":"h","model":"acme/sage-pro","user":"u"}'
+    expect(sentBody(embeddings, source, { outputCapTokens: 5 })).not.toContain('max_tokens')
+  })
+})
+
+describe('what goes upstream of images', () => {
+  test('only model and user are replaced', () => {
+    const source = '{"size":"1024x1024" ,"seed":1e2,"prompt":"x","n":2,"model":"Acme/Draw-One[1m]"}'
+    expect(
+      sentBody(images, source, {
+        offer: offerWith({ modelId: 'acme/draw-one' }),
+        outputCapTokens: 9,
+      }),
+    ).toBe(source.replace('Acme/Draw-One[1m]"}', `acme/draw-one","user":"${ACCOUNT_TAG}"}`))
+  })
+})
+
+describe('what goes upstream of responses', () => {
+  test('only the model and the file engine are replaced, every other byte stays', () => {
+    const source =
+      '{ "user":"me","temperature":1.0 ,"input":[{"role":"user","content":"\\u00e9\\/é"}],\n "model" : "Acme/Sage-Pro[1m]",' +
+      '"tools":[{"type":"web_search","max_uses":500}],"store":false,"metadata":{"n":12345678901234567890},' +
+      '"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}]}'
+    expect(sentBody(responses, source)).toBe(
+      source.replace('Acme/Sage-Pro[1m]', 'acme/sage-pro').replace('hosted-ai', 'cloudflare-ai'),
+    )
+  })
+
+  test('a body that needs nothing goes as it came, and no cap of ours with it', () => {
+    const source = '{"model":"acme/sage-pro","input":"Hi","max_output_tokens":9000}'
+    expect(sentBody(responses, source, { outputCapTokens: 16 })).toBe(source)
+  })
+})
+
+describe.each([
+  ['chat', chat, '"messages":[]'],
+  ['completions', completions, '"prompt":"Hi"'],
+] as const)('on %s', (_, format, input) => {
+  const sent = (members: string) =>
+    sentBody(format, `{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro",${input}${members}}`)
+  const SEARCH = ',"tools":[{"type":"openrouter:web_search"}]'
+
+  test.each([
+    ['', ',"max_tool_calls":30'],
+    [',"max_tool_calls":null', ',"max_tool_calls":30'],
+    [',"max_tool_calls":5', ',"max_tool_calls":5'],
+    [',"max_tool_calls":5.0', ',"max_tool_calls":5.0'],
+    [',"max_tool_calls":0', ',"max_tool_calls":0'],
+    [',"max_tool_calls":1e3', ',"max_tool_calls":30'],
+    [
+      ',"max_tool_calls":5,"stop_server_tools_when":[]',
+      ',"max_tool_calls":30,"stop_server_tools_when":[]',
+    ],
+  ])('a search with %j runs as many tools as were held: %j', (given, written) => {
+    expect(sent(`${SEARCH}${given}`)).toBe(sent(written).replace(written, `${SEARCH}${written}`))
+  })
+
+  test('web_search_options are capped too', () => {
+    expect(sent(',"web_search_options":{}')).toContain(
+      '"web_search_options":{},"max_tool_calls":30',
+    )
+  })
+
+  test('without tools that the provider runs, nothing is written', () => {
+    expect(sent('')).not.toContain('max_tool_calls')
+    expect(sent(',"max_tool_calls":99')).toContain('"max_tool_calls":99')
+  })
+})
+
+test('on responses max_tool_calls goes upstream as it came', () => {
+  for (const given of ['', '"max_tool_calls":99,', '"max_tool_calls":5,', '"max_tool_calls":0,']) {
+    const source = `{${given}"model":"acme/sage-pro","input":"Hi","tools":[{"type":"web_search"}]}`
+    expect(sentBody(responses, source)).toBe(source)
+  }
+})
+
+test.each([
+  [chat, '/chat/completions', 'gen-1'],
+  [completions, '/completions', 'gen-1'],
+  [messages, '/messages', 'gen-1'],
+  [responses, '/responses', 'gen-1'],
+  [embeddings, '/embeddings', 'gen-1'],
+  [images, '/images', null],
+])(
+  '%# has its path, and its answers a generation id in a header, but of images',
+  (format, path, generationId) => {
+    const wire = wireOf(format)
+    expect(wire.path).toBe(path)
+    expect(wire.generationIdOf({ 'x-generation-id': 'gen-1' })).toBe(generationId)
+  },
+)

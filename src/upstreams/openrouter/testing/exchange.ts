@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { StreamEvent, WireFormat } from '../../../formats/format.ts'
+import { bodyOf, DEFAULT_WORDS, eventOf, offerWith } from '../../../formats/testing/exchange.ts'
+import { editJson, type JsonBody, parseAnswer } from '../../../json/body.ts'
+import { formatDecimal } from '../../../vocabulary/money.ts'
+import type { Offer } from '../../../vocabulary/offer.ts'
+import type { Reported } from '../../../vocabulary/usage.ts'
+import type { StreamEventReading, StreamObserver, Wire } from '../../upstream.ts'
+import { openrouter } from '../openrouter.ts'
+
+/** How a format goes to OpenRouter. */
+export function wireOf({ endpoint }: Pick<WireFormat, 'endpoint'>): Wire {
+  const wire = openrouter.wires.get(endpoint)
+  if (wire === undefined) throw new TypeError(`no wire ${endpoint}`)
+  return wire
+}
+
+export interface SentInput {
+  readonly offer?: Offer
+  readonly outputCapTokens?: number
+}
+
+/** The account tag that {@link sentBody} sets. */
+export const ACCOUNT_TAG = 'tag_9f2c'
+
+/** The source text that goes upstream for a client's source text. */
+export function sentBody(format: WireFormat, source: string, input: SentInput = {}): string {
+  const body = bodyOf(source)
+  const edits = wireOf(format).rewrites({
+    call: format.readCall(body, DEFAULT_WORDS),
+    body,
+    offer: input.offer ?? offerWith(),
+    outputCapTokens: input.outputCapTokens ?? null,
+    accountTag: ACCOUNT_TAG,
+    words: DEFAULT_WORDS,
+  })
+  return Buffer.concat(editJson(body, edits)).toString()
+}
+
+/** A provider's whole answer. */
+export function answerOf(source: string | object): JsonBody {
+  const answer = parseAnswer(
+    Buffer.from(typeof source === 'string' ? source : JSON.stringify(source)),
+  )
+  if (answer === null) throw new Error('not a JSON object')
+  return answer
+}
+
+/** A recorded answer from `fixtures/`, byte for byte. */
+export function answerFixture(fileName: string): JsonBody {
+  return answerOf(readFixture(fileName))
+}
+
+/** The events of a recorded stream from `fixtures/`; comments and what was cut off are no events. */
+export function eventsFixture(fileName: string): readonly StreamEvent[] {
+  const frames = readFixture(fileName).split('\n\n')
+  return frames.slice(0, -1).flatMap((frame) => {
+    const name = /^event: (.*)$/m.exec(frame)?.[1] ?? null
+    const data = /^data: (.*)$/m.exec(frame)?.[1]
+    return data === undefined ? [] : [eventOf(data, name)]
+  })
+}
+
+function readFixture(fileName: string): string {
+  return readFileSync(join(import.meta.dirname, '../fixtures', fileName), 'utf8')
+}
+
+/** What an observer says to each of these events. */
+export function kindsOf(
+  observer: StreamObserver,
+  events: readonly StreamEvent[],
+): StreamEventReading['kind'][] {
+  return events.map((event) => observer.onEvent(event).kind)
+}
+
+/** What was reported, with its cost as plain decimal text. */
+export function plainReport({ usage, costUsd, generationId }: Reported): {
+  usage: Reported['usage']
+  cost: string | null
+  generationId: string | null
+} {
+  return { usage, cost: costUsd === null ? null : formatDecimal(costUsd), generationId }
+}
+
+/** Token counts: none but these. */
+export function usageOf(counts: Partial<NonNullable<Reported['usage']>>): Reported['usage'] {
+  return {
+    inputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    imageOutputTokens: 0,
+    searches: 0,
+    ...counts,
+  }
+}
