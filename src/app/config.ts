@@ -73,7 +73,7 @@ export const SETTINGS = {
   ),
   UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
   ADMIN_API_TOKEN: secretToken(
-    'What admins send to `/v1/admin` as `Authorization: Bearer`. Unset: there is nothing at `/v1/admin`.',
+    'The token that admins send to `/v1/admin` as `Authorization: Bearer`. Unset: the admin API is off.',
   ),
   METRICS_PORT: {
     schema: z
@@ -86,12 +86,12 @@ export const SETTINGS = {
       .transform((text) => (text === undefined ? null : Number(text))),
     fallback: null,
     description:
-      'Port of its own for `/metrics`; 0 takes a free one. Unset, and `METRICS_TOKEN` too: there are no metrics.',
+      'A separate port for `/metrics`; 0 takes a free one. With neither this nor `METRICS_TOKEN` set, metrics are off.',
     secret: false,
   },
-  METRICS_HOST: optional('Address to listen on for metrics. Unset: as `HOST`.'),
+  METRICS_HOST: optional('Address to listen on for metrics. Unset: the same as `HOST`.'),
   METRICS_TOKEN: secretToken(
-    'What whoever reads `/metrics` must send as `Authorization: Bearer`. Without `METRICS_PORT` it is served on `PORT`.',
+    'The token that readers of `/metrics` send as `Authorization: Bearer`. Without `METRICS_PORT`, metrics are on `PORT`.',
   ),
   LOG_LEVEL: {
     schema: z
@@ -103,7 +103,7 @@ export const SETTINGS = {
         }),
       ),
     fallback: 'info',
-    description: 'Least severe log lines that are written.',
+    description: 'The lowest severity of log lines that are written.',
     secret: false,
   },
   TOLLGATE_KEY_TAG: matching(
@@ -124,11 +124,11 @@ export const SETTINGS = {
   ),
   TOLLGATE_FILE_ENGINE: matching(
     { fallback: DEFAULT_WORDS.fileEngine, ...HEADER_NAME },
-    'How clients name the free file-parser engine.',
+    'The name that clients use for the free file-parser engine.',
   ),
   TOLLGATE_UPSTREAM_FILE_ENGINE: matching(
     { fallback: OPENROUTER_WORDS.fileEngine, ...HEADER_NAME },
-    'How the provider names that engine.',
+    'The name that the provider uses for that engine.',
   ),
   TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS },
@@ -144,11 +144,11 @@ export const SETTINGS = {
   ),
   TOLLGATE_IMAGE_TIMEOUT_MS: wholeNumber(
     { fallback: 2 * MINUTE_MS },
-    'Longest time for an image once it is forwarded, streamed or not.',
+    'Longest time for an image, streamed or not, from the moment it is forwarded.',
   ),
   TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },
-    'How long a stream is read on to its first counts when its client left before the headers.',
+    'How long a stream is read on, until it has an id or token counts, after its client left before the headers.',
   ),
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },
@@ -160,23 +160,23 @@ export const SETTINGS = {
   ),
   TOLLGATE_DRAIN_TIMEOUT_MS: wholeNumber(
     { fallback: 15 * MINUTE_MS, min: 0 },
-    'How long a stopping server lets requests in flight go on.',
+    'How long a stopping server waits for requests in flight.',
   ),
   TOLLGATE_SETTLE_WAIT_MS: wholeNumber(
     { fallback: 5_000, min: 0 },
-    'How long an answer waits for its charge to be stored while the store is away; it is stored later then.',
+    'How long an answer waits for its charge to be stored while the store is unavailable. After that the answer is sent and the charge is stored later.',
   ),
   TOLLGATE_SETTLE_AFTER_MS: wholeNumber(
     { fallback: 24 * 60 * MINUTE_MS },
-    'How long the provider is asked what a request came to. Then a provisional charge stands, and a hold that is still unresolved is released.',
+    'How long the gateway asks the provider for the cost of a request. After that a provisional charge stands and an unresolved hold is released.',
   ),
   TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
     { fallback: 60 * MINUTE_MS },
-    'The same for a provisional charge at a provider that cannot be asked.',
+    'The same for a provisional charge at a provider without look-ups.',
   ),
   TOLLGATE_LOOKUPS_IN_FLIGHT: wholeNumber(
     { fallback: 8, min: 2, max: 1_000 },
-    'Questions to the provider about ended requests that may be under way at the same time.',
+    'How many look-ups of ended requests may run at the same time.',
   ),
   TOLLGATE_CATALOG_REFRESH_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, min: 1_000 },
@@ -184,11 +184,11 @@ export const SETTINGS = {
   ),
   TOLLGATE_ENDPOINTS_TIMEOUT_MS: wholeNumber(
     { fallback: 2_000 },
-    "How long a model's first request waits for the prices of its providers; then its listed prices are held until the next refresh.",
+    "How long a model's first request waits for the prices of all its providers. After that, holds use the listed prices until the next refresh.",
   ),
   TOLLGATE_PRICES_STALE_AFTER_MS: wholeNumber(
     { fallback: 60 * MINUTE_MS },
-    'Age past which prices are too old to run a request on.',
+    'Age at which prices are too old to run a request.',
   ),
   TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
     { fallback: 1024 * MIB, min: MIB },
@@ -204,40 +204,37 @@ export const SETTINGS = {
   ),
   TOLLGATE_ACTIVITY_DAYS: optionalWholeNumber(
     { min: 1, max: 36_500 },
-    'How many days a request is kept in Activity once it is settled. Unset: for ever. Entries are always kept, and so are requests whose charge is not final.',
+    'How many days a settled request is kept in Activity. Unset: for ever. Entries, and requests whose charge is not final, are always kept.',
   ),
   TOLLGATE_MAINTENANCE_POLL_MS: wholeNumber(
     { fallback: 5_000, min: 100 },
-    'How often the store is asked whether an admin has inference refused; the server that was told knows at once.',
+    'How often a server reads from the store whether maintenance is on. The server that received the change applies it at once.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
     { fallback: 300 },
-    'Requests in a minute that one API key may make.',
+    'Requests in a minute from one API key.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: wholeNumber(
     { fallback: 20 },
-    'Requests in a minute of all API keys of an account that never had bought or activated credit.',
+    'Requests in a minute from all API keys of an account that never bought or activated credit.',
   ),
-  TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber(
-    { fallback: 8 },
-    'Requests of one API key that may run at the same time.',
-  ),
+  TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber({ fallback: 8 }, 'Requests in flight from one API key.'),
   TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: wholeNumber(
     { fallback: 100 },
-    'Requests in a minute of one client address with no API key or admin token that is known. A known key is never refused for its address.',
+    'Requests in a minute from one client address without a known API key or admin token. A known key is never refused because of its address.',
   ),
   TOLLGATE_IPV6_PREFIX_BITS: wholeNumber(
     { fallback: 64, min: 1, max: 128 },
-    'How many bits of an IPv6 address count as the client address.',
+    'How many bits of an IPv6 address identify a client.',
   ),
   TOLLGATE_TRUSTED_PROXIES: trustedProxies(
-    'Addresses and networks of proxies, comma-separated, such as `127.0.0.1, 10.0.0.0/8`: the client address is then the right-most of `x-forwarded-for` that is none of them. Unset: the header is not read.',
+    'Addresses and networks of proxies, comma-separated, such as `127.0.0.1, 10.0.0.0/8`. The client address is then the right-most address in `x-forwarded-for` that is not a proxy. Unset: the header is ignored.',
   ),
   TOLLGATE_PER_SEARCH_MODELS: list(
-    'Model ids, comma-separated, that bill per search although their catalog row does not show it; they are refused.',
+    'Model ids, comma-separated, that bill per search although the catalog does not show it. They are refused.',
   ),
   TOLLGATE_NOT_PER_SEARCH_MODELS: list(
-    'Model ids, comma-separated, that do not bill per search although their catalog row looks like it.',
+    'Model ids, comma-separated, that do not bill per search although the catalog looks as if they did.',
   ),
   ...TRACE_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>

@@ -16,17 +16,17 @@ const PAIR = /^\s*([^\s=,]+)\s*=\s*([^,]*?)\s*$/
 /** The settings of traces, which are OpenTelemetry's own and mean what its specification says. */
 export const TRACE_SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: address(
-    'Base address of an OpenTelemetry collector; traces go to `/v1/traces` below it. Unset, and the next one too: nothing is traced.',
+    'Base address of an OpenTelemetry collector; traces go to `/v1/traces` below it. With neither this nor the next one set, tracing is off.',
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: address(
-    'Where traces go, as it stands; before `OTEL_EXPORTER_OTLP_ENDPOINT`.',
+    'The whole address for traces; overrides `OTEL_EXPORTER_OTLP_ENDPOINT`.',
   ),
   OTEL_EXPORTER_OTLP_HEADERS: {
     ...pairs('Headers for the collector, as `name=value,name=value`, values percent-encoded.'),
     secret: true,
   },
   OTEL_EXPORTER_OTLP_TRACES_HEADERS: {
-    ...pairs('The same for traces alone; before `OTEL_EXPORTER_OTLP_HEADERS`.'),
+    ...pairs('The same for traces only; overrides `OTEL_EXPORTER_OTLP_HEADERS`.'),
     secret: true,
   },
   OTEL_EXPORTER_OTLP_PROTOCOL: matching(
@@ -35,18 +35,18 @@ export const TRACE_SETTINGS = {
       pattern: /^http\/protobuf$/,
       message: 'must be http/protobuf: collectors take it on port 4318',
     },
-    'How the collector is spoken to; there is no other way.',
+    'The protocol of the collector; `http/protobuf` is the only one supported.',
   ),
   OTEL_EXPORTER_OTLP_TIMEOUT: wholeNumber(
     { fallback: 10_000 },
-    'Milliseconds that the collector has to take a batch of spans. No request waits for it.',
+    'Time limit in milliseconds for sending a batch of spans. Requests do not wait for it.',
   ),
   OTEL_SERVICE_NAME: matching(
     { fallback: 'tollgate', pattern: /\S/, message: 'must be a name' },
-    'What traces call this server.',
+    'The name of this server in traces.',
   ),
   OTEL_RESOURCE_ATTRIBUTES: pairs(
-    'What else traces say of this server, as `name=value,name=value`, values percent-encoded.',
+    'Further attributes of this server in traces, as `name=value,name=value`, values percent-encoded.',
   ),
   OTEL_TRACES_SAMPLER: {
     schema: z
@@ -55,7 +55,7 @@ export const TRACE_SETTINGS = {
       .pipe(z.enum(SAMPLERS, { error: `must be one of ${SAMPLERS.join(', ')}` })),
     fallback: 'parentbased_always_on',
     description:
-      'Which requests are traced: `always_on`, `always_off`, `traceidratio`, or `parentbased_` and one of these, which does as the caller’s trace does where there is one.',
+      'Which requests are traced: `always_on`, `always_off`, `traceidratio`, or `parentbased_` followed by one of these, which follows the decision of the caller’s trace if there is one.',
     secret: false,
   },
   OTEL_TRACES_SAMPLER_ARG: {
@@ -73,7 +73,7 @@ export const TRACE_SETTINGS = {
   },
   OTEL_SDK_DISABLED: matching(
     { fallback: 'false', pattern: /^(true|false)$/i, message: 'must be true or false' },
-    '`true` traces nothing, whatever else is set.',
+    '`true` switches tracing off.',
   ),
 } as const satisfies Record<string, Setting<unknown>>
 

@@ -15,13 +15,13 @@ export const METRICS = {
   tollgate_build_info: {
     kind: 'gauge',
     labels: ['version', 'mode'],
-    help: 'Always 1; the labels say what runs.',
+    help: 'Always 1; the labels have the version and the mode.',
     ofThreads: 'max',
   },
   tollgate_ready: {
     kind: 'gauge',
     labels: ['check'],
-    help: 'Whether a check of /readyz holds: 1 or 0.',
+    help: 'Whether a check of /readyz passes: 1 or 0.',
     ofThreads: 'min',
   },
   tollgate_requests_total: {
@@ -42,27 +42,27 @@ export const METRICS = {
   tollgate_request_duration_seconds: {
     kind: 'histogram',
     labels: ['endpoint', 'stream'],
-    help: "From a request's arrival to its answer's end, where a hold was opened.",
+    help: "From a request's arrival to the end of its answer, for requests with a hold.",
   },
   tollgate_requests_in_flight: {
     kind: 'gauge',
     labels: [],
-    help: 'Inference requests whose answers have not ended.',
+    help: 'Inference requests in flight.',
   },
   tollgate_tokens_total: {
     kind: 'counter',
     labels: ['model', 'kind'],
-    help: 'Tokens that the provider reported, each of one kind.',
+    help: 'Tokens that the provider reported; each counts under one kind.',
   },
   tollgate_charges_dollars_total: {
     kind: 'counter',
     labels: ['model'],
-    help: 'What requests were charged when they ended, fee included.',
+    help: 'Charges of requests at their end, fee included.',
   },
   tollgate_corrections_dollars_total: {
     kind: 'counter',
     labels: ['direction'],
-    help: 'What charges were corrected by when requests were reconciled.',
+    help: 'Corrections of charges by reconciliation.',
   },
   tollgate_overruns_total: {
     kind: 'counter',
@@ -72,7 +72,7 @@ export const METRICS = {
   tollgate_overrun_dollars_total: {
     kind: 'counter',
     labels: ['kind'],
-    help: 'What charges exceeded their holds by.',
+    help: 'The sum by which charges exceeded their holds.',
   },
   tollgate_holds: {
     kind: 'gauge',
@@ -83,64 +83,64 @@ export const METRICS = {
   tollgate_oldest_hold_age_seconds: {
     kind: 'gauge',
     labels: ['state'],
-    help: 'Age of the oldest such hold; 0 where there is none.',
+    help: 'Age of the oldest hold that is not settled; 0 without one.',
     ofThreads: 'max',
   },
   tollgate_reconciled_total: {
     kind: 'counter',
     labels: ['outcome'],
-    help: 'Requests that were settled by a second look.',
+    help: 'Requests that reconciliation settled.',
   },
   tollgate_reconcile_failures_total: {
     kind: 'counter',
     labels: ['of'],
-    help: 'Questions of the reconciler that were not answered.',
+    help: 'Look-ups and store queries of the reconciler that failed.',
   },
   tollgate_streams_left_early_total: {
     kind: 'counter',
     labels: ['call'],
-    help: "Streams whose clients left before the headers, by what became of the provider's call.",
+    help: "Streams whose client left before the headers; the label says whether the provider's call was read on.",
   },
   tollgate_uncharged_requests_total: {
     kind: 'counter',
     labels: [],
-    help: 'Requests that were released and that the provider billed all the same.',
+    help: 'Requests that were released although the provider billed them.',
   },
   tollgate_uncharged_dollars_total: {
     kind: 'counter',
     labels: [],
-    help: 'What the provider billed for them.',
+    help: 'The sum that the provider billed for released requests.',
   },
   tollgate_lookups_doubted_total: {
     kind: 'counter',
     labels: ['doubt'],
-    help: "Look-ups whose answer was not believed; the request's charge stays as it was.",
+    help: "Look-ups whose record was doubted; the request's charge is unchanged.",
   },
   tollgate_reconcile_waiting: {
     kind: 'gauge',
     labels: [],
-    help: 'Requests that the reconciler keeps in mind until their next look-up.',
+    help: 'Requests in memory that wait for their next look-up.',
   },
   tollgate_reconcile_lag_seconds: {
     kind: 'gauge',
     labels: [],
-    help: 'How late the look-up that is due first is.',
+    help: 'Delay of the most overdue look-up.',
     ofThreads: 'max',
   },
   tollgate_commit_commands: {
     kind: 'histogram',
     labels: [],
-    help: 'Commands of the ledger that shared a commit.',
+    help: 'Ledger commands in one commit.',
   },
   tollgate_commit_duration_seconds: {
     kind: 'histogram',
     labels: [],
-    help: 'How long commits of the ledger took.',
+    help: 'Duration of ledger commits.',
   },
   tollgate_commit_failures_total: {
     kind: 'counter',
     labels: [],
-    help: 'Commits of the ledger that failed.',
+    help: 'Ledger commits that failed.',
   },
   tollgate_catalog_models: {
     kind: 'gauge',
@@ -151,7 +151,7 @@ export const METRICS = {
   tollgate_catalog_age_seconds: {
     kind: 'gauge',
     labels: [],
-    help: 'Age of the youngest prices.',
+    help: 'Age of the newest prices.',
     ofThreads: 'max',
   },
   tollgate_catalog_refreshes_total: {
@@ -162,23 +162,23 @@ export const METRICS = {
   tollgate_endpoint_price_reads_total: {
     kind: 'counter',
     labels: ['outcome'],
-    help: "Readings of what a model's providers ask.",
+    help: "Reads of the prices of a model's providers.",
   },
   tollgate_upstream_account_refused: {
     kind: 'gauge',
     labels: [],
-    help: "Whether the provider's last word about the gateway's account was a refusal: 1 or 0.",
+    help: "Whether the provider last refused the gateway's account: 1 or 0.",
     ofThreads: 'max',
   },
   tollgate_buffer_bytes: {
     kind: 'gauge',
     labels: [],
-    help: 'Memory that request bodies and whole answers take.',
+    help: 'Memory used by request bodies and answers that are not streamed.',
   },
   tollgate_buffer_limit_bytes: {
     kind: 'gauge',
     labels: [],
-    help: 'The most that they may take.',
+    help: 'The limit of that memory.',
     ofThreads: 'max',
   },
 } as const satisfies Record<string, MetricRow>
