@@ -28,7 +28,6 @@ export interface ThreadShares {
 const THREADS = new Map([
   ['/ledger/sqlite-writer.ts', 'the thread that commits'],
   ['/store/sqlite-statements.ts', 'a thread that reads'],
-  ['/src/app/run-worker.ts', 'a worker'],
 ])
 
 const IDLE = '(idle)'

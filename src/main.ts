@@ -1,5 +1,5 @@
 import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './app/config.ts'
-import { startFailureOf } from './app/start-failure.ts'
+import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
 import { VERSION } from './app/version.ts'
 import { tollgateProgram } from './cli/program.ts'
 import { runCommandLine } from './cli/run-command-line.ts'
@@ -57,6 +57,7 @@ function isForThePerson(error: unknown): error is Error {
     error instanceof ConfigError ||
     error instanceof SchemaMismatch ||
     error instanceof ServeLockHeld ||
-    error instanceof UpstreamMismatch
+    error instanceof UpstreamMismatch ||
+    error instanceof WorkerFailure
   )
 }

@@ -68,15 +68,12 @@ test.each(['PORT', 'METRICS_PORT'])(
     await once(taken, 'listening')
     const bound = taken.address()
     const port = typeof bound === 'object' ? String(bound?.port) : ''
-    for (const WORKERS of ['1', '2']) {
-      const env = { PORT: '0', WORKERS, [name]: port }
-      const { code, notes } = await tollgate(['serve'], { folder, env })
-      expect(code).toBe(1)
-      expect(notes).toMatch(
-        new RegExp(`^tollgate: port ${port} of 127\\.0\\.0\\.1 is taken.+ set ${name} to`),
-      )
-      expect(notes).not.toMatch(/^ {4}at /m)
-    }
+    const { code, notes } = await tollgate(['serve'], { folder, env: { PORT: '0', [name]: port } })
+    expect(code).toBe(1)
+    expect(notes).toMatch(
+      new RegExp(`^tollgate: port ${port} of 127\\.0\\.0\\.1 is taken.+ set ${name} to`),
+    )
+    expect(notes).not.toMatch(/^ {4}at /m)
     taken.close()
   },
 )

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isRunning } from './tollgate-process.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const NPM_START = { program: 'npm', args: ['start'] } as const
@@ -68,14 +69,6 @@ function signalGroup(group: number, signal: NodeJS.Signals): void {
     process.kill(-group, signal)
   } catch {
     // All of it has ended.
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
   }
 }
 

@@ -1,8 +1,11 @@
+import { request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { getRequest, listRequests } from '../src/ledger/activity/activity.ts'
+import { listRequests } from '../src/ledger/activity/activity.ts'
 import { listApiKeys, updateApiKey } from '../src/ledger/api-keys.ts'
-import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import type { RequestRow } from '../src/store/schema.ts'
+import { TEST_DATABASES } from '../src/store/testing/test-databases.ts'
 import { micros } from '../src/vocabulary/money.ts'
+import { serve } from './tollgate-process.ts'
 import { startWorld, type World } from './world.ts'
 
 const REQUESTS = 1_000
@@ -18,33 +21,94 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'Say hello.' }],
 })
 
-/** A SQLite store has one gateway; a PostgreSQL database any number. Each has one thread or several. */
-const CASES = TEST_DATABASES.flatMap((database) =>
-  [1, 2].map((workers) => ({
-    ...database,
-    workers,
-    gateways: database.engine === 'SQLite' ? 1 : 2,
-  })),
-)
+/** What shares a store: gateways of this process, and workers in processes of their own. */
+interface Fleet {
+  /** The first is for the test to look at the store. */
+  readonly worlds: readonly [World, ...World[]]
+  /** Where requests are sent. */
+  readonly addresses: readonly string[]
+  /** How many gateways or workers there are behind them. */
+  readonly processes: number
+}
 
-function send(world: World, apiKey: string): Promise<Response> {
-  return fetch(world.url('/v1/chat/completions'), {
+type StartFleet = (url: string, closing: AsyncDisposableStack) => Promise<Fleet>
+
+async function startGateways(count: number, ...[url, closing]: Parameters<StartFleet>) {
+  const start = async (): Promise<World> => {
+    const world = await startWorld({ settings: { DATABASE_URL: url } })
+    closing.defer(() => world.close())
+    return world
+  }
+  const worlds: [World, ...World[]] = [await start()]
+  while (worlds.length < count) worlds.push(await start())
+  return { worlds, addresses: worlds.map(({ gateway }) => gateway.address), processes: count }
+}
+
+/** A server of two workers, beside a gateway that is asked for nothing and whose simulator is the provider. */
+async function startWorkers(...[url, closing]: Parameters<StartFleet>): Promise<Fleet> {
+  const { worlds } = await startGateways(1, url, closing)
+  const [{ folder, simulator }] = worlds
+  const env = {
+    DATABASE_URL: url,
+    WORKERS: '2',
+    UPSTREAM_BASE_URL: simulator.baseUrl,
+    UPSTREAM_API_KEY: 'upstream-key',
+  }
+  const server = await serve({ folder, env })
+  closing.defer(async () => {
+    await server.stop('SIGTERM')
+  })
+  return { worlds, addresses: [server.address], processes: 2 }
+}
+
+/** A SQLite store has one gateway; a PostgreSQL database any number, each of one process or several. */
+const CASES = TEST_DATABASES.flatMap(({ engine, create }) => {
+  const inGateways =
+    (count: number): StartFleet =>
+    (url, closing) =>
+      startGateways(count, url, closing)
+  return engine === 'SQLite'
+    ? [{ engine, create, fleetName: 'one gateway', start: inGateways(1) }]
+    : [
+        { engine, create, fleetName: 'two gateways', start: inGateways(2) },
+        { engine, create, fleetName: 'two workers', start: startWorkers },
+      ]
+})
+
+function send(address: string, apiKey: string): Promise<Response> {
+  return fetch(`${address}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}` },
     body: BODY,
   })
 }
 
-/** What each of these requests holds. */
-async function holdMicrosOf(world: World): Promise<number> {
-  const probe = await world.account()
-  const probed = await send(world, probe.apiKey)
-  await probed.text()
-  const requestId = probed.headers.get('x-request-id') ?? ''
-  const row = await getRequest(world.gateway.store.db, requestId)
-  const holdMicros = row?.backedGrantedMicros ?? 0
-  expect(holdMicros).toBeGreaterThan(0)
-  return holdMicros
+/**
+ * Has each process run a request of another account, since the first one that asks for a model waits for
+ * its prices, and answers what each request holds.
+ */
+async function warm({ worlds: [world], addresses, processes }: Fleet): Promise<number> {
+  const { apiKey } = await world.account()
+  for (;;) {
+    for (const address of addresses) {
+      // On a connection of its own: the system gives each to any of the workers.
+      const { statusCode, body } = await request(`${address}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: BODY,
+        reset: true,
+      })
+      expect(statusCode, await body.text()).toBe(200)
+    }
+    const { requests } = await listRequests(world.gateway.store.db, { limit: REQUESTS })
+    const [{ backedGrantedMicros = 0 } = {}] = requests
+    expect(backedGrantedMicros).toBeGreaterThan(0)
+    if (instancesOf(requests).size === processes) return backedGrantedMicros
+  }
+}
+
+function instancesOf(requests: readonly RequestRow[]): Set<string> {
+  return new Set(requests.map(({ instanceId }) => instanceId))
 }
 
 /** Resolves once so many were answered, which those that are held at the provider can't be. */
@@ -59,38 +123,31 @@ async function answered(answers: readonly Promise<Response>[], count: number): P
   await enough.promise
 }
 
-for (const { engine, create, workers, gateways } of CASES) {
-  describe(`on ${engine}, in ${gateways} gateways of ${workers} threads`, () => {
-    let database: TestDatabase
-    let worlds: World[]
+for (const { engine, create, fleetName, start } of CASES) {
+  describe(`on ${engine}, in ${fleetName}`, () => {
+    let closing: AsyncDisposableStack
+    let fleet: Fleet
 
     beforeEach(async () => {
-      database = await create()
-      worlds = []
-      for (let started = 0; started < gateways; started++) {
-        const settings = { DATABASE_URL: database.url, WORKERS: String(workers) }
-        worlds.push(await startWorld({ settings }))
-      }
+      closing = new AsyncDisposableStack()
+      const database = await create()
+      closing.defer(() => database.remove())
+      fleet = await start(database.url, closing)
     })
 
-    afterEach(async () => {
-      for (const world of worlds) await world.close()
-      await database.remove()
-    })
+    afterEach(() => closing.disposeAsync())
 
     test(`of ${REQUESTS} requests at once on credit for exactly ${FITTING}, so many run, all others get 402, and the balance is exact`, async () => {
+      const { worlds, addresses } = fleet
       const [first] = worlds
-      if (first === undefined) throw new Error(`no gateways for ${engine}`)
-      const creditMicros = (await holdMicrosOf(first)) * FITTING
+      const creditMicros = (await warm(fleet)) * FITTING
       const account = await first.account({ creditMicros, apiKeys: KEYS })
       for (const { simulator } of worlds) {
         simulator.script({ hold: 'beforeHeaders', times: 'always' })
       }
 
-      const answers = worlds.flatMap((world) =>
-        Array.from({ length: REQUESTS / gateways }, (_, place) =>
-          send(world, account.apiKeys[place % KEYS] ?? ''),
-        ),
+      const answers = Array.from({ length: REQUESTS }, (_, place) =>
+        send(addresses[place % addresses.length] ?? '', account.apiKeys[place % KEYS] ?? ''),
       )
       await answered(answers, CREDIT_REFUSALS)
       for (const { simulator } of worlds) simulator.gate().release()
@@ -112,15 +169,15 @@ for (const { engine, create, workers, gateways } of CASES) {
       expect(chargedMicros).toBeGreaterThan(0)
       expect(await first.backedBalanceMicros(account.id)).toBe(creditMicros - chargedMicros)
       expect(await first.audit()).toMatchObject({ ok: true, differences: [] })
-      const { requests } = await listRequests(first.gateway.store.db, { limit: REQUESTS })
-      const ranIn = new Set(requests.map(({ instanceId }) => instanceId))
-      expect(ranIn.size).toBe(gateways * workers)
+      const { db } = first.gateway.store
+      const { requests } = await listRequests(db, { accountId: account.id, limit: REQUESTS })
+      expect(instancesOf(requests).size).toBe(fleet.processes)
     })
 
     test('of 8 requests at once on a key with a limit for exactly 3, those run and all others get 402', async () => {
+      const { worlds, addresses } = fleet
       const [first] = worlds
-      if (first === undefined) throw new Error(`no gateways for ${engine}`)
-      const limitMicros = (await holdMicrosOf(first)) * KEY_FITTING
+      const limitMicros = (await warm(fleet)) * KEY_FITTING
       const { id: accountId, apiKey } = await first.account()
       const { db } = first.gateway.store
       const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
@@ -130,8 +187,8 @@ for (const { engine, create, workers, gateways } of CASES) {
         simulator.script({ hold: 'beforeHeaders', times: 'always' })
       }
 
-      const answers = worlds.flatMap((world) =>
-        Array.from({ length: IN_FLIGHT / gateways }, () => send(world, apiKey)),
+      const answers = Array.from({ length: IN_FLIGHT }, (_, place) =>
+        send(addresses[place % addresses.length] ?? '', apiKey),
       )
       await answered(answers, IN_FLIGHT - KEY_FITTING)
       for (const { simulator } of worlds) simulator.gate().release()
@@ -139,7 +196,9 @@ for (const { engine, create, workers, gateways } of CASES) {
       expect(statuses.toSorted()).toEqual([200, 200, 200, 402, 402, 402, 402, 402])
       const forwarded = worlds.map(({ simulator }) => simulator.gate().arrivals)
       expect(forwarded.reduce((sum, count) => sum + count, 0)).toBe(KEY_FITTING)
-      for (const { gateway } of worlds) await gateway.settled()
+      await expect
+        .poll(async () => (await listRequests(db, { accountId, state: 'open', limit: 1 })).requests)
+        .toEqual([])
       expect(await first.audit()).toMatchObject({ ok: true, differences: [] })
     })
   })

@@ -11,10 +11,8 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
-const WORKERS = ['1', '2'] as const
 const LAUNCHER = join(import.meta.dirname, '..', 'bin', 'tollgate.js')
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
-const STOPS = WORKERS.flatMap((workers) => SIGNALS.map((signal) => ({ workers, signal })))
 
 let folder: string
 let file: string
@@ -63,19 +61,16 @@ async function auditOfCopy(): Promise<string> {
   return out
 }
 
-test.each(STOPS)(
-  'after $signal to a server of $workers threads, the one file has all of the store',
-  async ({ workers, signal }) => {
-    const server = await serveHere({ WORKERS: workers })
-    await send(server)
-    const last = await send(server)
-    expect(await server.stop(signal)).toEqual({ code: 0, signal: null })
-    expect(logBytes()).toBe(0)
-    const said = await auditOfCopy()
-    expect(said).toContain('2 requests')
-    expect(said).toContain(last)
-  },
-)
+test.each(SIGNALS)('after %s to a server, the one file has all of the store', async (signal) => {
+  const server = await serveHere()
+  await send(server)
+  const last = await send(server)
+  expect(await server.stop(signal)).toEqual({ code: 0, signal: null })
+  expect(logBytes()).toBe(0)
+  const said = await auditOfCopy()
+  expect(said).toContain('2 requests')
+  expect(said).toContain(last)
+})
 
 test('the one file has all of the store where others still have it open to read', async () => {
   const server = await serveHere()
@@ -90,19 +85,16 @@ test('the one file has all of the store where others still have it open to read'
   expect(await auditOfCopy()).toContain(last)
 })
 
-test.each(WORKERS)(
-  'after a start of %s threads that failed, the one file has all of the store',
-  async (workers) => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    closing.push(() => taken.close())
-    const bound = taken.address()
-    const PORT = typeof bound === 'object' ? String(bound?.port) : ''
-    await expect(serveHere({ WORKERS: workers, PORT })).rejects.toThrow('is taken')
-    expect(logBytes()).toBe(0)
-    expect(await auditOfCopy()).toMatch(/^empty store: it has no account\./)
-  },
-)
+test('after a start that failed, the one file has all of the store', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  closing.push(() => taken.close())
+  const bound = taken.address()
+  const PORT = typeof bound === 'object' ? String(bound?.port) : ''
+  await expect(serveHere({ PORT })).rejects.toThrow('is taken')
+  expect(logBytes()).toBe(0)
+  expect(await auditOfCopy()).toMatch(/^empty store: it has no account\./)
+})
 
 test.each(SIGNALS)(
   'a %s that comes while the server starts lets it start and stop, and the one file has all of the store',

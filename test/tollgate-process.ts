@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { MemoryLog } from './memory-log.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LAUNCHER = join(ROOT, 'bin', 'tollgate.js')
@@ -27,8 +28,11 @@ export interface Finished {
 /** A `tollgate serve` in a process of its own. */
 export interface ServeProcess {
   readonly address: string
+  readonly pid: number
   /** Everything it wrote to standard error until it served. */
   readonly greeting: string
+  /** Resolves with the first log line that has a text in it, from the start or to come. */
+  logged(text: string): Promise<string>
   /** Sends a signal that does not end it. */
   signal(signal: NodeJS.Signals): void
   /** Sends a signal and resolves with how the process ended. */
@@ -61,13 +65,20 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
   child.stderr?.on('data', (chunk) => {
     greeting += String(chunk)
   })
-  const address = await addressServed(child)
-  if (address === null) throw new Error(`tollgate serve ended: ${greeting}`)
+  const log = new MemoryLog()
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => log.write(line))
+  }
+  const closed = once(child, 'close').then(() => null)
+  const served = await Promise.race([log.logged('"msg":"serving"'), closed])
+  if (served === null) throw new Error(`tollgate serve ended: ${greeting}`)
   return {
-    address,
+    address: JSON.parse(served).address,
+    pid: child.pid ?? 0,
     get greeting() {
       return greeting
     },
+    logged: (text) => log.logged(text),
     signal: (signal) => void child.kill(signal),
     async stop(signal) {
       child.kill(signal)
@@ -77,24 +88,19 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
   }
 }
 
+/** Whether there is a process of this id. */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 function start(args: readonly string[], { folder, env = {} }: RunInput): ChildProcess {
   const { PATH = '' } = process.env
   return spawn(process.execPath, [LAUNCHER, ...args], {
     cwd: folder,
     env: { PATH, NODE_COMPILE_CACHE, ...env },
   })
-}
-
-/** The address in the log line that says it serves; null where the log ends without one. */
-async function addressServed(child: ChildProcess): Promise<string | null> {
-  if (child.stdout === null) return null
-  const lines = createInterface({ input: child.stdout })
-  for await (const line of lines) {
-    const entry: unknown = JSON.parse(line)
-    if (typeof entry !== 'object' || entry === null || !('address' in entry)) continue
-    // What it logs from now on is read and dropped, so that its pipe never fills.
-    child.stdout.resume()
-    return String(entry.address)
-  }
-  return null
 }

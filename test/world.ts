@@ -13,6 +13,7 @@ import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
+import { MemoryLog } from './memory-log.ts'
 
 export interface WorldInput {
   /** What clients may speak; default the product's. */
@@ -23,8 +24,6 @@ export interface WorldInput {
   readonly settings?: Readonly<Record<string, string>>
   /** The gateway's clock; default the system's. */
   readonly clock?: Clock
-  /** What each worker thread runs; default the program's own. */
-  readonly workerEntry?: URL
 }
 
 export interface NewAccount {
@@ -60,7 +59,7 @@ export interface World {
 }
 
 export async function startWorld(input: WorldInput = {}): Promise<World> {
-  const { settings = {}, formats, dialect, clock, workerEntry } = input
+  const { settings = {}, formats, dialect, clock } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator()
   const config = readConfig({
@@ -74,11 +73,9 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     config,
     upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
     log: pino({ level: 'trace' }, log),
-    writeLog: (lines) => log.write(lines),
     ...(formats === undefined ? {} : { formats }),
     ...(dialect === undefined ? {} : { dialect }),
     ...(clock === undefined ? {} : { clock }),
-    ...(workerEntry === undefined ? {} : { workerEntry }),
   })
   return {
     simulator,
@@ -100,27 +97,6 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       await simulator.close()
       rmSync(folder, { recursive: true, force: true })
     },
-  }
-}
-
-/** What the gateway logs, line by line. */
-class MemoryLog {
-  readonly lines: string[] = []
-  #waiting: { readonly text: string; readonly seen: (line: string) => void }[] = []
-
-  write(lines: string): void {
-    for (const line of lines.trimEnd().split('\n')) {
-      this.lines.push(line)
-      this.#waiting = this.#waiting.filter(({ text, seen }) => {
-        if (line.includes(text)) seen(line)
-        return !line.includes(text)
-      })
-    }
-  }
-
-  async logged(text: string): Promise<string> {
-    const line = this.lines.find((earlier) => earlier.includes(text))
-    return line ?? new Promise((seen) => this.#waiting.push({ text, seen }))
   }
 }
 

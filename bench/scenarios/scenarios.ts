@@ -9,7 +9,6 @@ import { PEERS } from './peers.ts'
 import { POSTGRES } from './postgres.ts'
 import { ARRIVALS, REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
-import { WORKERS_GAIN } from './workers.ts'
 
 /** Everything that can be measured, in the order in which it runs. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -24,5 +23,4 @@ export const SCENARIOS: readonly Scenario[] = [
   GROWTH,
   MEMORY,
   PEERS,
-  WORKERS_GAIN,
 ]

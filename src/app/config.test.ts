@@ -102,9 +102,16 @@ test('Activity is kept for ever, or for a whole number of days from one on', () 
   }
 })
 
-test('there is one worker, or a whole number of them up to 64', () => {
+test('there is one worker, or a whole number of them up to 64 on PostgreSQL', () => {
   expect(readConfig({}).WORKERS).toBe(1)
-  expect(readConfig({ WORKERS: '64' }).WORKERS).toBe(64)
+  const onPostgres = { DATABASE_URL: 'postgres://ada@db.example/tollgate' }
+  expect(readConfig({ WORKERS: '64', ...onPostgres }).WORKERS).toBe(64)
+  for (const onSqlite of [{}, { DATABASE_URL: 'sqlite:./x.db' }]) {
+    expect(faultsOf({ WORKERS: '1', ...onSqlite })).toEqual([])
+    expect(faultsOf({ WORKERS: '2', ...onSqlite })[1]).toBe(
+      'WORKERS above 1 needs PostgreSQL, because a SQLite store is served by one process: set DATABASE_URL to a PostgreSQL database, or leave WORKERS out',
+    )
+  }
   for (const wrong of ['0', '-1', '65', '1.5', 'two', 'max']) {
     expect(() => readConfig({ WORKERS: wrong })).toThrow('WORKERS must be a whole number, 1 to 64')
   }

@@ -48,7 +48,7 @@ export const SETTINGS = {
   ),
   WORKERS: wholeNumber(
     { fallback: 1, min: 1, max: 64 },
-    'Threads that serve HTTP on the one port; see [scale.md](scale.md). More than one needs Linux or FreeBSD.',
+    'Processes that serve on the one port; see [scale.md](scale.md). More than one needs PostgreSQL, and Linux or FreeBSD.',
   ),
   DATABASE_URL: {
     ...optional(
@@ -192,7 +192,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
     { fallback: 1024 * MIB, min: MIB },
-    'Memory for request bodies and whole answers of all requests together; over it, `503`. Above half of it an account may have an eighth, a sixteenth without backed credit, and always one largest request.',
+    'Memory for request bodies and whole answers of all requests together, divided evenly among the `WORKERS`; over it, `503`. Above half of it an account may have an eighth, a sixteenth without backed credit, and always one largest request.',
   ),
   TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
     { fallback: 128 * MIB, min: MIB },
@@ -264,7 +264,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       faults.push(`${name} is not a setting${suggestion(name)}`)
     }
   }
-  faults.push(...upstreamFaults(env), ...metricsFaults(env))
+  faults.push(...upstreamFaults(env), ...metricsFaults(env), ...workersFaults(env))
   if (faults.length > 0) {
     throw new ConfigError(
       `the environment cannot be used (docs/config.md has all settings):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
@@ -296,6 +296,14 @@ function metricsFaults(env: Readonly<Record<string, string | undefined>>): strin
   const { PORT: port = SETTINGS.PORT.fallback, METRICS_PORT: metricsPort = '' } = env
   const isTaken = metricsPort !== '' && metricsPort === port && metricsPort !== '0'
   return isTaken ? ['METRICS_PORT is the same as PORT: take another, or METRICS_TOKEN alone'] : []
+}
+
+function workersFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const { WORKERS: workers = '', DATABASE_URL: databaseUrl = '' } = env
+  if (!(Number(workers) > 1) || /^postgres(ql)?:/i.test(databaseUrl)) return []
+  return [
+    'WORKERS above 1 needs PostgreSQL, because a SQLite store is served by one process: set DATABASE_URL to a PostgreSQL database, or leave WORKERS out',
+  ]
 }
 
 /** The setting whose name has most words in common with one that is none. */

@@ -17,7 +17,7 @@ const FIRST_CREDIT = micros(10_000_000)
  * Makes one account with $10 of play money and one key, on a store without accounts. Only for the simulator's store: a printed key must never spend real credit.
  */
 export async function makeFirstAccount(
-  { store, ledger, ids }: Gateway,
+  { store, ledger, ids }: Pick<Gateway, 'store' | 'ledger' | 'ids'>,
   { clock, keyTag }: { readonly clock: Clock; readonly keyTag: string },
 ): Promise<FirstAccount> {
   const nowMs = clock.nowMs()

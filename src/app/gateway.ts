@@ -10,6 +10,7 @@ import { createCatalogStore } from '../catalog/catalog-store.ts'
 import type { EndpointPrices } from '../catalog/endpoint-prices.ts'
 import type { WireFormat } from '../formats/format.ts'
 import { FORMATS } from '../formats/formats.ts'
+import type { ReadinessCheck } from '../http/health.ts'
 import { createByteBudget } from '../journey/gate/byte-budget.ts'
 import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
 import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
@@ -17,6 +18,7 @@ import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { createReconciler, type Reconciler } from '../reconcile/reconciler.ts'
 import type { Store } from '../store/open-store.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
 import type { Dialect, Upstream } from '../upstreams/upstream.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
@@ -27,30 +29,37 @@ import { openBooks, type ServedBooks } from './open-books.ts'
 import { openServing } from './open-serving.ts'
 import { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
 import { openEndpointPrices, openUpstream } from './open-upstream.ts'
-import { type OpenWorkers, openWorkers } from './open-workers.ts'
-import { readinessChecks, showGauges } from './show-gauges.ts'
+import { showGauges } from './show-gauges.ts'
 import { sourceOf, type UpstreamAddress, type Wiring } from './wiring.ts'
 
 export interface StartGatewayInput {
   readonly config: Config
-  /** Default {@link FORMATS}. Worker threads have those in any case. */
+  /** Default {@link FORMATS}. */
   readonly formats?: readonly WireFormat[]
-  /** Default {@link openrouter}; worker threads speak that in any case. */
+  /** Default {@link openrouter}. */
   readonly dialect?: Dialect
   readonly upstream: UpstreamAddress
   readonly log: Logger
-  /** Takes whole lines that the logs of worker threads have made. */
-  readonly writeLog: (lines: string) => void
-  /** Default the system's, by which worker threads go in any case. */
+  /** Default the system's. */
   readonly clock?: Clock
-  /** The file that each worker thread runs. Default the program's own. */
-  readonly workerEntry?: URL
+  /** Default: the gateway is the only one on its port. */
+  readonly siblings?: Siblings
+}
+
+/** The other worker processes on the same port. A request for all of them arrives at any one. */
+export interface Siblings {
+  /** The metrics of all workers, this one included. */
+  metricsPage(): Promise<string>
+  /** The readiness checks that fail on another worker. Free of cost: it is asked at each `GET /readyz`. */
+  faults(): readonly ReadinessCheck[]
 }
 
 /** A serving gateway. */
 export interface Gateway {
   /** Where clients reach it: `http://127.0.0.1:8787`. */
   readonly address: string
+  /** Null: nobody can read any. */
+  readonly metrics: Metrics | null
   /** Where metrics are on a port of their own; null: they are not. */
   readonly metricsAddress: string | null
   readonly store: Store
@@ -58,6 +67,8 @@ export interface Gateway {
   readonly ids: IdSource
   readonly refresher: CatalogRefresher
   readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
+  /** The readiness checks of this gateway, whatever its siblings report. */
+  ownChecks(): readonly ReadinessCheck[]
   /** Resolves when no request is in flight and no settle under way. */
   settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */
@@ -80,35 +91,36 @@ export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
   const { config, formats = FORMATS, dialect = openrouter, log, clock = systemClock } = input
-  const { upstream: address } = input
+  const { upstream: address, siblings = null } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const beside: Beside = { workers: null, reconciler: null }
   const looksOn = await openTelemetry(
     { config, formats, dialect, address, log, clock, ids, closing },
-    { thread: 'main', renderAll: (own) => beside.workers?.renderMetrics(own) ?? own.render() },
+    { pageOfAll: siblings && (() => siblings.metricsPage()) },
   )
-  const { telemetry, metricsAddress } = looksOn
+  const { telemetry, metrics, metricsAddress } = looksOn
   const wiring: Wiring = { config, formats, dialect, address, log, clock, ids, telemetry, closing }
-  const books = await openBooks(wiring, { onSwept: () => beside.reconciler?.sweepNow() })
+  // Null until it is open: it begins with all that was left before.
+  let reconciler: Reconciler | null = null
+  const books = await openBooks(wiring, { onSwept: () => reconciler?.sweepNow() })
   const upstream = openUpstream(wiring)
   const endpoints = openEndpointPrices(wiring, upstream)
-  const { catalog, refresher } = await openCatalog(wiring, {
-    store: books.store,
-    upstream,
-    endpoints,
-    onReplaced: () => void beside.workers?.catalogRefreshed(),
-  })
+  const { catalog, refresher } = await openCatalog(wiring, { ...books, upstream, endpoints })
   openActivityPruner(wiring, books.store)
-  const reconciler = openReconciler(wiring, { ...books, upstream })
-  beside.reconciler = reconciler
-  const parts = { looksOn, books, upstream, catalog, endpoints, refresher, reconciler }
-  const served =
-    config.WORKERS === 1
-      ? await serveHere(wiring, parts)
-      : await serveByWorkers(wiring, { ...parts, input, beside })
+  reconciler = openReconciler(wiring, { ...books, upstream })
+  const serving = await serve(wiring, {
+    looksOn,
+    books,
+    upstream,
+    catalog,
+    endpoints,
+    refresher,
+    reconciler,
+    siblings,
+  })
   const { store, ledger } = books
   return {
-    ...served,
+    ...serving,
+    metrics,
     metricsAddress,
     store,
     ledger,
@@ -116,14 +128,6 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     refresher,
     close: () => closing.disposeAsync(),
   }
-}
-
-/** What is there only later than those who tell it something. */
-interface Beside {
-  /** The threads that serve beside this one; null until they do, or where this one serves alone. */
-  workers: OpenWorkers | null
-  /** Null until it is open: it begins with all that was left before. */
-  reconciler: Reconciler | null
 }
 
 interface GatewayParts {
@@ -134,14 +138,25 @@ interface GatewayParts {
   readonly endpoints: EndpointPrices
   readonly refresher: CatalogRefresher
   readonly reconciler: Reconciler
+  readonly siblings: Siblings | null
 }
 
-type Served = Pick<Gateway, 'address' | 'forgottenHolds' | 'settled'>
-
-/** This thread does all there is to do. */
-async function serveHere(wiring: Wiring, parts: GatewayParts): Promise<Served> {
+async function serve(
+  wiring: Wiring,
+  { siblings, ...parts }: GatewayParts,
+): Promise<Pick<Gateway, 'address' | 'ownChecks' | 'forgottenHolds' | 'settled'>> {
   const { looksOn, books, upstream, catalog, endpoints, refresher, reconciler } = parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
+  const ownChecks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
+    looksOn.readiness.checks({
+      isDraining,
+      isAlive: books.isAlive,
+      pricesRefreshedAtMs: () => catalog.refreshedAtMs,
+    })
+  const checks: typeof ownChecks = (isDraining) =>
+    siblings === null
+      ? ownChecks(isDraining)
+      : withFaultsOf(siblings.faults(), ownChecks(isDraining))
   const serving = await openServing(wiring, {
     books,
     catalog,
@@ -151,40 +166,36 @@ async function serveHere(wiring: Wiring, parts: GatewayParts): Promise<Served> {
     onUnsettled: (request) => reconciler.noticed(request),
     onSwept: () => reconciler.sweepNow(),
     refreshCatalog: () => refresher.refreshNow(),
-    // No other thread has anything to be told.
-    onCallersChanged: async () => {},
-    onMaintenanceTurned: async () => {},
     metricsRoute: looksOn.metricsRoute,
-    readiness: (isDraining) => readinessChecks(looksOn, { books, catalog, isDraining }),
+    readiness: checks,
   })
   const { address, inference, forgottenHolds } = serving
-  showGauges(wiring, { looksOn, books, catalog, serving: { inference, byteBudget }, reconciler })
-  return { address, forgottenHolds, settled: () => serving.settled() }
+  const isDraining = (): boolean => inference.isDraining
+  showGauges(wiring, {
+    looksOn,
+    books,
+    catalog,
+    inference,
+    byteBudget,
+    reconciler,
+    checks: () => checks(isDraining),
+  })
+  return {
+    address,
+    ownChecks: () => ownChecks(isDraining),
+    forgottenHolds,
+    settled: () => serving.settled(),
+  }
 }
 
-/** Worker threads serve; this one does what is to be done once, and what they ask of it. */
-async function serveByWorkers(
-  wiring: Wiring,
-  {
-    input: { writeLog, workerEntry },
-    beside,
-    ...parts
-  }: GatewayParts & { readonly input: StartGatewayInput; readonly beside: Beside },
-): Promise<Served> {
-  showGauges(wiring, { ...parts, serving: null })
-  const workers = await openWorkers(wiring, {
-    ...parts,
-    writeLog,
-    ...(workerEntry === undefined ? {} : { workerEntry }),
-  })
-  beside.workers = workers
-  // What was refreshed while they started.
-  await workers.catalogRefreshed()
-  return {
-    address: workers.address,
-    forgottenHolds: { look: () => workers.lookForForgotten() },
-    settled: () => workers.settled(),
-  }
+/** By position: what is wrong with other processes, and the checks of this one. Its own faults come first. */
+function withFaultsOf(
+  others: readonly ReadinessCheck[],
+  own: readonly ReadinessCheck[],
+): readonly ReadinessCheck[] {
+  return own.map((check) =>
+    check.fault === null ? (others.find(({ name }) => name === check.name) ?? check) : check,
+  )
 }
 
 async function openCatalog(
@@ -193,11 +204,7 @@ async function openCatalog(
     store,
     upstream,
     endpoints,
-    onReplaced,
-  }: Pick<GatewayParts, 'upstream' | 'endpoints'> & {
-    readonly store: Store
-    readonly onReplaced: () => void
-  },
+  }: Pick<GatewayParts, 'upstream' | 'endpoints'> & { readonly store: Store },
 ): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
   const settings = catalogSettingsOf(config)
   const catalog = new Catalog({ clock, settings })
@@ -214,7 +221,6 @@ async function openCatalog(
       logRefresh(log, outcome)
       telemetry.catalogRefreshed(outcome)
       if (outcome.kind !== 'refreshed') return
-      onReplaced()
       // Nothing waits for it: a start with many models in use serves at once.
       void endpoints.refresh(catalog.modelIds)
     },

@@ -10,7 +10,7 @@ export interface OpenLogInput {
 /** The process's log, on standard output: one JSON object a line, and text for people. */
 export interface OpenLog {
   readonly log: Logger
-  /** Writes whole lines that the log of another thread has made. */
+  /** Writes whole lines that the log of another process has made. */
   writeLines(lines: string): void
   /** Writes what is still in memory; call it last. */
   close(): void
@@ -41,9 +41,13 @@ export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
 // Of no use to who sits before the machine, or at the beginning of the line.
 const LEFT_OUT = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
-/** Lines of JSON as a person reads them: time, level, message, then what has a value. */
+/**
+ * Lines of JSON as a person reads them: time, level, message, then what has a value. Any other line, such as
+ * the last words of a worker that crashed, is left as it is.
+ */
 export function linesForPeople(lines: string): string {
   return lines.replace(/[^\n]+/g, (line) => {
+    if (!line.startsWith('{')) return line
     const entry: Readonly<Record<string, unknown>> = JSON.parse(line)
     const { level, time, msg } = entry
     const values = Object.entries(entry)
@@ -76,34 +80,4 @@ function shown(value: unknown): string {
     /[\x7f-\x9f]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-}
-
-export interface OpenThreadLogInput extends Pick<OpenLogInput, 'level'> {
-  /** The thread's number, which all its lines have. */
-  readonly worker: number
-  /** Takes whole lines to the thread that writes them. */
-  readonly post: (lines: string) => void
-}
-
-/**
- * The log of a thread whose lines another writes, so that no two threads write into each other's. Lines
- * are handed over within a tenth of a second.
- */
-export function openThreadLog({ level, worker, post }: OpenThreadLogInput): {
-  readonly log: Logger
-  /** Hands over what is still in memory. */
-  flush(): void
-} {
-  let lines = ''
-  const flush = (): void => {
-    if (lines === '') return
-    post(lines)
-    lines = ''
-  }
-  setInterval(flush, FLUSH_INTERVAL_MS).unref()
-  const write = (line: string): void => {
-    lines += line
-    if (lines.length >= BATCH_BYTES) flush()
-  }
-  return { log: pino({ level }, { write }).child({ worker }), flush }
 }

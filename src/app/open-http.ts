@@ -28,10 +28,6 @@ export interface HttpParts {
   /** Never rejects. */
   readonly refreshCatalog: () => Promise<RefreshOutcome>
   readonly upstream: Upstream
-  /** Told when a key or an account has changed; resolves once nothing in this process believes anything older. */
-  readonly onCallersChanged: () => Promise<void>
-  /** Told when maintenance was turned here; resolves once all threads of this process know. */
-  readonly onMaintenanceTurned: () => Promise<void>
   readonly metricsRoute: OpenTelemetry['metricsRoute']
   /** What `/readyz` goes by, beside what the server itself knows. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
@@ -42,7 +38,6 @@ export interface ServedHttp {
   /** Where clients reach it. */
   readonly address: string
   readonly inference: Inference
-  readonly maintenance: Maintenance
 }
 
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
@@ -88,17 +83,16 @@ export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedH
       cutOff: () => void upstream.destroy(),
     }),
   )
-  return { address: addressOf(server.server.address(), config.HOST), inference, maintenance }
+  return { address: addressOf(server.server.address(), config.HOST), inference }
 }
 
 async function openMaintenance(
   { config, log, closing }: Wiring,
-  { store, onMaintenanceTurned }: HttpParts,
+  { store }: HttpParts,
 ): Promise<Maintenance> {
   const maintenance = await Maintenance.open({
     db: store.db,
     pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
-    onTurned: onMaintenanceTurned,
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'the store could not say whether maintenance is on'),
   })
@@ -115,7 +109,6 @@ function managementOf(
     authenticator,
     unknownCallers,
     refreshCatalog,
-    onCallersChanged,
     maintenance,
   }: HttpParts & { readonly maintenance: Maintenance },
 ): ManagementInput {
@@ -134,7 +127,7 @@ function managementOf(
       keyTag: config.TOLLGATE_KEY_TAG,
       maintenance,
       refreshCatalog,
-      onCallersChanged,
+      onCallersChanged: async () => authenticator.forget(),
     },
     adminToken: config.ADMIN_API_TOKEN,
     unknownCallers,

@@ -5,7 +5,6 @@ import { Authenticator } from '../journey/gate/authenticator.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { ClientAddresses } from '../journey/gate/client-address.ts'
 import { createGate } from '../journey/gate/gate.ts'
-import type { Maintenance } from '../journey/gate/maintenance.ts'
 import { ThreadShare } from '../journey/gate/thread-share.ts'
 import { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
@@ -22,9 +21,9 @@ import type { ServedBooks } from './open-books.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { Wiring } from './wiring.ts'
 
-/** What a thread that serves is made of, and what it tells those beside it. */
+/** What a server is made of, and what it reports. */
 export interface ServingInput
-  extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness' | 'onMaintenanceTurned'> {
+  extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness'> {
   readonly books: ServedBooks
   readonly catalog: Catalog
   readonly endpoints: EndpointPrices
@@ -34,17 +33,13 @@ export interface ServingInput
   readonly onUnsettled: (request: UnsettledRequest) => void
   /** Told when forgotten holds have become unresolved. */
   readonly onSwept: () => void
-  /** Told when a key or an account has changed, after this thread knows. */
-  readonly onCallersChanged: () => Promise<void>
 }
 
-/** A thread that serves. */
+/** A server that listens. */
 export interface Serving {
   /** Where clients reach it. */
   readonly address: string
   readonly inference: Inference
-  readonly authenticator: Authenticator
-  readonly maintenance: Maintenance
   readonly forgottenHolds: ForgottenHolds
   /** Resolves when no request is in flight and no settle under way. */
   settled(): Promise<void>
@@ -86,24 +81,18 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
     answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
     eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
   }
-  const { address, inference, maintenance } = await openHttp(wiring, {
+  const { address, inference } = await openHttp(wiring, {
     ...input,
     ...books,
     parts,
     authenticator,
     unknownCallers,
-    onCallersChanged: async () => {
-      authenticator.forget()
-      await input.onCallersChanged()
-    },
   })
   const { onSwept } = input
   const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference, onSwept })
   return {
     address,
     inference,
-    authenticator,
-    maintenance,
     forgottenHolds,
     async settled() {
       await inference.idle()

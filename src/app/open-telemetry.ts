@@ -3,9 +3,10 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { Readiness } from '../telemetry/readiness.ts'
 import type { RequestTracer } from '../telemetry/request-tracer.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
+import type { Config } from './config.ts'
 import { traceSettingsOf } from './trace-settings.ts'
 import { VERSION } from './version.ts'
-import type { Wiring } from './wiring.ts'
+import type { UpstreamAddress, Wiring } from './wiring.ts'
 
 /** What looks on, opened before all that it looks at and closed after it. */
 export interface OpenTelemetry {
@@ -21,60 +22,49 @@ export interface OpenTelemetry {
 
 type Opened = Omit<Wiring, 'telemetry'>
 
-/** Which of the threads that look on this one is. Default: the only one. */
-export interface LooksOnFrom {
-  readonly thread: 'main' | 'worker'
-  /** The page of all threads together. */
-  readonly renderAll: (own: Metrics) => Promise<string>
-}
-
-const ONLY_THREAD: LooksOnFrom = { thread: 'main', renderAll: (own) => own.render() }
-
-/** Opens what is set, and loads nothing that is not. Rejects where the port of the metrics is taken. */
+/**
+ * Opens what is set, and loads nothing that is not. `pageOfAll` renders the metrics of all worker processes,
+ * one of which this is; METRICS_PORT is then their parent's. Rejects where the port of the metrics is taken.
+ */
 export async function openTelemetry(
   wiring: Opened,
-  from: LooksOnFrom = ONLY_THREAD,
+  { pageOfAll }: { readonly pageOfAll: (() => Promise<string>) | null },
 ): Promise<OpenTelemetry> {
-  const { config, clock, log } = wiring
+  const { config, address, clock, log } = wiring
   const readiness = new Readiness({
     clock,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
   })
   const tracer = await openTracer(wiring)
-  const metrics = await openMetrics(wiring, from)
+  const metrics = await openMetrics(config, address)
   const telemetry = new Telemetry({ log, readiness, metrics, tracer })
-  return { telemetry, readiness, metrics, ...(await servePage(wiring, metrics, from)) }
+  const opened = { telemetry, readiness, metrics, metricsAddress: null, metricsRoute: null }
+  if (metrics === null) return opened
+  const page = { render: pageOfAll ?? (() => metrics.render()), contentType: metrics.contentType }
+  const { METRICS_PORT: port, METRICS_TOKEN: metricsToken } = config
+  if (port === null) {
+    return { ...opened, metricsRoute: metricsToken === null ? null : { page, metricsToken } }
+  }
+  if (pageOfAll !== null) return opened
+  return { ...opened, metricsAddress: await serveMetricsPage(wiring, { page, port }) }
 }
 
-async function openMetrics(
-  { config, address }: Opened,
-  { thread }: LooksOnFrom,
-): Promise<Metrics | null> {
+async function openMetrics(config: Config, { mode }: UpstreamAddress): Promise<Metrics | null> {
   if (config.METRICS_PORT === null && config.METRICS_TOKEN === null) return null
   const { Metrics: Loaded } = await import('../telemetry/metrics.ts')
-  return new Loaded({ version: VERSION, mode: address.mode, thread })
+  return new Loaded({ version: VERSION, mode })
 }
 
-async function servePage(
-  { config, log, closing }: Opened,
-  metrics: Metrics | null,
-  { thread, renderAll }: LooksOnFrom,
-): Promise<Pick<OpenTelemetry, 'metricsAddress' | 'metricsRoute'>> {
-  if (metrics === null) return { metricsAddress: null, metricsRoute: null }
-  const { METRICS_PORT: port, METRICS_TOKEN: metricsToken } = config
-  const page = { render: () => renderAll(metrics), contentType: metrics.contentType }
-  if (port === null) {
-    return {
-      metricsAddress: null,
-      metricsRoute: metricsToken === null ? null : { page, metricsToken },
-    }
-  }
-  if (thread === 'worker') return { metricsAddress: null, metricsRoute: null }
+/** Serves metrics on a port of their own, and answers where. Rejects where it is taken. */
+export async function serveMetricsPage(
+  { config, log, closing }: Pick<Wiring, 'config' | 'log' | 'closing'>,
+  { page, port }: { readonly page: MetricsPage; readonly port: number },
+): Promise<string> {
   const host = config.METRICS_HOST ?? config.HOST
-  const server = await openMetricsServer({ page, metricsToken, host, port })
+  const server = await openMetricsServer({ page, metricsToken: config.METRICS_TOKEN, host, port })
   closing.defer(() => server.close())
   log.info({ metricsAddress: server.address }, 'metrics are served')
-  return { metricsAddress: server.address, metricsRoute: null }
+  return server.address
 }
 
 async function openTracer(wiring: Opened): Promise<RequestTracer | null> {

@@ -5,8 +5,10 @@ import { showDatabaseUrl } from '../store/database-url.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { makeFirstAccount } from './first-account.ts'
-import { type Gateway, startGateway } from './gateway.ts'
+import { startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
+import { type RunningServer, startWorkers } from './start-workers.ts'
+import { stopSignal } from './stop-signal.ts'
 import type { UpstreamAddress } from './wiring.ts'
 
 /** What the simulator accepts as a key: anything. */
@@ -23,17 +25,20 @@ export async function serve(terminal: Terminal): Promise<void> {
   closing.defer(close)
   // From here on: a start that a signal ended would leave what it wrote in the store's log.
   const stopping = stopSignal(log)
-  let gateway: Gateway
+  let server: RunningServer
   try {
     const upstream = await openUpstream({ config, log }, closing)
-    gateway = await startGateway({ config, upstream, log, writeLog: writeLines })
-    closing.defer(() => gateway.close())
-    await greet({ gateway, config, terminal, mode: upstream.mode })
+    server =
+      config.WORKERS === 1
+        ? await startGateway({ config, upstream, log })
+        : await startWorkers({ config, upstream, log, writeLog: writeLines })
+    closing.defer(() => server.close())
+    await greet({ server, config, terminal, mode: upstream.mode })
   } catch (error) {
     await closing.disposeAsync()
     throw error
   }
-  log.info({ address: gateway.address, store: showDatabaseUrl(storeUrlOf(config)) }, 'serving')
+  log.info({ address: server.address, store: showDatabaseUrl(storeUrlOf(config)) }, 'serving')
   await stopping
   await closing.disposeAsync()
 }
@@ -60,15 +65,15 @@ No account yet. Make one, in another terminal; it says what comes next:
 `
 
 interface Greeting {
-  readonly gateway: Gateway
+  readonly server: RunningServer
   readonly config: Config
   readonly terminal: Terminal
   readonly mode: UpstreamAddress['mode']
 }
 
 /** What to do next, for who has not done it yet. */
-async function greet({ gateway, config, terminal, mode }: Greeting): Promise<void> {
-  const { address, store } = gateway
+async function greet({ server, config, terminal, mode }: Greeting): Promise<void> {
+  const { address, store } = server
   const [account] = (await listAccounts(store.db, { limit: 1 })).accounts
   if (mode === 'live') {
     if (account === undefined) terminal.note(NO_ACCOUNT_YET)
@@ -84,7 +89,7 @@ Keys are shown once. For another one, in another terminal:
 `)
     return
   }
-  const first = await makeFirstAccount(gateway, {
+  const first = await makeFirstAccount(server, {
     clock: systemClock,
     keyTag: config.TOLLGATE_KEY_TAG,
   })
@@ -104,25 +109,4 @@ Then see what it was charged, in another terminal:
 
 Every endpoint, with a command to paste: ${address}/docs
 `)
-}
-
-// A Ctrl-C comes twice below npm, from the terminal and from npm; so does what is sent to all processes.
-const SAME_SIGNAL_MS = 1_000
-
-/** Resolves at the first signal to stop; one that comes later ends the process at once. */
-function stopSignal(log: Logger): Promise<void> {
-  return new Promise((resolve) => {
-    let firstAtMs: number | null = null
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (firstAtMs !== null) {
-        if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1)
-        return
-      }
-      firstAtMs = performance.now()
-      log.info({ signal }, 'stopping: requests in flight may end, a second signal ends them')
-      resolve()
-    }
-    process.on('SIGINT', onSignal)
-    process.on('SIGTERM', onSignal)
-  })
 }

@@ -7,6 +7,11 @@ export class StartFailure extends Error {
   override readonly name = 'StartFailure'
 }
 
+/** A worker process could not start, or did not end as it should; the message says which and how. */
+export class WorkerFailure extends Error {
+  override readonly name = 'WorkerFailure'
+}
+
 /** What a system call or SQLite adds to an error. */
 interface SystemError extends Error {
   readonly code?: unknown
@@ -44,6 +49,8 @@ function listenFailure(error: SystemError, config: Config): string | null {
         `this user may not listen on port ${String(port)}: set ${setting} to one above 1023, ` +
         'and put a proxy before it as in docs/deploy.md'
       )
+    case 'ENOTSUP':
+      return 'this operating system does not let several processes listen on one port: leave WORKERS out'
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
       return noSuchAddress(hostSetting(String(address), config), String(address))

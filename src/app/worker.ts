@@ -1,6 +1,118 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { runWorker } from './run-worker.ts'
+import type { ReadinessCheck } from '../http/health.ts'
+import { type Gateway, type Siblings, startGateway } from './gateway.ts'
+import { openLog } from './log.ts'
+import { startFailureOf } from './start-failure.ts'
+import { stopSignal } from './stop-signal.ts'
+import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts'
 
-// The entry file of a worker thread.
-if (parentPort === null) throw new Error('a worker is started by the main thread')
-await runWorker(parentPort, workerData)
+// The entry file of a worker process: a gateway as it would run alone, on a port that others listen on too.
+
+/** This worker's line to its parent, by which it learns of its siblings. */
+class Parent implements Siblings {
+  readonly #started = Promise.withResolvers<WorkerStart>()
+  #gateway: Gateway | null = null
+  #faultsElsewhere: readonly ReadinessCheck[] = []
+  #page: PromiseWithResolvers<string> | null = null
+
+  constructor() {
+    process.on('message', (message: ToWorker) => void this.#received(message))
+    process.on('disconnect', end)
+    if (!process.connected) end()
+  }
+
+  /** Resolves with what to serve. */
+  get started(): Promise<WorkerStart> {
+    return this.#started.promise
+  }
+
+  /** Says that a gateway listens. */
+  serves(gateway: Gateway): void {
+    this.#gateway = gateway
+    this.#send({ kind: 'serving', address: gateway.address })
+  }
+
+  /** Says why no gateway listens. */
+  failed(message: string): void {
+    this.#send({ kind: 'failed', message })
+  }
+
+  /** Lets the process end although its parent is there. */
+  leave(): void {
+    process.channel?.unref()
+  }
+
+  metricsPage(): Promise<string> {
+    // However many ask, the parent is asked once at a time.
+    if (this.#page === null) {
+      this.#page = Promise.withResolvers<string>()
+      this.#send({ kind: 'pageWanted' })
+    }
+    return this.#page.promise
+  }
+
+  faults(): readonly ReadinessCheck[] {
+    return this.#faultsElsewhere
+  }
+
+  async #received(message: ToWorker): Promise<void> {
+    switch (message.kind) {
+      case 'start':
+        this.#started.resolve(message)
+        return
+      case 'look': {
+        this.#faultsElsewhere = message.faults
+        const checks = this.#gateway?.ownChecks() ?? []
+        this.#send({ kind: 'seen', faults: checks.filter(({ fault }) => fault !== null) })
+        return
+      }
+      case 'metrics': {
+        const snapshot = (await this.#gateway?.metrics?.snapshot()) ?? []
+        this.#send({ kind: 'metrics', snapshot })
+        return
+      }
+      case 'page':
+        this.#page?.resolve(message.page)
+        this.#page = null
+        return
+    }
+  }
+
+  #send(message: FromWorker): void {
+    // A parent that has gone ends this process by its `disconnect`; what it would have been sent is lost.
+    process.send?.(message, undefined, undefined, () => {})
+  }
+}
+
+/**
+ * Ends this process whose parent has gone, at once, as that has: nothing would replace it, and the next server
+ * would find its port taken. By a signal, since an orderly exit waits for a log that nobody reads any more.
+ */
+function end(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
+
+const parent = new Parent()
+const { config, upstream } = await parent.started
+const { log, close } = openLog({ level: config.LOG_LEVEL })
+const stopping = stopSignal(log)
+const gateway = await start()
+if (gateway !== null) {
+  await stopping
+  await gateway.close()
+}
+close()
+parent.leave()
+
+async function start(): Promise<Gateway | null> {
+  try {
+    const started = await startGateway({ config, upstream, log, siblings: parent })
+    parent.serves(started)
+    return started
+  } catch (error) {
+    const known = startFailureOf(error, config)
+    const stack = error instanceof Error ? error.stack : undefined
+    parent.failed(known?.message ?? stack ?? String(error))
+    process.exitCode = 1
+    return null
+  }
+}

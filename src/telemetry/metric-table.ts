@@ -3,8 +3,8 @@ export interface MetricRow {
   readonly kind: 'counter' | 'gauge' | 'histogram'
   readonly labels: readonly string[]
   readonly help: string
-  /** How the figures of several threads become one; default: they are added up. */
-  readonly ofThreads?: 'max' | 'min'
+  /** How the figures of several processes become one; default: they are added up. */
+  readonly ofProcesses?: 'max' | 'min'
 }
 
 /**
@@ -16,13 +16,13 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['version', 'mode'],
     help: 'Always 1; the labels have the version and the mode.',
-    ofThreads: 'max',
+    ofProcesses: 'max',
   },
   tollgate_ready: {
     kind: 'gauge',
     labels: ['check'],
     help: 'Whether a check of /readyz passes: 1 or 0.',
-    ofThreads: 'min',
+    ofProcesses: 'min',
   },
   tollgate_requests_total: {
     kind: 'counter',
@@ -78,13 +78,13 @@ export const METRICS = {
     kind: 'gauge',
     labels: ['state'],
     help: 'Holds in the store that are not settled.',
-    ofThreads: 'max',
+    ofProcesses: 'max',
   },
   tollgate_oldest_hold_age_seconds: {
     kind: 'gauge',
     labels: ['state'],
     help: 'Age of the oldest hold that is not settled; 0 without one.',
-    ofThreads: 'max',
+    ofProcesses: 'max',
   },
   tollgate_reconciled_total: {
     kind: 'counter',
@@ -125,7 +125,7 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'Delay of the most overdue look-up.',
-    ofThreads: 'max',
+    ofProcesses: 'max',
   },
   tollgate_commit_commands: {
     kind: 'histogram',
@@ -146,13 +146,13 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'Models in the catalog.',
-    ofThreads: 'max',
+    ofProcesses: 'max',
   },
   tollgate_catalog_age_seconds: {
     kind: 'gauge',
     labels: [],
     help: 'Age of the newest prices.',
-    ofThreads: 'max',
+    ofProcesses: 'max',
   },
   tollgate_catalog_refreshes_total: {
     kind: 'counter',
@@ -168,7 +168,7 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: "Whether the provider last refused the gateway's account: 1 or 0.",
-    ofThreads: 'max',
+    ofProcesses: 'max',
   },
   tollgate_buffer_bytes: {
     kind: 'gauge',
@@ -179,7 +179,6 @@ export const METRICS = {
     kind: 'gauge',
     labels: [],
     help: 'The limit of that memory.',
-    ofThreads: 'max',
   },
 } as const satisfies Record<string, MetricRow>
 

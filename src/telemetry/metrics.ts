@@ -40,11 +40,9 @@ export interface MetricSources {
 export interface MetricsInput {
   readonly version: string
   readonly mode: 'simulator' | 'live'
-  /** A worker leaves what is of the whole process to the main thread. Default `main`. */
-  readonly thread?: 'main' | 'worker'
 }
 
-/** Every metric as it is at a moment, for another thread to read. */
+/** Every metric at one moment, for another process to read. */
 export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 interface RequestTimings {
@@ -72,14 +70,10 @@ export class Metrics {
   readonly #timings = new Map<string, RequestTimings>()
   #sources: MetricSources | null = null
 
-  constructor({ version, mode, thread = 'main' }: MetricsInput) {
+  constructor({ version, mode }: MetricsInput) {
     this.#own = makeOwnMetrics(this.#registry)
     this.#own.buildInfo.set({ version, mode }, 1)
     collectDefaultMetrics({ register: this.#registry })
-    if (thread === 'main') return
-    for (const { name } of this.#registry.getMetricsAsArray()) {
-      if (name.startsWith('process_')) this.#registry.removeSingleMetric(name)
-    }
   }
 
   /** Shows gauges from now on; until then there are none. */
@@ -115,17 +109,14 @@ export class Metrics {
   /** Counts a refresh of the catalog, and forgets the models that it no longer has. */
   catalogRefreshed({ kind }: RefreshOutcome): void {
     this.#own.catalogRefreshes.inc({ outcome: kind })
-    if (kind === 'refreshed') this.catalogReplaced()
+    if (kind === 'refreshed' && this.#sources !== null) {
+      this.#tallies.keepOnly(this.#sources.catalog().modelIds)
+    }
   }
 
   /** Counts a reading of a model's endpoints. */
   endpointsRead({ failure }: EndpointRead): void {
     this.#own.endpointPriceReads.inc({ outcome: failure === null ? 'read' : 'failed' })
-  }
-
-  /** Forgets the models that the catalog no longer has, on a thread that did not refresh it. */
-  catalogReplaced(): void {
-    if (this.#sources !== null) this.#tallies.keepOnly(this.#sources.catalog().modelIds)
   }
 
   /** Counts a request that the reconciler settled. */
@@ -165,7 +156,7 @@ export class Metrics {
     return this.#registry.metrics()
   }
 
-  /** All metrics, to be summed with those of other threads. */
+  /** All metrics, to be summed with those of other processes. */
   async snapshot(): Promise<MetricsSnapshot> {
     await this.#nameAll()
     return this.#registry.getMetricsAsJSON()

@@ -15,8 +15,8 @@ const COMMIT_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 /** Registers every metric of the table. */
 export function makeOwnMetrics(registry: Registry) {
   const described = <Name extends MetricName>(name: Name) => {
-    const { help, ofThreads }: MetricRow = METRICS[name]
-    const aggregator: Aggregator = ofThreads ?? 'sum'
+    const { help, ofProcesses }: MetricRow = METRICS[name]
+    const aggregator: Aggregator = ofProcesses ?? 'sum'
     const labelNames: readonly LabelOf<Name>[] = METRICS[name].labels
     return { name, help, labelNames, aggregator, registers: [registry] }
   }

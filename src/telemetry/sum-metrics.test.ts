@@ -4,8 +4,8 @@ import { SumMetrics } from './sum-metrics.ts'
 
 const COMMIT = { commands: 3, durationMs: 2, outcome: 'unavailable' } as const
 
-function metricsOf(commits: number, thread: 'main' | 'worker'): Metrics {
-  const metrics = new Metrics({ version: '1', mode: 'live', thread })
+function metricsOf(commits: number): Metrics {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
   for (let count = 0; count < commits; count++) metrics.committed(COMMIT)
   return metrics
 }
@@ -17,10 +17,10 @@ function read(page: string, series: string): number[] {
     .map((line) => Number(line.slice(line.lastIndexOf(' '))))
 }
 
-test('counters and histograms of all threads are added up, what is one thing is not', async () => {
-  const threads = [metricsOf(0, 'main'), metricsOf(2, 'worker'), metricsOf(3, 'worker')]
-  const snapshots = await Promise.all(threads.map((metrics) => metrics.snapshot()))
-  // As they come from other threads.
+test('counters and histograms of all processes are added up, what is one thing is not', async () => {
+  const processes = [metricsOf(0), metricsOf(2), metricsOf(3)]
+  const snapshots = await Promise.all(processes.map((metrics) => metrics.snapshot()))
+  // As they come from other processes.
   const page = await new SumMetrics().page(structuredClone(snapshots))
   expect(read(page, 'tollgate_commit_failures_total')).toEqual([5])
   expect(read(page, 'tollgate_commit_commands_sum')).toEqual([15])
@@ -30,12 +30,12 @@ test('counters and histograms of all threads are added up, what is one thing is 
   expect(read(page, 'nodejs_eventloop_lag_seconds')).toHaveLength(1)
 })
 
-test('a thread that has ended leaves its counters, and nothing that is only of a moment', async () => {
+test('a process that has ended leaves its counters, and nothing that is only of a moment', async () => {
   const sum = new SumMetrics()
-  const left = metricsOf(2, 'worker')
-  sum.threadEnded(await left.snapshot())
-  sum.threadEnded(await metricsOf(3, 'worker').snapshot())
-  const snapshots = [await metricsOf(1, 'main').snapshot()]
+  const left = metricsOf(2)
+  sum.workerEnded(await left.snapshot())
+  sum.workerEnded(await metricsOf(3).snapshot())
+  const snapshots = [await metricsOf(1).snapshot()]
   const page = await sum.page(snapshots)
   expect(read(await sum.page(snapshots), 'tollgate_commit_failures_total')).toEqual([6])
   expect(read(page, 'tollgate_commit_failures_total')).toEqual([6])
@@ -44,13 +44,13 @@ test('a thread that has ended leaves its counters, and nothing that is only of a
   expect(heapBytes).toBeLessThan(2 * process.memoryUsage().heapTotal)
 })
 
-test('a thread that ends while a page is made is counted once on the next', async () => {
+test('a process that ends while a page is made is counted once on the next', async () => {
   const sum = new SumMetrics()
-  sum.threadEnded(await metricsOf(2, 'worker').snapshot())
-  sum.threadEnded(await metricsOf(3, 'worker').snapshot())
-  const lastWords = await metricsOf(4, 'worker').snapshot()
+  sum.workerEnded(await metricsOf(2).snapshot())
+  sum.workerEnded(await metricsOf(3).snapshot())
+  const lastWords = await metricsOf(4).snapshot()
   const page = sum.page([])
-  sum.threadEnded(lastWords)
+  sum.workerEnded(lastWords)
   expect(read(await page, 'tollgate_commit_failures_total')).toEqual([5])
   expect(read(await sum.page([]), 'tollgate_commit_failures_total')).toEqual([9])
 })

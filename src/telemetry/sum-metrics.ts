@@ -1,19 +1,19 @@
 import type { MetricsSnapshot } from './metrics.ts'
 
-// A stalled thread is not to hide among others that are not.
-const OF_THE_WORST_THREAD = /^nodejs_eventloop_lag/
+// A stalled event loop must not hide among others that are not.
+const OF_THE_WORST_PROCESS = /^nodejs_eventloop_lag/
 
 /**
- * One page of the metrics of several threads. A thread that ends leaves its counters behind, so that no
+ * One page of the metrics of several processes. A process that ends leaves its counters behind, so that no
  * sum falls: a counter that falls looks like a restart.
  */
 export class SumMetrics {
-  /** What threads left, summed up to the last page and one by one since then. */
+  /** The counters of ended processes: those before the last page summed up, later ones one by one. */
   readonly #left: MetricsSnapshot[] = []
 
-  /** The sum of these and of all that threads left, in the text format of Prometheus. One at a time. */
+  /** The sum of these and of all that ended processes left, in the text format of Prometheus. One at a time. */
   async page(snapshots: readonly MetricsSnapshot[]): Promise<string> {
-    // A thread may end meanwhile, and what it left counts from the next page.
+    // A process may end meanwhile, and what it left counts from the next page.
     const left = [...this.#left]
     const page = await sumOf([...snapshots, ...left])
     if (left.length > 1) {
@@ -23,8 +23,8 @@ export class SumMetrics {
     return page.metrics()
   }
 
-  /** Keeps the counters of a thread that has ended, as it told them last. */
-  threadEnded(last: MetricsSnapshot): void {
+  /** Keeps the counters of a worker that has ended, from its latest snapshot. */
+  workerEnded(last: MetricsSnapshot): void {
     // Its type is an enumeration in the types, and its name in what is really there.
     this.#left.push(last.filter(({ type }) => ['counter', 'histogram'].includes(String(type))))
   }
@@ -35,7 +35,7 @@ async function sumOf(snapshots: readonly MetricsSnapshot[]) {
   const { AggregatorRegistry } = await import('prom-client')
   const summed = snapshots.map((snapshot) =>
     snapshot.map((metric) =>
-      OF_THE_WORST_THREAD.test(metric.name) ? { ...metric, aggregator: 'max' as const } : metric,
+      OF_THE_WORST_PROCESS.test(metric.name) ? { ...metric, aggregator: 'max' as const } : metric,
     ),
   )
   return AggregatorRegistry.aggregate(summed)

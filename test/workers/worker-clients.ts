@@ -1,50 +1,46 @@
 import { Client } from 'undici'
-import { getRequest } from '../../src/ledger/activity/activity.ts'
-import type { World } from '../world.ts'
+import type { ServeProcess } from '../tollgate-process.ts'
 
 /** Clients of one worker, each with a connection of its own to it. */
 export interface WorkerClients {
-  /** Whose holds the worker's are. */
-  readonly instanceId: string
+  /** The process that answers them. */
+  readonly pid: number
   readonly clients: readonly [Client, ...Client[]]
+}
+
+export interface ConnectInput {
+  /** Of an account with credit that the test does not count. */
+  readonly apiKey: string
+  /** How many connections to each worker. */
+  readonly clients: number
+  readonly closing: AsyncDisposableStack
 }
 
 const PROBE = '{"model":"sim/text","max_tokens":16,"messages":[{"role":"user","content":"Hi"}]}'
 
 /**
- * Connects until each worker has so many connections: the system gives each to whichever it likes, and
- * only a request tells to which. The workers are in no order. Closes with `closing`.
+ * Connects until each of two workers has so many connections: the system decides which worker has a
+ * connection, and the log line of a request says which one that was. The workers are in no order.
  */
 export async function connectToEach(
-  world: World,
-  { clients: wanted, closing }: { readonly clients: number; readonly closing: DisposableStack },
+  server: ServeProcess,
+  { apiKey, clients: wanted, closing }: ConnectInput,
 ): Promise<[WorkerClients, WorkerClients]> {
-  const { apiKey } = await world.account()
-  const byInstance = new Map<string, Client[]>()
+  const byPid = new Map<number, Client[]>()
   for (;;) {
-    const [one, two] = [...byInstance].flatMap(([instanceId, [first, ...rest]]) =>
+    const [one, two] = [...byPid].flatMap(([pid, [first, ...rest]]) =>
       first === undefined || rest.length + 1 < wanted
         ? []
-        : [{ instanceId, clients: [first, ...rest] as const }],
+        : [{ pid, clients: [first, ...rest] as const }],
     )
     if (one !== undefined && two !== undefined) return [one, two]
-    const client = new Client(world.gateway.address, { pipelining: 1 })
-    closing.defer(() => void client.destroy())
-    const instanceId = await probe(world, { client, apiKey })
-    byInstance.set(instanceId, [...(byInstance.get(instanceId) ?? []), client])
+    const client = new Client(server.address, { pipelining: 1 })
+    closing.defer(() => client.destroy())
+    const { httpStatus, requestId, text } = await post(client, { apiKey, body: PROBE })
+    if (httpStatus !== 200) throw new Error(text)
+    const { pid }: { pid: number } = JSON.parse(await server.logged(`"requestId":"${requestId}"`))
+    byPid.set(pid, [...(byPid.get(pid) ?? []), client])
   }
-}
-
-/** Which instance a connection leads to. */
-async function probe(
-  world: World,
-  { client, apiKey }: { readonly client: Client; readonly apiKey: string },
-): Promise<string> {
-  const answer = await post(client, { apiKey, body: PROBE })
-  if (answer.httpStatus !== 200) throw new Error(answer.text)
-  const row = await getRequest(world.gateway.store.db, answer.requestId)
-  if (row === null) throw new Error(`no request ${answer.requestId}`)
-  return row.instanceId
 }
 
 /** An answer, read whole. */
@@ -74,18 +70,19 @@ export async function post(client: Client, { apiKey, body }: PostInput): Promise
   }
 }
 
-/** Asks for something else on a connection. */
-export async function ask(
+/** Reads a page on a connection. */
+export async function read(
   client: Client,
-  input: {
-    readonly path: string
-    readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH'
-    readonly bearer?: string
-    readonly body?: string
-  },
-): Promise<{ readonly httpStatus: number; readonly text: string }> {
-  const { path, method = 'GET', bearer, body = null } = input
+  { path, bearer }: { readonly path: string; readonly bearer?: string },
+): Promise<Omit<WholeAnswer, 'requestId'>> {
   const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
-  const answer = await client.request({ path, method, headers, body })
+  const answer = await client.request({ path, method: 'GET', headers })
   return { httpStatus: answer.statusCode, text: await answer.body.text() }
+}
+
+/** What the series of a metrics page whose names begin so add up to. */
+export function sumOf(page: string, beginning: string): number {
+  const lines = page.split('\n').filter((line) => line.startsWith(beginning))
+  if (lines.length === 0) throw new Error(`no series ${beginning}`)
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
 }

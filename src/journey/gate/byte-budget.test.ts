@@ -6,7 +6,6 @@ import {
   type ByteOwner,
   type ByteReservation,
   createByteBudget,
-  createSharedByteBudget,
 } from './byte-budget.ts'
 
 const owner = (over: Partial<ByteOwner> = {}): ByteOwner => ({
@@ -79,50 +78,6 @@ test('what is reserved is what living reservations have, never more than the bud
   )
 })
 
-describe('a budget that several threads share', () => {
-  const open = () => {
-    const cells = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT))
-    const of = (place: number) => createSharedByteBudget({ bytesMax: 1_000, cells, place })
-    return { cells, one: of(0), two: of(1) }
-  }
-
-  test('is refused to one where another has it, and each shows its own', () => {
-    const { one, two } = open()
-    const body = reserved(one, 600)
-    reserved(two, 400)
-    expect([one.bytesReserved, two.bytesReserved]).toEqual([600, 400])
-    for (const take of [() => reserved(two, 1), () => body.grow(1)]) {
-      expect(take).toThrow(
-        expect.objectContaining({ code: 'service_unavailable', retryAfterSeconds: 1 }),
-      )
-    }
-    expect([one.bytesReserved, two.bytesReserved]).toEqual([600, 400])
-    body.release()
-    body.release()
-    expect(one.bytesReserved).toBe(0)
-    reserved(two, 600)
-  })
-
-  test('has again what a thread had that is gone, once its cell is emptied', () => {
-    const { cells, one, two } = open()
-    reserved(one, 1_000)
-    expect(() => reserved(two, 1)).toThrow(Problem)
-    Atomics.store(cells, 0, 0n)
-    expect(reserved(two, 1_000)).toBeDefined()
-  })
-
-  test('never refuses a body of which no byte has come, also while another asks for too much', () => {
-    const { cells, one, two } = open()
-    // What another has asked for is there for the moment in which it is being refused.
-    Atomics.store(cells, 0, 5_000n)
-    const body = reserved(two, 0)
-    expect(() => body.grow(1)).toThrow(Problem)
-    Atomics.store(cells, 0, 0n)
-    body.grow(1_000)
-    expect([one.bytesReserved, two.bytesReserved]).toEqual([0, 1_000])
-  })
-})
-
 describe('an account that takes much of a budget', () => {
   const MAX = 16_000
   const open = () => createByteBudget({ bytesMax: MAX })
@@ -164,6 +119,13 @@ describe('an account that takes much of a budget', () => {
     const over = { hasBackedCredit: false, requestBytesMax: 6_000 }
     const body = reserved(budget, 6_000, over)
     expect(() => body.grow(1)).toThrow(refusal)
+  })
+
+  test('is never refused a body of which no byte has come, however much it has', () => {
+    const budget = open()
+    reserved(budget, MAX / 2, { requestBytesMax: 1 })
+    expect(reserved(budget, 0, { requestBytesMax: 1 })).toBeDefined()
+    expect(() => reserved(budget, 1, { requestBytesMax: 1 })).toThrow(refusal)
   })
 
   test('is forgotten with its last request, and what one released counts no more', () => {

@@ -42,90 +42,25 @@ const UNBACKED_SHARE = 16
  * account may take what is there; above that, an eighth of it, or a sixteenth without backed credit.
  */
 export function createByteBudget(input: { readonly bytesMax: number }): ByteBudget {
-  return new SharedOutBudget(input.bytesMax, new OwnTally())
-}
-
-export interface SharedByteBudgetInput {
-  readonly bytesMax: number
-  /** One cell for each thread, in memory that all of them share; at first all zero. */
-  readonly cells: BigInt64Array
-  /** Which cell is this thread's. */
-  readonly place: number
-}
-
-/**
- * A budget that several threads have together. What a thread has taken is in a cell of its own, which
- * whoever sees the thread end sets to zero. Two that take the last of it at once may both be refused,
- * and never both be given it. What an account has in other threads does not count in its share.
- */
-export function createSharedByteBudget(input: SharedByteBudgetInput): ByteBudget {
-  return new SharedOutBudget(input.bytesMax, new CellTally(input))
-}
-
-/** Counts the bytes that are taken. */
-interface Tally {
-  /** Of this thread. */
-  readonly own: number
-  /** Of all threads. */
-  readonly total: number
-  add(bytes: number): void
-}
-
-class OwnTally implements Tally {
-  own = 0
-
-  get total(): number {
-    return this.own
-  }
-
-  add(bytes: number): void {
-    this.own += bytes
-  }
-}
-
-class CellTally implements Tally {
-  readonly #cells: BigInt64Array
-  readonly #place: number
-
-  constructor({ cells, place }: SharedByteBudgetInput) {
-    this.#cells = cells
-    this.#place = place
-  }
-
-  get own(): number {
-    return Number(Atomics.load(this.#cells, this.#place))
-  }
-
-  get total(): number {
-    let taken = 0n
-    for (let place = 0; place < this.#cells.length; place++) {
-      taken += Atomics.load(this.#cells, place)
-    }
-    return Number(taken)
-  }
-
-  add(bytes: number): void {
-    Atomics.add(this.#cells, this.#place, BigInt(bytes))
-  }
+  return new SharedOutBudget(input.bytesMax)
 }
 
 class SharedOutBudget implements ByteBudget {
   readonly #bytesMax: number
-  readonly #tally: Tally
+  #bytesTaken = 0
   /** What the requests of each account have; an account that has nothing is not in it. */
   readonly #bytesByAccount = new Map<string, number>()
 
-  constructor(bytesMax: number, tally: Tally) {
+  constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
-    this.#tally = tally
   }
 
   get bytesReserved(): number {
-    return this.#tally.own
+    return this.#bytesTaken
   }
 
   get isCrowded(): boolean {
-    return this.#tally.total * 2 >= this.#bytesMax
+    return this.#bytesTaken * 2 >= this.#bytesMax
   }
 
   reserve(owner: ByteOwner): ByteReservation {
@@ -133,23 +68,17 @@ class SharedOutBudget implements ByteBudget {
   }
 
   take(bytes: number, owner: ByteOwner): void {
-    // A request that takes nothing is never refused, also while another thread's attempt to take too
-    // much is briefly counted.
+    // A request that takes nothing is never refused, also where its account is over its share.
     if (bytes === 0) return
-    this.#tally.add(bytes)
-    const taken = this.#tally.total
-    const isCrowded = (taken - bytes) * 2 >= this.#bytesMax
     const accountBytes = (this.#bytesByAccount.get(owner.accountId) ?? 0) + bytes
-    const isOverShare = isCrowded && accountBytes > this.#shareOf(owner)
-    if (taken > this.#bytesMax || isOverShare) {
-      this.#tally.add(-bytes)
-      throw busy(isOverShare)
-    }
+    const isOverShare = this.isCrowded && accountBytes > this.#shareOf(owner)
+    if (this.#bytesTaken + bytes > this.#bytesMax || isOverShare) throw busy(isOverShare)
+    this.#bytesTaken += bytes
     this.#bytesByAccount.set(owner.accountId, accountBytes)
   }
 
   giveBack(bytes: number, { accountId }: ByteOwner): void {
-    this.#tally.add(-bytes)
+    this.#bytesTaken -= bytes
     const accountBytes = (this.#bytesByAccount.get(accountId) ?? 0) - bytes
     if (accountBytes > 0) this.#bytesByAccount.set(accountId, accountBytes)
     else this.#bytesByAccount.delete(accountId)

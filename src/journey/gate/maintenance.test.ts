@@ -26,13 +26,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-async function open(
-  db = store.db,
-  onTurned: () => Promise<void> = async () => {},
-): Promise<Maintenance> {
+async function open(db = store.db): Promise<Maintenance> {
   const maintenance = await Maintenance.open({
     db,
-    onTurned,
     pollMs: 5_000,
     onFailure: (cause) => failures.push(cause),
     startTimer: ({ run }) => {
@@ -96,13 +92,4 @@ test('an answer from before a turn, which comes after it, does not undo it', asy
   late.resolve()
   await maintenance.stop()
   expect(maintenance.isOn).toBe(true)
-})
-
-test('who is told of a turn by who turned it, and asks again, knows before the turn resolves', async () => {
-  const elsewhere = await open()
-  const here = await open(store.db, () => elsewhere.askAgain())
-  for (const to of ['on', 'off'] as const) {
-    await here.turn(to)
-    expect([here.isOn, elsewhere.isOn]).toEqual([to === 'on', to === 'on'])
-  }
 })

@@ -8,8 +8,6 @@ export interface MaintenanceInput {
   readonly pollMs: number
   /** Told of each time the store could not be asked; what was known before holds. Must not throw. */
   readonly onFailure: (cause: unknown) => void
-  /** Told of each turn before it resolves, for others of this process to ask the store. Never rejects. */
-  readonly onTurned?: () => Promise<void>
   /** Default: a timer that does not keep the process alive. The answer cancels it. */
   readonly startTimer?: (timer: {
     readonly everyMs: number
@@ -61,14 +59,6 @@ export class Maintenance {
     await writeSetting(this.#input.db, { name: 'maintenance', value: to })
     this.#turns++
     this.#on = to === 'on'
-    await this.#input.onTurned?.()
-  }
-
-  /** Asks the store at once, where another has just turned it. Never rejects. */
-  async askAgain(): Promise<void> {
-    // A question that is under way may have been answered before it was turned.
-    await this.#reading
-    await this.#poll()
   }
 
   /** Asks no more; resolves when no question is under way. */

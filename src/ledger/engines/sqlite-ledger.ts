@@ -1,5 +1,5 @@
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
-import { type Attachment, StoreThread } from '../../store/threads/store-thread.ts'
+import { StoreThread } from '../../store/threads/store-thread.ts'
 import { type Clock, systemClock } from '../../vocabulary/clock.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
 import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
@@ -19,8 +19,6 @@ export interface SqliteLedgerInput extends BatchSettings {
 
 /** The ledger in a SQLite store: a thread of its own applies and commits commands. */
 export class SqliteLedger extends BatchedLedger {
-  readonly #thread: StoreThread<WriterJob, readonly LedgerVerdict[]>
-
   constructor(input: SqliteLedgerInput) {
     const clock = input.clock ?? systemClock
     const limits = input.limits ?? LEDGER_LIMITS_DEFAULT
@@ -37,11 +35,5 @@ export class SqliteLedger extends BatchedLedger {
       commit: (commands) => thread.call({ commands, terms: { nowMs: clock.nowMs(), limits } }),
       closeStore: () => thread.close(),
     })
-    this.#thread = thread
-  }
-
-  /** A way for the ledger of another thread to write by this one's thread. */
-  attach(): Attachment {
-    return this.#thread.attach()
   }
 }

@@ -10,11 +10,6 @@ export interface OpenInstanceInput {
   /** An id of the prefix `inst`, new at each start. */
   readonly instanceId: string
   readonly clock: Clock
-  /**
-   * Where several threads of one process open holds, each is an instance, and this one is not the first:
-   * nothing is swept that others may have open. Default: it is alone in its process, or the first.
-   */
-  readonly isBesideOthers?: boolean
   /** Told of holds that dead processes had left open, and that are unresolved now. */
   readonly onSwept: (swept: number) => void
   /** Told of each heartbeat that was stored. */
@@ -37,43 +32,18 @@ const HEARTBEAT_INTERVAL_MS = 5_000
 
 /**
  * Registers this process and keeps saying that it lives. SQLite: it has the serve lock, so that whatever
- * earlier processes left open is ended here, by its first instance. PostgreSQL: others may live; those that die are found.
+ * earlier processes left open is ended here. PostgreSQL: others may live; those that die are found.
  */
 export function openInstance(input: OpenInstanceInput): Promise<Instance> {
   return input.store.location.kind === 'postgres' ? openAmongOthers(input) : openAlone(input)
-}
-
-export interface EndInstanceInput {
-  readonly store: Store
-  readonly ledger: BatchedLedger
-  /** Of a thread of this process that has ended, with all that it sent to the store done. */
-  readonly instanceId: string
-  readonly clock: Clock
-}
-
-/**
- * Ends the open holds of an instance that is surely gone, and answers how many. Rejects with
- * `StoreUnavailable`. PostgreSQL: a commit that was still under way may open one after it; whoever
- * watches the instance's heartbeat ends that.
- */
-export async function endInstance(input: EndInstanceInput): Promise<number> {
-  const { store, ledger, instanceId, clock } = input
-  const swept = await ledger.sweepInstance(instanceId)
-  // By the database's time others would not know a heartbeat of this machine's clock.
-  if (store.location.kind === 'sqlite') {
-    await stopInstance(store.db, { id: instanceId, nowMs: clock.nowMs() })
-  }
-  return swept
 }
 
 async function openAlone(input: OpenInstanceInput): Promise<Instance> {
   const { store, ledger, instanceId, clock, onSwept, onFailure, onBeat = () => {} } = input
   const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
   await registerInstance(store.db, now())
-  if (input.isBesideOthers !== true) {
-    const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId })
-    if (swept > 0) onSwept(swept)
-  }
+  const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId })
+  if (swept > 0) onSwept(swept)
   const timer = setInterval(() => {
     heartbeat(store.db, now()).then(onBeat, onFailure)
   }, HEARTBEAT_INTERVAL_MS)

@@ -4,7 +4,6 @@ import { serveThread } from '../threads/thread-worker.ts'
 
 const closings: Int32Array = workerData
 let desks = 0
-let jobs = 0
 
 /** A thread whose jobs say what is to become of them. */
 serveThread<string, string>(() => {
@@ -12,8 +11,6 @@ serveThread<string, string>(() => {
   if (desks === 1) throw new Error('not open yet')
   return {
     answer(job) {
-      if (job === 'jobs') return `${jobs} jobs before`
-      jobs++
       if (job === 'die') process.exit(1)
       if (job === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
       if (job === 'refuse') throw new StoreRefused('refused')

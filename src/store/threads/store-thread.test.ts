@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
-import { AttachedThread } from './attached-thread.ts'
 import { StoreThread } from './store-thread.ts'
 
 const ENTRY = new URL('../testing/scripted-thread.ts', import.meta.url)
@@ -61,42 +60,4 @@ test('a thread that hangs is ended all the same, and fails what waits', async ()
   await waiting
   await expect(hanging.call('later')).rejects.toBeInstanceOf(StoreUnavailable)
   expect(Atomics.load(closings, 0)).toBe(0)
-})
-
-describe('a thread that is attached', () => {
-  let attached: AttachedThread<string, string>
-
-  beforeEach(() => {
-    attached = new AttachedThread()
-  })
-
-  test('sends jobs of its own beside the others, and each has its own answers', async () => {
-    attached.attach(thread.attach().port)
-    const answers = await Promise.all([attached.call('theirs'), thread.call('ours')])
-    expect(answers).toEqual(['theirs answered', 'ours answered'])
-    await expect(attached.call('refuse')).rejects.toBeInstanceOf(StoreRefused)
-    await expect(attached.call('fail')).rejects.toBeInstanceOf(StoreUnavailable)
-    attached.close()
-  })
-
-  test('is detached once all that it ever sent is done', async () => {
-    const { port, detached } = thread.attach()
-    for (let number = 0; number < 1_000; number++) port.postMessage({ number, job: 'last words' })
-    port.close()
-    await detached
-    expect(await thread.call('jobs')).toBe('1000 jobs before')
-  })
-
-  test('fails what it waits for where the store thread dies, and goes on by another port', async () => {
-    const { port, detached } = thread.attach()
-    attached.attach(port)
-    await attached.call('up')
-    await expect(attached.call('die')).rejects.toBeInstanceOf(StoreUnavailable)
-    await detached
-    await expect(attached.call('away')).rejects.toBeInstanceOf(StoreUnavailable)
-    await expect(thread.call('first of the next')).rejects.toThrow('not open yet')
-    attached.attach(thread.attach().port)
-    expect(await attached.call('again')).toBe('again answered')
-    attached.close()
-  })
 })

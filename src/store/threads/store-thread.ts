@@ -1,12 +1,6 @@
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import { StoreUnavailable } from '../store-unavailable.ts'
-import { ThreadCalls } from './thread-calls.ts'
-import type {
-  ThreadAttachment,
-  ThreadClosing,
-  ThreadDetached,
-  ThreadReply,
-} from './thread-messages.ts'
+import { Worker } from 'node:worker_threads'
+import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
+import type { ThreadClosing, ThreadReply, ThreadRequest } from './thread-messages.ts'
 
 export interface StoreThreadInput {
   /** The file that the thread runs; it calls `serveThread`. */
@@ -19,14 +13,6 @@ export interface StoreThreadInput {
 
 const CLOSE_TIMEOUT_MS_DEFAULT = 60_000
 
-/** A way for another thread to send jobs of its own to a store thread. */
-export interface Attachment {
-  /** To be given to that thread, which makes an `AttachedThread` of it. */
-  readonly port: MessagePort
-  /** Resolves once no job that was sent by it can be done any more: it or the store thread is gone. */
-  readonly detached: Promise<void>
-}
-
 /**
  * A worker thread that owns one connection to the store. A thread that dies fails what it was asked
  * (`StoreUnavailable`), and the next job starts another.
@@ -36,9 +22,7 @@ export class StoreThread<Job, Answer> {
   readonly #startWith: unknown
   readonly #closeTimeoutMs: number
   readonly #calls = new ThreadCalls<Job, Answer>()
-  readonly #attached = new Map<number, () => void>()
   #worker: Worker | null = null
-  #attachments = 0
   #closed = false
 
   constructor({ entry, startWith, closeTimeoutMs }: StoreThreadInput) {
@@ -52,18 +36,6 @@ export class StoreThread<Job, Answer> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     this.#worker ??= this.#start()
     return this.#calls.send(job, this.#worker)
-  }
-
-  /** Lets another thread send jobs too. Throws `StoreUnavailable` once it is closed. */
-  attach(): Attachment {
-    if (this.#closed) throw new StoreUnavailable('the store is closed')
-    this.#worker ??= this.#start()
-    const { port1, port2 } = new MessageChannel()
-    const attachment: ThreadAttachment = { number: this.#attachments++, attach: port1 }
-    const { promise: detached, resolve } = Promise.withResolvers<void>()
-    this.#attached.set(attachment.number, resolve)
-    this.#worker.postMessage(attachment, [port1])
-    return { port: port2, detached }
   }
 
   /**
@@ -90,28 +62,52 @@ export class StoreThread<Job, Answer> {
       resourceLimits: { maxYoungGenerationSizeMb: 12 },
     })
     let cause = 'the store thread ended'
-    worker.on('message', (reply: ThreadReply<Answer> | ThreadDetached) => {
-      if (reply.kind === 'detached') this.#detach(reply.number)
-      else this.#calls.answered(reply)
-    })
+    worker.on('message', (reply: ThreadReply<Answer>) => this.#calls.answered(reply))
     worker.on('error', (error: Error) => {
       cause = `the store thread failed: ${error.message}`
     })
     worker.on('exit', () => {
       if (this.#worker !== worker) return
       this.#worker = null
-      this.#failWaiting(cause)
+      this.#calls.fail(cause)
     })
     return worker
   }
+}
 
-  #detach(number: number): void {
-    this.#attached.get(number)?.()
-    this.#attached.delete(number)
+interface Waiting<Answer> {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: Error) => void
+}
+
+/** The jobs that were sent to a store thread and are not answered yet. */
+class ThreadCalls<Job, Answer> {
+  readonly #waiting = new Map<number, Waiting<Answer>>()
+  #number = 0
+
+  /** Rejects with `StoreUnavailable` or, where only this job failed, `StoreRefused`. */
+  send(job: Job, to: Worker): Promise<Answer> {
+    const request: ThreadRequest<Job> = { number: this.#number++, job }
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(request.number, { resolve, reject })
+      to.postMessage(request)
+    })
   }
 
-  #failWaiting(message: string): void {
-    this.#calls.fail(message)
-    for (const number of this.#attached.keys()) this.#detach(number)
+  /** Settles the job that a reply is for. */
+  answered(reply: ThreadReply<Answer>): void {
+    const waiting = this.#waiting.get(reply.number)
+    if (waiting === undefined) return
+    this.#waiting.delete(reply.number)
+    if (reply.kind === 'answer') waiting.resolve(reply.answer)
+    else if (reply.failure.unavailable) waiting.reject(new StoreUnavailable(reply.failure.message))
+    else waiting.reject(new StoreRefused(reply.failure.message))
+  }
+
+  /** Fails every job that is waiting: the thread has ended. */
+  fail(message: string): void {
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { reject } of waiting) reject(new StoreUnavailable(message))
   }
 }

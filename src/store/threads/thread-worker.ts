@@ -1,13 +1,6 @@
-import { type MessagePort, parentPort } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { isUnavailable } from '../sqlite/sqlite-failure.ts'
-import type {
-  ThreadAttachment,
-  ThreadClosing,
-  ThreadDetached,
-  ThreadFailure,
-  ThreadReply,
-  ThreadRequest,
-} from './thread-messages.ts'
+import type { ThreadClosing, ThreadFailure, ThreadReply, ThreadRequest } from './thread-messages.ts'
 
 /** What answers the jobs of a store thread, one at a time, in the order they were sent. */
 export interface ThreadDesk<Job, Answer> {
@@ -17,16 +10,15 @@ export interface ThreadDesk<Job, Answer> {
 }
 
 /**
- * Runs a store thread's side: answers each job that the main thread sends, and those of the threads that
- * it attaches. The desk is opened by the first job and, where opening failed, again by the next, so that
- * a store that comes back is found. The thread ends once it was told to and its desk is closed.
+ * Runs a store thread's side: answers each job that the main thread sends. The desk is opened by the
+ * first job and, where opening failed, again by the next, so that a store that comes back is found. The
+ * thread ends once it was told to and its desk is closed.
  */
 export function serveThread<Job, Answer>(openDesk: () => ThreadDesk<Job, Answer>): void {
   const main = parentPort
   if (main === null) throw new Error('a store thread is started by the main thread')
   let desk: ThreadDesk<Job, Answer> | null = null
-  const attached = new Set<MessagePort>()
-  const answer = (port: MessagePort, { number, job }: ThreadRequest<Job>): void => {
+  const answer = ({ number, job }: ThreadRequest<Job>): void => {
     let reply: ThreadReply<Answer>
     try {
       desk ??= openDesk()
@@ -34,26 +26,16 @@ export function serveThread<Job, Answer>(openDesk: () => ThreadDesk<Job, Answer>
     } catch (error) {
       reply = { number, kind: 'failure', failure: failureOf(error) }
     }
-    port.postMessage(reply)
-  }
-  const attachTo = ({ number, attach }: ThreadAttachment): void => {
-    attached.add(attach)
-    attach.on('message', (request: ThreadRequest<Job>) => answer(attach, request))
-    // Comes after the last message that its sender wrote, however that thread has ended.
-    attach.on('close', () => {
-      attached.delete(attach)
-      main.postMessage({ number, kind: 'detached' } satisfies ThreadDetached)
-    })
+    main.postMessage(reply)
   }
   const end = (): void => {
-    // A thread without ports ends by itself.
-    for (const port of [...attached, main]) port.close()
+    // A thread without a port ends by itself.
+    main.close()
     desk?.close()
   }
-  main.on('message', (message: ThreadRequest<Job> | ThreadAttachment | ThreadClosing) => {
+  main.on('message', (message: ThreadRequest<Job> | ThreadClosing) => {
     if ('closing' in message) end()
-    else if ('attach' in message) attachTo(message)
-    else answer(main, message)
+    else answer(message)
   })
 }
 

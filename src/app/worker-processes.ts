@@ -1,0 +1,311 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { ReadinessCheck } from '../http/health.ts'
+import type { MetricsSnapshot } from '../telemetry/metrics.ts'
+import { SumMetrics } from '../telemetry/sum-metrics.ts'
+import { WorkerFailure } from './start-failure.ts'
+import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts'
+
+export interface WorkerProcessesInput {
+  /** The file that each process runs. */
+  readonly entry: URL
+  readonly count: number
+  readonly startWith: Omit<WorkerStart, 'kind'>
+  readonly log: Logger
+  /** Takes whole lines of the workers' logs. */
+  readonly writeLog: (lines: string) => void
+  /** Time between two looks at each worker. Default 1,000. */
+  readonly lookEveryMs?: number
+}
+
+interface Worker {
+  /** From 1 on; the process that takes its place has it too. */
+  readonly number: number
+  readonly child: ChildProcess
+  readonly gone: Promise<void>
+  /** Null until it serves. */
+  servingSinceMs: number | null
+  /** Why it could not start or was ended; null: it has not said, and was not. */
+  failure: string | null
+  /** Its own readiness checks that failed at the latest look. */
+  faults: readonly ReadinessCheck[]
+  /** Looks since it last answered one. */
+  looksUnanswered: number
+  /** Its metrics as of its latest answer. */
+  metrics: MetricsSnapshot
+  /** Resolved by its next answer; null: it has not been asked. */
+  metricsAsked: PromiseWithResolvers<void> | null
+}
+
+const RETRY_MS_MIN = 100
+const RETRY_MS_MAX = 30_000
+// A worker that ran this long did not end because of its start-up input: its back-off starts again.
+const STEADY_AFTER_MS = 60_000
+const METRICS_WAIT_MS = 5_000
+const LOOK_EVERY_MS = 1_000
+// Counted in looks and not in time: while the whole machine sleeps, the parent does not look either.
+const LOOKS_UNANSWERED_MAX = 30
+
+const MISSING: ReadinessCheck = {
+  name: 'serving',
+  fault:
+    'A worker of this server does not serve yet: it starts, or takes the place of one that ended.',
+}
+
+/** The worker processes of a server. One that ends is replaced; one whose event loop stands still is killed first. */
+export class WorkerProcesses {
+  readonly #input: WorkerProcessesInput
+  /** By number, those that have not ended. */
+  readonly #workers = new Map<number, Worker>()
+  readonly #retries = new Map<number, NodeJS.Timeout>()
+  readonly #endsInARow = new Map<number, number>()
+  readonly #metrics = new SumMetrics()
+  #looking: NodeJS.Timeout | undefined
+  readonly #killAll = (): void => {
+    for (const { child } of this.#workers.values()) child.kill('SIGKILL')
+  }
+  readonly #unclean: string[] = []
+  #rendering: Promise<string> | null = null
+  #stopping = false
+
+  constructor(input: WorkerProcessesInput) {
+    this.#input = input
+  }
+
+  /**
+   * Resolves when all serve, with where clients reach any of them. Rejects with `WorkerFailure` where one
+   * can't serve; to be stopped then too.
+   */
+  async start(): Promise<string> {
+    const { count, lookEveryMs = LOOK_EVERY_MS } = this.#input
+    this.#looking = setInterval(() => this.#lookAtEach(), lookEveryMs)
+    // However this process ends, no worker outlives it.
+    process.once('exit', this.#killAll)
+    const numbers = Array.from({ length: count }, (_, place) => place + 1)
+    const [address = ''] = await Promise.all(numbers.map((number) => this.#start(number)))
+    return address
+  }
+
+  /** One page of the metrics of all workers, without what a worker counted that does not answer in time. */
+  metricsPage(): Promise<string> {
+    // However many ask, the workers are asked once at a time.
+    this.#rendering ??= this.#render().finally(() => {
+      this.#rendering = null
+    })
+    return this.#rendering
+  }
+
+  /**
+   * Has all workers stop, and resolves when their requests have ended and they are gone. Rejects with
+   * `WorkerFailure` where one ended otherwise.
+   */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    for (const timer of this.#retries.values()) clearTimeout(timer)
+    const workers = [...this.#workers.values()]
+    for (const { child, servingSinceMs } of workers) {
+      // One that does not serve yet has no request to end.
+      child.kill(servingSinceMs === null ? 'SIGKILL' : 'SIGTERM')
+    }
+    await Promise.all(workers.map(({ gone }) => gone))
+    clearInterval(this.#looking)
+    process.off('exit', this.#killAll)
+    if (this.#unclean.length > 0) throw new WorkerFailure(this.#unclean.join('; '))
+  }
+
+  /**
+   * Resolves when it serves, with its address. Rejects with `WorkerFailure` where it ends before, and with
+   * another error where the system can't make a process.
+   */
+  async #start(number: number): Promise<string> {
+    const { entry, startWith, log } = this.#input
+    const child = fork(entry, {
+      // Metrics have figures that are no JSON, such as NaN.
+      serialization: 'advanced',
+      // In a session of its own: a terminal then sends Ctrl-C to this process alone, which stops its workers.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    })
+    const served = Promise.withResolvers<string>()
+    const gone = Promise.withResolvers<void>()
+    const worker: Worker = {
+      number,
+      child,
+      gone: gone.promise,
+      servingSinceMs: null,
+      failure: null,
+      faults: [],
+      looksUnanswered: 0,
+      metrics: [],
+      metricsAsked: null,
+    }
+    this.#workers.set(number, worker)
+    child.on('message', (message: FromWorker) => {
+      this.#received(worker, message)
+      if (message.kind === 'serving') served.resolve(message.address)
+    })
+    const ended = (how: Ended): void => {
+      const why = worker.failure ?? `it ended ${how.words}`
+      served.reject(new WorkerFailure(`worker ${number} could not start: ${why}`))
+      this.#ended(worker, how)
+      gone.resolve()
+    }
+    // Comes after the last line of its log.
+    child.once('close', (code, signal) =>
+      ended({ words: signal === null ? `with ${code}` : `by ${signal}`, isClean: code === 0 }),
+    )
+    child.on('error', ({ message }) => {
+      if (child.pid === undefined) ended({ words: `at once: ${message}`, isClean: false })
+      else log.warn({ worker: number, cause: message }, 'a worker could not be reached')
+    })
+    relayLines(child, this.#input.writeLog)
+    send(worker, { kind: 'start', ...startWith })
+    return served.promise
+  }
+
+  #received(worker: Worker, message: FromWorker): void {
+    switch (message.kind) {
+      case 'serving':
+        worker.servingSinceMs = performance.now()
+        this.#input.log.info(
+          { worker: worker.number, workerPid: worker.child.pid },
+          'worker serves',
+        )
+        this.#tellFaults()
+        return
+      case 'failed':
+        worker.failure = message.message
+        return
+      case 'seen':
+        worker.looksUnanswered = 0
+        worker.faults = message.faults
+        return
+      case 'metrics':
+        worker.metrics = message.snapshot
+        worker.metricsAsked?.resolve()
+        return
+      case 'pageWanted':
+        void this.#answerPage(worker)
+        return
+    }
+  }
+
+  #ended(worker: Worker, { words, isClean }: Ended): void {
+    const { number, failure, metrics, servingSinceMs } = worker
+    if (this.#workers.get(number) !== worker) return
+    this.#workers.delete(number)
+    this.#metrics.workerEnded(metrics)
+    worker.metricsAsked?.resolve()
+    if (this.#stopping) {
+      if (servingSinceMs !== null && !isClean) {
+        this.#unclean.push(`worker ${number} ended ${words} while it stopped`)
+      }
+      return
+    }
+    // A first start that fails is the failure of the whole server.
+    const isFirstStart = servingSinceMs === null && !this.#endsInARow.has(number)
+    if (!isFirstStart) this.#replace(worker, failure ?? `it ended ${words}`)
+  }
+
+  /** By position: the worker that has ended, and why. */
+  #replace(worker: Worker, cause: string): void {
+    const { number, child, servingSinceMs } = worker
+    const isSteady = servingSinceMs !== null && performance.now() - servingSinceMs > STEADY_AFTER_MS
+    const before = isSteady ? 0 : (this.#endsInARow.get(number) ?? 0)
+    this.#endsInARow.set(number, before + 1)
+    const retryMs = Math.min(RETRY_MS_MIN * 2 ** before, RETRY_MS_MAX)
+    this.#input.log.error(
+      { worker: number, workerPid: child.pid, cause, retryMs },
+      'worker ended: another takes its place',
+    )
+    this.#tellFaults()
+    const retry = (): void => {
+      this.#retries.delete(number)
+      this.#start(number).catch((again: unknown) => {
+        // Where it ended before it served, its end has had it replaced.
+        if (again instanceof WorkerFailure) return
+        this.#replace({ ...worker, servingSinceMs: null }, String(again))
+      })
+    }
+    this.#retries.set(number, setTimeout(retry, retryMs))
+  }
+
+  /** Kills each worker whose event loop has not turned for long: its clients would wait for ever. */
+  #lookAtEach(): void {
+    for (const worker of this.#serving()) {
+      if (worker.looksUnanswered === LOOKS_UNANSWERED_MAX) {
+        worker.failure = 'its event loop stood still'
+        worker.child.kill('SIGKILL')
+      }
+      worker.looksUnanswered += 1
+    }
+    this.#tellFaults()
+  }
+
+  /** Tells each worker what is wrong with the others, so that any of them answers for all. */
+  #tellFaults(): void {
+    const serving = this.#serving()
+    const missing = serving.length === this.#input.count ? [] : [MISSING]
+    for (const worker of serving) {
+      const others = serving.filter((other) => other !== worker)
+      const faults = [...missing, ...others.flatMap((other) => other.faults)]
+      send(worker, { kind: 'look', faults })
+    }
+  }
+
+  #serving(): Worker[] {
+    return [...this.#workers.values()].filter(({ servingSinceMs }) => servingSinceMs !== null)
+  }
+
+  async #render(): Promise<string> {
+    const asked = this.#serving().map((worker) => {
+      const answered = Promise.withResolvers<void>()
+      worker.metricsAsked = answered
+      send(worker, { kind: 'metrics' })
+      return answered.promise
+    })
+    const waiting = new AbortController()
+    const outOfTime = delay(METRICS_WAIT_MS, null, { signal: waiting.signal }).catch(() => {})
+    await Promise.race([Promise.all(asked), outOfTime])
+    waiting.abort()
+    return this.#metrics.page([...this.#workers.values()].map(({ metrics }) => metrics))
+  }
+
+  /** Never rejects. */
+  async #answerPage(worker: Worker): Promise<void> {
+    try {
+      send(worker, { kind: 'page', page: await this.metricsPage() })
+    } catch (cause) {
+      this.#input.log.error(
+        { cause: String(cause) },
+        'the metrics of the workers could not be added up',
+      )
+      send(worker, { kind: 'page', page: '' })
+    }
+  }
+}
+
+/** How a process ended. */
+interface Ended {
+  /** Such as `with 1` or `by SIGKILL`. */
+  readonly words: string
+  readonly isClean: boolean
+}
+
+/** By position: a worker, and what to send it. One that has gone gets nothing. */
+function send({ child }: Worker, message: ToWorker): void {
+  child.send(message, () => {})
+}
+
+/** By position: a process, and what takes the whole lines of its standard output. */
+function relayLines({ stdout }: ChildProcess, write: (lines: string) => void): void {
+  let rest = ''
+  stdout?.setEncoding('utf8')
+  stdout?.on('data', (text: string) => {
+    const lines = rest + text
+    const end = lines.lastIndexOf('\n') + 1
+    rest = lines.slice(end)
+    if (end > 0) write(lines.slice(0, end))
+  })
+}

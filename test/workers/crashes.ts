@@ -1,2 +1,0 @@
-/** The channel on which a test names the instance that is to crash. */
-export const CRASHES = 'tollgate-test-crashes'
