@@ -214,8 +214,8 @@ async function openCatalog(
     source: sourceOf(address),
     clock,
     settings,
-    fetchModels: () => upstream.dialect.fetchModels(upstream),
-    fetchImageEndpoints: (modelId) => upstream.dialect.fetchImageEndpoints(upstream, modelId),
+    fetchModels: (listing) => upstream.dialect.fetchModels(upstream, listing),
+    fetchFlatImagePrice: (modelId) => upstream.dialect.fetchFlatImagePrice(upstream, modelId),
     endpoints,
     onRefreshed: (outcome) => {
       logRefresh(log, outcome)

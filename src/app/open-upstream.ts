@@ -22,7 +22,8 @@ export function openEndpointPrices(
   const endpoints = new EndpointPrices({
     clock,
     firstReadTimeoutMs: config.TOLLGATE_ENDPOINTS_TIMEOUT_MS,
-    fetchEndpoints: (modelId, bounds) => upstream.dialect.fetchEndpoints(upstream, modelId, bounds),
+    fetchDearestPrices: (modelId, bounds) =>
+      upstream.dialect.fetchDearestPrices(upstream, modelId, bounds),
     onRead: (read) => {
       logRead(log, read)
       telemetry.endpointsRead(read)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { buildPriceTable } from '../upstreams/listing/price-table.ts'
 import type { PriceTable } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
-import { buildPriceTable } from './price-table.ts'
 
 /** A table whose input price is given, tier by tier; all else is free. */
 function inputPrices(base: bigint, tiers: Readonly<Record<number, bigint>> = {}): PriceTable {

@@ -1,5 +1,5 @@
+import { buildPriceTable, priceReadingOf } from '../upstreams/listing/price-table.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PriceTable } from '../vocabulary/offer.ts'
-import { buildPriceTable, priceReadingOf } from './price-table.ts'
 
 /** What a hold is sized by: a model's prices, its context window and its longest answer. */
 export type HoldFigures = Pick<Offer, 'prices' | 'contextTokens' | 'outputTokensMax'>

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import {
+  IMAGE_ARCHITECTURE,
+  upstreamList,
+  upstreamRow,
+} from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
+import type { CatalogStore } from './stored-catalog.ts'
 import {
   type CatalogProcess,
   inputPrice,
@@ -7,10 +14,7 @@ import {
   refreshWith,
   startCatalogProcess,
   type Timer,
-} from './fixtures/catalog-process.ts'
-import { IMAGE_ARCHITECTURE, upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
-import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
-import type { CatalogStore } from './stored-catalog.ts'
+} from './testing/catalog-process.ts'
 
 const REFRESH_MS = DEFAULT_CATALOG_SETTINGS.catalogRefreshMs
 

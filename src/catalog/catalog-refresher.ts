@@ -1,16 +1,15 @@
+import type {
+  ListedModel,
+  ListingSettings,
+  ParsedCatalog,
+  SkippedRow,
+} from '../upstreams/listing/listing.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
 import { Beliefs } from './beliefs.ts'
 import type { Catalog } from './catalog.ts'
 import type { EndpointPrices } from './endpoint-prices.ts'
-import {
-  type ListedModel,
-  type ParsedCatalog,
-  parseCatalog,
-  type SkippedRow,
-} from './parse-catalog.ts'
-import { parseFlatImagePrice } from './parse-prices.ts'
 import type { CatalogRow } from './row.ts'
 import type { CatalogSettings } from './settings.ts'
 import {
@@ -64,13 +63,13 @@ export interface CatalogRefresherInput {
   readonly source: string
   readonly clock: Clock
   readonly settings: CatalogSettings
-  /** The upstream's list of models, as parsed JSON. Must keep a deadline of its own. */
-  readonly fetchModels: () => Promise<unknown>
+  /** Reads the upstream's list of models. Must keep a deadline of its own. */
+  readonly fetchModels: (settings: ListingSettings) => Promise<ParsedCatalog>
   /**
-   * The parsed JSON answer of `GET /images/models/{id}/endpoints`, or null where the upstream has no
-   * such page for the model; rejects on any other failure. Null: the upstream lists no flat prices.
+   * Reads the dearest flat price of an image of a model: zero where it has none, null or a rejection
+   * where it can't be read. Null: the upstream lists no flat prices.
    */
-  readonly fetchImageEndpoints: ((modelId: string) => Promise<unknown>) | null
+  readonly fetchFlatImagePrice: ((modelId: string) => Promise<Picos | null>) | null
   /** What is known of models' endpoints is kept in the store with them. */
   readonly endpoints: Pick<EndpointPrices, 'encode' | 'restore'>
   /** Told of each refresh, for the log and metrics. Must not throw. */
@@ -169,7 +168,7 @@ class Refresher implements CatalogRefresher {
     const { clock, fetchModels, settings, catalog } = this.#input
     // What is read is at least as young as the moment it was asked for.
     const askedAtMs = clock.nowMs()
-    const parsed = parseCatalog(await fetchModels(), settings)
+    const parsed = await fetchModels(settings)
     const flatPrices = await this.#flatImagePrices(parsed.models)
     const rows = this.#weigh({ parsed, flatPrices, askedAtMs })
     const storeFailure = await this.#save(rows, askedAtMs)
@@ -207,14 +206,14 @@ class Refresher implements CatalogRefresher {
 
   /** Flat prices by model id; a model whose price could not be learned is left out. */
   async #flatImagePrices(models: readonly ListedModel[]): Promise<ReadonlyMap<string, Picos>> {
-    const { fetchImageEndpoints } = this.#input
+    const { fetchFlatImagePrice } = this.#input
     const prices = new Map<string, Picos>()
-    if (fetchImageEndpoints === null) return prices
+    if (fetchFlatImagePrice === null) return prices
     let failuresInARow = 0
     for (const { offer } of models) {
       if (!offer.outputModalities.has('image')) continue
       if (failuresInARow === IMAGE_PRICE_FAILURES_MAX) break
-      const price = await flatImagePrice(fetchImageEndpoints, offer.modelId)
+      const price = await fetchFlatImagePrice(offer.modelId).catch(() => null)
       if (price === null) failuresInARow++
       else {
         failuresInARow = 0
@@ -248,16 +247,4 @@ interface WeighRefreshInput {
   readonly parsed: ParsedCatalog
   readonly flatPrices: ReadonlyMap<string, Picos>
   readonly askedAtMs: number
-}
-
-async function flatImagePrice(
-  fetchImageEndpoints: (modelId: string) => Promise<unknown>,
-  modelId: string,
-): Promise<Picos | null> {
-  try {
-    const answer = await fetchImageEndpoints(modelId)
-    return answer === null ? 0n : parseFlatImagePrice(answer)
-  } catch {
-    return null
-  }
 }

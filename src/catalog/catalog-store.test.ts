@@ -1,8 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore, type Store } from '../store/open-store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
+import {
+  IMAGE_ARCHITECTURE,
+  upstreamList,
+  upstreamRow,
+} from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { createCatalogStore } from './catalog-store.ts'
+import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
 import {
   type CatalogProcess,
   inputPrice,
@@ -10,9 +16,7 @@ import {
   refreshWith,
   START_MS,
   startCatalogProcess,
-} from './fixtures/catalog-process.ts'
-import { IMAGE_ARCHITECTURE, upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
-import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
+} from './testing/catalog-process.ts'
 
 let database: TestDatabase
 let store: Store

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import type { ModelListing } from '../upstreams/listing/listing.ts'
+import { parseModels } from '../upstreams/openrouter/parse-models.ts'
+import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { Catalog } from './catalog.ts'
-import { upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
-import { parseCatalog } from './parse-catalog.ts'
-import type { ModelListing } from './row.ts'
 import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -18,7 +18,7 @@ interface Stocked {
 function stocked({ rows, aliases = new Map() }: Stocked) {
   const clock = { now: START_MS, nowMs: () => clock.now }
   const catalog = new Catalog({ clock, settings: { pricesStaleAfterMs: HOUR_MS, aliases } })
-  const { models } = parseCatalog(upstreamList(...rows), DEFAULT_CATALOG_SETTINGS)
+  const { models } = parseModels(upstreamList(...rows), DEFAULT_CATALOG_SETTINGS)
   catalog.replace(models.map((model) => ({ ...model, refreshedAtMs: START_MS })))
   return { catalog, clock }
 }
@@ -164,7 +164,7 @@ describe('the list', () => {
 
   test('is another after a refresh, and a model that is gone is not found', () => {
     const { catalog: changing } = stocked({ rows: [upstreamRow()] })
-    const { models } = parseCatalog(
+    const { models } = parseModels(
       upstreamList(upstreamRow({ id: 'acme/next' })),
       DEFAULT_CATALOG_SETTINGS,
     )

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { refreshWith, startCatalogProcess } from './fixtures/catalog-process.ts'
-import { upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
-import { EndpointsRefused, parseEndpointPrices } from './parse-prices.ts'
+import { EndpointsRefused, parseEndpointPrices } from '../upstreams/openrouter/parse-endpoints.ts'
+import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import type { CatalogStore, StoredCatalog } from './stored-catalog.ts'
+import { refreshWith, startCatalogProcess } from './testing/catalog-process.ts'
 
 const EMPTY_STORE: CatalogStore = { load: async () => null, save: async () => {} }
 const ID = 'acme/sage-pro'

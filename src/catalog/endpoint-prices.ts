@@ -1,9 +1,12 @@
+import { readRecord } from '../upstreams/listing/json-reading.ts'
+import {
+  dearestTable,
+  decodePriceTable,
+  encodePriceTable,
+} from '../upstreams/listing/price-table.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
-import { readRecord } from './json-reading.ts'
-import { parseEndpointPrices } from './parse-prices.ts'
-import { dearestTable, decodePriceTable, encodePriceTable } from './price-table.ts'
 
 /** How one reading of a model's endpoints went. */
 export interface EndpointRead {
@@ -19,10 +22,10 @@ export interface EndpointPricesInput {
   /** How long a request waits for a model's first reading. */
   readonly firstReadTimeoutMs: number
   /**
-   * The parsed JSON answer of `GET /models/{id}/endpoints`; rejects on any failure, and where the time is
-   * up or the signal given.
+   * Reads the dearest prices of a model's providers; rejects on any failure, and where the time is up or
+   * the signal given.
    */
-  readonly fetchEndpoints: (modelId: string, bounds: ReadBounds) => Promise<unknown>
+  readonly fetchDearestPrices: (modelId: string, bounds: ReadBounds) => Promise<PriceTable>
   /** Told of each reading, for the log and metrics. Must not throw. */
   readonly onRead: (read: EndpointRead) => void
 }
@@ -155,11 +158,11 @@ export class EndpointPrices {
 
   /** Never rejects. By position: the model, and how long it may take. */
   async #read(modelId: string, timeoutMs: number): Promise<void> {
-    const { fetchEndpoints, onRead } = this.#input
+    const { fetchDearestPrices, onRead } = this.#input
     const { signal } = this.#stopping
     const before = this.#known.get(modelId) ?? null
     try {
-      const prices = parseEndpointPrices(await fetchEndpoints(modelId, { timeoutMs, signal }))
+      const prices = await fetchDearestPrices(modelId, { timeoutMs, signal })
       this.#learn(modelId, this.#weigh(modelId, { believed: before?.prices ?? null, prices }))
       onRead({ modelId, failure: null, isChange: before !== null && !before.wasRead })
     } catch (cause) {

@@ -1,15 +1,13 @@
+import type { ListingSettings } from '../upstreams/listing/listing.ts'
+
 /** What an operator decides about the catalog. */
-export interface CatalogSettings {
+export interface CatalogSettings extends ListingSettings {
   /** Time from the end of one refresh to the start of the next, before jitter. */
   readonly catalogRefreshMs: number
   /** Age past which a model's prices are too old to size a hold with. */
   readonly pricesStaleAfterMs: number
   /** Further names of models: name → catalog id. Never shadows an id that the catalog lists. */
   readonly aliases: ReadonlyMap<string, string>
-  /** Ids that bill per search although their catalog row does not show it. */
-  readonly perSearchIdsAdded: ReadonlySet<string>
-  /** Ids that do not bill per search although their catalog row looks like it. */
-  readonly perSearchIdsRemoved: ReadonlySet<string>
 }
 
 /** Prices every five minutes, stale after an hour; no names or ids beside the upstream's own. */

@@ -1,11 +1,14 @@
 import type { PriceSnapshotRow } from '../store/schema.ts'
+import { isTokenCount, readRecord, readStrings } from '../upstreams/listing/json-reading.ts'
+import type { ListedModel, ListingSettings } from '../upstreams/listing/listing.ts'
+import { parseRow } from '../upstreams/listing/parse-listing.ts'
+import {
+  decodePriceTable,
+  encodePriceTable,
+  priceSnapshotId,
+} from '../upstreams/listing/price-table.ts'
 import type { HoldFigures } from './beliefs.ts'
-import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
-import type { ListedModel } from './parse-catalog.ts'
-import { parseRow } from './parse-row.ts'
-import { decodePriceTable, encodePriceTable, priceSnapshotId } from './price-table.ts'
 import type { CatalogRow } from './row.ts'
-import type { CatalogSettings } from './settings.ts'
 
 /** Where the catalog and its prices outlive the process. Both methods reject where the store fails. */
 export interface CatalogStore {
@@ -95,7 +98,7 @@ export function storedEndpoints({ itemJson }: StoredModel): unknown {
 export interface DecodeModelInput {
   readonly itemJson: string
   readonly catalogRefreshedAtMs: number
-  readonly settings: Pick<CatalogSettings, 'perSearchIdsAdded' | 'perSearchIdsRemoved'>
+  readonly settings: ListingSettings
 }
 
 /** By position: what was believed, and what was listed: an earlier version stored only the latter. */

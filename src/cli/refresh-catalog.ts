@@ -36,11 +36,11 @@ export async function refreshCatalog(
       source: baseUrl,
       clock,
       settings,
-      fetchModels: () => dialect.fetchModels(upstream),
-      async fetchImageEndpoints(modelId) {
-        const endpoints = await dialect.fetchImageEndpoints(upstream, modelId)
+      fetchModels: (listing) => dialect.fetchModels(upstream, listing),
+      async fetchFlatImagePrice(modelId) {
+        const price = await dialect.fetchFlatImagePrice(upstream, modelId)
         show(++imageModels)
-        return endpoints
+        return price
       },
       // What a server has read of models' endpoints stays as it is.
       endpoints: {

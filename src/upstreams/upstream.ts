@@ -5,11 +5,12 @@ import type { StreamEvent } from '../formats/format.ts'
 import type { ProviderError } from '../formats/provider-error.ts'
 import { type JsonBody, type JsonEdit, type JsonObject, parseUpstreamJson } from '../json/body.ts'
 import type { Call } from '../vocabulary/call.ts'
-import type { Decimal } from '../vocabulary/money.ts'
-import type { Offer } from '../vocabulary/offer.ts'
+import type { Decimal, Picos } from '../vocabulary/money.ts'
+import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import type { UpstreamWords, Words } from '../vocabulary/public-names.ts'
 import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
+import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import { type AnswerBounds, type AnswerBytes, Question } from './question.ts'
 
 /** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
@@ -20,16 +21,16 @@ export interface Dialect {
   headers(apiKey: string): readonly string[]
   /** How each format goes there, by the format's name. A format that is not here is not spoken there. */
   readonly wires: ReadonlyMap<string, Wire>
-  /** All models, as JSON. Rejects where there is no whole list; `UpstreamRefusesAccount` says why. */
-  fetchModels(upstream: Upstream): Promise<unknown>
-  /** Where a model's providers and their prices are listed, as JSON. Rejects where they can't be read. */
-  fetchEndpoints(
+  /** All models and their prices. Rejects where no whole list can be read. */
+  fetchModels(upstream: Upstream, settings: ListingSettings): Promise<ParsedCatalog>
+  /** The dearest prices that a model may run at. Rejects where they can't be read. */
+  fetchDearestPrices(
     upstream: Upstream,
     modelId: string,
     bounds: Omit<AnswerBounds, 'bytesMax'>,
-  ): Promise<unknown>
-  /** Where a model's image prices are listed, as JSON; null where there is no such page for it. */
-  fetchImageEndpoints(upstream: Upstream, modelId: string): Promise<unknown>
+  ): Promise<PriceTable>
+  /** The dearest flat price of an image that a model makes; zero: it lists none; null: it can't be read. */
+  fetchFlatImagePrice(upstream: Upstream, modelId: string): Promise<Picos | null>
   /** Looks up what was run. Never rejects. */
   fetchGeneration(upstream: Upstream, input: FetchGenerationInput): Promise<GenerationAnswer>
 }

@@ -7,6 +7,7 @@ import { Catalog } from '../../src/catalog/catalog.ts'
 import { createCatalogRefresher } from '../../src/catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../../src/catalog/catalog-store.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
+import { parseModels } from '../../src/upstreams/openrouter/parse-models.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import type { RequestState } from '../../src/vocabulary/request-state.ts'
 import { startRawServer } from '../raw-server.ts'
@@ -356,11 +357,11 @@ async function storeCatalog(bench: CrashBench, source: string): Promise<void> {
       source,
       clock: systemClock,
       settings,
-      fetchModels: async () => {
+      fetchModels: async (listing) => {
         const listed = await fetch(`${bench.simulator.baseUrl}/models?output_modalities=all`)
-        return listed.json()
+        return parseModels(await listed.json(), listing)
       },
-      fetchImageEndpoints: null,
+      fetchFlatImagePrice: null,
       endpoints: { encode: () => null, restore: () => {} },
       onRefreshed: () => {},
     }).refreshNow()

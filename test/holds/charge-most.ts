@@ -5,7 +5,6 @@ import { parseObject } from '../../simulator/json-value.ts'
 import { PrefixMemory } from '../../simulator/prompt-meter.ts'
 import { Refusal } from '../../simulator/refusal.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
-import { parseCatalog } from '../../src/catalog/parse-catalog.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/settings.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
@@ -14,6 +13,7 @@ import { DEFAULT_WORDS } from '../../src/formats/testing/exchange.ts'
 import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
 import { editJson, type JsonEdit, parseAnswer, parseJsonBody } from '../../src/json/body.ts'
+import { parseModels } from '../../src/upstreams/openrouter/parse-models.ts'
 import { wireOf } from '../../src/upstreams/openrouter/testing/exchange.ts'
 import type { Call } from '../../src/vocabulary/call.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
@@ -60,7 +60,7 @@ function catalogOf(simulated: SimulatorCatalog): Catalog {
     settings: { pricesStaleAfterMs: 1, aliases: new Map() },
   })
   const list = simulated.list(new URLSearchParams({ output_modalities: 'all' }))
-  const { models } = parseCatalog(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
+  const { models } = parseModels(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
   listed.replace(models.map((model) => ({ ...model, refreshedAtMs: NOW_MS })))
   return listed
 }

@@ -1,4 +1,4 @@
-import { dearestTable } from '../../catalog/price-table.ts'
+import { dearestTable } from '../../upstreams/listing/price-table.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Picos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'

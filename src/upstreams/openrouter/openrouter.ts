@@ -3,6 +3,8 @@ import { fetchEndpoints, fetchImageEndpoints, fetchModels } from './catalog-page
 import { chat, completions, embeddings, images } from './chat.ts'
 import { fetchGeneration } from './generation.ts'
 import { messages } from './messages.ts'
+import { parseEndpointPrices, parseFlatImagePrice } from './parse-endpoints.ts'
+import { parseModels } from './parse-models.ts'
 import { responses } from './responses.ts'
 import { OPENROUTER_WORDS } from './words.ts'
 
@@ -12,8 +14,12 @@ export const openrouter: Dialect = {
   words: OPENROUTER_WORDS,
   headers: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),
-  fetchModels,
-  fetchEndpoints,
-  fetchImageEndpoints,
+  fetchModels: async (upstream, settings) => parseModels(await fetchModels(upstream), settings),
+  fetchDearestPrices: async (upstream, modelId, bounds) =>
+    parseEndpointPrices(await fetchEndpoints(upstream, modelId, bounds)),
+  async fetchFlatImagePrice(upstream, modelId) {
+    const page = await fetchImageEndpoints(upstream, modelId)
+    return page === null ? 0n : parseFlatImagePrice(page)
+  },
   fetchGeneration,
 }

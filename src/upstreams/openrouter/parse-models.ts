@@ -1,27 +1,6 @@
-import { readRecord } from './json-reading.ts'
-import { type ParsedRow, parseRow } from './parse-row.ts'
-import type { CatalogRow } from './row.ts'
-import type { CatalogSettings } from './settings.ts'
-
-/** A model as one answer of the upstream has it: not yet weighed against what was believed before. */
-export type ListedModel = Omit<CatalogRow, 'refreshedAtMs'>
-
-/** One readable answer of the upstream's model list. */
-export interface ParsedCatalog {
-  /** In the upstream's order; at least one; ids are unique. */
-  readonly models: readonly ListedModel[]
-  /** Ids that are listed, but with a row that can't be read: gone neither are they refreshed. */
-  readonly unreadableIds: ReadonlySet<string>
-  /** Every row that was not taken, for the log. */
-  readonly skipped: readonly SkippedRow[]
-}
-
-/** A row of the list that offers nothing, and why. */
-export interface SkippedRow {
-  /** Null where the row has no usable id. */
-  readonly modelId: string | null
-  readonly why: string
-}
+import { readRecord } from '../listing/json-reading.ts'
+import type { ListedModel, ListingSettings, ParsedCatalog, SkippedRow } from '../listing/listing.ts'
+import { type ParsedRow, parseRow } from '../listing/parse-listing.ts'
 
 /** The upstream's answer is no list of models, or one without a single model that could be sold. */
 export class CatalogRefused extends Error {
@@ -31,10 +10,7 @@ export class CatalogRefused extends Error {
 /**
  * Reads the upstream's list of models. A bad row is skipped; a list that is malformed or empty throws CatalogRefused, and nothing else is ever thrown.
  */
-export function parseCatalog(
-  upstreamAnswer: unknown,
-  settings: Pick<CatalogSettings, 'perSearchIdsAdded' | 'perSearchIdsRemoved'>,
-): ParsedCatalog {
+export function parseModels(upstreamAnswer: unknown, settings: ListingSettings): ParsedCatalog {
   const rows = readRecord(upstreamAnswer)?.['data']
   if (!Array.isArray(rows)) throw new CatalogRefused('the answer has no list of models in `data`')
   const parsed = dropContradictions(rows.map((row: unknown) => parseRow(row, settings)))

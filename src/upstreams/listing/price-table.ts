@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Picos } from '../vocabulary/money.ts'
-import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
+import type { Picos } from '../../vocabulary/money.ts'
+import type { PriceTable, PriceTier } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord } from './json-reading.ts'
 
 /** The prices that a tier may change; a table's own are those of the shortest prompts. */

@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { upstreamList, upstreamRow } from './fixtures/upstream-list.ts'
-import { CatalogRefused, parseCatalog } from './parse-catalog.ts'
-import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
+import { CatalogRefused, parseModels } from './parse-models.ts'
+import { LISTING_SETTINGS, upstreamList, upstreamRow } from './testing/upstream-list.ts'
 
-const parse = (...rows: readonly unknown[]) =>
-  parseCatalog(upstreamList(...rows), DEFAULT_CATALOG_SETTINGS)
+const parse = (...rows: readonly unknown[]) => parseModels(upstreamList(...rows), LISTING_SETTINGS)
 
 /** A list of one row is refused where the row is skipped, so another always stands beside it. */
 const anchor = upstreamRow({ id: 'anchor/model', canonical_slug: 'anchor/model' })
@@ -95,7 +93,7 @@ describe('a list is refused as a whole', () => {
       upstreamList(upstreamRow({ pricing: { prompt: '-1', completion: '-1' } })),
     ],
   ])('%s', (_, answer) => {
-    expect(() => parseCatalog(answer, DEFAULT_CATALOG_SETTINGS)).toThrow(CatalogRefused)
+    expect(() => parseModels(answer, LISTING_SETTINGS)).toThrow(CatalogRefused)
   })
 })
 
@@ -103,7 +101,7 @@ describe('whatever the upstream answers', () => {
   /** True where it was read, false where it was refused; any other throw fails the test. */
   const readOrRefused = (answer: unknown): boolean => {
     try {
-      parseCatalog(answer, DEFAULT_CATALOG_SETTINGS)
+      parseModels(answer, LISTING_SETTINGS)
       return true
     } catch (error) {
       if (error instanceof CatalogRefused) return false
@@ -178,7 +176,7 @@ describe('whatever the upstream answers', () => {
     const rows = Array.from({ length: 100_000 }, (_, i) =>
       upstreamRow({ id: `acme/m${i}`, pricing: { prompt: '1' } }),
     )
-    const parsed = parseCatalog({ data: [anchor, ...rows] }, DEFAULT_CATALOG_SETTINGS)
+    const parsed = parseModels({ data: [anchor, ...rows] }, LISTING_SETTINGS)
     expect([parsed.models.length, parsed.skipped.length]).toEqual([1, 100_000])
   })
 })

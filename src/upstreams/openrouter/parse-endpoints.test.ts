@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseFlatImagePrice } from './parse-prices.ts'
+import { parseFlatImagePrice } from './parse-endpoints.ts'
 
 const answer = (...pricing: readonly unknown[]) => ({ id: 'acme/draw', endpoints: [{ pricing }] })
 const line = (changes: object) => ({

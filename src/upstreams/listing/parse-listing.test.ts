@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { IMAGE_ARCHITECTURE, type UpstreamRow, upstreamRow } from './fixtures/upstream-list.ts'
-import { parseRow } from './parse-row.ts'
-import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
+import {
+  IMAGE_ARCHITECTURE,
+  LISTING_SETTINGS,
+  type UpstreamRow,
+  upstreamRow,
+} from '../openrouter/testing/upstream-list.ts'
+import { parseRow } from './parse-listing.ts'
 
-const parse = (row: unknown) => parseRow(row, DEFAULT_CATALOG_SETTINGS)
+const parse = (row: unknown) => parseRow(row, LISTING_SETTINGS)
 
 /** The model that a row is. */
 function only(row: unknown) {

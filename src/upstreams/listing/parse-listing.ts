@@ -1,10 +1,9 @@
-import type { Offer } from '../vocabulary/offer.ts'
+import type { Offer } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
-import { parsePricing } from './parse-prices.ts'
+import type { ListingSettings, ModelListing } from './listing.ts'
+import { parsePricing } from './parse-pricing.ts'
 import { priceSnapshotId } from './price-table.ts'
-import type { ModelListing } from './row.ts'
 import { RowRefusal } from './row-refusal.ts'
-import type { CatalogSettings } from './settings.ts'
 
 /** What one row of the upstream's list turned out to be. */
 export type ParsedRow =
@@ -25,10 +24,8 @@ const MODEL_ID = /^~?[A-Za-z0-9][\w.-]*\/[\w.:@+/-]+$/
 // As part of a URL's path, it would ask the upstream for something else with our key.
 const STRAYING_PATH = /\.\.|\/\.?(?:\/|$)/
 
-type PerSearchSettings = Pick<CatalogSettings, 'perSearchIdsAdded' | 'perSearchIdsRemoved'>
-
 /** Reads one row of an upstream's model list, or one of our own listings. Never throws. */
-export function parseRow(value: unknown, settings: PerSearchSettings): ParsedRow {
+export function parseRow(value: unknown, settings: ListingSettings): ParsedRow {
   const row = readRecord(value)
   const modelId = row?.['id']
   if (row === null || typeof modelId !== 'string' || !isModelId(modelId)) {
@@ -49,7 +46,7 @@ function isModelId(text: string): boolean {
 function parseIdentified(
   modelId: string,
   row: Readonly<Record<string, unknown>>,
-  settings: PerSearchSettings,
+  settings: ListingSettings,
 ): ParsedRow {
   const target = readRecord(row['alias_target'])?.['slug']
   if (typeof target === 'string') return { kind: 'alias', name: modelId, target }

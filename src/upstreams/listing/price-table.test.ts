@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { PriceTable } from '../vocabulary/offer.ts'
+import type { PriceTable } from '../../vocabulary/offer.ts'
 import {
   buildPriceTable,
   dearestTable,
