@@ -153,3 +153,11 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
   expect(await ended).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
 })
+
+test('a server whose log nobody reads any more, as at a Ctrl-C with a pipe behind it, ends all the same', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+  const server = await serve({ folder })
+  server.closeOutput()
+  expect(await server.stop('SIGINT')).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+})

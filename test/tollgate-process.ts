@@ -33,6 +33,8 @@ export interface ServeProcess {
   readonly greeting: string
   /** Resolves with the first log line that has a text in it, from the start or to come. */
   logged(text: string): Promise<string>
+  /** Reads nothing more of what it logs, as a pipe that ends. */
+  closeOutput(): void
   /** Sends a signal that does not end it. */
   signal(signal: NodeJS.Signals): void
   /** Sends a signal and resolves with how the process ended. */
@@ -79,6 +81,7 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
       return greeting
     },
     logged: (text) => log.logged(text),
+    closeOutput: () => void child.stdout?.destroy(),
     signal: (signal) => void child.kill(signal),
     async stop(signal) {
       child.kill(signal)

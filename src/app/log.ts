@@ -12,8 +12,8 @@ export interface OpenLog {
   readonly log: Logger
   /** Writes whole lines that the log of another process has made. */
   writeLines(lines: string): void
-  /** Writes what is still in memory; call it last. */
-  close(): void
+  /** Writes what is still in memory, unless nobody reads any more; call it last. */
+  close(): Promise<void>
 }
 
 // A write a line was an eighth of a request's time on the event loop; a write a batch is none of it.
@@ -24,6 +24,11 @@ const BATCH_BYTES = 15 * 1024
 /** Opens the log. Lines reach standard output within a tenth of a second. */
 export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
   const destination = pino.destination({ fd: 1, sync: false, minLength: BATCH_BYTES })
+  let isRead = true
+  destination.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    isRead = false
+  })
   const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS)
   timer.unref()
   const writeLines = (lines: string): void =>
@@ -31,9 +36,13 @@ export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
   return {
     log: pino({ level }, isForPeople ? { write: writeLines } : destination),
     writeLines,
-    close() {
+    async close() {
       clearInterval(timer)
-      destination.flushSync()
+      if (!isRead) return
+      // `flushSync` tries without end to write to a pipe that nobody reads any more.
+      const { promise: flushed, resolve } = Promise.withResolvers<void>()
+      destination.flush(() => resolve())
+      await flushed
     },
   }
 }

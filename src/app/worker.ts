@@ -100,7 +100,7 @@ if (gateway !== null) {
   await stopping
   await gateway.close()
 }
-close()
+await close()
 parent.leave()
 
 async function start(): Promise<Gateway | null> {
