@@ -18,7 +18,6 @@ import { ThreadShare } from '../src/journey/gate/thread-share.ts'
 import { offerWith, usd } from '../src/journey/hold-size/testing/offers.ts'
 import type { JourneyParts } from '../src/journey/journey.ts'
 import { Settler } from '../src/journey/settle/settler.ts'
-import { createAccount } from '../src/ledger/accounts.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { auditStore } from '../src/ledger/audit/audit.ts'
@@ -246,13 +245,8 @@ function idSource() {
 
 async function makeCaller(store: Store, ledger: SqliteLedger): Promise<Caller> {
   const ids = idSource()
-  const nowMs = Date.now()
-  await registerInstance(store.db, { id: 'inst_test', nowMs })
-  const { id: accountId } = await createAccount(store.db, {
-    id: ids.next('acct'),
-    name: 'test',
-    nowMs,
-  })
+  await registerInstance(store.db, { id: 'inst_test', nowMs: Date.now() })
+  const { id: accountId } = await ledger.createAccount({ id: ids.next('acct'), name: 'test' })
   await ledger.addCredit({
     accountId,
     purse: 'backed',
@@ -260,12 +254,11 @@ async function makeCaller(store: Store, ledger: SqliteLedger): Promise<Caller> {
     expiresAtMs: null,
     reference: 'test',
   })
-  const created = await createApiKey(store.db, {
+  const created = await createApiKey(ledger, {
     id: ids.next('key'),
     accountId,
     name: 'test',
     keyTag: 'tollgate',
-    nowMs,
   })
   if (created === null) throw new Error('no key')
   return { accountId, apiKeyId: created.apiKey.id, hasBackedCredit: true }

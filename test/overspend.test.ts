@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listRequests } from '../src/ledger/activity/activity.ts'
-import { listApiKeys, updateApiKey } from '../src/ledger/api-keys.ts'
+import { listApiKeys } from '../src/ledger/api-keys.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import { TEST_DATABASES } from '../src/store/testing/test-databases.ts'
 import { micros } from '../src/vocabulary/money.ts'
@@ -182,7 +182,7 @@ for (const { engine, create, fleetName, start } of CASES) {
       const { db } = first.gateway.store
       const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
       const id = apiKeys[0]?.id ?? ''
-      await updateApiKey(db, { id, creditLimitMicros: micros(limitMicros) })
+      await first.gateway.ledger.updateApiKey({ id, creditLimitMicros: micros(limitMicros) })
       for (const { simulator } of worlds) {
         simulator.script({ hold: 'beforeHeaders', times: 'always' })
       }

@@ -6,7 +6,6 @@ import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Config, readConfig } from '../src/app/config.ts'
 import { type Gateway, startGateway } from '../src/app/gateway.ts'
 import type { WireFormat } from '../src/formats/format.ts'
-import { createAccount } from '../src/ledger/accounts.ts'
 import { getBalance } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
@@ -101,11 +100,10 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
 }
 
 async function makeAccount(
-  { store, ledger, ids }: Gateway,
+  { ledger, ids }: Gateway,
   { creditMicros = 10_000_000, apiKeys = 1 }: NewAccount,
 ): Promise<TestAccount> {
-  const nowMs = Date.now()
-  const { id } = await createAccount(store.db, { id: ids.next('acct'), name: 'test', nowMs })
+  const { id } = await ledger.createAccount({ id: ids.next('acct'), name: 'test' })
   if (creditMicros !== 0) {
     await ledger.addCredit({
       accountId: id,
@@ -117,12 +115,11 @@ async function makeAccount(
   }
   const texts: string[] = []
   for (let i = 0; i < apiKeys; i++) {
-    const created = await createApiKey(store.db, {
+    const created = await createApiKey(ledger, {
       id: ids.next('key'),
       accountId: id,
       name: `test ${i}`,
       keyTag: 'tollgate',
-      nowMs,
     })
     if (created !== null) texts.push(created.text)
   }

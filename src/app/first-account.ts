@@ -1,6 +1,4 @@
-import { createAccount } from '../ledger/accounts.ts'
 import { createApiKey } from '../ledger/api-keys.ts'
-import type { Clock } from '../vocabulary/clock.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { Gateway } from './gateway.ts'
 
@@ -17,11 +15,10 @@ const FIRST_CREDIT = micros(10_000_000)
  * Makes one account with $10 of play money and one key, on a store without accounts. Only for the simulator's store: a printed key must never spend real credit.
  */
 export async function makeFirstAccount(
-  { store, ledger, ids }: Pick<Gateway, 'store' | 'ledger' | 'ids'>,
-  { clock, keyTag }: { readonly clock: Clock; readonly keyTag: string },
+  { ledger, ids }: Pick<Gateway, 'ledger' | 'ids'>,
+  keyTag: string,
 ): Promise<FirstAccount> {
-  const nowMs = clock.nowMs()
-  const account = await createAccount(store.db, { id: ids.next('acct'), name: 'first', nowMs })
+  const account = await ledger.createAccount({ id: ids.next('acct'), name: 'first' })
   await ledger.addCredit({
     accountId: account.id,
     purse: 'backed',
@@ -29,12 +26,11 @@ export async function makeFirstAccount(
     expiresAtMs: null,
     reference: 'first-start',
   })
-  const created = await createApiKey(store.db, {
+  const created = await createApiKey(ledger, {
     id: ids.next('key'),
     accountId: account.id,
     name: 'first',
     keyTag,
-    nowMs,
   })
   if (created === null) throw new Error('the account that was just made is gone')
   return { accountId: account.id, apiKey: created.text }

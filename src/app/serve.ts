@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { Terminal } from '../cli/terminal.ts'
 import { listAccounts } from '../ledger/accounts.ts'
 import { showDatabaseUrl } from '../store/database-url.ts'
-import { systemClock } from '../vocabulary/clock.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { makeFirstAccount } from './first-account.ts'
 import { startGateway } from './gateway.ts'
@@ -89,10 +88,7 @@ Keys are shown once. For another one, in another terminal:
 `)
     return
   }
-  const first = await makeFirstAccount(server, {
-    clock: systemClock,
-    keyTag: config.TOLLGATE_KEY_TAG,
-  })
+  const first = await makeFirstAccount(server, config.TOLLGATE_KEY_TAG)
   terminal.note(`
 tollgate is ready. ${PLAY}
 

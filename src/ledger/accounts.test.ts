@@ -1,51 +1,52 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore, type Store } from '../store/open-store.ts'
+import type { Store } from '../store/open-store.ts'
 import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
-import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createAccountTagger, openAccountTagger } from './account-tag.ts'
-import { createAccount, getAccount, listAccounts, updateAccount } from './accounts.ts'
+import { getAccount, listAccounts } from './accounts.ts'
 import { hashApiKey } from './api-key-text.ts'
-import { createApiKey, deleteApiKey, getApiKey, listApiKeys, updateApiKey } from './api-keys.ts'
+import { createApiKey, getApiKey, listApiKeys } from './api-keys.ts'
+import { LEDGER_LIMITS_DEFAULT, type LedgerBooks } from './ledger.ts'
+import { STORE_BENCHES } from './testing/benches.ts'
+import type { StoreBench } from './testing/store-bench.ts'
 
-let database: TestDatabase
+let bench: StoreBench
 let store: Store
+let ledger: LedgerBooks
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    database = await create()
-    store = await openStore({ url: database.url })
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench.setNowMs(5)
+    ;({ store, ledger } = bench)
   })
 
-  afterEach(async () => {
-    await store.close()
-    await database.remove()
-  })
+  afterEach(() => bench.close())
 
   const ONE = { ...ACCOUNTS.start, id: 'acct_1', name: 'one', createdAtMs: 5 }
 
   test('an account is made, read, and changed in what is given alone', async () => {
-    expect(await createAccount(store.db, { id: 'acct_1', name: 'one', nowMs: 5 })).toEqual(ONE)
+    expect(await ledger.createAccount({ id: 'acct_1', name: 'one' })).toEqual(ONE)
     expect(await getAccount(store.db, 'acct_1')).toEqual(ONE)
-    expect(await updateAccount(store.db, { id: 'acct_1', email: 'a@b.example' })).toEqual({
+    expect(await ledger.updateAccount({ id: 'acct_1', email: 'a@b.example' })).toEqual({
       ...ONE,
       email: 'a@b.example',
     })
-    expect(await updateAccount(store.db, { id: 'acct_1', disabled: true, email: null })).toEqual({
+    expect(await ledger.updateAccount({ id: 'acct_1', disabled: true, email: null })).toEqual({
       ...ONE,
       disabled: true,
     })
-    expect(await updateAccount(store.db, { id: 'acct_1' })).toEqual({ ...ONE, disabled: true })
-    expect(await updateAccount(store.db, { id: 'acct_9', name: 'x' })).toBeNull()
+    expect(await ledger.updateAccount({ id: 'acct_1' })).toEqual({ ...ONE, disabled: true })
+    expect(await ledger.updateAccount({ id: 'acct_9', name: 'x' })).toBeNull()
     expect(await getAccount(store.db, 'acct_9')).toBeNull()
   })
 
   test('accounts and keys are listed by pages that miss and repeat none', async () => {
     for (const id of ['acct_1', 'acct_2', 'acct_3']) {
-      await createAccount(store.db, { id, name: id, nowMs: 5 })
+      await ledger.createAccount({ id, name: id })
     }
     for (const id of ['key_1', 'key_2', 'key_3']) {
-      await createApiKey(store.db, { id, accountId: 'acct_1', name: id, keyTag: 't', nowMs: 5 })
+      await createApiKey(ledger, { id, accountId: 'acct_1', name: id, keyTag: 't' })
     }
     const ofAccounts = async (cursor: string | null) => {
       const page = await listAccounts(store.db, { cursor, limit: 2 })
@@ -62,10 +63,10 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   })
 
   test('a key is made with its limits, changed in what is given alone, and deleted', async () => {
-    await createAccount(store.db, { id: 'acct_1', name: 'one', nowMs: 5 })
-    const input = { id: 'key_1', accountId: 'acct_1', name: 'k', keyTag: 'tollgate', nowMs: 7 }
+    await ledger.createAccount({ id: 'acct_1', name: 'one' })
+    const input = { id: 'key_1', accountId: 'acct_1', name: 'k', keyTag: 'tollgate' }
     const limits = { creditLimitMicros: micros(900), expiresAtMs: 99 }
-    const created = await createApiKey(store.db, { ...input, ...limits })
+    const created = await createApiKey(ledger, { ...input, ...limits })
     const key = {
       ...API_KEYS.start,
       ...limits,
@@ -74,26 +75,78 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       name: 'k',
       keyHash: hashApiKey(created?.text ?? ''),
       displayPrefix: created?.apiKey.displayPrefix,
-      createdAtMs: 7,
+      createdAtMs: 5,
     }
     expect(created?.apiKey).toEqual(key)
-    expect(await updateApiKey(store.db, { id: 'key_1', creditLimitMicros: null })).toEqual({
+    expect(await ledger.updateApiKey({ id: 'key_1', creditLimitMicros: null })).toEqual({
       ...key,
       creditLimitMicros: null,
     })
-    expect(await updateApiKey(store.db, { id: 'key_1', expiresAtMs: null, name: 'n' })).toEqual({
+    expect(await ledger.updateApiKey({ id: 'key_1', expiresAtMs: null, name: 'n' })).toEqual({
       ...key,
       creditLimitMicros: null,
       expiresAtMs: null,
       name: 'n',
     })
-    await deleteApiKey(store.db, { id: 'key_1', nowMs: 9 })
+    expect(await ledger.deleteApiKey('key_1')).toBe(true)
+    expect(await ledger.deleteApiKey('key_1')).toBe(false)
     expect(await getApiKey(store.db, 'key_1')).toBeNull()
-    expect(await updateApiKey(store.db, { id: 'key_1', disabled: true })).toBeNull()
+    expect(await ledger.updateApiKey({ id: 'key_1', disabled: true })).toBeNull()
     expect(await listApiKeys(store.db, { accountId: 'acct_1', limit: 9 })).toMatchObject({
       apiKeys: [],
     })
-    expect(await createApiKey(store.db, { ...input, id: 'key_2', accountId: 'acct_9' })).toBeNull()
+    expect(await createApiKey(ledger, { ...input, id: 'key_2', accountId: 'acct_9' })).toBeNull()
+  })
+
+  test('what an admin changes leaves the money of an account and a key as it is', async () => {
+    await ledger.createAccount({ id: 'acct_1', name: 'one' })
+    const added = ledger.addCredit({
+      accountId: 'acct_1',
+      purse: 'backed',
+      amountMicros: micros(900),
+      expiresAtMs: null,
+      reference: 'r',
+    })
+    // In one batch, on every side of the credit.
+    const renamed = ledger.updateAccount({ id: 'acct_1', name: 'two' })
+    const key = createApiKey(ledger, { id: 'key_1', accountId: 'acct_1', name: 'k', keyTag: 't' })
+    await Promise.all([added, renamed, key])
+    expect(await getAccount(store.db, 'acct_1')).toEqual({
+      ...ONE,
+      name: 'two',
+      backedBalanceMicros: 900,
+      hasBackedCredit: true,
+      entryCount: 1,
+    })
+    // The command line writes beside a server, which has these rows in memory.
+    await store.db.updateTable('accounts').set({ email: 'a@b.example' }).execute()
+    expect(await ledger.updateAccount({ id: 'acct_1', name: 'three' })).toMatchObject({
+      name: 'three',
+      email: 'a@b.example',
+      backedBalanceMicros: 900,
+    })
+    await bench.audit()
+  })
+
+  test('a repeat of what made an account, a key or a code answers what is there', async () => {
+    const account = await ledger.createAccount({ id: 'acct_1', name: 'one' })
+    await ledger.updateAccount({ id: 'acct_1', disabled: true })
+    expect(await ledger.createAccount({ id: 'acct_1', name: 'x' })).toEqual({
+      ...account,
+      disabled: true,
+    })
+    const key = { id: 'key_1', accountId: 'acct_1', name: 'k', keyHash: 'h', displayPrefix: 'p' }
+    const apiKey = await ledger.addApiKey(key)
+    expect(await ledger.addApiKey({ ...key, name: 'x' })).toEqual(apiKey)
+    const code = { codeHash: 'h', displaySuffix: 's', amountMicros: micros(7), expiresAtMs: null }
+    const creditCode = await ledger.addCreditCode({ id: 'code_1', ...code })
+    await ledger.redeemCode({ accountId: 'acct_1', codeHash: 'h' })
+    expect(await ledger.addCreditCode({ id: 'code_1', ...code })).toEqual({
+      ...creditCode,
+      redeemedAtMs: 5,
+      redeemedBy: 'acct_1',
+    })
+    await bench.audit()
   })
 
   test('account tags are stable, differ by account and by store, and do not show the id', async () => {

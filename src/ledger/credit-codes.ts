@@ -1,18 +1,11 @@
 import type { Kysely } from 'kysely'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
-import type { Micros } from '../vocabulary/money.ts'
 import type { Page } from './activity/activity.ts'
 import { makeCreditCode } from './credit-code-text.ts'
+import type { AddCreditCodeInput, LedgerBooks } from './ledger.ts'
 
-export interface CreateCreditCodeInput {
-  /** An id of the prefix `code`. */
-  readonly id: string
-  /** Above zero. */
-  readonly amountMicros: Micros
-  /** Null: never. */
-  readonly expiresAtMs: number | null
-  readonly nowMs: number
-}
+/** A code without its text, which is made with it. */
+export type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>
 
 /** The code's text is in this answer and nowhere else, ever. */
 export interface CreatedCreditCode {
@@ -22,21 +15,12 @@ export interface CreatedCreditCode {
 
 /** Makes a code that is worth backed credit. */
 export async function createCreditCode(
-  db: Kysely<Tables>,
-  { id, amountMicros, expiresAtMs, nowMs }: CreateCreditCodeInput,
+  ledger: Pick<LedgerBooks, 'addCreditCode'>,
+  input: CreateCreditCodeInput,
 ): Promise<CreatedCreditCode> {
-  const made = makeCreditCode()
-  const creditCode: CreditCodeRow = {
-    ...CREDIT_CODES.start,
-    id,
-    codeHash: made.hash,
-    displaySuffix: made.displaySuffix,
-    amountMicros,
-    createdAtMs: nowMs,
-    expiresAtMs,
-  }
-  await db.insertInto('credit_codes').values(CREDIT_CODES.record(creditCode)).execute()
-  return { creditCode, text: made.text }
+  const { text, hash, displaySuffix } = makeCreditCode()
+  const creditCode = await ledger.addCreditCode({ ...input, codeHash: hash, displaySuffix })
+  return { creditCode, text }
 }
 
 /** Null where there is no such code. */
@@ -65,27 +49,4 @@ export async function listCreditCodes(
     .execute()
   const creditCodes = rows.slice(0, limit).map((row) => CREDIT_CODES.read(row))
   return { creditCodes, nextCursor: rows.length > limit ? (creditCodes.at(-1)?.id ?? null) : null }
-}
-
-export interface RevokeCreditCodeInput {
-  readonly id: string
-  readonly nowMs: number
-}
-
-/**
- * Makes a code worth nothing, unless it was redeemed or revoked before; answers the code as it is
- * then. Null where there is no such code.
- */
-export async function revokeCreditCode(
-  db: Kysely<Tables>,
-  { id, nowMs }: RevokeCreditCodeInput,
-): Promise<CreditCodeRow | null> {
-  await db
-    .updateTable('credit_codes')
-    .set({ revoked_at_ms: nowMs })
-    .where('id', '=', id)
-    .where('redeemed_at_ms', 'is', null)
-    .where('revoked_at_ms', 'is', null)
-    .execute()
-  return getCreditCode(db, id)
 }

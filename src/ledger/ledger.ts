@@ -1,4 +1,4 @@
-import type { Entry } from '../store/schema.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry } from '../store/schema.ts'
 import type { Purse } from '../vocabulary/entry-kind.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
@@ -108,6 +108,71 @@ export interface LedgerBooks {
   sweepInstance(instanceId: string): Promise<number>
   /** The same for single holds, those of them that are open. */
   sweepHolds(requestIds: readonly string[]): Promise<number>
+  /** Makes an account without credit. */
+  createAccount(input: CreateAccountInput): Promise<AccountRow>
+  /** Changes what is given of an account and nothing else. Null where there is no such account. */
+  updateAccount(input: UpdateAccountInput): Promise<AccountRow | null>
+  /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
+  addApiKey(input: AddApiKeyInput): Promise<ApiKeyRow | null>
+  /** Changes what is given of a key and nothing else. Null where there is no such key, or it was deleted. */
+  updateApiKey(input: UpdateApiKeyInput): Promise<ApiKeyRow | null>
+  /**
+   * Deletes a key: it authenticates nobody and is listed nowhere; its requests stay. False where there
+   * is no such key, or it was deleted before.
+   */
+  deleteApiKey(apiKeyId: string): Promise<boolean>
+  /** Makes a code that is worth backed credit; {@link createCreditCode} makes its text. */
+  addCreditCode(input: AddCreditCodeInput): Promise<CreditCodeRow>
+  /**
+   * Makes a code worth nothing, unless it was redeemed or revoked before; answers the code as it is
+   * then. Null where there is no such code.
+   */
+  revokeCreditCode(creditCodeId: string): Promise<CreditCodeRow | null>
+}
+
+export interface CreateAccountInput {
+  /** An id of the prefix `acct`. */
+  readonly id: string
+  readonly name: string
+  /** Default null. */
+  readonly email?: string | null
+}
+
+export interface UpdateAccountInput {
+  readonly id: string
+  readonly name?: string
+  readonly email?: string | null
+  /** The keys of a disabled account answer `api_key_disabled`. */
+  readonly disabled?: boolean
+}
+
+export interface AddApiKeyInput
+  extends Pick<ApiKeyRow, 'accountId' | 'name' | 'keyHash' | 'displayPrefix'> {
+  /** An id of the prefix `key`. */
+  readonly id: string
+  /** Default null: no limit. */
+  readonly creditLimitMicros?: Micros | null
+  /** Default null: never. */
+  readonly expiresAtMs?: number | null
+}
+
+export interface UpdateApiKeyInput {
+  readonly id: string
+  readonly name?: string
+  readonly disabled?: boolean
+  /** Null: no limit. */
+  readonly creditLimitMicros?: Micros | null
+  /** Null: never. */
+  readonly expiresAtMs?: number | null
+}
+
+export interface AddCreditCodeInput extends Pick<CreditCodeRow, 'codeHash' | 'displaySuffix'> {
+  /** An id of the prefix `code`. */
+  readonly id: string
+  /** Above zero. */
+  readonly amountMicros: Micros
+  /** Null: never. */
+  readonly expiresAtMs: number | null
 }
 
 export interface CorrectInput {

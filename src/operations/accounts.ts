@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createAccount, getAccount, listAccounts, updateAccount } from '../ledger/accounts.ts'
+import { getAccount, listAccounts } from '../ledger/accounts.ts'
 import { getCredits } from '../ledger/activity/activity.ts'
 import type { AccountRow } from '../store/schema.ts'
 import type { CommandParts } from './admin-parts.ts'
@@ -23,11 +23,10 @@ function create(parts: CommandParts): Operation {
     body: z.strictObject({ name: nameField, email: emailField.nullish() }),
     answers: { 201: accountShape },
     async run({ body: { name, email } }) {
-      const account = await createAccount(parts.store.db, {
+      const account = await parts.books.createAccount({
         id: parts.ids.next('acct'),
         name,
         email: email ?? null,
-        nowMs: parts.clock.nowMs(),
       })
       return { httpStatus: 201, body: await answerOf(parts, account) }
     },
@@ -88,7 +87,7 @@ function change(parts: CommandParts): Operation {
     problems: ['not_found'],
     async run({ param, body: { name, email, disabled } }) {
       const accountId = param('account_id')
-      const account = await updateAccount(parts.store.db, {
+      const account = await parts.books.updateAccount({
         id: accountId,
         ...(name === undefined ? {} : { name }),
         ...(email === undefined ? {} : { email }),

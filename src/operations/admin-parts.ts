@@ -7,7 +7,7 @@ import type { IdSource } from '../vocabulary/ids.ts'
 /** What the operations that commands run are made of. */
 export interface CommandParts {
   readonly store: Store
-  readonly books: Pick<LedgerBooks, 'addCredit' | 'redeemCode' | 'correct'>
+  readonly books: Omit<LedgerBooks, 'sweepInstance' | 'sweepHolds'>
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */

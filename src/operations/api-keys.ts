@@ -1,12 +1,6 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import {
-  createApiKey,
-  deleteApiKey,
-  getApiKey,
-  listApiKeys,
-  updateApiKey,
-} from '../ledger/api-keys.ts'
+import { createApiKey, getApiKey, listApiKeys } from '../ledger/api-keys.ts'
 import type { CommandParts } from './admin-parts.ts'
 import { apiKeyAnswer, apiKeyShape, createdApiKeyShape } from './answers/api-key.ts'
 import { idField } from './answers/fields.ts'
@@ -20,7 +14,7 @@ export function apiKeyAdmin(parts: CommandParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
 }
 
-function create({ store, ids, clock, keyTag }: CommandParts): Operation {
+function create({ books, ids, clock, keyTag }: CommandParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
@@ -35,14 +29,13 @@ function create({ store, ids, clock, keyTag }: CommandParts): Operation {
     problems: ['not_found'],
     async run({ param, body: { name, credit_limit, expires_at } }) {
       const accountId = param('account_id')
-      const created = await createApiKey(store.db, {
+      const created = await createApiKey(books, {
         id: ids.next('key'),
         accountId,
         name,
         keyTag,
         creditLimitMicros: credit_limit ?? null,
         expiresAtMs: expires_at ?? null,
-        nowMs: clock.nowMs(),
       })
       if (created === null) throw notFound('account', accountId)
       return { httpStatus: 201, body: { ...apiKeyAnswer(created.apiKey), key: created.text } }
@@ -86,7 +79,7 @@ function show({ store }: CommandParts): Operation {
   })
 }
 
-function change({ store, clock, onCallersChanged }: CommandParts): Operation {
+function change({ books, clock, onCallersChanged }: CommandParts): Operation {
   return operation({
     name: 'changeKey',
     method: 'PATCH',
@@ -102,7 +95,7 @@ function change({ store, clock, onCallersChanged }: CommandParts): Operation {
     problems: ['not_found'],
     async run({ param, body: { name, disabled, credit_limit, expires_at } }) {
       const apiKeyId = param('key_id')
-      const apiKey = await updateApiKey(store.db, {
+      const apiKey = await books.updateApiKey({
         id: apiKeyId,
         ...(name === undefined ? {} : { name }),
         ...(disabled === undefined ? {} : { disabled }),
@@ -116,7 +109,7 @@ function change({ store, clock, onCallersChanged }: CommandParts): Operation {
   })
 }
 
-function remove({ store, clock, onCallersChanged }: CommandParts): Operation {
+function remove({ books, onCallersChanged }: CommandParts): Operation {
   return operation({
     name: 'deleteKey',
     method: 'DELETE',
@@ -128,7 +121,7 @@ function remove({ store, clock, onCallersChanged }: CommandParts): Operation {
     problems: ['not_found'],
     async run({ param }) {
       const apiKeyId = param('key_id')
-      const isDeleted = await deleteApiKey(store.db, { id: apiKeyId, nowMs: clock.nowMs() })
+      const isDeleted = await books.deleteApiKey(apiKeyId)
       if (!isDeleted) throw notFound('API key', apiKeyId)
       await onCallersChanged()
       return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }

@@ -1,11 +1,6 @@
 import { z } from 'zod'
 import { hashCreditCode } from '../ledger/credit-code-text.ts'
-import {
-  createCreditCode,
-  getCreditCode,
-  listCreditCodes,
-  revokeCreditCode,
-} from '../ledger/credit-codes.ts'
+import { createCreditCode, getCreditCode, listCreditCodes } from '../ledger/credit-codes.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { CommandParts } from './admin-parts.ts'
@@ -21,7 +16,7 @@ export function creditCodeAdmin(parts: CommandParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
 }
 
-function create({ store, ids, clock }: CommandParts): Operation {
+function create({ books, ids, clock }: CommandParts): Operation {
   return operation({
     name: 'createCode',
     method: 'POST',
@@ -30,11 +25,10 @@ function create({ store, ids, clock }: CommandParts): Operation {
     body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
     answers: { 201: createdCreditCodeShape },
     async run({ body: { amount, expires_at } }) {
-      const { creditCode, text } = await createCreditCode(store.db, {
+      const { creditCode, text } = await createCreditCode(books, {
         id: ids.next('code'),
         amountMicros: amount,
         expiresAtMs: expires_at ?? null,
-        nowMs: clock.nowMs(),
       })
       return { httpStatus: 201, body: { ...creditCodeAnswer(creditCode), code: text } }
     },
@@ -74,7 +68,7 @@ function show({ store }: CommandParts): Operation {
   })
 }
 
-function revoke({ store, clock }: CommandParts): Operation {
+function revoke({ books }: CommandParts): Operation {
   return operation({
     name: 'revokeCode',
     method: 'DELETE',
@@ -84,7 +78,7 @@ function revoke({ store, clock }: CommandParts): Operation {
     problems: ['not_found', 'credit_code_redeemed'],
     async run({ param }) {
       const codeId = param('code_id')
-      const creditCode = await revokeCreditCode(store.db, { id: codeId, nowMs: clock.nowMs() })
+      const creditCode = await books.revokeCreditCode(codeId)
       if (creditCode === null) throw notFound('credit code', codeId)
       if (creditCode.redeemedBy !== null) {
         throw new Problem('credit_code_redeemed', {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listApiKeys, updateApiKey } from '../../src/ledger/api-keys.ts'
+import { listApiKeys } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { TestAccount } from '../world.ts'
 import { Bench } from './bench.ts'
@@ -50,7 +50,10 @@ async function whole(row: FormatRow, body: Body) {
 async function limitKey({ id: accountId }: TestAccount, limitMicros: number): Promise<void> {
   const { db } = bench.world.gateway.store
   const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
-  await updateApiKey(db, { id: apiKeys[0]?.id ?? '', creditLimitMicros: micros(limitMicros) })
+  await bench.world.gateway.ledger.updateApiKey({
+    id: apiKeys[0]?.id ?? '',
+    creditLimitMicros: micros(limitMicros),
+  })
 }
 
 async function accountWithFreeCredit(freeMicros: number): Promise<TestAccount> {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { updateAccount } from '../../src/ledger/accounts.ts'
-import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from '../../src/ledger/api-keys.ts'
+import { createApiKey, listApiKeys } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { type Answer, Bench } from './bench.ts'
 import { type ExpectedError, expectError } from './expect-error.ts'
@@ -33,7 +32,7 @@ async function changedKey(
   const { id: accountId, apiKey } = await bench.payer()
   const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
   const { limitMicros, ...rest } = change
-  await updateApiKey(db, {
+  await bench.world.gateway.ledger.updateApiKey({
     id: apiKeys[0]?.id ?? '',
     ...rest,
     ...(limitMicros === undefined ? {} : { creditLimitMicros: micros(limitMicros) }),
@@ -66,22 +65,21 @@ describe.each(ROWS)('$endpoint', (row) => {
   })
 
   test('a key of a disabled account is disabled, a deleted one unknown', async () => {
-    const { db } = bench.world.gateway.store
+    const { ledger } = bench.world.gateway
     const disabled = await bench.payer()
-    await updateAccount(db, { id: disabled.id, disabled: true })
+    await ledger.updateAccount({ id: disabled.id, disabled: true })
     await expectRefusal(row, await bench.send(row, { apiKey: disabled.apiKey }), {
       httpStatus: 401,
       code: 'api_key_disabled',
     })
     const { id: accountId } = await bench.payer()
-    const made = await createApiKey(db, {
+    const made = await createApiKey(ledger, {
       id: bench.world.gateway.ids.next('key'),
       accountId,
       name: 'deleted',
       keyTag: 'tollgate',
-      nowMs: Date.now(),
     })
-    await deleteApiKey(db, { id: made?.apiKey.id ?? '', nowMs: Date.now() })
+    await ledger.deleteApiKey(made?.apiKey.id ?? '')
     await expectRefusal(row, await bench.send(row, { apiKey: made?.text ?? '' }), {
       httpStatus: 401,
       code: 'invalid_api_key',

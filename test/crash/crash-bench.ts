@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
-import { createAccount } from '../../src/ledger/accounts.ts'
 import { listEntries, listRequests } from '../../src/ledger/activity/activity.ts'
 import { createApiKey } from '../../src/ledger/api-keys.ts'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
@@ -139,35 +138,29 @@ async function makeAccount(
   store: Store,
   apiKeys: number,
 ): Promise<Pick<CrashBench, 'accountId' | 'apiKeys'>> {
-  const nowMs = Date.now()
-  const { id: accountId } = await createAccount(store.db, {
-    id: ids.next('acct'),
-    name: 'crowd',
-    nowMs,
-  })
-  await withLedger(store, (ledger) =>
-    ledger.addCredit({
+  return withLedger(store, async (ledger) => {
+    const { id: accountId } = await ledger.createAccount({ id: ids.next('acct'), name: 'crowd' })
+    await ledger.addCredit({
       accountId,
       purse: 'backed',
       amountMicros: micros(CREDIT_MICROS),
       expiresAtMs: null,
       reference: 'first',
-    }),
-  )
-  const create = async (place: number): Promise<CrashKey> => {
-    const created = await createApiKey(store.db, {
-      id: ids.next('key'),
-      accountId,
-      name: `key ${place}`,
-      keyTag: 'tollgate',
-      nowMs,
     })
-    if (created === null) throw new Error('there is no such account')
-    return { id: created.apiKey.id, text: created.text }
-  }
-  const made: [CrashKey, ...CrashKey[]] = [await create(0)]
-  while (made.length < apiKeys) made.push(await create(made.length))
-  return { accountId, apiKeys: made }
+    const create = async (place: number): Promise<CrashKey> => {
+      const created = await createApiKey(ledger, {
+        id: ids.next('key'),
+        accountId,
+        name: `key ${place}`,
+        keyTag: 'tollgate',
+      })
+      if (created === null) throw new Error('there is no such account')
+      return { id: created.apiKey.id, text: created.text }
+    }
+    const made: [CrashKey, ...CrashKey[]] = [await create(0)]
+    while (made.length < apiKeys) made.push(await create(made.length))
+    return { accountId, apiKeys: made }
+  })
 }
 
 async function withLedger<T>(store: Store, use: (ledger: BatchedLedger) => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
-import { listApiKeys, updateApiKey } from '../../src/ledger/api-keys.ts'
+import { listApiKeys } from '../../src/ledger/api-keys.ts'
 import { startWorld, type World } from '../world.ts'
 import { ENDPOINTS, type Endpoint } from './endpoints.ts'
 
@@ -29,7 +29,7 @@ async function changedKey(change: { readonly disabled?: true; readonly expiresAt
   const { db } = world.gateway.store
   const { id: accountId, apiKey } = await world.account()
   const { apiKeys } = await listApiKeys(db, { accountId, limit: 1 })
-  await updateApiKey(db, { id: apiKeys[0]?.id ?? '', ...change })
+  await world.gateway.ledger.updateApiKey({ id: apiKeys[0]?.id ?? '', ...change })
   return apiKey
 }
 

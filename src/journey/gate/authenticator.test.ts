@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createAccount, updateAccount } from '../../ledger/accounts.ts'
 import { makeApiKey } from '../../ledger/api-key-text.ts'
-import { createApiKey, deleteApiKey, updateApiKey } from '../../ledger/api-keys.ts'
+import { createApiKey } from '../../ledger/api-keys.ts'
+import type { BatchedLedger } from '../../ledger/engines/batched-ledger.ts'
+import { openLedger } from '../../ledger/engines/open-ledger.ts'
 import { openStore, type Store } from '../../store/open-store.ts'
 import type { Tables } from '../../store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
@@ -17,6 +18,7 @@ const FLOODING = '192.0.2.66'
 
 let database: TestDatabase
 let store: Store
+let ledger: BatchedLedger
 let queries: string[]
 let db: Kysely<Tables>
 let nowMs: number
@@ -40,11 +42,13 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
     nowMs = 1_000_000
     authenticator = createAuthenticator()
-    await createAccount(store.db, { id: 'acct_1', name: 'one', nowMs })
+    ledger = openLedger({ location: store.location })
+    await ledger.createAccount({ id: 'acct_1', name: 'one' })
     text = await newKey('key_1')
   })
 
   afterEach(async () => {
+    await ledger.close()
     await store.close()
     await database.remove()
   })
@@ -82,8 +86,8 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   }
 
   async function newKey(id: string, expiresAtMs: number | null = null): Promise<string> {
-    const input = { id, accountId: 'acct_1', name: id, keyTag: 'tollgate', expiresAtMs, nowMs }
-    const created = await createApiKey(store.db, input)
+    const input = { id, accountId: 'acct_1', name: id, keyTag: 'tollgate', expiresAtMs }
+    const created = await createApiKey(ledger, input)
     if (created === null) throw new Error('no account')
     return created.text
   }
@@ -138,8 +142,8 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
 
     test('invalid_api_key: with a deleted key', async () => {
-      expect(await deleteApiKey(store.db, { id: 'key_1', nowMs })).toBe(true)
-      expect(await deleteApiKey(store.db, { id: 'key_1', nowMs })).toBe(false)
+      expect(await ledger.deleteApiKey('key_1')).toBe(true)
+      expect(await ledger.deleteApiKey('key_1')).toBe(false)
       await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
         code: 'invalid_api_key',
       })
@@ -147,10 +151,10 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
     test('api_key_disabled: with a disabled key, or one of a disabled account', async () => {
       const disabled = { code: 'api_key_disabled' }
-      await updateApiKey(store.db, { id: 'key_1', disabled: true })
+      await ledger.updateApiKey({ id: 'key_1', disabled: true })
       await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
-      await updateApiKey(store.db, { id: 'key_1', disabled: false })
-      await updateAccount(store.db, { id: 'acct_1', disabled: true })
+      await ledger.updateApiKey({ id: 'key_1', disabled: false })
+      await ledger.updateAccount({ id: 'acct_1', disabled: true })
       nowMs += 3_000
       await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
     })
@@ -173,7 +177,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
         await authenticate({ 'x-api-key': text })
       }
       expect(queries).toHaveLength(1)
-      await updateApiKey(store.db, { id: 'key_1', disabled: true })
+      await ledger.updateApiKey({ id: 'key_1', disabled: true })
       nowMs += 1
       await expect(authenticate({ 'x-api-key': text })).rejects.toThrow()
       expect(queries).toHaveLength(2)
@@ -194,13 +198,13 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
     test('again at once after a change that is told of, also by who was asking meanwhile', async () => {
       const asking = authenticate({ 'x-api-key': text })
-      await updateApiKey(store.db, { id: 'key_1', disabled: true })
+      await ledger.updateApiKey({ id: 'key_1', disabled: true })
       authenticator.forget()
       await Promise.allSettled([asking])
       await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
         code: 'api_key_disabled',
       })
-      await updateApiKey(store.db, { id: 'key_1', disabled: false })
+      await ledger.updateApiKey({ id: 'key_1', disabled: false })
       authenticator.forget()
       expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
     })
@@ -290,7 +294,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
     test('a key that is deleted is one more guess', async () => {
       await authenticate({ 'x-api-key': text })
-      await deleteApiKey(store.db, { id: 'key_1', nowMs })
+      await ledger.deleteApiKey('key_1')
       nowMs += 3_000
       await expect(authenticateAmongGuesses(text)).rejects.toThrow()
       nowMs += 3_000
@@ -333,9 +337,10 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 test('a key is nowhere in the files of a SQLite store', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-identity-'))
   const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` })
-  await createAccount(store.db, { id: 'acct_1', name: 'one', nowMs: 0 })
-  const input = { id: 'key_1', accountId: 'acct_1', name: 'key_1', keyTag: 'tollgate', nowMs: 0 }
-  const random = (await createApiKey(store.db, input))?.text.slice('sk-tollgate-'.length) ?? ''
+  const ledger = openLedger({ location: store.location })
+  await ledger.createAccount({ id: 'acct_1', name: 'one' })
+  const input = { id: 'key_1', accountId: 'acct_1', name: 'key_1', keyTag: 'tollgate' }
+  const random = (await createApiKey(ledger, input))?.text.slice('sk-tollgate-'.length) ?? ''
   expect(random).not.toBe('')
   const names = await readdir(folder)
   expect(names).toContain('store.db-wal')
@@ -346,6 +351,7 @@ test('a key is nowhere in the files of a SQLite store', async () => {
   }
   // The search can find what is there.
   expect(files.some((bytes) => bytes.includes(random.slice(0, 3)))).toBe(true)
+  await ledger.close()
   await store.close()
   await rm(folder, { recursive: true })
 })

@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { GroupCommit } from '../../store/group-commit.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
 import type { RequestFacts } from '../../vocabulary/resolution.ts'
 import type {
+  AddApiKeyInput,
+  AddCreditCodeInput,
   AddCreditInput,
   Corrected,
   CorrectInput,
+  CreateAccountInput,
   CreditVerdict,
   Ledger,
   LedgerBooks,
@@ -15,6 +19,8 @@ import type {
   RedeemVerdict,
   Settled,
   SettleInput,
+  UpdateAccountInput,
+  UpdateApiKeyInput,
 } from '../ledger.ts'
 import {
   type LedgerCommand,
@@ -144,6 +150,34 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   sweepHolds(requestIds: readonly string[]): Promise<number> {
     for (const requestId of requestIds) this.#open.delete(requestId)
     return this.#submit({ kind: 'sweepHolds', requestIds })
+  }
+
+  createAccount(input: CreateAccountInput): Promise<AccountRow> {
+    return this.#submit({ kind: 'createAccount', input })
+  }
+
+  updateAccount(input: UpdateAccountInput): Promise<AccountRow | null> {
+    return this.#submit({ kind: 'updateAccount', input })
+  }
+
+  addApiKey(input: AddApiKeyInput): Promise<ApiKeyRow | null> {
+    return this.#submit({ kind: 'addApiKey', input })
+  }
+
+  updateApiKey(input: UpdateApiKeyInput): Promise<ApiKeyRow | null> {
+    return this.#submit({ kind: 'updateApiKey', input })
+  }
+
+  deleteApiKey(apiKeyId: string): Promise<boolean> {
+    return this.#submit({ kind: 'deleteApiKey', apiKeyId })
+  }
+
+  addCreditCode(input: AddCreditCodeInput): Promise<CreditCodeRow> {
+    return this.#submit({ kind: 'addCreditCode', input })
+  }
+
+  revokeCreditCode(creditCodeId: string): Promise<CreditCodeRow | null> {
+    return this.#submit({ kind: 'revokeCreditCode', creditCodeId })
   }
 
   /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */

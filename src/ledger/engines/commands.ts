@@ -1,8 +1,12 @@
+import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import type { RequestState } from '../../vocabulary/request-state.ts'
 import type {
+  AddApiKeyInput,
+  AddCreditCodeInput,
   AddCreditInput,
   Corrected,
   CorrectInput,
+  CreateAccountInput,
   CreditVerdict,
   OpenHoldInput,
   OpenHoldVerdict,
@@ -10,6 +14,8 @@ import type {
   RedeemVerdict,
   Settled,
   SettleInput,
+  UpdateAccountInput,
+  UpdateApiKeyInput,
 } from '../ledger.ts'
 
 /** Everything that changes the books, by its kind: what it takes, and the verdict that it has. */
@@ -43,6 +49,31 @@ interface Commands {
   sweepHolds: {
     readonly takes: { readonly requestIds: readonly string[] }
     readonly verdict: number
+  }
+  createAccount: {
+    readonly takes: { readonly input: CreateAccountInput }
+    readonly verdict: AccountRow
+  }
+  updateAccount: {
+    readonly takes: { readonly input: UpdateAccountInput }
+    readonly verdict: AccountRow | null
+  }
+  addApiKey: {
+    readonly takes: { readonly input: AddApiKeyInput }
+    readonly verdict: ApiKeyRow | null
+  }
+  updateApiKey: {
+    readonly takes: { readonly input: UpdateApiKeyInput }
+    readonly verdict: ApiKeyRow | null
+  }
+  deleteApiKey: { readonly takes: { readonly apiKeyId: string }; readonly verdict: boolean }
+  addCreditCode: {
+    readonly takes: { readonly input: AddCreditCodeInput }
+    readonly verdict: CreditCodeRow
+  }
+  revokeCreditCode: {
+    readonly takes: { readonly creditCodeId: string }
+    readonly verdict: CreditCodeRow | null
   }
 }
 

@@ -14,6 +14,7 @@ export interface NamedRows {
   readonly credits: CreditPlace[]
   /** The codes, and the entries of their credit. */
   readonly codes: RedeemCodeInput[]
+  readonly creditCodeIds: Set<string>
 }
 
 /** The rows that an engine loads before it applies commands. */
@@ -25,6 +26,7 @@ export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
     instanceIds: new Set(),
     credits: [],
     codes: [],
+    creditCodeIds: new Set(),
   }
   for (const command of commands) nameRows(named, command)
   return named
@@ -60,6 +62,26 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
       return
     case 'sweepHolds':
       for (const requestId of command.requestIds) named.requestIds.add(requestId)
+      return
+    case 'createAccount':
+    case 'updateAccount':
+      named.accountIds.add(command.input.id)
+      return
+    case 'addApiKey':
+      named.accountIds.add(command.input.accountId)
+      named.apiKeyIds.add(command.input.id)
+      return
+    case 'updateApiKey':
+      named.apiKeyIds.add(command.input.id)
+      return
+    case 'deleteApiKey':
+      named.apiKeyIds.add(command.apiKeyId)
+      return
+    case 'addCreditCode':
+      named.creditCodeIds.add(command.input.id)
+      return
+    case 'revokeCreditCode':
+      named.creditCodeIds.add(command.creditCodeId)
       return
     default:
       assertNever(command)

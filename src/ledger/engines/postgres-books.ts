@@ -25,6 +25,9 @@ import {
   READ_TIME,
   SAVE,
   SAVE_CREDIT_CODES,
+  WRITE_ACCOUNTS,
+  WRITE_API_KEYS,
+  WRITE_CREDIT_CODES,
 } from './postgres-statements.ts'
 
 export interface PostgresBooksInput extends PostgresWriterInput {
@@ -117,16 +120,19 @@ export class PostgresBooks {
     for (const instanceId of named.instanceIds) {
       await this.#nameOpenRequests(client, { named, instanceId })
     }
-    const { accountIds, apiKeyIds, requestIds, credits, codes } = named
+    const { accountIds, apiKeyIds, requestIds, credits, codes, creditCodeIds } = named
     const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await answers(
       client,
       () => [
         client.query('begin isolation level read committed read write'),
         run(client, LOCK_ACCOUNTS, [[...accountIds], [...requestIds]]),
         run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
-        codes.length === 0
+        codes.length + creditCodeIds.size === 0
           ? NOTHING
-          : run(client, LOCK_CREDIT_CODES, [codes.map(({ codeHash }) => codeHash)]),
+          : run(client, LOCK_CREDIT_CODES, [
+              codes.map(({ codeHash }) => codeHash),
+              [...creditCodeIds],
+            ]),
         requestIds.size === 0 ? NOTHING : run(client, READ_REQUESTS, [[...requestIds]]),
         credits.length === 0
           ? NOTHING
@@ -195,6 +201,11 @@ function run(client: Client, statement: PlannedStatement, values: unknown[]): Pr
 
 function save(client: Client, changes: BookChanges): Promise<Answer>[] {
   const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
+  const written = [
+    ...runIfAny(client, WRITE_ACCOUNTS, changes.writtenAccounts.map(ACCOUNTS.record)),
+    ...runIfAny(client, WRITE_API_KEYS, changes.writtenApiKeys.map(API_KEYS.record)),
+    ...runIfAny(client, WRITE_CREDIT_CODES, changes.writtenCreditCodes.map(CREDIT_CODES.record)),
+  ]
   const saved = run(client, SAVE, [
     JSON.stringify(accounts.map((row) => ACCOUNTS.changedRecord(row))),
     JSON.stringify(apiKeys.map((row) => API_KEYS.changedRecord(row))),
@@ -202,9 +213,16 @@ function save(client: Client, changes: BookChanges): Promise<Answer>[] {
     JSON.stringify(requests.map((row) => REQUESTS.changedRecord(row))),
     JSON.stringify(entries.map((entry) => ENTRIES.record(entry))),
   ])
-  if (creditCodes.length === 0) return [saved]
-  const redeemed = JSON.stringify(creditCodes.map((row) => CREDIT_CODES.changedRecord(row)))
-  return [saved, run(client, SAVE_CREDIT_CODES, [redeemed])]
+  const redeemed = creditCodes.map((row) => CREDIT_CODES.changedRecord(row))
+  return [...written, saved, ...runIfAny(client, SAVE_CREDIT_CODES, redeemed)]
+}
+
+function runIfAny(
+  client: Client,
+  statement: PlannedStatement,
+  records: readonly object[],
+): Promise<Answer>[] {
+  return records.length === 0 ? [] : [run(client, statement, [JSON.stringify(records)])]
 }
 
 /**

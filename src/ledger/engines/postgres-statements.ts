@@ -49,10 +49,10 @@ export const READ_CREDITS: PlannedStatement = {
     join entries on entries.account_id = place.account_id and entries.reference = place.reference`,
 }
 
-/** $1: hashes of codes. Locks the codes, which belong to no account until one has them, and reads them. */
+/** $1: hashes of codes; $2: ids of codes. Locks the codes, which belong to no account until one has them, and reads them. */
 export const LOCK_CREDIT_CODES: PlannedStatement = {
   name: 'lock_credit_codes',
-  text: `select * from credit_codes where code_hash = any($1::text[])
+  text: `select * from credit_codes where code_hash = any($1::text[]) or id = any($2::text[])
     order by id for no key update`,
 }
 
@@ -96,6 +96,21 @@ export const SAVE_CREDIT_CODES: PlannedStatement = {
   text: update(CREDIT_CODES, '$1'),
 }
 
+/** $1: accounts that were made or changed whole, as a JSON array of objects. */
+export const WRITE_ACCOUNTS: PlannedStatement = {
+  name: 'write_accounts',
+  text: write(ACCOUNTS),
+}
+
+/** $1: the same of keys. */
+export const WRITE_API_KEYS: PlannedStatement = { name: 'write_api_keys', text: write(API_KEYS) }
+
+/** $1: the same of codes. */
+export const WRITE_CREDIT_CODES: PlannedStatement = {
+  name: 'write_credit_codes',
+  text: write(CREDIT_CODES),
+}
+
 type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>
 
 /** `parameter` is a JSON array of rows, each a `changedRecord`. */
@@ -112,4 +127,11 @@ function insert({ name, columns }: Statable, parameter: string): string {
   const names = columns.map((column) => column.name).join(', ')
   return `insert into ${name} (${names}) select ${names}
     from json_populate_recordset(null::${name}, ${parameter}::text::json)`
+}
+
+/** Inserts rows, or updates all of them. */
+function write(table: Statable): string {
+  const others = table.columns.filter((column) => !table.key.includes(column))
+  const sets = others.map(({ name }) => `${name} = excluded.${name}`)
+  return `${insert(table, '$1')} on conflict (id) do update set ${sets.join(', ')}`
 }

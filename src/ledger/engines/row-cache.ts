@@ -37,6 +37,8 @@ export class RowCache {
 
   /** Takes in what a batch has changed, once it is committed. */
   commit(changes: BookChanges): void {
+    for (const row of changes.writtenAccounts) put(this.#accounts, row, this.#rowsMax)
+    for (const row of changes.writtenApiKeys) put(this.#apiKeys, row, this.#rowsMax)
     for (const row of changes.accounts) put(this.#accounts, row, this.#rowsMax)
     for (const row of changes.apiKeys) put(this.#apiKeys, row, this.#rowsMax)
     for (const rows of [changes.openedRequests, changes.requests]) {

@@ -76,6 +76,10 @@ export class SqliteBooks {
     for (const apiKeyId of named.apiKeyIds) this.#loadApiKey(book, apiKeyId)
     for (const place of named.credits) this.#loadCredit(book, place)
     for (const code of named.codes) this.#loadCreditCode(book, code)
+    for (const creditCodeId of named.creditCodeIds) {
+      const stored = this.#statements.creditCodeOfId.get(creditCodeId)
+      if (stored !== undefined) book.loadCreditCode(CREDIT_CODES.read(stored))
+    }
   }
 
   #loadRequest(book: Book, requestId: string): void {
@@ -132,6 +136,11 @@ export class SqliteBooks {
   #save(changes: BookChanges): void {
     const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
     const statements = this.#statements
+    for (const row of changes.writtenAccounts) statements.writeAccount.run(...ACCOUNTS.values(row))
+    for (const row of changes.writtenApiKeys) statements.writeApiKey.run(...API_KEYS.values(row))
+    for (const row of changes.writtenCreditCodes) {
+      statements.writeCreditCode.run(...CREDIT_CODES.values(row))
+    }
     for (const row of accounts) statements.updateAccount.run(...ACCOUNTS.changedValues(row))
     for (const row of apiKeys) statements.updateApiKey.run(...API_KEYS.changedValues(row))
     for (const row of openedRequests) statements.insertRequest.run(...REQUESTS.values(row))

@@ -20,6 +20,10 @@ export interface LedgerStatements {
   readonly openRequestIds: StatementSync
   readonly credit: StatementSync
   readonly creditCode: StatementSync
+  readonly creditCodeOfId: StatementSync
+  readonly writeAccount: StatementSync
+  readonly writeApiKey: StatementSync
+  readonly writeCreditCode: StatementSync
   readonly updateAccount: StatementSync
   readonly updateApiKey: StatementSync
   readonly insertRequest: StatementSync
@@ -42,6 +46,10 @@ export function prepareLedgerStatements(connection: DatabaseSync): LedgerStateme
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
     creditCode: connection.prepare('select * from credit_codes where code_hash = ?'),
+    creditCodeOfId: connection.prepare('select * from credit_codes where id = ?'),
+    writeAccount: connection.prepare(write(ACCOUNTS)),
+    writeApiKey: connection.prepare(write(API_KEYS)),
+    writeCreditCode: connection.prepare(write(CREDIT_CODES)),
     updateAccount: connection.prepare(update(ACCOUNTS)),
     updateApiKey: connection.prepare(update(API_KEYS)),
     insertRequest: connection.prepare(insert(REQUESTS)),
@@ -63,4 +71,11 @@ function update({ name, key, moving }: Statable): string {
 function insert({ name, columns }: Statable): string {
   const places = columns.map(() => '?').join(', ')
   return `insert into ${name} (${columns.map((column) => column.name).join(', ')}) values (${places})`
+}
+
+/** Inserts a row, or updates all of it. Takes the row's `values`. */
+function write(table: Statable): string {
+  const others = table.columns.filter((column) => !table.key.includes(column))
+  const sets = others.map(({ name }) => `${name} = excluded.${name}`)
+  return `${insert(table)} on conflict (id) do update set ${sets.join(', ')}`
 }

@@ -15,6 +15,9 @@ export class Book {
   readonly #changedRequests = new Set<string>()
   readonly #openedRequests = new Set<string>()
   readonly #changedCreditCodes = new Set<string>()
+  readonly #writtenAccounts = new Set<string>()
+  readonly #writtenApiKeys = new Set<string>()
+  readonly #writtenCreditCodes = new Set<string>()
   readonly #entries: Entry[] = []
 
   loadAccount(row: AccountRow): void {
@@ -60,6 +63,10 @@ export class Book {
     return this.#creditCodes.get(hash)
   }
 
+  creditCodeOfId(id: string): CreditCodeRow | undefined {
+    return this.#creditCodes.values().find((row) => row.id === id)
+  }
+
   /** The ids of the open requests of an instance, as far as they are loaded. */
   openRequestIds(instanceId: string): string[] {
     const ids: string[] = []
@@ -95,6 +102,27 @@ export class Book {
     this.#changedCreditCodes.add(row.codeHash)
   }
 
+  /** Adds an account, or replaces all of it. */
+  writeAccount(row: AccountRow): AccountRow {
+    this.#accounts.set(row.id, row)
+    this.#writtenAccounts.add(row.id)
+    return row
+  }
+
+  /** Adds a key, or replaces all of it. */
+  writeApiKey(row: ApiKeyRow): ApiKeyRow {
+    this.#apiKeys.set(row.id, row)
+    this.#writtenApiKeys.add(row.id)
+    return row
+  }
+
+  /** Adds a code, or replaces all of it. */
+  writeCreditCode(row: CreditCodeRow): CreditCodeRow {
+    this.#creditCodes.set(row.codeHash, row)
+    this.#writtenCreditCodes.add(row.codeHash)
+    return row
+  }
+
   addEntry(entry: Entry): void {
     this.#entries.push(entry)
     this.loadCredit(entry)
@@ -103,6 +131,9 @@ export class Book {
   /** What the store saves. */
   changes(): BookChanges {
     return {
+      writtenAccounts: rowsOf(this.#accounts, this.#writtenAccounts),
+      writtenApiKeys: rowsOf(this.#apiKeys, this.#writtenApiKeys),
+      writtenCreditCodes: rowsOf(this.#creditCodes, this.#writtenCreditCodes),
       accounts: rowsOf(this.#accounts, this.#changedAccounts),
       apiKeys: rowsOf(this.#apiKeys, this.#changedApiKeys),
       openedRequests: rowsOf(this.#requests, this.#openedRequests),
@@ -115,6 +146,11 @@ export class Book {
 
 /** Rows as they are after a batch, each at most once. */
 export interface BookChanges {
+  /** To be inserted, or where they are there, updated whole: before all others, which may refer to them. */
+  readonly writtenAccounts: readonly AccountRow[]
+  readonly writtenApiKeys: readonly ApiKeyRow[]
+  readonly writtenCreditCodes: readonly CreditCodeRow[]
+  /** To be updated, of these three the columns that move. */
   readonly accounts: readonly AccountRow[]
   readonly apiKeys: readonly ApiKeyRow[]
   /** To be inserted. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import { hashCreditCode, makeCreditCode } from '../credit-code-text.ts'
-import { createCreditCode, listCreditCodes, revokeCreditCode } from '../credit-codes.ts'
+import { createCreditCode, listCreditCodes } from '../credit-codes.ts'
 import { openLedger } from '../engines/open-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import type { Bench } from '../testing/bench.ts'
@@ -125,17 +125,19 @@ test('codes are listed newest first, and a redeemed one is not revoked', async (
   await bench.createAccount('A')
   const { db } = bench.store
   const make = (id: string) =>
-    createCreditCode(db, { id, amountMicros: micros(7), expiresAtMs: null, nowMs: 5 })
+    createCreditCode(bench.ledger, { id, amountMicros: micros(7), expiresAtMs: null })
   const first = await make('code_1')
   await make('code_2')
   await bench.ledger.redeemCode({ accountId: 'A', codeHash: hashCreditCode(first.text) })
-  expect(await revokeCreditCode(db, { id: 'code_1', nowMs: 9 })).toMatchObject({
+  bench.setNowMs(9)
+  expect(await bench.ledger.revokeCreditCode('code_1')).toMatchObject({
     revokedAtMs: null,
     redeemedBy: 'A',
   })
-  expect(await revokeCreditCode(db, { id: 'code_2', nowMs: 9 })).toMatchObject({ revokedAtMs: 9 })
-  expect(await revokeCreditCode(db, { id: 'code_2', nowMs: 10 })).toMatchObject({ revokedAtMs: 9 })
-  expect(await revokeCreditCode(db, { id: 'code_9', nowMs: 9 })).toBeNull()
+  expect(await bench.ledger.revokeCreditCode('code_2')).toMatchObject({ revokedAtMs: 9 })
+  bench.setNowMs(10)
+  expect(await bench.ledger.revokeCreditCode('code_2')).toMatchObject({ revokedAtMs: 9 })
+  expect(await bench.ledger.revokeCreditCode('code_9')).toBeNull()
   const page = await listCreditCodes(db, { limit: 1 })
   expect(page).toMatchObject({ creditCodes: [{ id: 'code_2' }], nextCursor: 'code_2' })
   expect(await listCreditCodes(db, { cursor: 'code_2', limit: 1 })).toMatchObject({

@@ -1,5 +1,14 @@
 import type { CommandKind, LedgerCommand, LedgerVerdict } from '../engines/commands.ts'
 import { addCredit } from './add-credit.ts'
+import {
+  addApiKey,
+  addCreditCode,
+  createAccount,
+  deleteApiKey,
+  revokeCreditCode,
+  updateAccount,
+  updateApiKey,
+} from './administer.ts'
 import type { Book } from './book.ts'
 import { openHold, type Terms } from './open-hold.ts'
 import { redeemCode } from './redeem-code.ts'
@@ -31,6 +40,14 @@ const RULES: Rules = {
   redeemCode: (book, { input }, { nowMs }) => redeemCode(book, input, nowMs),
   sweepInstance: (book, { instanceId }, { nowMs }) => sweepInstance(book, instanceId, nowMs),
   sweepHolds: (book, { requestIds }, { nowMs }) => sweepHolds(book, requestIds, nowMs),
+  createAccount: (book, { input }, { nowMs }) => createAccount(book, input, nowMs),
+  updateAccount: (book, { input }) => updateAccount(book, input),
+  addApiKey: (book, { input }, { nowMs }) => addApiKey(book, input, nowMs),
+  updateApiKey: (book, { input }) => updateApiKey(book, input),
+  deleteApiKey: (book, { apiKeyId }, { nowMs }) => deleteApiKey(book, apiKeyId, nowMs),
+  addCreditCode: (book, { input }, { nowMs }) => addCreditCode(book, input, nowMs),
+  revokeCreditCode: (book, { creditCodeId }, { nowMs }) =>
+    revokeCreditCode(book, creditCodeId, nowMs),
 }
 
 /**

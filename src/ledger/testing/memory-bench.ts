@@ -65,6 +65,14 @@ class MemoryBench implements Bench {
     redeemCode: async (input) => this.#commit({ kind: 'redeemCode', input }),
     sweepInstance: async (instanceId) => this.#commit({ kind: 'sweepInstance', instanceId }),
     sweepHolds: async (requestIds) => this.#commit({ kind: 'sweepHolds', requestIds }),
+    createAccount: async (input) => this.#commit({ kind: 'createAccount', input }),
+    updateAccount: async (input) => this.#commit({ kind: 'updateAccount', input }),
+    addApiKey: async (input) => this.#commit({ kind: 'addApiKey', input }),
+    updateApiKey: async (input) => this.#commit({ kind: 'updateApiKey', input }),
+    deleteApiKey: async (apiKeyId) => this.#commit({ kind: 'deleteApiKey', apiKeyId }),
+    addCreditCode: async (input) => this.#commit({ kind: 'addCreditCode', input }),
+    revokeCreditCode: async (creditCodeId) =>
+      this.#commit({ kind: 'revokeCreditCode', creditCodeId }),
   }
 
   setNowMs(nowMs: number): void {
@@ -122,6 +130,9 @@ class MemoryBench implements Bench {
     for (const entry of this.#entries) book.loadCredit(entry)
     const verdict = this.#verdict(book, command)
     const changes = book.changes()
+    for (const row of changes.writtenAccounts) this.#accounts.set(row.id, row)
+    for (const row of changes.writtenApiKeys) this.#apiKeys.set(row.id, row)
+    for (const row of changes.writtenCreditCodes) this.#creditCodes.set(row.codeHash, row)
     for (const row of changes.accounts) this.#accounts.set(row.id, row)
     for (const row of changes.apiKeys) this.#apiKeys.set(row.id, row)
     for (const row of changes.openedRequests) this.#requests.set(row.id, row)
