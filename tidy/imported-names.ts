@@ -1,0 +1,33 @@
+import { posix } from 'node:path'
+import { isCode, type SourceFile } from './source-tree.ts'
+import { nameOf, walk } from './syntax.ts'
+
+/** `path name` of every export that some other file imports, a test or a program beside `src/` among them. */
+export function importedNamesOf(tree: readonly SourceFile[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const file of tree) {
+    if (!isCode(file)) continue
+    const pathOf = (specifier: string): string => posix.join(posix.dirname(file.path), specifier)
+    walk(file.syntax().program, (node) => {
+      if (node.type === 'ImportDeclaration') {
+        for (const each of node.specifiers) {
+          const name = each.type === 'ImportSpecifier' ? nameOf(each.imported) : null
+          if (name !== null) names.add(`${pathOf(node.source.value)} ${name}`)
+        }
+      } else if (node.type === 'ExportNamedDeclaration' && node.source !== null) {
+        for (const { local } of node.specifiers) {
+          names.add(`${pathOf(node.source.value)} ${nameOf(local)}`)
+        }
+      } else if (node.type === 'VariableDeclarator' && node.id.type === 'ObjectPattern') {
+        // const { name } = await import('…')
+        const loaded = node.init?.type === 'AwaitExpression' ? node.init.argument : null
+        if (loaded?.type !== 'ImportExpression' || loaded.source.type !== 'Literal') return
+        for (const property of node.id.properties) {
+          const name = property.type === 'Property' ? nameOf(property.key) : null
+          if (name !== null) names.add(`${pathOf(String(loaded.source.value))} ${name}`)
+        }
+      }
+    })
+  }
+  return names
+}
