@@ -265,6 +265,7 @@ function tellingBudget(budget: ByteBudget, onGrow: (bytes: number) => void): Byt
         get isCrowded() {
           return reservation.isCrowded
         },
+        giveBack: () => reservation.giveBack(),
         release: () => reservation.release(),
       }
     },

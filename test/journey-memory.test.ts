@@ -102,6 +102,7 @@ test('other requests have a turn between the steps that a large body makes long'
           turns = 0
           setImmediate(() => turns++)
         },
+        giveBack: () => reservation.giveBack(),
         release: () => reservation.release(),
         get isCrowded() {
           return reservation.isCrowded

@@ -135,5 +135,7 @@ function tellingLines(file: SourceFile): { readonly text: string; readonly line:
   return file.text
     .split('\n')
     .map((text, index) => ({ text: text.trim(), line: index + 1 }))
-    .filter(({ text, line }) => !isImport.has(line) && /\w/.test(text) && !/^(?:\/\/|\/?\*)/.test(text))
+    .filter(
+      ({ text, line }) => !isImport.has(line) && /\w/.test(text) && !/^(?:\/\/|\/?\*)/.test(text),
+    )
 }

@@ -1,5 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { SettleInput } from '../ledger/ledger.ts'
+import type { Wire } from '../upstreams/upstream.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { FailureCode } from '../vocabulary/failure-code.ts'
@@ -9,13 +10,34 @@ import type { Outcome } from '../vocabulary/outcome.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import { NOTHING_REPORTED } from '../vocabulary/usage.ts'
-import { returnedHeaders } from './answer-headers.ts'
+import { answerHeaders, returnedHeaders } from './answer-headers.ts'
+import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 import { clientLeft } from './relay/client-left.ts'
 import { endAnswer } from './relay/end-answer.ts'
-import type { Answer, RelayEnding } from './relay/relay.ts'
 import { resolveOutcome } from './settle/resolve.ts'
+
+/** How the relay of one answer ended. */
+export type RelayEnding =
+  /** A stream: its 200 was sent, its outcome settled by `settleStream`, and the client has its end. */
+  | { readonly kind: 'streamed' }
+  /** Nothing has been sent to the client: settle the outcome, then deliver the answer. */
+  | { readonly kind: 'answered'; readonly outcome: Outcome; readonly answer: Answer }
+  /** Nothing has been sent to the client: settle the outcome, then answer with the problem. */
+  | {
+      readonly kind: 'failed'
+      readonly outcome: Outcome
+      readonly problem: Problem
+      /** The provider's, of which an allow-list goes back; empty where there were none. */
+      readonly upstreamHeaders: IncomingHttpHeaders
+    }
+
+/** A provider's whole success, to be delivered unchanged. */
+export interface Answer {
+  readonly headers: OutgoingHttpHeaders
+  readonly bytes: Buffer
+}
 
 export interface HeldRequestInput {
   readonly request: JourneyRequest
@@ -23,31 +45,71 @@ export interface HeldRequestInput {
   readonly offer: Offer
   readonly slot: GateSlot
   readonly grant: { readonly grantedMicros: Micros }
+  /** Bytes of the process's budget for its body, and then for what is buffered of its answer. */
+  readonly memory: ByteReservation
+  readonly wire: Wire
 }
 
-/** A request whose hold is open, until the hold is settled: which happens once, whatever comes. */
+/**
+ * A request whose hold is open, until the hold is settled, which happens once. The relay tells it what
+ * comes of the call.
+ */
 export class HeldRequest {
+  readonly request: JourneyRequest
+  readonly wire: Wire
   readonly #parts: JourneyParts
-  readonly #request: JourneyRequest
   readonly #call: Call
   readonly #offer: Offer
   readonly #slot: GateSlot
   readonly #grantedMicros: Micros
+  readonly #memory: ByteReservation
   #firstByteAtMs: number | null = null
   #leftEarly = false
 
-  constructor(parts: JourneyParts, { request, call, offer, slot, grant }: HeldRequestInput) {
+  constructor(parts: JourneyParts, input: HeldRequestInput) {
+    const { request, call, offer, slot, grant, memory, wire } = input
+    this.request = request
+    this.wire = wire
     this.#parts = parts
-    this.#request = request
     this.#call = call
     this.#offer = offer
     this.#slot = slot
     this.#grantedMicros = grant.grantedMicros
+    this.#memory = memory
   }
 
+  get client(): ServerResponse {
+    return this.request.client
+  }
+
+  /** Whether the client asked for a stream; the answer may be a whole one all the same. */
+  get isStream(): boolean {
+    return this.#call.stream
+  }
+
+  get limits(): Pick<JourneyParts, 'timeouts' | 'answerBytesMax' | 'eventBytesMax'> {
+    return this.#parts
+  }
+
+  /** The headers that the client gets with an answer, made from the provider's. */
+  answerHeaders(upstreamHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
+    return answerHeaders(upstreamHeaders, { request: this.request, words: this.#parts.words })
+  }
+
+  /** Takes bytes of the process's budget for what is buffered. Throws Problem where none are left. */
+  takeMemory(bytes: number): void {
+    this.#memory.grow(bytes)
+  }
+
+  /** A stream's generation id is known. */
+  foundGenerationId(generationId: string): void {
+    this.#parts.ledger.noteGeneration({ requestId: this.request.requestId, generationId })
+  }
+
+  /** The first byte of the provider's answer has come. */
   firstByte(): void {
     this.#firstByteAtMs = this.#parts.clock.nowMs()
-    this.#request.record.firstByteAtMs = this.#firstByteAtMs
+    this.request.record.firstByteAtMs = this.#firstByteAtMs
   }
 
   /**
@@ -55,7 +117,7 @@ export class HeldRequest {
    * does, or if the client has gone: nothing has been sent upstream.
    */
   orRelease<T>(step: () => T): T {
-    if (this.#request.client.destroyed) {
+    if (this.request.client.destroyed) {
       const problem = clientLeft()
       this.#settle(LEFT_UNSENT, problem)
       throw problem
@@ -71,7 +133,7 @@ export class HeldRequest {
 
   /** Notes a fault of ours that no status tells of, for the log. */
   fault(cause: unknown): void {
-    this.#request.record.fault = cause
+    this.request.record.fault = cause
   }
 
   /**
@@ -79,9 +141,11 @@ export class HeldRequest {
    * place in flight is free from this tick on, here and in the ledger, while its credit stays reserved.
    */
   clientLeftEarly(): boolean {
+    // The body was written in full, and is not needed any more.
+    this.#memory.giveBack()
     this.#leftEarly = this.#slot.readOn()
-    this.#request.record.leftEarly = this.#leftEarly ? 'readOn' : 'cancelled'
-    if (this.#leftEarly) this.#parts.settler.abandon(this.#request.requestId)
+    this.request.record.leftEarly = this.#leftEarly ? 'readOn' : 'cancelled'
+    if (this.#leftEarly) this.#parts.settler.abandon(this.request.requestId)
     return this.#leftEarly
   }
 
@@ -99,7 +163,7 @@ export class HeldRequest {
       case 'answered': {
         const input = this.#settleInput(ending.outcome, TOLD_WELL)
         const settled = await this.#parts.settler.settleInTime(input)
-        this.#request.record.settledAtMs = this.#parts.clock.nowMs()
+        this.request.record.settledAtMs = this.#parts.clock.nowMs()
         this.#slot.leave()
         await this.#deliver(ending.answer, settled?.chargedMicros ?? chargeOf(input.resolution))
         return
@@ -107,7 +171,7 @@ export class HeldRequest {
       case 'failed': {
         const problem = this.#leftEarly ? clientLeft() : ending.problem
         await this.#parts.settler.settleInTime(this.#settleInput(ending.outcome, problem))
-        this.#request.record.settledAtMs = this.#parts.clock.nowMs()
+        this.request.record.settledAtMs = this.#parts.clock.nowMs()
         this.#returnHeaders(ending.upstreamHeaders)
         throw problem
       }
@@ -117,7 +181,7 @@ export class HeldRequest {
   }
 
   async #deliver({ headers, bytes }: Answer, chargedMicros: number): Promise<void> {
-    const { client } = this.#request
+    const { client } = this.request
     if (client.destroyed) return
     client.writeHead(200, {
       ...headers,
@@ -129,7 +193,7 @@ export class HeldRequest {
   }
 
   #returnHeaders(upstreamHeaders: IncomingHttpHeaders): void {
-    const { client, format } = this.#request
+    const { client, format } = this.request
     const returned = returnedHeaders(upstreamHeaders, { format, words: this.#parts.words })
     for (const [name, value] of Object.entries(returned)) {
       if (value !== undefined) client.setHeader(name, value)
@@ -160,7 +224,7 @@ export class HeldRequest {
 
   #settleInput(outcome: Outcome, { httpStatus, code }: Told): SettleInput {
     const resolution = this.#resolutionOf(outcome)
-    const { record } = this.#request
+    const { record } = this.request
     record.state = resolution.kind
     record.chargeMicros = chargeOf(resolution)
     const reported = 'reported' in outcome ? outcome.reported : null
@@ -170,7 +234,7 @@ export class HeldRequest {
     const errorCode = this.#leftEarly ? 'client_gone' : errorCodeOf(outcome, code)
     record.errorCode = errorCode
     return {
-      requestId: this.#request.requestId,
+      requestId: this.request.requestId,
       resolution,
       facts: {
         httpStatus,

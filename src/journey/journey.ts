@@ -13,7 +13,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
-import { answerHeaders, upstreamHeaders } from './answer-headers.ts'
+import { upstreamHeaders } from './answer-headers.ts'
 import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
 import type { Caller } from './gate/authenticator.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from './gate/byte-budget.ts'
@@ -112,38 +112,13 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   record.accountId = caller.accountId
   record.apiKeyId = caller.apiKeyId
 
-  let memory = parts.byteBudget.reserve(byteOwner(caller, format))
+  const memory = parts.byteBudget.reserve(byteOwner(caller, format))
   const slot = parts.gate.enter(caller) // 429
   // Between the place that was taken and this nothing may fail, or it would be kept for ever.
   try {
     // The body and its tree are gone once the call is made: it may last for many minutes.
-    const prepared = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
-    const { held, wire, stream, forward } = prepared
-    const ending = await relayAnswer({
-      format,
-      wire,
-      stream,
-      requestId: request.requestId,
-      client: request.client,
-      forward,
-      answerHeaders: (headers) => answerHeaders(headers, { request, words: parts.words }),
-      clientStallTimeoutMs: parts.timeouts.stallTimeoutMs,
-      answerBytesMax: parts.answerBytesMax,
-      eventBytesMax: parts.eventBytesMax,
-      reserveBytes: (count) => memory.grow(count),
-      onStreamOutcome: (outcome, code) => held.settleStream(outcome, code),
-      onGenerationId: (generationId) =>
-        parts.ledger.noteGeneration({ requestId: request.requestId, generationId }),
-      onClientLeftEarly: () => {
-        // The body was written, and is not needed any more.
-        memory.release()
-        memory = parts.byteBudget.reserve(byteOwner(caller, format))
-        return held.clientLeftEarly()
-      },
-      readOnTimeoutMs: parts.timeouts.readOnTimeoutMs,
-      onFirstByte: () => held.firstByte(),
-      onFault: (cause) => held.fault(cause),
-    })
+    const { held, forward } = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
+    const ending = await relayAnswer(held, forward)
     await held.conclude(ending) // 400 to 504, the provider's own or ours
   } finally {
     memory.release()
@@ -161,15 +136,13 @@ interface PrepareInput {
 /** A call whose hold is durable, with nothing sent yet. */
 interface PreparedCall {
   readonly held: HeldRequest
-  readonly wire: Wire
-  readonly stream: boolean
   /** Sends it upstream, once. */
   readonly forward: (observer: AttemptObserver) => Attempt
 }
 
 /** Reads and understands the body, opens the hold and rewrites the body for the provider. */
 async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<PreparedCall> {
-  const { request, caller, slot } = input
+  const { request, caller, slot, memory } = input
   const { format, record } = request
   const bytes = await readBody(parts, input) // 402, 408, 413, 503
   const isLight = bytes.length <= LIGHT_BODY_BYTES_MAX
@@ -194,7 +167,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     slot.admitted()
     record.holdMicros = grant.grantedMicros
 
-    const held = new HeldRequest(parts, { request, call, offer, slot, grant })
+    const held = new HeldRequest(parts, { request, call, offer, slot, grant, memory, wire })
     const forward = held.orRelease(() =>
       sendOnce(parts.upstream, {
         path: wire.path,
@@ -213,7 +186,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
         deadlines: deadlinesFor(call, parts.timeouts),
       }),
     )
-    return { held, wire, stream: call.stream, forward }
+    return { held, forward }
   } finally {
     turn?.end()
     tree.release()

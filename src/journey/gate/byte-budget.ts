@@ -26,6 +26,8 @@ export interface ByteReservation {
   grow(moreBytes: number): void
   /** Whether half of the budget is taken, so that accounts are held to their shares. */
   readonly isCrowded: boolean
+  /** Gives all of it back; more may be taken. */
+  giveBack(): void
   /** Gives all of it back. Once; later calls do nothing. */
   release(): void
 }
@@ -121,9 +123,13 @@ class Reservation implements ByteReservation {
     this.#bytes += moreBytes
   }
 
-  release(): void {
-    if (this.#released) return
-    this.#released = true
+  giveBack(): void {
     this.#budget.giveBack(this.#bytes, this.#owner)
+    this.#bytes = 0
+  }
+
+  release(): void {
+    this.#released = true
+    this.giveBack()
   }
 }

@@ -1,7 +1,7 @@
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 
-/** What a splitter found in one chunk: whole events, in order. */
-export interface EventSink {
+/** What a splitter hands whole events to, in order. */
+export interface SplitSink {
   /** `bytes` is one event with its blank line, exactly as it came. */
   onEvent(bytes: Buffer): void
 }
@@ -31,7 +31,7 @@ export class EventSplitter {
   }
 
   /** False where an event is over its limit; the stream can't go on then. */
-  push(chunk: Buffer, sink: EventSink): boolean {
+  push(chunk: Buffer, sink: SplitSink): boolean {
     let eventStart = 0
     let state = this.#state
     for (let i = 0; i < chunk.length; i++) {
@@ -68,7 +68,7 @@ export class EventSplitter {
     return this.#tail.take()
   }
 
-  #emit(end: Buffer, sink: EventSink): void {
+  #emit(end: Buffer, sink: SplitSink): void {
     if (this.#tail.length === 0) sink.onEvent(end)
     else sink.onEvent(this.#tail.take(end))
   }

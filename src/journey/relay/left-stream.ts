@@ -1,13 +1,11 @@
-import { isWholeData } from '../../formats/event-data.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
-import type { StreamObserver } from '../../upstreams/upstream.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { Problem } from '../../vocabulary/problem.ts'
-import type { Reported } from '../../vocabulary/usage.ts'
+import { NOTHING_REPORTED } from '../../vocabulary/usage.ts'
+import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { clientLeft } from './client-left.ts'
-import { type EventSink, EventSplitter } from './event-splitter.ts'
-import { EventReader, type ReadEvent } from './read-event.ts'
-import type { RelayEnding, RelayInput } from './relay.ts'
+import type { ReadEvent } from './read-event.ts'
+import { type EventSink, StreamReader } from './stream-reader.ts'
 import type { StreamRelayInput } from './stream-relay.ts'
 
 /**
@@ -15,94 +13,76 @@ import type { StreamRelayInput } from './stream-relay.ts'
  * a generation id, a cost or counts. Then the call is cancelled.
  */
 export class LeftStream implements EventSink {
-  readonly #input: RelayInput
+  readonly #held: HeldRequest
   readonly #attempt: Attempt
   readonly #resolve: (ending: RelayEnding) => void
-  readonly #observer: StreamObserver
-  readonly #splitter: EventSplitter
-  readonly #events: EventReader
-  readonly #headerGenerationId: string | null
+  readonly #reader: StreamReader
   #hasFailed = false
   #ended = false
 
-  constructor(input: RelayInput, { attempt, headers, resolve }: StreamRelayInput) {
-    this.#input = input
+  constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
+    this.#held = held
     this.#attempt = attempt
     this.#resolve = resolve
-    this.#observer = input.wire.observeStream()
-    this.#splitter = new EventSplitter(input.eventBytesMax)
-    this.#events = new EventReader(input.format)
-    this.#headerGenerationId = input.wire.generationIdOf(headers)
+    this.#reader = new StreamReader(held, headers, this)
     this.#endIfKnown()
   }
 
   onResponseData(chunk: Buffer): void {
     if (this.#ended) return
     try {
-      // Nobody's back-pressure bounds what is read here.
-      this.#input.reserveBytes(chunk.length)
+      // No client's back-pressure bounds what is read here.
+      this.#held.takeMemory(chunk.length)
     } catch {
-      this.#end({ kind: 'leftEarly', reported: this.#reported() })
+      this.#end({ kind: 'leftEarly', reported: this.#reader.reported() })
       return
     }
-    const whole = this.#splitter.push(chunk, this)
+    const whole = this.#reader.push(chunk)
     if (whole) this.#endIfKnown()
-    else this.#end({ kind: 'leftEarly', reported: this.#reported() })
+    else this.#end({ kind: 'leftEarly', reported: this.#reader.reported() })
   }
 
-  /** One whole event, from the splitter. */
-  onEvent(whole: Buffer): void {
-    if (!this.#ended) this.#observe(this.#events.read(whole))
-  }
-
-  #observe(event: ReadEvent): void {
-    if (event.data === '') return
-    const { kind } = this.#observer.onEvent(event)
+  onEvent(event: ReadEvent): void {
+    if (this.#ended || event.data === '') return
+    const { kind } = this.#reader.observe(event)
     if (kind === 'error' || kind === 'terminalError') this.#hasFailed = true
     if (kind !== 'terminal' && kind !== 'terminalError') return
-    this.#end({ kind: this.#hasFailed ? 'failed' : 'completed', reported: this.#reported() })
+    this.#end({ kind: this.#hasFailed ? 'failed' : 'completed', reported: this.#reader.reported() })
   }
 
   onResponseEnd(): void {
     if (this.#ended) return
-    const tail = this.#events.read(this.#splitter.takeTail())
-    // The blank line behind the last event may be missing.
-    if (isWholeData(tail.data)) this.#observe(tail)
+    this.#reader.end()
     this.#endIfKnown()
     this.#end(this.#brokenOff())
   }
 
   onResponseError({ kind, cutOff }: AttemptFailure): void {
     const isOurs = kind !== 'lost' || cutOff
-    this.#end(isOurs ? { kind: 'leftEarly', reported: this.#reported() } : this.#brokenOff())
+    this.#end(isOurs ? { kind: 'leftEarly', reported: this.#reader.reported() } : this.#brokenOff())
   }
 
   /** A fault of ours while it was read. */
   onFault(cause: unknown): void {
-    this.#input.onFault(cause)
+    this.#held.fault(cause)
     this.#end({
       kind: 'leftEarly',
-      reported: { usage: null, costUsd: null, generationId: this.#headerGenerationId },
+      reported: { ...NOTHING_REPORTED, generationId: this.#reader.headerGenerationId },
     })
   }
 
   #brokenOff(): Outcome {
-    const reported = this.#reported()
+    const reported = this.#reader.reported()
     if (this.#hasFailed) return { kind: 'failed', reported }
     return { kind: 'lost', stage: 'afterHeaders', reported }
   }
 
   #endIfKnown(): void {
     if (this.#hasFailed) return
-    const reported = this.#reported()
+    const reported = this.#reader.reported()
     const { generationId, costUsd, usage } = reported
     if (generationId === null && costUsd === null && usage === null) return
     this.#end({ kind: 'leftEarly', reported })
-  }
-
-  #reported(): Reported {
-    const reported = this.#observer.reported()
-    return { ...reported, generationId: reported.generationId ?? this.#headerGenerationId }
   }
 
   #end(outcome: Outcome): void {
@@ -113,7 +93,7 @@ export class LeftStream implements EventSink {
   }
 }
 
-/** The ending of a call that nobody waits for. */
+/** The ending of a call whose client has left. */
 export function endingOfLeft(
   outcome: Outcome,
 ): Extract<RelayEnding, { readonly problem: Problem }> {

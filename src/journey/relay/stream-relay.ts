@@ -1,17 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isWholeData } from '../../formats/event-data.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import { type ProviderError, problemForProviderError } from '../../formats/provider-error.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
-import type { StreamObserver } from '../../upstreams/upstream.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { ProblemCode } from '../../vocabulary/problem.ts'
-import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
+import type { Reported } from '../../vocabulary/usage.ts'
+import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { endAnswer } from './end-answer.ts'
-import { type EventSink, EventSplitter } from './event-splitter.ts'
-import { EventReader, type ReadEvent } from './read-event.ts'
-import type { RelayEnding, RelayInput } from './relay.ts'
+import type { ReadEvent } from './read-event.ts'
+import { type EventSink, StreamReader } from './stream-reader.ts'
 
 export interface StreamRelayInput {
   readonly attempt: Attempt
@@ -27,13 +25,10 @@ export interface StreamRelayInput {
  * that sees the end finds its place in flight free; else at the end of the connection, of either side.
  */
 export class StreamRelay implements EventSink {
-  readonly #input: RelayInput
+  readonly #held: HeldRequest
   readonly #attempt: Attempt
   readonly #resolve: (ending: RelayEnding) => void
-  readonly #observer: StreamObserver
-  readonly #splitter: EventSplitter
-  readonly #events: EventReader
-  readonly #headerGenerationId: string | null
+  readonly #reader: StreamReader
   /** Events of the chunk at hand that are to be written, in order. */
   #ready: Buffer[] = []
   #generationIdTold = false
@@ -43,45 +38,37 @@ export class StreamRelay implements EventSink {
   #ended = false
   #paused = false
 
-  constructor(input: RelayInput, { attempt, headers, resolve }: StreamRelayInput) {
-    this.#input = input
+  constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
+    this.#held = held
     this.#attempt = attempt
     this.#resolve = resolve
-    this.#observer = input.wire.observeStream()
-    this.#splitter = new EventSplitter(input.eventBytesMax)
-    this.#events = new EventReader(input.format)
-    this.#headerGenerationId = input.wire.generationIdOf(headers)
-    input.client.writeHead(200, input.answerHeaders(headers))
-    input.client.once('timeout', () => input.client.destroy())
+    this.#reader = new StreamReader(held, headers, this)
+    held.client.writeHead(200, held.answerHeaders(headers))
+    held.client.once('timeout', () => held.client.destroy())
     // The head goes out with the first events where they came together, and by itself where not.
     process.nextTick(() => {
-      if (!this.#ended) input.client.flushHeaders()
+      if (!this.#ended) held.client.flushHeaders()
     })
-    this.#tellGenerationId(this.#headerGenerationId)
+    this.#tellGenerationId(this.#reader.headerGenerationId)
   }
 
   onResponseData(chunk: Buffer): void {
-    const whole = this.#splitter.push(chunk, this)
+    const whole = this.#reader.push(chunk)
     this.#write()
     if (!whole) {
       this.#failure ??= 'upstream_error'
-      this.#tellOutcome({ kind: 'unreadable', reported: this.#reported() })
+      this.#tellOutcome({ kind: 'unreadable', reported: this.#reader.reported() })
       this.#attempt.cancel()
     }
   }
 
-  /** One whole event, from the splitter. */
-  onEvent(whole: Buffer): void {
-    this.#relayEvent(this.#events.read(whole))
-  }
-
-  #relayEvent(event: ReadEvent): void {
+  onEvent(event: ReadEvent): void {
     const { data, bytes } = event
     if (data === '') {
       if (bytes.length > 0) this.#pushReady(bytes)
       return
     }
-    const reading = this.#observer.onEvent(event)
+    const reading = this.#reader.observe(event)
     switch (reading.kind) {
       case 'relay':
         this.#pushReady(bytes)
@@ -102,7 +89,7 @@ export class StreamRelay implements EventSink {
       default:
         assertNever(reading)
     }
-    if (!this.#generationIdTold) this.#tellGenerationId(this.#observer.reported().generationId)
+    if (!this.#generationIdTold) this.#tellGenerationId(this.#reader.reported().generationId)
   }
 
   /** Events that stood side by side in a chunk are written as the one slice that they are. */
@@ -121,16 +108,14 @@ export class StreamRelay implements EventSink {
   }
 
   #pushError(error: ProviderError, event: StreamEvent): void {
-    const { format, requestId } = this.#input
+    const { format, requestId } = this.#held.request
     const problem = problemForProviderError(error, { retryAfter: undefined })
     this.#failure ??= problem.code
     this.#ready.push(Buffer.from(format.errorEvent({ problem, requestId, event }), 'utf8'))
   }
 
   onResponseEnd(): void {
-    const tail = this.#events.read(this.#splitter.takeTail())
-    // The blank line behind the last event may be missing. What is no event then is half of one.
-    if (isWholeData(tail.data)) this.#relayEvent(tail)
+    this.#reader.end()
     this.#tellOutcome(this.#endedWithoutTerminal())
     this.#write()
     this.#end()
@@ -146,9 +131,13 @@ export class StreamRelay implements EventSink {
     if (this.#ended) return
     this.#ended = true
     this.#failure = 'internal_error'
-    this.#tellOutcome({ kind: 'lost', stage: 'afterHeaders', reported: this.#reportedSoFar() })
-    this.#input.onFault(cause)
-    this.#input.client.destroy()
+    this.#tellOutcome({
+      kind: 'lost',
+      stage: 'afterHeaders',
+      reported: this.#reader.reportedAtLeast(),
+    })
+    this.#held.fault(cause)
+    this.#held.client.destroy()
     this.#resolve({ kind: 'streamed' })
   }
 
@@ -158,14 +147,14 @@ export class StreamRelay implements EventSink {
     this.#ready = []
     const [first] = ready
     const bytes = ready.length === 1 && first !== undefined ? first : Buffer.concat(ready)
-    if (!this.#input.client.write(bytes) && !this.#paused) this.#pause()
+    if (!this.#held.client.write(bytes) && !this.#paused) this.#pause()
   }
 
   #pause(): void {
-    const { client, clientStallTimeoutMs } = this.#input
+    const { client, limits } = this.#held
     this.#paused = true
     this.#attempt.pause()
-    client.setTimeout(clientStallTimeoutMs)
+    client.setTimeout(limits.timeouts.stallTimeoutMs)
     client.once('drain', () => {
       this.#paused = false
       client.setTimeout(0)
@@ -174,7 +163,7 @@ export class StreamRelay implements EventSink {
   }
 
   #tellLastWord(): void {
-    const reported = this.#reported()
+    const reported = this.#reader.reported()
     this.#tellOutcome({ kind: this.#hasFailed() ? 'failed' : 'completed', reported })
     this.#attempt.expectEnd()
   }
@@ -186,14 +175,14 @@ export class StreamRelay implements EventSink {
   // A provider that closes cleanly but says no last word has dropped the stream, unless it said what
   // the answer cost, which it says last.
   #endedWithoutTerminal(): Outcome {
-    const reported = this.#reported()
+    const reported = this.#reader.reported()
     if (this.#hasFailed()) return { kind: 'failed', reported }
     if (reported.costUsd !== null) return { kind: 'completed', reported }
     return this.#lostOutcome(reported)
   }
 
   #failedOutcome({ kind }: AttemptFailure): Outcome {
-    const reported = this.#reported()
+    const reported = this.#reader.reported()
     if (this.#hasFailed()) return { kind: 'failed', reported }
     switch (kind) {
       case 'neverOpened':
@@ -210,47 +199,34 @@ export class StreamRelay implements EventSink {
 
   // Whoever left first ended it: at a shutdown both sides are cut at once.
   #lostOutcome(reported: Reported): Outcome {
-    if (this.#input.client.destroyed) return this.#clientGoneOutcome(reported)
+    if (this.#held.client.destroyed) return this.#clientGoneOutcome(reported)
     return { kind: 'lost', stage: 'afterHeaders', reported }
   }
 
   #clientGoneOutcome(reported: Reported): Outcome {
-    const relayedTokens = this.#observer.relayedTokens()
+    const relayedTokens = this.#reader.relayedTokens()
     return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
-  }
-
-  #reported(): Reported {
-    const reported = this.#observer.reported()
-    if (reported.generationId !== null || this.#headerGenerationId === null) return reported
-    return { ...reported, generationId: this.#headerGenerationId }
-  }
-
-  // Where the observer itself may be what fails.
-  #reportedSoFar(): Reported {
-    try {
-      return this.#reported()
-    } catch {
-      return { ...NOTHING_REPORTED, generationId: this.#headerGenerationId }
-    }
   }
 
   #tellGenerationId(generationId: string | null): void {
     if (this.#generationIdTold || generationId === null) return
     this.#generationIdTold = true
-    this.#input.onGenerationId(generationId)
+    this.#held.foundGenerationId(generationId)
   }
 
   #tellOutcome(outcome: Outcome): void {
     if (this.#outcomeTold) return
     this.#outcomeTold = true
-    this.#input.onStreamOutcome(outcome, this.#failure)
+    this.#held.settleStream(outcome, this.#failure)
   }
 
   #end(): void {
     if (this.#ended) return
     this.#ended = true
-    const { client, clientStallTimeoutMs } = this.#input
+    const { client, limits } = this.#held
     const streamed = (): void => this.#resolve({ kind: 'streamed' })
-    void endAnswer(client, { bytes: null, stallTimeoutMs: clientStallTimeoutMs }).then(streamed)
+    void endAnswer(client, { bytes: null, stallTimeoutMs: limits.timeouts.stallTimeoutMs }).then(
+      streamed,
+    )
   }
 }

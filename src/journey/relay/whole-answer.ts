@@ -7,8 +7,8 @@ import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 import type { Outcome } from '../../vocabulary/outcome.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
+import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { clientLeft } from './client-left.ts'
-import type { RelayEnding, RelayInput } from './relay.ts'
 
 export interface WholeAnswerInput {
   readonly attempt: Attempt | null
@@ -19,7 +19,7 @@ export interface WholeAnswerInput {
 
 /** Reads one answer to its end, within bounds, and says what it is. */
 export class WholeAnswer {
-  readonly #input: RelayInput
+  readonly #held: HeldRequest
   readonly #attempt: Attempt | null
   readonly #httpStatus: number
   readonly #headers: IncomingHttpHeaders
@@ -28,8 +28,8 @@ export class WholeAnswer {
   /** Why the answer is not read further; the attempt was cancelled for it. */
   #refusal: Problem | null = null
 
-  constructor(input: RelayInput, { attempt, httpStatus, headers, resolve }: WholeAnswerInput) {
-    this.#input = input
+  constructor(held: HeldRequest, { attempt, httpStatus, headers, resolve }: WholeAnswerInput) {
+    this.#held = held
     this.#attempt = attempt
     this.#httpStatus = httpStatus
     this.#headers = headers
@@ -38,12 +38,12 @@ export class WholeAnswer {
 
   onResponseData(chunk: Buffer): void {
     if (this.#refusal !== null) return
-    if (this.#bytes.length + chunk.length > this.#input.answerBytesMax) {
+    if (this.#bytes.length + chunk.length > this.#held.limits.answerBytesMax) {
       this.#refuse(new Problem('upstream_error', { cause: 'the answer is over its limit' }))
       return
     }
     try {
-      this.#input.reserveBytes(chunk.length)
+      this.#held.takeMemory(chunk.length)
     } catch (cause) {
       this.#refuse(cause instanceof Problem ? cause : new Problem('internal_error', { cause }))
       return
@@ -59,7 +59,7 @@ export class WholeAnswer {
     const isDeadline = failure.kind === 'timedOut'
     if (this.#httpStatus >= 400 && !isDeadline) {
       // Its status says that it failed, whatever became of the rest.
-      this.#failAs(this.#input.wire.readError(null, this.#httpStatus), NOTHING_REPORTED)
+      this.#failAs(this.#held.wire.readError(null, this.#httpStatus), NOTHING_REPORTED)
       return
     }
     const { outcome, problem } = this.#endingOfFailure(failure)
@@ -112,7 +112,7 @@ export class WholeAnswer {
   }
 
   #endingOf(bytes: Buffer): void {
-    const { wire, answerHeaders } = this.#input
+    const { wire } = this.#held
     const body = this.#isCoded() ? null : parseAnswer(bytes)
     if (this.#httpStatus !== 200) {
       const reported = body === null ? NOTHING_REPORTED : wire.readAnswer(body).reported
@@ -138,7 +138,7 @@ export class WholeAnswer {
     this.#resolve({
       kind: 'answered',
       outcome: { kind: 'completed', reported: this.#withGenerationId(reading.reported) },
-      answer: { headers: answerHeaders(this.#headers), bytes },
+      answer: { headers: this.#held.answerHeaders(this.#headers), bytes },
     })
   }
 
@@ -155,6 +155,6 @@ export class WholeAnswer {
 
   #withGenerationId(reported: Reported): Reported {
     if (reported.generationId !== null) return reported
-    return { ...reported, generationId: this.#input.wire.generationIdOf(this.#headers) }
+    return { ...reported, generationId: this.#held.wire.generationIdOf(this.#headers) }
   }
 }
