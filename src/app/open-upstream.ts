@@ -2,7 +2,7 @@ import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts
 import { Upstream } from '../upstreams/upstream.ts'
 import type { Wiring } from './wiring.ts'
 
-/** The connections of one thread to the provider. */
+/** The connections of this process to the provider. */
 export function openUpstream({ config, dialect, address, closing }: Wiring): Upstream {
   const upstream = new Upstream({
     dialect,
