@@ -21,7 +21,8 @@ import { Settler } from '../src/journey/settle/settler.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { auditStore } from '../src/ledger/audit/audit.ts'
-import { SqliteLedger } from '../src/ledger/engines/sqlite-ledger.ts'
+import type { BatchedLedger } from '../src/ledger/engines/batched-ledger.ts'
+import { sqliteLedger } from '../src/ledger/engines/sqlite-ledger.ts'
 import { registerInstance } from '../src/ledger/instances/instances.ts'
 import { openStore, type Store } from '../src/store/open-store.ts'
 import type { RequestRow } from '../src/store/schema.ts'
@@ -97,7 +98,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
   const clock = systemClock
   const store = await openStore({ url: `sqlite:${file}`, clock, migrateStore: 'always' })
   closing.defer(() => store.close())
-  const ledger = new SqliteLedger({ file, clock })
+  const ledger = sqliteLedger({ file, clock })
   closing.defer(() => ledger.close())
   const caller = await makeCaller(store, ledger)
   const settler = new Settler({
@@ -159,7 +160,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
 }
 
 interface UsualPartsInput {
-  readonly ledger: SqliteLedger
+  readonly ledger: BatchedLedger
   readonly settler: Settler
   readonly upstream: Upstream
   readonly caller: Caller
@@ -243,7 +244,7 @@ function idSource() {
   })
 }
 
-async function makeCaller(store: Store, ledger: SqliteLedger): Promise<Caller> {
+async function makeCaller(store: Store, ledger: BatchedLedger): Promise<Caller> {
   const ids = idSource()
   await registerInstance(store.db, { id: 'inst_test', nowMs: Date.now() })
   const { id: accountId } = await ledger.createAccount({ id: ids.next('acct'), name: 'test' })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
-import { SqliteLedger } from '../ledger/engines/sqlite-ledger.ts'
+import { sqliteLedger } from '../ledger/engines/sqlite-ledger.ts'
 import { StoreUnavailable } from '../ledger/ledger.ts'
 import {
   createReconcileWorld,
@@ -123,7 +123,7 @@ describe('an upstream that is down', () => {
 
 describe('processes', () => {
   test('that reconcile one store settle each request once between them', async () => {
-    const otherLedger = new SqliteLedger({
+    const otherLedger = sqliteLedger({
       file: world.bench.file,
       clock: { nowMs: () => world.nowMs },
     })

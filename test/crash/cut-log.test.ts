@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
+import type { BatchedLedger } from '../../src/ledger/engines/batched-ledger.ts'
 import { openLedger } from '../../src/ledger/engines/open-ledger.ts'
 import { SqliteBooks } from '../../src/ledger/engines/sqlite-books.ts'
-import { SqliteLedger } from '../../src/ledger/engines/sqlite-ledger.ts'
+import { sqliteLedger } from '../../src/ledger/engines/sqlite-ledger.ts'
 import { openInstance } from '../../src/ledger/instances/open-instance.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../../src/ledger/ledger.ts'
 import { costOfCharge, FACTS, holdInput, runScript } from '../../src/ledger/testing/script.ts'
@@ -78,7 +79,7 @@ test('a process that dies at any byte of its log leaves every commit before that
 async function commitSome(): Promise<{ files: Files; expected: readonly Expected[] }> {
   const file = join(folder, 'made.db')
   await prepare(file)
-  const ledger = new SqliteLedger({ file, limits: LIMITS })
+  const ledger = sqliteLedger({ file, limits: LIMITS })
   const states = new Map<string, RequestState>()
   let balanceMicros = CREDIT_MICROS
   const expected: Expected[] = [{ balanceMicros, states: new Map() }]
@@ -121,7 +122,7 @@ async function prepare(file: string): Promise<void> {
 }
 
 function openHold(
-  ledger: SqliteLedger,
+  ledger: BatchedLedger,
   { requestId, place }: { readonly requestId: string; readonly place: number },
 ) {
   return ledger.openHold({
@@ -137,7 +138,7 @@ function openHold(
 }
 
 function settle(
-  ledger: SqliteLedger,
+  ledger: BatchedLedger,
   { requestId, chargeMicros }: { readonly requestId: string; readonly chargeMicros: number },
 ) {
   const charge = micros(chargeMicros)

@@ -50,8 +50,7 @@ function verdictOf({ kind }: LedgerCommand): LedgerVerdict {
 test('commits are held apart only while many holds are open', async () => {
   const delaysMs: number[] = []
   const ledger = new BatchedLedger({
-    commit: async (commands) => commands.map(verdictOf),
-    closeStore: async () => {},
+    engine: { commit: async (commands) => commands.map(verdictOf), close: async () => {} },
     delay: async (delayMs) => void delaysMs.push(delayMs),
   })
   const ids = Array.from({ length: 65 }, (_, place) => `R${place}`)
@@ -68,8 +67,7 @@ test('commits are held apart only while many holds are open', async () => {
 test('holds that are released because nothing may run on them hold no commit apart', async () => {
   const delaysMs: number[] = []
   const ledger = new BatchedLedger({
-    commit: async (commands) => commands.map(verdictOf),
-    closeStore: async () => {},
+    engine: { commit: async (commands) => commands.map(verdictOf), close: async () => {} },
     delay: async (delayMs) => void delaysMs.push(delayMs),
     unsureRetryMs: 1,
   })

@@ -45,14 +45,19 @@ export interface BatchSettings {
   readonly onCommit?: (report: CommitReport) => void
 }
 
-export interface BatchedLedgerInput extends BatchSettings {
+/** What commits commands to a store. */
+export interface LedgerEngine {
   /**
    * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` where the store
    * failed, which leaves open whether it committed, and with anything else where a command did.
    */
-  readonly commit: (commands: readonly LedgerCommand[]) => Promise<readonly LedgerVerdict[]>
+  commit(commands: readonly LedgerCommand[]): Promise<readonly LedgerVerdict[]>
   /** Closes what `commit` uses, once it is called no more. */
-  readonly closeStore: () => Promise<void>
+  close(): Promise<void>
+}
+
+export interface BatchedLedgerInput extends BatchSettings {
+  readonly engine: LedgerEngine
 }
 
 const IDLE_DELAY_MS_DEFAULT = 20
@@ -79,17 +84,18 @@ const UNSURE_FACTS: RequestFacts = {
  * fails the commands of that commit (`StoreUnavailable`), and the next commit tries again.
  */
 export class BatchedLedger implements Ledger, LedgerBooks {
-  readonly #closeStore: () => Promise<void>
+  readonly #engine: LedgerEngine
   readonly #commits: GroupCommit<LedgerCommand, LedgerVerdict>
   readonly #unsure: UnsureHolds
   /** The holds that were opened here and whose end was not asked for yet. */
   readonly #open = new Set<string>()
 
   constructor(input: BatchedLedgerInput) {
-    this.#closeStore = input.closeStore
+    const { engine } = input
+    this.#engine = engine
+    const commit = (commands: readonly LedgerCommand[]) => engine.commit(commands)
     this.#commits = new GroupCommit({
-      commit:
-        input.onCommit === undefined ? input.commit : timedCommit(input.commit, input.onCommit),
+      commit: input.onCommit === undefined ? commit : timedCommit(commit, input.onCommit),
       rank: rankOfCommand,
       batchCommandsMax: input.batchCommandsMax ?? BATCH_COMMANDS_MAX_DEFAULT,
       idleDelayMs: input.idleDelayMs ?? IDLE_DELAY_MS_DEFAULT,
@@ -143,8 +149,14 @@ export class BatchedLedger implements Ledger, LedgerBooks {
     return this.#submit({ kind: 'redeemCode', input })
   }
 
-  sweepInstance(instanceId: string): Promise<number> {
-    return this.#submit({ kind: 'sweepInstance', instanceId })
+  /** As the interface says; an engine may end only so many holds in a commit. */
+  async sweepInstance(instanceId: string): Promise<number> {
+    let swept = 0
+    for (;;) {
+      const more = await this.#submit({ kind: 'sweepInstance', instanceId })
+      if (more === 0) return swept
+      swept += more
+    }
   }
 
   sweepHolds(requestIds: readonly string[]): Promise<number> {
@@ -200,7 +212,7 @@ export class BatchedLedger implements Ledger, LedgerBooks {
   async close(): Promise<void> {
     this.#unsure.close()
     await this.#commits.close()
-    await this.#closeStore()
+    await this.#engine.close()
   }
 
   async #openOrRelease(input: OpenHoldInput): Promise<LedgerVerdict<'openHold'>> {

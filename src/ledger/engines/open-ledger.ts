@@ -2,8 +2,8 @@ import type { DatabaseLocation } from '../../store/database-url.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { BatchedLedger } from './batched-ledger.ts'
-import { PostgresLedger } from './postgres-ledger.ts'
-import { SqliteLedger } from './sqlite-ledger.ts'
+import { postgresLedger } from './postgres-ledger.ts'
+import { sqliteLedger } from './sqlite-ledger.ts'
 import type { CommitReport } from './timed-commit.ts'
 
 export interface OpenLedgerInput {
@@ -25,8 +25,8 @@ export function openLedger(input: OpenLedgerInput): BatchedLedger {
     ...(onCommit === undefined ? {} : { onCommit }),
   }
   if (location.kind === 'postgres') {
-    return new PostgresLedger({ url: location.url, ...limited })
+    return postgresLedger({ url: location.url, ...limited })
   }
   const timed = clock === undefined ? {} : { clock }
-  return new SqliteLedger({ file: location.file, ...timed, ...limited })
+  return sqliteLedger({ file: location.file, ...timed, ...limited })
 }

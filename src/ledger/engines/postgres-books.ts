@@ -11,6 +11,7 @@ import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts
 import type { LedgerLimits } from '../ledger.ts'
 import { Book, type BookChanges } from '../rules/book.ts'
 import { applyCommand } from '../rules/rules.ts'
+import type { LedgerEngine } from './batched-ledger.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { type NamedRows, rowsNamedBy } from './named-rows.ts'
 import {
@@ -43,7 +44,7 @@ const SWEPT_REQUESTS_MAX = 500
 const TRIES_MAX = 20
 
 /** The books in a PostgreSQL database, on a connection of their own, which is made anew where it is lost. */
-export class PostgresBooks {
+export class PostgresBooks implements LedgerEngine {
   readonly #input: PostgresBooksInput
   #client: Client | null = null
 
@@ -57,7 +58,7 @@ export class PostgresBooks {
    * come, or a single command's rows stayed locked; with what a rule throws or `StoreRefused` otherwise,
    * and then the store is as it was.
    */
-  async apply(commands: readonly LedgerCommand[]): Promise<LedgerVerdict[]> {
+  async commit(commands: readonly LedgerCommand[]): Promise<LedgerVerdict[]> {
     for (let tries = 1; ; tries++) {
       const client = await this.#connect()
       try {

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../ledger.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { runLoad, unanswered } from '../testing/run-load.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
-import { PostgresLedger } from './postgres-ledger.ts'
+import { postgresLedger } from './postgres-ledger.ts'
 import * as statements from './postgres-statements.ts'
 
 const LIMITS: LedgerLimits = {
@@ -74,7 +74,7 @@ describe('several instances', () => {
     await bench.createAccount('A')
     for (const apiKey of keys) await bench.createApiKey(apiKey, 'A')
     await runScript(bench, 'credit A backed 3170 first')
-    const other = new PostgresLedger({ url: bench.url, limits: LIMITS, batchCommandsMax: 7 })
+    const other = postgresLedger({ url: bench.url, limits: LIMITS, batchCommandsMax: 7 })
     const verdicts = await Promise.all(
       Array.from({ length: 1_000 }, (_, place) =>
         (place % 2 === 0 ? bench.ledger : other).openHold(
@@ -94,7 +94,7 @@ describe('several instances', () => {
   test('settle one hold once, whoever is asked how often', async () => {
     await setUp(['A'])
     await bench.ledger.openHold(holdOf('R', 'KA'))
-    const other = new PostgresLedger({ url: bench.url, limits: LIMITS })
+    const other = postgresLedger({ url: bench.url, limits: LIMITS })
     const settles = await Promise.all(
       Array.from({ length: 40 }, (_, place) =>
         (place % 2 === 0 ? bench.ledger : other).settle({
@@ -122,7 +122,7 @@ describe('several instances', () => {
       )
       return Number(rows[0]?.now)
     }
-    const ledger = new PostgresLedger({ url: bench.url, limits: LIMITS })
+    const ledger = postgresLedger({ url: bench.url, limits: LIMITS })
     const before = await now()
     await ledger.openHold(holdOf('R', 'KA'))
     const after = await now()
@@ -155,7 +155,7 @@ describe('a row that another transaction has', () => {
 
   test('for too long fails what needs it, and none of its neighbours', async () => {
     await setUp(['A', 'B'])
-    const ledger = new PostgresLedger({ url: bench.url, limits: LIMITS, lockTimeoutMs: 50 })
+    const ledger = postgresLedger({ url: bench.url, limits: LIMITS, lockTimeoutMs: 50 })
     await outsider.query("begin; select from accounts where id = 'A' for update")
     const answers = await Promise.allSettled([
       ledger.openHold(holdOf('RA', 'KA', 'A')),
@@ -193,7 +193,7 @@ describe('a connection that is lost', () => {
   test('with the answer to a commit on it leaves no hold of a request that was told it has none', async () => {
     await setUp(['A'])
     const proxy = await startSeveringProxy(bench.url)
-    const ledger = new PostgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
+    const ledger = postgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
     await ledger.openHold(holdOf('R1', 'KA'))
     // The commit is still under way when the hold is asked about.
     await outsider.query(`
@@ -213,7 +213,7 @@ describe('a connection that is lost', () => {
   test('before the commit was sent leaves no hold either', async () => {
     await setUp(['A'])
     const proxy = await startSeveringProxy(bench.url)
-    const ledger = new PostgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
+    const ledger = postgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
     await ledger.openHold(holdOf('R1', 'KA'))
     proxy.severBefore('save')
     await expect(ledger.openHold(holdOf('R2', 'KA'))).rejects.toBeInstanceOf(StoreUnavailable)
@@ -227,7 +227,7 @@ describe('a connection that is lost', () => {
   test('without a word is waited for so long, and then counts as lost', async () => {
     await setUp(['A'])
     const proxy = await startSeveringProxy(bench.url)
-    const ledger = new PostgresLedger({
+    const ledger = postgresLedger({
       url: proxy.url,
       limits: LIMITS,
       unsureRetryMs: 1,
@@ -253,7 +253,7 @@ describe('a connection that is lost', () => {
     const url = new URL(bench.url)
     url.username = 'clerk'
     url.password = 'clerk'
-    const ledger = new PostgresLedger({ url: url.href, limits: LIMITS })
+    const ledger = postgresLedger({ url: url.href, limits: LIMITS })
     const opened = ledger.openHold(holdOf('R1', 'KA'))
     await expect(opened).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(opened).rejects.toThrow(/too many connections/)

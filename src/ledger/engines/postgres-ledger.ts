@@ -15,28 +15,12 @@ export interface PostgresLedgerInput extends BatchSettings, PostgresWriterInput 
  * The ledger in a PostgreSQL database, which several processes may share: rows are locked while a batch
  * works on them.
  */
-export class PostgresLedger extends BatchedLedger {
-  constructor(input: PostgresLedgerInput) {
-    const { clock } = input
-    const books = new PostgresBooks({
-      ...input,
-      limits: input.limits ?? LEDGER_LIMITS_DEFAULT,
-      nowMs: clock === undefined ? null : () => clock.nowMs(),
-    })
-    super({
-      ...input,
-      commit: (commands) => books.apply(commands),
-      closeStore: () => books.close(),
-    })
-  }
-
-  /** As the interface says; a sweep of many holds is many commits. */
-  override async sweepInstance(instanceId: string): Promise<number> {
-    let swept = 0
-    for (;;) {
-      const more = await super.sweepInstance(instanceId)
-      if (more === 0) return swept
-      swept += more
-    }
-  }
+export function postgresLedger(input: PostgresLedgerInput): BatchedLedger {
+  const { clock } = input
+  const engine = new PostgresBooks({
+    ...input,
+    limits: input.limits ?? LEDGER_LIMITS_DEFAULT,
+    nowMs: clock === undefined ? null : () => clock.nowMs(),
+  })
+  return new BatchedLedger({ ...input, engine })
 }

@@ -5,7 +5,8 @@ import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT, StoreUnavailable } from '../ledger.ts'
 import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
 import { benchOnStore } from '../testing/store-bench.ts'
-import { PostgresLedger } from './postgres-ledger.ts'
+import type { BatchedLedger } from './batched-ledger.ts'
+import { postgresLedger } from './postgres-ledger.ts'
 
 const LIMITS = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000 }
 const COST = costOfCharge(micros(7))
@@ -26,10 +27,10 @@ class Load {
   /** Opens and settles that the store did not answer: at its death all may be waiting to settle. */
   unanswered = 0
   over = false
-  readonly #ledger: PostgresLedger
+  readonly #ledger: BatchedLedger
   #requests = 0
 
-  constructor(ledger: PostgresLedger) {
+  constructor(ledger: BatchedLedger) {
     this.#ledger = ledger
   }
 
@@ -84,7 +85,7 @@ class Load {
 test('a server that is killed under load fails requests until it is back, and loses nothing that it answered', async () => {
   const url = server.url('postgres')
   const store = await openStore({ url })
-  const ledger = new PostgresLedger({ url, limits: LIMITS, unsureRetryMs: 20 })
+  const ledger = postgresLedger({ url, limits: LIMITS, unsureRetryMs: 20 })
   const bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
   await bench.createAccount('A')
   for (const apiKey of KEYS) await bench.createApiKey(apiKey, 'A')

@@ -10,7 +10,7 @@ import { createMemoryBench } from '../testing/memory-bench.ts'
 import { runLoad, unanswered } from '../testing/run-load.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../testing/sqlite-bench.ts'
-import { SqliteLedger } from './sqlite-ledger.ts'
+import { sqliteLedger } from './sqlite-ledger.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 4,
@@ -168,7 +168,7 @@ describe('a store that fails', () => {
   test('leaves no hold of a request that was told it has none', async () => {
     await setUp({ credit: 100, keys: 1 })
     // The commit that this ledger gets no answer to is made by another one.
-    const other = new SqliteLedger({ file: bench.file, limits: LIMITS })
+    const other = sqliteLedger({ file: bench.file, limits: LIMITS })
     await other.openHold(holdOf('R1', 'K1'))
     await other.close()
     const blocker = new DatabaseSync(bench.file)
@@ -182,7 +182,7 @@ describe('a store that fails', () => {
 
   test('that is closed answers what it has taken and takes no more', async () => {
     await setUp({ credit: 100, keys: 1 })
-    const other = new SqliteLedger({ file: bench.file, limits: LIMITS })
+    const other = sqliteLedger({ file: bench.file, limits: LIMITS })
     const taken = other.openHold(holdOf('R1', 'K1'))
     await other.close()
     expect(await taken).toMatchObject({ kind: 'opened' })

@@ -2,7 +2,7 @@ import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection
 import { StoreThread } from '../../store/threads/store-thread.ts'
 import { type Clock, systemClock } from '../../vocabulary/clock.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
-import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
+import { BatchedLedger, type BatchSettings, type LedgerEngine } from './batched-ledger.ts'
 import type { LedgerVerdict } from './commands.ts'
 import type { WriterJob } from './sqlite-writer.ts'
 
@@ -18,22 +18,26 @@ export interface SqliteLedgerInput extends BatchSettings {
 }
 
 /** The ledger in a SQLite store: a thread of its own applies and commits commands. */
-export class SqliteLedger extends BatchedLedger {
-  constructor(input: SqliteLedgerInput) {
-    const clock = input.clock ?? systemClock
-    const limits = input.limits ?? LEDGER_LIMITS_DEFAULT
-    const connection: SqliteConnectionInput = {
-      file: input.file,
-      ...(input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }),
-    }
-    const thread = new StoreThread<WriterJob, readonly LedgerVerdict[]>({
-      entry: new URL('./sqlite-writer.ts', import.meta.url),
-      startWith: connection,
-    })
-    super({
-      ...input,
-      commit: (commands) => thread.call({ commands, terms: { nowMs: clock.nowMs(), limits } }),
-      closeStore: () => thread.close(),
-    })
+export function sqliteLedger(input: SqliteLedgerInput): BatchedLedger {
+  return new BatchedLedger({ ...input, engine: sqliteEngine(input) })
+}
+
+function sqliteEngine({
+  file,
+  busyTimeoutMs,
+  clock = systemClock,
+  limits = LEDGER_LIMITS_DEFAULT,
+}: SqliteLedgerInput): LedgerEngine {
+  const connection: SqliteConnectionInput = {
+    file,
+    ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
+  }
+  const thread = new StoreThread<WriterJob, readonly LedgerVerdict[]>({
+    entry: new URL('./sqlite-writer.ts', import.meta.url),
+    startWith: connection,
+  })
+  return {
+    commit: (commands) => thread.call({ commands, terms: { nowMs: clock.nowMs(), limits } }),
+    close: () => thread.close(),
   }
 }

@@ -1,6 +1,6 @@
 import { openStore } from '../../store/open-store.ts'
 import { createPostgresDatabase } from '../../store/testing/postgres.ts'
-import { PostgresLedger } from '../engines/postgres-ledger.ts'
+import { postgresLedger } from '../engines/postgres-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
 
@@ -15,7 +15,7 @@ export async function createPostgresBench(input: {
   const { url, remove } = await createPostgresDatabase()
   const store = await openStore({ url })
   let nowMs = 0
-  const ledger = new PostgresLedger({
+  const ledger = postgresLedger({
     url,
     clock: { nowMs: () => nowMs },
     limits: input.limits,

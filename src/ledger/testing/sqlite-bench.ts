@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../store/open-store.ts'
-import { SqliteLedger } from '../engines/sqlite-ledger.ts'
+import { sqliteLedger } from '../engines/sqlite-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
 
@@ -22,7 +22,7 @@ export async function createSqliteBench(input: SqliteBenchInput): Promise<Sqlite
   const file = join(folder, 'test.db')
   const store = await openStore({ url: `sqlite:${file}` })
   let nowMs = 0
-  const ledger = new SqliteLedger({
+  const ledger = sqliteLedger({
     file,
     clock: { nowMs: () => nowMs },
     limits: input.limits,
