@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import type { CatalogSettings } from '../catalog/settings.ts'
+import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { OPENROUTER_WORDS } from '../upstreams/openrouter/words.ts'
@@ -336,6 +336,7 @@ export function wordsOf(config: Config, upstream: UpstreamWords): Words {
 /** What the operator decides about the catalog. */
 export function catalogSettingsOf(config: Config): CatalogSettings {
   return {
+    upstream: DEFAULT_CATALOG_SETTINGS.upstream,
     catalogRefreshMs: config.TOLLGATE_CATALOG_REFRESH_MS,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
     aliases: new Map(),

@@ -12,6 +12,7 @@ export interface CatalogSettings extends ListingSettings {
 
 /** Prices every five minutes, stale after an hour; no names or ids beside the upstream's own. */
 export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
+  upstream: 'openrouter',
   catalogRefreshMs: 5 * 60_000,
   pricesStaleAfterMs: 60 * 60_000,
   aliases: new Map(),

@@ -32,6 +32,7 @@ export async function openHold(
     apiKeyId: caller.apiKeyId,
     instanceId: parts.instanceId,
     endpoint: request.format.endpoint,
+    upstream: offer.upstream,
     modelId: offer.modelId,
     stream: call.stream,
     neededMicros: size.neededMicros,

@@ -33,6 +33,8 @@ export interface OpenHoldInput {
   readonly instanceId: string
   /** The name of the format that it came in. */
   readonly endpoint: string
+  /** The name of the upstream that it is sent to. */
+  readonly upstream: string
   readonly modelId: string
   readonly stream: boolean
   /** What the whole request may come to. */

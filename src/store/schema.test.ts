@@ -71,6 +71,7 @@ const REQUEST: RequestRow = {
   apiKeyId: 'key_1',
   instanceId: 'inst_1',
   endpoint: 'chat',
+  upstream: 'openrouter',
   modelId: 'acme/text',
   stream: true,
   state: 'open',

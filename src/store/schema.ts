@@ -155,6 +155,8 @@ export const REQUESTS = new Table('requests', {
     instance_id: text,
     /** The name of the format that it came in. */
     endpoint: text,
+    /** The name of the upstream that it is sent to. */
+    upstream: text,
     model_id: text,
     stream: flag,
     /** What the hold was granted from each purse. */

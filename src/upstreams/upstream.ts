@@ -15,7 +15,6 @@ import { type AnswerBounds, type AnswerBytes, Question } from './question.ts'
 
 /** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
 export interface Dialect {
-  readonly name: string
   readonly words: UpstreamWords
   /** Who we are: headers of every request, name and value in turn. */
   headers(apiKey: string): readonly string[]

@@ -5,6 +5,8 @@ export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
 
 /** One model at its price: what the catalog answers for a model name. */
 export interface Offer {
+  /** The name of the upstream that runs it. */
+  readonly upstream: string
   /** The catalog id, which is what goes upstream. */
   readonly modelId: string
   readonly inputModalities: ReadonlySet<string>

@@ -59,6 +59,7 @@ test('a request is shown whole', async () => {
     overrun: 0,
     usage: expect.objectContaining({ input_tokens: expect.any(Number) }),
     generation_id: expect.any(String),
+    upstream: 'openrouter',
     price_snapshot: expect.any(String),
     opened_at: expect.any(String),
     first_byte_at: expect.any(String),

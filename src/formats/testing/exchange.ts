@@ -46,6 +46,7 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
     outputTokensMax: 4_096,
     openWeights: false,
     billsPerSearch: false,
+    upstream: 'openrouter',
     prices: {
       input: 0n,
       output: 0n,

@@ -40,6 +40,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['name', 'What people call it.'],
   ['output', 'The items of the answer.'],
   ['owned_by', 'The author in its id.'],
+  ['upstream', 'The name of the upstream that it was sent to.'],
   ['price_snapshot', 'The id of the prices that it was charged by.'],
   ['prompt', 'What to go on from, or to make an image of.'],
   ['purse', 'Which of the two kinds of credit it moved.'],

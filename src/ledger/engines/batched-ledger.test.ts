@@ -32,6 +32,7 @@ function holdOf(requestId: string): OpenHoldInput {
     leastMicros: micros(1),
     freeCreditQualifies: false,
     freeCreditAloneRunsOnLess: false,
+    upstream: 'openrouter',
     priceSnapshotId: 'P',
   }
 }

@@ -181,6 +181,7 @@ function requestRowOf(
     apiKeyId: input.apiKeyId,
     instanceId: input.instanceId,
     endpoint: input.endpoint,
+    upstream: input.upstream,
     modelId: input.modelId,
     stream: input.stream,
     state: 'open',

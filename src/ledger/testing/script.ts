@@ -228,12 +228,16 @@ export function costOfCharge(chargeMicros: Micros) {
 /** What an `openHold` has beside its money. */
 export function holdInput(
   requestId: string,
-): Pick<OpenHoldInput, 'requestId' | 'endpoint' | 'modelId' | 'stream' | 'priceSnapshotId'> {
+): Pick<
+  OpenHoldInput,
+  'requestId' | 'endpoint' | 'upstream' | 'modelId' | 'stream' | 'priceSnapshotId'
+> {
   return {
     requestId,
     endpoint: 'chat',
     modelId: 'author/name',
     stream: false,
+    upstream: 'openrouter',
     priceSnapshotId: 'prices',
   }
 }

@@ -3,6 +3,7 @@ import type { Tables } from '../schema.ts'
 import { up as ledger } from './0001-ledger.ts'
 import { up as creditCodes } from './0002-credit-codes.ts'
 import { up as prunedRequests } from './0003-pruned-requests.ts'
+import { up as requestUpstream } from './0004-request-upstream.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'ledger', up: ledger },
   { number: 2, name: 'credit-codes', up: creditCodes },
   { number: 3, name: 'pruned-requests', up: prunedRequests },
+  { number: 4, name: 'request-upstream', up: requestUpstream },
 ]

@@ -17,8 +17,10 @@ export interface SkippedRow {
   readonly why: string
 }
 
-/** What an operator decides about how a list is read. */
+/** Whose list is read, and what an operator decides about how it is. */
 export interface ListingSettings {
+  /** The name of the upstream that lists it. */
+  readonly upstream: string
   /** Ids that bill per search although their row does not show it. */
   readonly perSearchIdsAdded: ReadonlySet<string>
   /** Ids that do not bill per search although their row looks like it. */

@@ -49,6 +49,7 @@ describe('a readable row', () => {
       outputTokensMax: 64_000,
       openWeights: true,
       billsPerSearch: false,
+      upstream: 'openrouter',
       prices: {
         input: 3_000_000n,
         output: 15_000_000n,
@@ -195,6 +196,7 @@ describe('a model bills per search', () => {
     const perSearch = searching(['web_search_options'], { web_search: '0.005' })
     const plain = upstreamRow({ id: 'acme/plain' })
     const settings = {
+      ...LISTING_SETTINGS,
       perSearchIdsAdded: new Set(['acme/plain']),
       perSearchIdsRemoved: new Set(['acme/sage-pro']),
     }

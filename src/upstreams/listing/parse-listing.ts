@@ -59,6 +59,7 @@ function parseIdentified(
   const listing = parseListing({ modelId, row, pricing: listed })
   const parameters = new Set(listing.supported_parameters)
   const offer: Offer = {
+    upstream: settings.upstream,
     modelId,
     inputModalities: new Set(listing.architecture.input_modalities),
     outputModalities: new Set(listing.architecture.output_modalities),

@@ -10,7 +10,6 @@ import { OPENROUTER_WORDS } from './words.ts'
 
 /** OpenRouter, and servers of its layout. */
 export const openrouter: Dialect = {
-  name: 'openrouter',
   words: OPENROUTER_WORDS,
   headers: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),

@@ -43,6 +43,7 @@ export function offerWith(
     outputTokensMax: 8_000,
     openWeights: false,
     billsPerSearch: false,
+    upstream: 'openrouter',
     fastPrices: null,
     priceSnapshotId: 'prices-1',
     ...rest,
