@@ -30,21 +30,21 @@ test.each<[string, string[], Record<string, string>, number, RegExp]>([
     ['account', 'create', 'Ada'],
     { DATABASE_URL: 'sqlite:./a-file/store.db' },
     1,
-    /^tollgate: the store sqlite:\S+a-file\/store\.db cannot be used: .+ DATABASE_URL says where/,
+    /^tollgate: the store sqlite:\S+a-file\/store\.db cannot be used: .+ DATABASE_URL names them/,
   ],
   [
     'a store that is none',
     ['account', 'list'],
     { DATABASE_URL: 'sqlite:./a-file' },
     1,
-    /^tollgate: the store sqlite:\S+ cannot be used: .+ names a file that is no store\.$/m,
+    /^tollgate: the store sqlite:\S+ cannot be used: .+ names a file that is not a store\.$/m,
   ],
   [
     'a database that does not answer',
     ['account', 'list'],
     { DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/tollgate' },
     1,
-    /^tollgate: the store postgres:\/\/ada@127\.0\.0\.1:1\/tollgate cannot be used: .+Is the database running/,
+    /^tollgate: the store postgres:\/\/ada@127\.0\.0\.1:1\/tollgate cannot be used: .+Check that the database is running/,
   ],
   [
     'a server on an address of no network of the machine',
@@ -83,7 +83,7 @@ test('a copy that cannot be written is not blamed on the store', async () => {
   const backup = await tollgate(['backup', 'a-file/copy'], { folder })
   expect(backup.code).toBe(1)
   expect(backup.notes).toMatch(
-    /^tollgate: \S+a-file\S* cannot be written: .+May this user write there\?$/m,
+    /^tollgate: \S+a-file\S* cannot be written: .+Check that this user may write there\.$/m,
   )
   const copy = await tollgate(['copy', '--to', 'sqlite:a-file/copy'], { folder })
   expect(copy.code).toBe(1)

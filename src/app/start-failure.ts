@@ -81,13 +81,13 @@ function storeFailure(error: SystemError, config: Config): string | null {
   const { path: file, message: fileMessage } = fileFailureOf(error)
   const isOfStore = file !== null && location.kind === 'sqlite' && location.file.startsWith(file)
   if (file !== null && !isOfStore) {
-    return `${file} cannot be written: ${fileMessage}. May this user write there?`
+    return `${file} cannot be written: ${fileMessage}. Check that this user may write there.`
   }
   const isOther = !(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR'
   if (isOther && !isOfStore) return null
   const advice =
     location.kind === 'postgres'
-      ? 'Is the database running, and is DATABASE_URL right?'
+      ? 'Check that the database is running and that DATABASE_URL is right.'
       : sqliteAdvice(message)
   return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
 }
@@ -103,8 +103,8 @@ function fileFailureOf(error: SystemError): { path: string | null; message: stri
 }
 
 function sqliteAdvice(message: string): string {
-  if (message.includes('not a database')) return 'DATABASE_URL names a file that is no store.'
-  if (message.includes('locked')) return 'Something else is busy with it: try again.'
+  if (message.includes('not a database')) return 'DATABASE_URL names a file that is not a store.'
+  if (message.includes('locked')) return 'Another process is using it: try again.'
   if (message.includes('full') || message.includes('ENOSPC')) return 'Make room on its disk.'
-  return 'May this user write to its folder and files? DATABASE_URL says where they are.'
+  return 'Check that this user may write to its folder and files; DATABASE_URL names them.'
 }

@@ -10,7 +10,7 @@ import { orNone } from './typed-values.ts'
 
 /** `tollgate account`: who owns credit. */
 export function accountCommand(input: CommandInput): Command {
-  const command = new Command('account').description('make, list and change accounts')
+  const command = new Command('account').description('create, list and change accounts')
   for (const row of COMMANDS) command.addCommand(operationCommand(input, row))
   return command
 }
@@ -47,11 +47,11 @@ const COMMANDS: readonly OperationCommand[] = [
   {
     name: 'create',
     runs: 'createAccount',
-    words: 'make an account; it has no credit yet',
+    words: 'create an account without credit',
     makesStore: true,
     takes: [
-      { flags: '<name>', words: 'what people call it', to: 'body.name' },
-      { flags: '--email <address>', words: 'whom to write to', to: 'body.email' },
+      { flags: '<name>', words: 'a name', to: 'body.name' },
+      { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
     ],
     show: show(accountShape, (made) => ({
       ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
@@ -78,21 +78,21 @@ Next, give it credit, in dollars, and make it a key:
   {
     name: 'entries',
     runs: 'listEntries',
-    words: 'list the entries of its books, newest first: credit, charges, corrections',
+    words: "list the account's entries, newest first: credit, charges, corrections",
     takes: [account, ...listOptions('entries', 'entry')],
     show: ENTRIES.page,
   },
   {
     name: 'update',
     runs: 'changeAccount',
-    words: 'change what is given of an account',
+    words: 'change the name or e-mail address of an account',
     changes: true,
     takes: [
       account,
-      { flags: '--name <name>', words: 'what people call it', to: 'body.name' },
+      { flags: '--name <name>', words: 'a name', to: 'body.name' },
       {
         flags: '--email <address>',
-        words: 'whom to write to, or none',
+        words: 'an e-mail address, or none',
         to: 'body.email',
         read: orNone(String),
       },
@@ -110,7 +110,7 @@ Next, give it credit, in dollars, and make it a key:
   {
     name: 'enable',
     runs: 'changeAccount',
-    words: 'let its keys be used again',
+    words: 'accept requests of its keys again',
     takes: [account],
     body: { disabled: false },
     show: ACCOUNTS.one,

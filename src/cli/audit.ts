@@ -11,12 +11,9 @@ import { CommandFailure } from './terminal.ts'
 /** `tollgate audit`: recomputes every balance, hold and charge; exits 1 where one differs. */
 export function auditCommand(input: CommandInput): Command {
   return new Command('audit')
-    .description('recompute every balance, hold and charge from the rows behind it')
+    .description('recompute every balance, hold and charge from the entries and requests')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      '\nExits 0 where every figure is exact, 1 where one is off by a micro-dollar.',
-    )
+    .addHelpText('after', '\nExits 0 if every figure is exact, 1 if one differs by a micro-dollar.')
     .action((options: { readonly json?: true }) =>
       withBooks(input, async ({ store, terminal }) => {
         const audit = await auditStore(

@@ -14,14 +14,14 @@ const WATCH_INTERVAL_MS = 200
 /** `tollgate backup`: the store as it is at one moment, in a file of its own. */
 export function backupCommand(input: CommandInput): Command {
   return new Command('backup')
-    .description('copy a SQLite store to a file, while a server goes on working with it')
-    .argument('<file>', 'where to; it must not be there yet')
+    .description('copy a SQLite store to a file, also while a server uses it')
+    .argument('<file>', 'the new file; it must not exist')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, for \`tollgate audit\` or to go on from it.
-It has the hashes of keys and the secret of account tags in it: keep it as safe as the store.`,
+A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, to audit it or to serve from it.
+It contains the hashes of keys and the secret of account tags: keep it as safe as the store.`,
     )
     .action((name: string, options: { readonly json?: true }) =>
       withBooks(input, async ({ store, terminal }) => {

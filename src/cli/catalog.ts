@@ -16,7 +16,7 @@ interface JsonOption {
 
 /** `tollgate catalog`: the models on sale, as the store has them. */
 export function catalogCommand(input: CommandInput): Command {
-  const command = new Command('catalog').description('see models and prices, and fetch them anew')
+  const command = new Command('catalog').description('list and refresh models and prices')
   command
     .command('list')
     .description('list the models of the last refresh, with prices before the fee')
@@ -24,7 +24,7 @@ export function catalogCommand(input: CommandInput): Command {
     .action((options: JsonOption) => withBooks(input, (books) => list(books, options)))
   command
     .command('refresh')
-    .description('fetch models and prices now; a running server does so by itself')
+    .description('fetch models and prices now; a running server refreshes them itself')
     .option('--json', 'print JSON')
     .action((options: JsonOption) => {
       const { upstream } = input.settings()

@@ -46,7 +46,7 @@ describe('account', () => {
     })
   })
 
-  test('update renames it and changes whom to write to, and none takes the address away', async () => {
+  test('update changes the name and the e-mail address, and none removes the address', async () => {
     const id = await makeAccount()
     const update = (...args: string[]) => line.json('account', 'update', id, ...args)
     expect(await update('--name', 'Bob', '--email', 'bob@example.org')).toMatchObject({
@@ -142,7 +142,7 @@ describe('credit grant', () => {
       exitCode: 1,
       out: '',
       notes:
-        'tollgate: This reference was used for $25.000000 of backed credit of the account before: use another.\n',
+        'tollgate: The account already has $25.000000 of backed credit with this reference. Use another reference.\n',
     })
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 } })
   })
@@ -183,13 +183,13 @@ describe('credit grant', () => {
     [['5', '--free', '--expires', '2020-01-01'], '`--expires` must be in the future.'],
     [
       ['5', '--reference', ''],
-      '`--reference` must be 1 to 200 characters, none of them control characters.',
+      '`--reference` must be 1 to 200 characters without control characters.',
     ],
   ])('%j is refused, and nothing is added', async (args, message) => {
     expect(await grant(...args)).toEqual({
       exitCode: 2,
       out: '',
-      notes: `tollgate: ${message}\n(run it with --help to see what it takes)\n`,
+      notes: `tollgate: ${message}\n(run it with --help to see its arguments)\n`,
     })
     expect(await credit()).toMatchObject({ backed: { balance: 0 }, free: { balance: 0 } })
   })
@@ -326,7 +326,7 @@ describe('key', () => {
     const { exitCode, notes } = await line.run('key', 'create', id, ...args)
     expect([exitCode, notes]).toEqual([
       2,
-      `tollgate: ${message}\n(run it with --help to see what it takes)\n`,
+      `tollgate: ${message}\n(run it with --help to see its arguments)\n`,
     ])
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
   })

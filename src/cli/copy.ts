@@ -30,13 +30,13 @@ export function copyCommand(input: CommandInput): Command {
 To move a store, for example from SQLite to PostgreSQL:
   1. stop \`tollgate serve\`
   2. tollgate copy --to postgres://user:password@host/database
-  3. start \`tollgate serve\` with that DATABASE_URL; API keys and balances are as they were
+  3. start \`tollgate serve\` with that DATABASE_URL; API keys and balances are unchanged
 
 The new store must be empty: a SQLite file that does not exist yet, or a PostgreSQL database without tables.
-All rows are copied in one transaction, counted and audited, or none are.
+One transaction copies all rows, counts and audits them; if anything fails, nothing is copied.
 Other users of this machine can see a password in --to: leave it out and set PGPASSWORD instead.
 
-Beside a running server, the copy is of one moment and exact, but never serve from both stores.`,
+A copy beside a running server is exact for one moment. Never serve from both stores.`,
     )
     .action((options: CopyOptions) => run(input, options))
 }
@@ -109,7 +109,7 @@ function shownAddress(option: 'from' | 'to', url: string): string {
 function notExact(terminal: Terminal, { differences }: Audit): CommandFailure {
   terminal.note(differenceTable(differences))
   return new CommandFailure(
-    `nothing was copied: the books of the store are not exact, ${counted(differences.length, 'difference')}`,
+    `nothing was copied: the audit of the store failed, ${counted(differences.length, 'difference')}`,
   )
 }
 
@@ -120,11 +120,11 @@ function report(
   { rows, verified: { upstream, instances, openHolds } }: Copied<Verified>,
 ): void {
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
-  terminal.out(`copied ${counted(all, 'row')} from ${from} to ${to}; the books are exact`)
+  terminal.out(`copied ${counted(all, 'row')} from ${from} to ${to}; the audit is exact`)
   if (upstream !== null) terminal.note(`the store belongs to the upstream ${upstream}`)
   if (instances > 0) {
     terminal.note(
-      'a server works with the old store, or has just been killed: what it does from now on is not in ' +
+      'a server uses the old store, or was killed just now: its changes from now on are not in ' +
         'the copy. To move the store, stop the server and copy again to an empty store.',
     )
   }

@@ -10,10 +10,10 @@ import { readDollars, readMoment, readPurse } from './typed-values.ts'
 
 /** `tollgate credit`: what accounts may spend, and codes that are worth it. */
 export function creditCommand(input: CommandInput): Command {
-  const codes = new Command('code').description('make, list and revoke credit codes')
+  const codes = new Command('code').description('create, list and revoke credit codes')
   for (const row of CODE_COMMANDS) codes.addCommand(operationCommand(input, row))
   return new Command('credit')
-    .description('give accounts credit, or codes that are worth credit')
+    .description('add credit to accounts, and manage credit codes')
     .addCommand(operationCommand(input, GRANT))
     .addCommand(codes)
     .addCommand(operationCommand(input, REDEEM))
@@ -41,19 +41,19 @@ const code = { flags: '<code-id>', words: 'its id, code_…', to: 'params.code_i
 const GRANT: OperationCommand = {
   name: 'grant',
   runs: 'addCredit',
-  words: 'add credit to an account, or take it back',
+  words: 'add credit to an account, or remove it',
   body: { kind: 'backed' },
   takes: [
     account,
     {
       flags: '<dollars>',
-      words: 'how much; a negative amount takes backed credit back',
+      words: 'the amount; a negative amount removes backed credit',
       to: 'body.amount',
       read: readDollars,
     },
     {
       flags: '--reference <id>',
-      words: 'required: your own id of this credit; a repeat adds nothing',
+      words: 'required: your own id for this credit; a repeated grant adds nothing',
       to: 'body.reference',
     },
     {
@@ -86,7 +86,7 @@ Examples:
 const REDEEM: OperationCommand = {
   name: 'redeem',
   runs: 'redeemCode',
-  words: 'give an account the credit of a code; a code can be redeemed once',
+  words: 'redeem a code for an account; a code can be redeemed once',
   takes: [
     account,
     {
@@ -107,13 +107,13 @@ const CODE_COMMANDS: readonly OperationCommand[] = [
   {
     name: 'create',
     runs: 'createCode',
-    words: 'make a code that is worth backed credit, once; it is shown once, now',
+    words: 'create a code for backed credit; its text is shown only now',
     makesStore: true,
     takes: [
-      { flags: '<dollars>', words: 'what it is worth', to: 'body.amount', read: readDollars },
+      { flags: '<dollars>', words: 'the amount of credit', to: 'body.amount', read: readDollars },
       {
         flags: '--expires <date>',
-        words: 'when it stops being worth it, such as 2027-01-31',
+        words: 'when it expires, such as 2027-01-31',
         to: 'body.expires_at',
         read: readMoment,
       },
@@ -126,21 +126,21 @@ const CODE_COMMANDS: readonly OperationCommand[] = [
   {
     name: 'list',
     runs: 'listCodes',
-    words: 'list codes, newest first, and who has their credit',
+    words: 'list codes, newest first, with the accounts that redeemed them',
     takes: listOptions('codes', 'code id'),
     show: CODES.page,
   },
   {
     name: 'show',
     runs: 'getCode',
-    words: 'show one code, and who has its credit',
+    words: 'show one code, with the account that redeemed it',
     takes: [code],
     show: CODES.one,
   },
   {
     name: 'revoke',
     runs: 'revokeCode',
-    words: 'make a code worth nothing, unless it was redeemed before',
+    words: 'revoke a code that has not been redeemed',
     takes: [code],
     show: CODES.one,
   },

@@ -10,7 +10,9 @@ import { orNone, readDollars, readMoment } from './typed-values.ts'
 
 /** `tollgate key`: what clients send. */
 export function keyCommand(input: CommandInput): Command {
-  const command = new Command('key').description('make, list, change, disable and delete API keys')
+  const command = new Command('key').description(
+    'create, list, change, disable and delete API keys',
+  )
   for (const row of COMMANDS) command.addCommand(operationCommand(input, row))
   return command
 }
@@ -31,7 +33,7 @@ const KEYS = shownRows(apiKeyShape, {
 
 const account = {
   flags: '<account>',
-  words: 'whose credit it spends, acct_…',
+  words: 'the id of the account whose credit it spends, acct_…',
   to: 'params.account_id',
 } as const
 const apiKey = { flags: '<key>', words: 'its id, key_…', to: 'params.key_id' } as const
@@ -40,24 +42,24 @@ const COMMANDS: readonly OperationCommand[] = [
   {
     name: 'create',
     runs: 'createKey',
-    words: 'make an API key; it is shown once, now',
+    words: 'create an API key; its text is shown only now',
     takes: [
       account,
       {
         flags: '--name <name>',
-        words: 'what people call it',
+        words: 'a name',
         to: 'body.name',
         fallback: 'default',
       },
       {
         flags: '--limit <dollars>',
-        words: 'the most it may ever spend',
+        words: 'the most that it may spend in total',
         to: 'body.credit_limit',
         read: readDollars,
       },
       {
         flags: '--expires <date>',
-        words: 'when it stops working, such as 2027-01-31',
+        words: 'when it expires, such as 2027-01-31',
         to: 'body.expires_at',
         read: readMoment,
       },
@@ -78,20 +80,20 @@ const COMMANDS: readonly OperationCommand[] = [
   {
     name: 'update',
     runs: 'changeKey',
-    words: 'change what is given of an API key, from its next request on',
+    words: 'change the name, limit or expiry of an API key, from its next request on',
     changes: true,
     takes: [
       apiKey,
-      { flags: '--name <name>', words: 'what people call it', to: 'body.name' },
+      { flags: '--name <name>', words: 'a name', to: 'body.name' },
       {
         flags: '--limit <dollars>',
-        words: 'the most it may ever spend, or none',
+        words: 'the most that it may spend in total, or none',
         to: 'body.credit_limit',
         read: orNone(readDollars),
       },
       {
         flags: '--expires <date>',
-        words: 'when it stops working, or none',
+        words: 'when it expires, or none',
         to: 'body.expires_at',
         read: orNone(readMoment),
       },
@@ -101,7 +103,7 @@ const COMMANDS: readonly OperationCommand[] = [
   {
     name: 'delete',
     runs: 'deleteKey',
-    words: 'refuse its requests for good; what it did stays in Activity',
+    words: 'refuse its requests for ever; its requests stay in Activity',
     takes: [apiKey],
     show: show(z.object({ id: z.string() }), ({ id }) => ({
       out: `deleted ${id}; what it did stays in Activity`,
@@ -118,7 +120,7 @@ const COMMANDS: readonly OperationCommand[] = [
   {
     name: 'enable',
     runs: 'changeKey',
-    words: 'let it be used again',
+    words: 'accept its requests again',
     takes: [apiKey],
     body: { disabled: false },
     show: KEYS.one,

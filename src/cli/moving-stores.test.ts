@@ -47,7 +47,7 @@ const newSqlite = () => `sqlite:${join(folder, `${++files}.db`)}`
 /** Copies a store to another. */
 async function move(from: string, to: string): Promise<void> {
   const moved = await commandsOn(from).run('copy', '--to', to)
-  expect(moved).toMatchObject({ exitCode: 0, out: expect.stringContaining('books are exact') })
+  expect(moved).toMatchObject({ exitCode: 0, out: expect.stringContaining('audit is exact') })
   expect(await readRawRows(to)).toEqual(await readRawRows(from))
 }
 
@@ -192,7 +192,7 @@ test('a copy beside a server is of one moment, says that it is a copy, and is it
     to,
   )
   expect(exitCode).toBe(0)
-  expect(out).toMatch(/^copied \d+ rows from sqlite:\S+ to sqlite:\S+; the books are exact\n$/)
+  expect(out).toMatch(/^copied \d+ rows from sqlite:\S+ to sqlite:\S+; the audit is exact\n$/)
   expect(notes).toContain('To move the store, stop the server and copy again to an empty store.')
   const file = to.replace('sqlite:', '')
   expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -252,7 +252,7 @@ describe('a copy is refused', () => {
     const { exitCode, out, notes } = await commandsOn(from).run('copy', '--to', to)
     expect([exitCode, out]).toEqual([1, ''])
     expect(notes).toContain('accounts.backed_balance_micros')
-    expect(notes).toContain('nothing was copied: the books of the store are not exact, 1 figure')
+    expect(notes).toContain('nothing was copied: the audit of the store failed, 1 figure')
     expect(Object.values(await readRawRows(to)).flat()).toEqual([])
   })
 

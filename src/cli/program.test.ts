@@ -103,14 +103,14 @@ describe('--help', () => {
     const { out } = await line.run('credit', 'grant', '--help')
     expect(out).toBe(`Usage: tollgate credit grant [options] <account> <dollars>
 
-add credit to an account, or take it back
+add credit to an account, or remove it
 
 Arguments:
   account           its id, acct_…
-  dollars           how much; a negative amount takes backed credit back
+  dollars           the amount; a negative amount removes backed credit
 
 Options:
-  --reference <id>  required: your own id of this credit; a repeat adds nothing
+  --reference <id>  required: your own id for this credit; a repeated grant adds nothing
   --free            free credit: pays for open-weight text models only, and expires
   --expires <date>  when free credit expires, such as 2027-01-31
   --json            print JSON
@@ -130,7 +130,7 @@ describe('a command line that is wrong fails, says what is, and where to read on
     [['account', 'lst'], /unknown command 'lst'\n\(Did you mean list\?\)/],
     [['account', 'create'], /missing required argument 'name'/],
     [['account', 'create', ' '], /`<name>` must be 1 to 200 characters/],
-    [['account', 'create', 'a\u001bb'], /none of them control characters/],
+    [['account', 'create', 'a\u001bb'], /without control characters/],
     [['account', 'create', 'a', 'b'], /too many arguments/],
     [['account', 'create', 'a', '--email', 'ada'], /`--email` must be an e-mail address/],
     [['account', 'list', '--all'], /unknown option '--all'/],
@@ -142,7 +142,7 @@ describe('a command line that is wrong fails, says what is, and where to read on
     [['credit', 'grant', 'acct_1', '0.0000001'], /at most six behind the point/],
     [
       ['credit', 'grant', 'acct_1', '100000000.01', '--reference', 'r'],
-      /`<dollars>` must be \$100,000,000 at the most/,
+      /`<dollars>` must be at most \$100,000,000/,
     ],
     [
       ['credit', 'grant', 'acct_1', '1'],
@@ -174,7 +174,7 @@ describe('a command line that is wrong fails, says what is, and where to read on
     expect([exitCode, out]).toEqual([2, ''])
     expect(notes).toMatch(/^tollgate: /)
     expect(notes).toMatch(message)
-    expect(notes).toMatch(/\(run it with --help to see what it takes\)\n$/)
+    expect(notes).toMatch(/\(run it with --help to see its arguments\)\n$/)
   })
 })
 

@@ -35,14 +35,14 @@ Commands work on the store, with or without a server running. DATABASE_URL says 
 ./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
 environment and from .env. In a checkout, type \`npx tollgate\` for \`tollgate\`.
 
-Exit codes: 0 done, 2 a command line that is wrong, 3 no such account, key, code or request, 1 all else.
-With --json an error is one line on standard error: {"error":{"message":"…","code":"…"}}.
+Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code or request, 1 any other failure.
+With --json, an error is one line on standard error: {"error":{"message":"…","code":"…"}}.
 
 README.md has the first steps, docs/config.md the settings.`,
     )
   program
     .command('serve')
-    .description('run the gateway until it is told to stop')
+    .description('run the gateway until it is stopped')
     .addHelpText('after', SERVE_SETTINGS)
     .action(() => input.serve())
   for (const command of [
@@ -69,14 +69,14 @@ README.md has the first steps, docs/config.md the settings.`,
 
 // The few that a first hour needs; docs/config.md has all.
 const SERVE_SETTINGS = `
-It takes no options: settings are environment variables, or lines of a file named .env, such as
-  PORT=8788                                        where it listens; 8787 by default
-  HOST=0.0.0.0                                     for other machines too; 127.0.0.1 by default
+Settings are environment variables, or lines of a file named .env, such as
+  PORT=8788                                        the port; 8787 by default
+  HOST=0.0.0.0                                     the address; 127.0.0.1 by default
   UPSTREAM_BASE_URL=https://openrouter.ai/api/v1   the provider; without it, the simulator answers
   UPSTREAM_API_KEY=sk-or-...                       the gateway's own key there
   ADMIN_API_TOKEN=...                              turns the admin API on; see /docs of the server
   DATABASE_URL=postgres://...                      the store; a SQLite file in ./data by default
-docs/config.md has all of them. Ctrl-C lets requests in flight end; a second one does not.`
+docs/config.md has all settings. Ctrl-C waits for requests in flight; a second Ctrl-C does not.`
 
 /** Commands that were made apart take the settings of their program, down to the last. */
 function inherit(command: Command, parent: Command): void {

@@ -11,7 +11,7 @@ import { readMoment } from './typed-values.ts'
 /** `tollgate request`: the activity of all accounts. */
 export function requestCommand(input: CommandInput): Command {
   const command = new Command('request').description(
-    'see requests, what they held and were charged; settle what is unsure',
+    'list requests with their holds and charges; settle unresolved ones',
   )
   for (const row of COMMANDS) command.addCommand(operationCommand(input, row))
   return command
@@ -34,7 +34,7 @@ const REQUESTS = shownRows(requestShape, {
 
 const request = {
   flags: '<request>',
-  words: 'its id, req_…: a response has it as x-request-id',
+  words: 'its id, req_…, from the x-request-id of a response',
   to: 'params.request_id',
 } as const
 
@@ -42,7 +42,7 @@ const COMMANDS: readonly OperationCommand[] = [
   {
     name: 'list',
     runs: 'listRequests',
-    words: 'list requests, newest first, with what they held and were charged',
+    words: 'list requests, newest first, with their holds and charges',
     takes: [
       ...listOptions('requests', 'request id'),
       { flags: '--account <account>', words: 'only this account, acct_…', to: 'query.account' },
@@ -51,18 +51,23 @@ const COMMANDS: readonly OperationCommand[] = [
       { flags: '--model <model>', words: 'only this model id', to: 'query.model' },
       {
         flags: '--since <time>',
-        words: 'opened then or later, such as 2027-01-31 or 2027-01-31T12:00:00Z',
+        words: 'opened at this time or later, such as 2027-01-31 or 2027-01-31T12:00:00Z',
         to: 'query.since',
         read: readMoment,
       },
-      { flags: '--until <time>', words: 'opened before', to: 'query.until', read: readMoment },
+      {
+        flags: '--until <time>',
+        words: 'opened before this time',
+        to: 'query.until',
+        read: readMoment,
+      },
     ],
     show: REQUESTS.page,
   },
   {
     name: 'show',
     runs: 'getRequest',
-    words: 'show all that is known of one request',
+    words: 'show one request in full',
     takes: [request],
     show: show(requestShape, ({ object: _, ...fields }) => {
       const rows = Object.entries(fields).map(([name, value]) => [name, shown(name, value)])
@@ -72,12 +77,12 @@ const COMMANDS: readonly OperationCommand[] = [
   {
     name: 'settle',
     runs: 'settleRequest',
-    words: 'settle an unresolved or provisional request by what it cost the provider',
+    words: "settle an unresolved or provisional request at the provider's cost",
     takes: [
       request,
       {
         flags: '<dollars>',
-        words: "the provider's cost; the charge is that and the fee",
+        words: "the provider's cost; the charge is the cost plus the fee",
         to: 'body.cost',
       },
     ],

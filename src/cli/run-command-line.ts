@@ -36,7 +36,7 @@ export async function runCommandLine(
     const { message, code, exitCode } = failure
     if (args.includes('--json')) terminal.note(JSON.stringify({ error: { message, code } }))
     else {
-      const hint = exitCode === EXIT.usage ? '\n(run it with --help to see what it takes)' : ''
+      const hint = exitCode === EXIT.usage ? '\n(run it with --help to see its arguments)' : ''
       terminal.note(`tollgate: ${message}${hint}`)
     }
     return exitCode

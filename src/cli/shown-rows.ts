@@ -44,7 +44,7 @@ export function listOptions(list: PagedList, what: string): readonly Taken[] {
     { flags: '--limit <rows>', words: 'how many, 1 to 100', to: 'query.limit', fallback: '20' },
     {
       flags: '--after <place>',
-      words: `go on after this ${what}, or from a next_cursor`,
+      words: `continue after this ${what}, or from a next_cursor`,
       to: 'query.cursor',
       read: readPlace(list),
     },

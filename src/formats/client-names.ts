@@ -114,7 +114,7 @@ export function refuseLookalikes(root: JsonObject): void {
   const { param, name } = found
   throw new Problem('invalid_parameter', {
     param,
-    message: `\`${param}\` differs from \`${name}\` in case alone: write the name in lower case.`,
+    message: `\`${param}\` differs from \`${name}\` only in case: write the name in lower case.`,
   })
 }
 

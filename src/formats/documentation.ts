@@ -12,7 +12,10 @@ export interface FormatDocumentation {
   readonly streams: boolean
 }
 
-const cap = { type: 'integer', description: 'The most tokens of output; sizes the hold.' }
+const cap = {
+  type: 'integer',
+  description: 'The maximum number of output tokens. It decides the size of the hold.',
+}
 const object = { type: 'object' }
 
 /** Schemas that the fields of several formats have. */
@@ -29,6 +32,6 @@ export const FIELDS = {
   cap,
   requiredCap: {
     ...cap,
-    description: 'The most tokens of output; required where the model lists no maximum.',
+    description: 'The maximum number of output tokens. Required if the model lists no maximum.',
   },
 } as const satisfies Readonly<Record<string, FieldSchema>>

@@ -49,14 +49,14 @@ export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'filePar
         break
       case 'file-parser':
         if (fileParser !== 'none') {
-          throw unsupported(param, 'The file-parser plugin may be given once.')
+          throw unsupported(param, 'The file-parser plugin may be present only once.')
         }
         fileParser = readFileParser(plugin, { param, words })
         break
       default:
         throw unsupported(
           param,
-          'Of plugins, only `response-healing` and the free engines of `file-parser` are supported.',
+          'The supported plugins are `response-healing` and the free engines of `file-parser`.',
         )
     }
   }
@@ -70,7 +70,7 @@ function readFileParser(
   if ((field(plugin, 'enabled') ?? true) !== true) {
     throw unsupported(
       `${param}.enabled`,
-      'The file-parser plugin can not be switched off: leave it out.',
+      'The file-parser plugin cannot be switched off: leave it out.',
     )
   }
   const engine = fileEngineOf(plugin)
@@ -89,8 +89,7 @@ export function fileEngineOf(plugin: JsonObject): unknown {
 }
 
 /** What a client is told of a tool that the provider would run and that is no search. */
-export const UNSUPPORTED_TOOL =
-  'Of tools, the types `function`, `custom` and web search are supported.'
+export const UNSUPPORTED_TOOL = 'The supported tool types are `function`, `custom` and web search.'
 
 /** What an array of tools has in it. */
 export interface ToolList {

@@ -32,7 +32,7 @@ export const responses: WireFormat = {
   fitsOutputs: writesText,
   errorEvent,
   documentation: {
-    summary: 'Responses, stateless: the whole conversation is sent each time.',
+    summary: 'Responses, without state: send the whole conversation each time.',
     required: ['model', 'input'],
     properties: {
       model: FIELDS.model,
@@ -43,7 +43,7 @@ export const responses: WireFormat = {
       tool_choice: FIELDS.textOrObject,
       max_output_tokens: FIELDS.requiredCap,
       reasoning: FIELDS.object,
-      store: { type: 'boolean', description: 'False, or left out: nothing is stored.' },
+      store: { type: 'boolean', description: 'Must be false or absent: nothing is stored.' },
     },
     answer: {
       id: FIELDS.text,

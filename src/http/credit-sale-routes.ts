@@ -5,7 +5,7 @@ import { Problem } from '../vocabulary/problem.ts'
 export function registerCreditSaleRoutes(app: FastifyInstance): void {
   for (const path of ['/v1/credit', '/v1/credit/quote']) {
     app.get(path, () => {
-      throw new Problem('not_found', { message: 'This service sells no credit by itself.' })
+      throw new Problem('not_found', { message: 'This service does not sell credit.' })
     })
   }
 }

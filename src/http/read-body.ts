@@ -284,7 +284,7 @@ function inflaterFor(coding: string | undefined): Transform | null {
       return createZstdDecompress(ZSTD_INFLATER)
     default:
       throw new Problem('bad_request', {
-        message: 'The content-encoding of a body may be gzip, br or zstd.',
+        message: 'The supported content-encodings are gzip, br and zstd.',
       })
   }
 }

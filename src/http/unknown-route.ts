@@ -11,7 +11,7 @@ export function unknownRoute({
   const shown = echoed(path)
   const named = shown === null ? 'This path' : `${method} ${shown}`
   const why = /^\/v1\/v1(?:\/|$)/.test(path)
-    ? 'it has one /v1 too many. Set the base URL of the client without /v1.'
-    : '/docs lists what there is.'
+    ? 'the path has one /v1 too many. Set the base URL of the client without /v1.'
+    : '/docs lists the endpoints.'
   return new Problem('not_found', { message: `${named} does not exist: ${why}` })
 }

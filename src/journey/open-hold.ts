@@ -62,7 +62,7 @@ export async function requireCredit(
 ): Promise<void> {
   if (await hasPostedCredit(accountId)) return
   throw new Problem('insufficient_credit', {
-    message: 'The account has no credit, so this large request is not read. Add credit.',
+    message: 'The account has no credit, so this large request was not read. Add credit.',
   })
 }
 
@@ -103,7 +103,7 @@ function refusal(
 function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
   const held =
     heldMicros > 0
-      ? ` Other requests in flight hold ${dollars(heldMicros)}, what they do not use comes back when they end.`
+      ? ` Other requests in flight hold ${dollars(heldMicros)}, and the unused part is available again when they end.`
       : ' Add credit, lower the output cap or shorten the input.'
   return `This request needs a hold of ${dollars(neededMicros)}; the account has ${dollars(availableMicros)} available.${held}`
 }
@@ -111,7 +111,7 @@ function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusa
 function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
   const held =
     heldMicros > 0
-      ? ` Other requests of the key hold ${dollars(heldMicros)}, what they do not use comes back when they end.`
+      ? ` Other requests of the key hold ${dollars(heldMicros)}, and the unused part is available again when they end.`
       : ''
   return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
 }

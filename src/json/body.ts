@@ -38,7 +38,7 @@ export function parseJsonBody(
   const duplicate = findDuplicate(body, survey.members)
   if (duplicate !== null) {
     throw new Problem('invalid_json', {
-      message: 'An object in the body gives the same member twice.',
+      message: 'An object in the body has the same field twice.',
       param: duplicate,
     })
   }

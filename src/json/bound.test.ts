@@ -209,7 +209,7 @@ function isJson(text: string): boolean {
 }
 
 function isTwice(text: string): boolean {
-  return refusalOf(text)?.message === 'An object in the body gives the same member twice.'
+  return refusalOf(text)?.message === 'An object in the body has the same field twice.'
 }
 
 describe('the cost', () => {

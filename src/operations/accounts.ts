@@ -19,7 +19,7 @@ function create(parts: CommandParts): Operation {
     name: 'createAccount',
     method: 'POST',
     path: '/v1/admin/accounts',
-    summary: 'Make an account. It has no credit yet.',
+    summary: 'Create an account without credit.',
     body: z.strictObject({ name: nameField, email: emailField.nullish() }),
     answers: { 201: accountShape },
     async run({ body: { name, email } }) {
@@ -77,7 +77,7 @@ function change(parts: CommandParts): Operation {
     name: 'changeAccount',
     method: 'PATCH',
     path: '/v1/admin/accounts/{account_id}',
-    summary: 'Change what is given of an account. All keys of a disabled one are refused.',
+    summary: 'Change the given fields of an account. The keys of a disabled account are refused.',
     body: z.strictObject({
       name: nameField.optional(),
       email: emailField.nullable().optional(),

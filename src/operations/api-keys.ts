@@ -19,10 +19,12 @@ function create({ books, ids, clock, keyTag }: CommandParts): Operation {
     name: 'createKey',
     method: 'POST',
     path: '/v1/admin/accounts/{account_id}/keys',
-    summary: 'Make an API key. Its text is in this answer and in no other.',
+    summary: 'Create an API key. Only this answer has its text.',
     body: z.strictObject({
       name: nameField,
-      credit_limit: amountField.nullish().describe('The most it may ever spend, in micro-dollars.'),
+      credit_limit: amountField
+        .nullish()
+        .describe('The most that the key may spend in total, in micro-dollars.'),
       expires_at: futureField(clock).nullish(),
     }),
     answers: { 201: createdApiKeyShape },
@@ -84,7 +86,7 @@ function change({ books, clock, onCallersChanged }: CommandParts): Operation {
     name: 'changeKey',
     method: 'PATCH',
     path: '/v1/admin/keys/{key_id}',
-    summary: 'Change what is given of an API key; null takes a limit or an expiry away.',
+    summary: 'Change the given fields of an API key; null removes a limit or an expiry.',
     body: z.strictObject({
       name: nameField.optional(),
       disabled: z.boolean().optional(),
@@ -114,7 +116,7 @@ function remove({ books, onCallersChanged }: CommandParts): Operation {
     name: 'deleteKey',
     method: 'DELETE',
     path: '/v1/admin/keys/{key_id}',
-    summary: 'Delete an API key. What it did stays in Activity.',
+    summary: 'Delete an API key. Its requests stay in Activity.',
     answers: {
       200: z.object({ id: idField('key'), object: z.literal('key'), deleted: z.literal(true) }),
     },

@@ -21,7 +21,7 @@ function create({ books, ids, clock }: CommandParts): Operation {
     name: 'createCode',
     method: 'POST',
     path: '/v1/admin/codes',
-    summary: 'Make a credit code. Its text is in this answer and in no other.',
+    summary: 'Create a credit code. Only this answer has its text.',
     body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
     answers: { 201: createdCreditCodeShape },
     async run({ body: { amount, expires_at } }) {
@@ -56,7 +56,7 @@ function show({ store }: CommandParts): Operation {
     name: 'getCode',
     method: 'GET',
     path: '/v1/admin/codes/{code_id}',
-    summary: 'One credit code, and who has its credit.',
+    summary: 'One credit code, with the account that redeemed it.',
     answers: { 200: creditCodeShape },
     problems: ['not_found'],
     async run({ param }) {
@@ -73,7 +73,7 @@ function revoke({ books }: CommandParts): Operation {
     name: 'revokeCode',
     method: 'DELETE',
     path: '/v1/admin/codes/{code_id}',
-    summary: 'Make a credit code worth nothing, unless it was redeemed before.',
+    summary: 'Revoke a credit code that has not been redeemed.',
     answers: { 200: creditCodeShape },
     problems: ['not_found', 'credit_code_redeemed'],
     async run({ param }) {
@@ -82,7 +82,7 @@ function revoke({ books }: CommandParts): Operation {
       if (creditCode === null) throw notFound('credit code', codeId)
       if (creditCode.redeemedBy !== null) {
         throw new Problem('credit_code_redeemed', {
-          message: `This credit code was redeemed by ${creditCode.redeemedBy}: take the credit back from that account instead.`,
+          message: `Account ${creditCode.redeemedBy} has redeemed this credit code. Remove the credit from that account instead.`,
         })
       }
       return { httpStatus: 200, body: creditCodeAnswer(creditCode) }

@@ -41,7 +41,7 @@ const creditBody = z.discriminatedUnion(
     z.strictObject(
       {
         kind: z.literal('backed'),
-        amount: changeField.describe('Micro-dollars; below zero takes backed credit back.'),
+        amount: changeField.describe('Micro-dollars; a negative amount removes backed credit.'),
         reference: referenceField,
       },
       {
@@ -106,7 +106,7 @@ async function addCredit(parts: CommandParts, input: AddCreditInput): Promise<An
       return { httpStatus: 200, body: entryAnswer(verdict.entry) }
     case 'conflict':
       throw new Problem('reference_conflict', {
-        message: `This reference was used for ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse} credit of the account before: use another.`,
+        message: `The account already has ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse} credit with this reference. Use another reference.`,
         param: 'reference',
       })
     case 'unknownAccount':
@@ -121,7 +121,7 @@ function entries({ store }: CommandParts): Operation {
     name: 'listEntries',
     method: 'GET',
     path: '/v1/admin/accounts/{account_id}/entries',
-    summary: "Every line of the account's books, newest first.",
+    summary: "The account's entries, newest first.",
     query: entryPageQuery('entries'),
     answers: { 200: listShape(entryShape) },
     problems: ['not_found'],

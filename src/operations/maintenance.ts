@@ -10,7 +10,7 @@ export function maintenanceAdmin(parts: CommandParts): readonly Operation[] {
 /** Whether inference is refused. */
 export const maintenanceShape = z.object({
   object: z.literal('maintenance'),
-  enabled: z.boolean().describe('Whether inference answers 503.'),
+  enabled: z.boolean().describe('Whether new inference requests are answered 503.'),
 })
 
 function showMaintenance({ maintenance }: CommandParts): Operation {
@@ -18,7 +18,7 @@ function showMaintenance({ maintenance }: CommandParts): Operation {
     name: 'getMaintenance',
     method: 'GET',
     path: '/v1/admin/maintenance',
-    summary: 'Whether inference is refused at the moment.',
+    summary: 'Whether maintenance is on.',
     answers: { 200: maintenanceShape },
     async run() {
       return { httpStatus: 200, body: await maintenanceAnswer(maintenance) }
@@ -31,7 +31,8 @@ function turnMaintenance({ maintenance }: CommandParts): Operation {
     name: 'setMaintenance',
     method: 'PUT',
     path: '/v1/admin/maintenance',
-    summary: 'Refuse new inference requests, or take them again. What runs goes on.',
+    summary:
+      'Switch maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
     body: z.strictObject({ enabled: z.boolean() }),
     answers: { 200: maintenanceShape },
     async run({ body: { enabled } }) {

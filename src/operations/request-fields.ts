@@ -26,7 +26,7 @@ export const momentField = z.iso
   .transform((moment) => Date.parse(moment))
   .refine(
     (momentMs) => momentMs >= MOMENT_MS_MIN && momentMs <= MOMENT_MS_MAX,
-    'must be a time in the years 0000 to 9999 of UTC',
+    'must be a time in the years 0000 to 9999, UTC',
   )
 
 /** What is said of a moment that has passed where it must not have. */
@@ -46,7 +46,7 @@ export const amountField = amount({ min: 0, message: 'must be zero or more' })
 /** Micro-dollars to add, or below zero to take back. */
 export const changeField = amount({
   min: -AMOUNT_MICROS_MAX,
-  message: 'must be -$100,000,000 at the least',
+  message: 'must be at least -$100,000,000',
 }).refine((value) => value !== 0, 'must not be zero')
 
 /** A provider's cost: whole micro-dollars, or the exact decimal of dollars as a string. */
@@ -76,7 +76,7 @@ interface TextInput {
 
 /** Text that somebody chose, without what can't be seen. */
 export function text({ charsMax, missing }: TextInput) {
-  const message = `must be 1 to ${charsMax} characters, none of them control characters`
+  const message = `must be 1 to ${charsMax} characters without control characters`
   return z
     .string({ error: ({ input }) => (input === undefined ? missing : undefined) })
     .trim()
@@ -134,7 +134,7 @@ export const limitField = z
   )
   .transform(Number)
   .default(20)
-  .describe('How many at the most, 1 to 100. Default 20.')
+  .describe('The most rows in a page, 1 to 100. Default 20.')
 
 function cursorField(list: ListName) {
   return z
@@ -145,13 +145,13 @@ function cursorField(list: ListName) {
       checked.addIssue({ code: 'custom', message: CURSOR_MESSAGE })
       return z.NEVER
     })
-    .describe('The `next_cursor` of the page before; absent: the first page.')
+    .describe('The `next_cursor` of the previous page. Absent: the first page.')
 }
 
 function amount({ min, message }: { readonly min: number; readonly message: string }) {
   return z
     .int()
     .refine((value) => value >= min, message)
-    .refine((value) => value <= AMOUNT_MICROS_MAX, 'must be $100,000,000 at the most')
+    .refine((value) => value <= AMOUNT_MICROS_MAX, 'must be at most $100,000,000')
     .transform((value): Micros => micros(value))
 }

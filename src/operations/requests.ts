@@ -71,7 +71,7 @@ function show({ store }: CommandParts): Operation {
     name: 'getRequest',
     method: 'GET',
     path: '/v1/admin/requests/{request_id}',
-    summary: 'One request: what it held, cost and was charged.',
+    summary: 'One request with its hold, cost and charge.',
     answers: { 200: requestShape },
     problems: ['not_found'],
     async run({ param }) {
@@ -89,7 +89,7 @@ function settle({ store, books }: CommandParts): Operation {
     method: 'POST',
     path: '/v1/admin/requests/{request_id}/settle',
     summary:
-      "Settle an unresolved or provisional request by the provider's cost; the charge is that and the fee.",
+      "Settle an unresolved or provisional request by the provider's cost; the charge is the cost plus the fee.",
     body: z.strictObject({ cost: costField }),
     answers: { 200: requestShape },
     problems: ['not_found', 'request_not_settleable'],
@@ -111,7 +111,7 @@ function settle({ store, books }: CommandParts): Operation {
         }
         case 'unchanged':
           throw new Problem('request_not_settleable', {
-            message: `The request is ${corrected.state}: only one that is unresolved or provisional can be settled.`,
+            message: `The request is ${corrected.state}. Only an unresolved or provisional request can be settled.`,
           })
         case 'unknownRequest':
           throw await noRequest(store, requestId)

@@ -17,7 +17,7 @@ function audit({ store }: AdminParts): Operation {
     name: 'audit',
     method: 'GET',
     path: '/v1/admin/audit',
-    summary: 'Recompute every balance, hold and charge from the rows behind it.',
+    summary: 'Recompute every balance, hold and charge from the entries and requests.',
     answers: { 200: auditShape },
     async run() {
       underWay ??= auditStore(store).finally(() => {
@@ -33,14 +33,14 @@ function refreshCatalog(parts: AdminParts): Operation {
     name: 'refreshCatalog',
     method: 'POST',
     path: '/v1/admin/catalog/refresh',
-    summary: 'Fetch models and prices now. Where that fails, the last ones stay.',
+    summary: 'Fetch models and prices now. If that fails, the catalog is unchanged.',
     answers: { 200: catalogRefreshShape },
     problems: ['upstream_error'],
     async run() {
       const outcome = await parts.refreshCatalog()
       if (outcome.kind === 'failed') {
         throw new Problem('upstream_error', {
-          message: 'The catalog could not be refreshed; the last one stays. The log says why.',
+          message: 'The catalog could not be refreshed and is unchanged. The log has the reason.',
           cause: outcome.cause,
         })
       }

@@ -53,23 +53,23 @@ test('a key in place of a model is not repeated', async () => {
   expect(said).toEqual([
     'This model is not in the catalog; GET /v1/models lists what is.',
     'This model is not in the catalog; GET /v1/models lists what is.',
-    'This path does not exist: /docs lists what there is.',
+    'This path does not exist: /docs lists the endpoints.',
     'No account has this id.',
     '`…` is not a known field.',
   ])
 })
 
 test.each([
-  ['POST', '/v1/chat/completion', '/docs lists what there is.'],
-  ['GET', '/v1/messages/none?secret=1', '/docs lists what there is.'],
-  ['GET', '/v1/admin/none', '/docs lists what there is.'],
-  ['PATCH', '/none', '/docs lists what there is.'],
+  ['POST', '/v1/chat/completion', '/docs lists the endpoints.'],
+  ['GET', '/v1/messages/none?secret=1', '/docs lists the endpoints.'],
+  ['GET', '/v1/admin/none', '/docs lists the endpoints.'],
+  ['PATCH', '/none', '/docs lists the endpoints.'],
   [
     'POST',
     '/v1/v1/messages',
-    'it has one /v1 too many. Set the base URL of the client without /v1.',
+    'the path has one /v1 too many. Set the base URL of the client without /v1.',
   ],
-  ['GET', '/v1/v1', 'it has one /v1 too many. Set the base URL of the client without /v1.'],
+  ['GET', '/v1/v1', 'the path has one /v1 too many. Set the base URL of the client without /v1.'],
 ] as const)('the 404 of %s %s names both', async (method, path, why) => {
   const [shown] = path.split('?')
   expect(await messageOf({ method, path })).toBe(`${method} ${shown} does not exist: ${why}`)

@@ -94,7 +94,7 @@ export function documentedOperation(
     body: told.body === null ? null : requestSchema(told.body),
     answers: Object.entries(told.answers).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
-      description: ANSWER_WORDS[httpStatus] ?? 'Done.',
+      description: ANSWER_WORDS[httpStatus] ?? 'Success.',
       headers: {},
       content: { 'application/json': answerSchema(shape, named) },
     })),
@@ -103,8 +103,8 @@ export function documentedOperation(
 }
 
 const ANSWER_WORDS: Readonly<Record<string, string>> = {
-  200: 'What was asked for, or what was there already.',
-  201: 'Made.',
+  200: 'Success, or the result of an earlier identical request.',
+  201: 'Created.',
 }
 
 /** The parameters in the braces of a path. */
@@ -283,8 +283,8 @@ const ENVELOPES: Readonly<Record<string, JsonSchema>> = {
         properties: {
           message: { type: 'string' },
           type: { type: 'string' },
-          code: { type: 'string', description: 'What to match on: see docs/errors.md.' },
-          param: { type: ['string', 'null'], description: 'The field at fault.' },
+          code: { type: 'string', description: 'A stable code; docs/errors.md explains each.' },
+          param: { type: ['string', 'null'], description: 'The field that caused the error.' },
         },
       },
     },

@@ -35,7 +35,7 @@ export function inferenceOperation(
   const success: DocumentedAnswer = {
     httpStatus: 200,
     description: "The provider's answer, unchanged.",
-    headers: { [costHeader]: 'What it was charged, in micro-dollars; not on streams.' },
+    headers: { [costHeader]: 'The charge in micro-dollars; not on streams.' },
     content: {
       'application/json': whole,
       ...(streams ? { 'text/event-stream': { type: 'string' } } : {}),

@@ -65,7 +65,7 @@ const READINESS: JsonSchema = {
           ok: { type: 'boolean' },
           message: {
             type: ['string', 'null'],
-            description: 'What is wrong and what to do about it; null: nothing is.',
+            description: 'The problem and what to do about it; null if the check passes.',
           },
         },
       },
@@ -80,7 +80,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     name: 'getHealth',
     method: 'get',
     path: '/healthz',
-    summary: 'Whether the process is alive: 200 for as long as it answers.',
+    summary: 'Whether the process is alive: 200 while it answers.',
     answers: [
       json({
         type: 'object',
@@ -95,10 +95,10 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     name: 'getReadiness',
     method: 'get',
     path: '/readyz',
-    summary: 'Whether it is worth sending requests here.',
+    summary: 'Whether the server can take requests.',
     answers: [
-      { ...json(READINESS), description: 'It is.' },
-      { ...json(READINESS), httpStatus: 503, description: 'It is not: see `checks`.' },
+      { ...json(READINESS), description: 'Ready.' },
+      { ...json(READINESS), httpStatus: 503, description: 'Not ready; `checks` has the reason.' },
     ],
     problems: [],
   },
@@ -107,7 +107,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     name: 'getService',
     method: 'get',
     path: '/v1',
-    summary: 'What this is: its version, its formats, and whether its money is play money.',
+    summary: 'The version, the wire formats, and whether money is play money.',
     answers: [json(SERVICE)],
     problems: [],
   },
@@ -132,7 +132,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     method: 'get',
     path: '/v1/models/{author}/{name}',
     parameters: pathParameters('/v1/models/{author}/{name}'),
-    summary: 'One model. The 404 of an unknown one carries no request id.',
+    summary: 'One model. The 404 of an unknown model has no request id.',
     answers: [json(MODEL)],
     problems: ['model_not_found'],
   },
@@ -150,7 +150,7 @@ export function retiredOperations(
       method: method.toLowerCase(),
       path: documentedPath,
       parameters: pathParameters(documentedPath),
-      summary: 'Retired: answers 410 whoever asks.',
+      summary: 'Retired: always answers 410.',
       isRetired: true,
       answers: [],
       problems: ['endpoint_retired'],
@@ -160,5 +160,5 @@ export function retiredOperations(
 
 function json(schema: JsonSchema) {
   const content = { 'application/json': schema }
-  return { httpStatus: 200, description: 'What was asked for.', headers: {}, content }
+  return { httpStatus: 200, description: 'Success.', headers: {}, content }
 }

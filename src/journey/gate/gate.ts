@@ -142,7 +142,7 @@ class MemoryGate implements Gate {
       retryAfterSeconds,
       message:
         accountWait > keyWait
-          ? `More than ${unbackedRequestsPerMinuteMax} requests in a minute on an account that has not yet added credit; adding credit lifts this limit.`
+          ? `More than ${unbackedRequestsPerMinuteMax} requests in a minute on an account without backed credit; adding credit raises this limit.`
           : `More than ${requestsPerMinuteMax} requests in a minute on this API key.`,
     })
   }

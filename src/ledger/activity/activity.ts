@@ -146,7 +146,7 @@ export interface Balance extends AccountCredit {
 export interface PurseBalance {
   readonly balanceMicros: Micros
   readonly heldMicros: Micros
-  /** Balance less what is held, never below zero. */
+  /** The balance minus held credit, never below zero. */
   readonly availableMicros: Micros
 }
 

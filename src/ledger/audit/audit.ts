@@ -19,7 +19,7 @@ import type { Difference } from './difference.ts'
 export interface Audit {
   /** Whether every figure is exact. */
   readonly ok: boolean
-  /** How many rows were recomputed. */
+  /** The number of rows that were recomputed. */
   readonly checked: {
     readonly accounts: number
     readonly apiKeys: number

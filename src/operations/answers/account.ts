@@ -4,9 +4,11 @@ import type { AccountRow } from '../../store/schema.ts'
 import { amountField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 const purse = {
-  balance: amountField.describe('What the entries of the purse add up to, in micro-dollars.'),
-  held: amountField.describe('What open and unsure requests keep reserved, in micro-dollars.'),
-  available: amountField.describe('Balance less what is held, never below zero.'),
+  balance: amountField.describe('The sum of the entries of the purse, in micro-dollars.'),
+  held: amountField.describe(
+    'The credit that open and unresolved requests reserve, in micro-dollars.',
+  ),
+  available: amountField.describe('The balance minus held credit, never below zero.'),
 }
 
 /** The two purses of an account. */
@@ -22,9 +24,9 @@ export const accountShape = z
     object: z.literal('account'),
     name: z.string(),
     email: z.string().nullable(),
-    disabled: z.boolean().describe('Whether all its keys answer `api_key_disabled`.'),
+    disabled: z.boolean().describe('Whether its keys are refused with `api_key_disabled`.'),
     credit: creditShape,
-    has_backed_credit: z.boolean().describe('Whether it ever bought or activated credit.'),
+    has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
     created_at: timeField,
   })
   .meta({ id: 'Account' })

@@ -10,9 +10,11 @@ const common = {
   prefix: z.string().describe('The first and last characters of the key.'),
   disabled: z.boolean(),
   expires_at: timeField.nullable(),
-  credit_limit: amountField.nullable().describe('The most it may ever spend, in micro-dollars.'),
-  spend: amountField.describe('Charges and corrections of its requests, in micro-dollars.'),
-  held: amountField.describe('What its requests keep reserved, in micro-dollars.'),
+  credit_limit: amountField
+    .nullable()
+    .describe('The most that the key may spend in total, in micro-dollars.'),
+  spend: amountField.describe('The sum of its charges and corrections, in micro-dollars.'),
+  held: amountField.describe('The credit that its requests reserve, in micro-dollars.'),
 }
 
 /** An API key as its admin sees it, never with its text. */
@@ -27,7 +29,7 @@ export const apiKeyShape = z
 /** An API key that has just been made: the only answer with its text. */
 export const createdApiKeyShape = apiKeyShape
   .extend({
-    key: z.string().describe('The key itself: shown here and never again.'),
+    key: z.string().describe('The text of the key. No later answer has it.'),
   })
   .meta({ id: 'CreatedKey' })
 
@@ -37,7 +39,7 @@ export const ownKeyShape = z
     ...common,
     credit_limit_remaining: amountField
       .nullable()
-      .describe('What its limit leaves, in micro-dollars; null: it has no limit.'),
+      .describe('The rest of its limit in micro-dollars; null without a limit.'),
     credit_available: amountField.describe("The account's available backed credit."),
     free_credit_available: amountField.describe("The account's available free credit."),
     free_credit_expires_at: timeField.nullable(),

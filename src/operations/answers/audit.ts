@@ -17,11 +17,11 @@ export const auditShape = z
         entries: z.int(),
         codes: z.int(),
       })
-      .describe('How many rows were recomputed.'),
+      .describe('The number of rows that were recomputed.'),
     newest_request: z
       .object({ id: idField('req'), opened_at: timeField })
       .nullable()
-      .describe('The request that opened its hold last: an old copy of a store has an old one.'),
+      .describe('The newest request: an old copy of a store has an old one.'),
     differences: z
       .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
       .describe(

@@ -19,9 +19,11 @@ export const balanceShape = z
         held: amountField,
         next_release_at: timeField
           .nullable()
-          .describe('When the first of them is released, unless the provider says what it cost.'),
+          .describe(
+            'When the first of them is released if the provider reports no cost until then.',
+          ),
       })
-      .describe('Requests whose outcome is not known: not charged yet, their holds reserved.'),
+      .describe('Unresolved requests: not charged yet, with their holds reserved.'),
   })
   .meta({ id: 'Balance' })
 

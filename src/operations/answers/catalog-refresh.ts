@@ -6,15 +6,15 @@ export const catalogRefreshShape = z
   .object({
     object: z.literal('catalog_refresh'),
     models: z.int(),
-    stored: z.boolean().describe('Whether a restart would have it too.'),
+    stored: z.boolean().describe('Whether it is stored, so that a restarted server has it.'),
     doubted: z
       .array(z.string())
       .describe(
-        'Models with a price, a window or a longest answer whose fall to a tenth or less is not believed yet.',
+        'Models with a doubted figure: a price, context window or maximum output that fell to a tenth or less.',
       ),
     skipped: z
       .array(z.object({ model: z.string().nullable(), why: z.string() }))
-      .describe("Rows of the provider's list that offer nothing, and why."),
+      .describe("Rows of the provider's list that are not offered, with the reason."),
   })
   .meta({ id: 'CatalogRefresh' })
 

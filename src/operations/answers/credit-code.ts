@@ -8,11 +8,11 @@ export const creditCodeShape = z
     id: idField('code'),
     object: z.literal('credit_code'),
     suffix: z.string().describe('The last characters of the code.'),
-    amount: amountField.describe('The backed credit that it is worth, in micro-dollars.'),
+    amount: amountField.describe('The backed credit of the code, in micro-dollars.'),
     expires_at: timeField.nullable(),
     revoked_at: timeField.nullable(),
     redeemed_at: timeField.nullable(),
-    redeemed_by: idField('acct').nullable().describe('The account that has its credit.'),
+    redeemed_by: idField('acct').nullable().describe('The account that redeemed it.'),
     created_at: timeField,
   })
   .meta({ id: 'CreditCode' })
@@ -20,7 +20,7 @@ export const creditCodeShape = z
 /** A code that has just been made: the only answer with its text. */
 export const createdCreditCodeShape = creditCodeShape
   .extend({
-    code: z.string().describe('The code itself: shown here and never again.'),
+    code: z.string().describe('The text of the code. No later answer has it.'),
   })
   .meta({ id: 'CreatedCreditCode' })
 

@@ -6,18 +6,18 @@ import { amountField, idField, timeAnswer, timeField, timeOrNull } from './field
 /** A line of an account's books. */
 export const entryShape = z
   .object({
-    id: z.string().describe('The account and the number of the entry in its books.'),
+    id: z.string().describe('The account and the number of the entry.'),
     object: z.literal('entry'),
     account_id: idField('acct'),
     kind: z.enum(ENTRY_KINDS),
-    amount: amountField.describe('What it did to the balance: positive adds. Micro-dollars.'),
+    amount: amountField.describe('The change of the balance in micro-dollars.'),
     purse: z.enum(PURSES),
     reference: z
       .string()
       .nullable()
-      .describe('Of added credit, the id that it was added under; of an activation, its code.'),
+      .describe('The reference of added credit, or the code of an activation.'),
     request_id: idField('req').nullable(),
-    expires_at: timeField.nullable().describe('Of free credit, the expiry that came with it.'),
+    expires_at: timeField.nullable().describe('The expiry of free credit.'),
     created_at: timeField,
   })
   .meta({ id: 'Entry' })

@@ -6,7 +6,10 @@ export function listShape<T extends z.ZodType>(item: T) {
     object: z.literal('list'),
     data: z.array(item),
     has_more: z.boolean(),
-    next_cursor: z.string().nullable().describe('Asks for the next page; null: there is none.'),
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe('The `cursor` of the next page; null on the last page.'),
   })
 }
 

@@ -31,22 +31,22 @@ export const requestShape = z
     state: z.enum(REQUEST_STATES),
     http_status: z.int().nullable(),
     error_code: z.string().nullable(),
-    hold: amountField.describe('What was set aside when it opened, in micro-dollars.'),
-    held: amountField.describe('What of it is still set aside, in micro-dollars.'),
-    charge: amountField.describe('What it was charged, corrections included, in micro-dollars.'),
+    hold: amountField.describe('The hold of the request, in micro-dollars.'),
+    held: amountField.describe('The part of the hold that is still reserved, in micro-dollars.'),
+    charge: amountField.describe('The charge with corrections, in micro-dollars.'),
     provider_cost: z
       .string()
       .nullable()
-      .describe("The provider's cost in dollars, an exact decimal; null: none is known."),
+      .describe("The provider's cost in dollars, an exact decimal; null if it is unknown."),
     uncharged_provider_cost: z
       .string()
       .nullable()
       .describe(
         'What the provider billed for a request that was released, in dollars: never charged; null: none is known.',
       ),
-    overrun: amountField.describe('What the charge exceeds the hold by, in micro-dollars.'),
+    overrun: amountField.describe('The part of the charge above the hold, in micro-dollars.'),
     usage: usageShape.nullable(),
-    generation_id: z.string().nullable().describe("The provider's own name of what it ran."),
+    generation_id: z.string().nullable().describe("The provider's id of the generation."),
     price_snapshot: z.string(),
     opened_at: timeField,
     first_byte_at: timeField.nullable(),
