@@ -18,6 +18,7 @@ import { LENGTH_BASELINE } from './length-baseline.ts'
 import { checkLengths } from './lengths.ts'
 import { checkLinks, checkTitles } from './markdown.ts'
 import { checkParameters } from './parameters.ts'
+import { checkPlainEnglish } from './plain-english.ts'
 import { readSourceTree } from './source-tree.ts'
 import { TABLE_PAGES } from './table-pages.ts'
 import { checkTablePage } from './table-rows.ts'
@@ -44,6 +45,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['tests run whole, on real parts, and never sleep', checkTestHygiene],
   ['every export of src/ has a doc comment', checkDocComments],
   ['nothing is left over in comments', checkLeftovers],
+  ['pages and messages are in plain English', checkPlainEnglish],
   ['every Markdown file has one title', checkTitles],
   ['every relative link resolves', checkLinks],
   ['the changelog has Unreleased on top and three buckets', checkChangelog],
