@@ -60,7 +60,7 @@ test('an unresolved request is settled by what it cost, exactly, and once', asyn
   expect(await world.backedBalanceMicros(id)).toBe(10_000_000 - 2_101)
   expect(await line.run('request', 'settle', requestId, '1')).toMatchObject({
     exitCode: 1,
-    notes: expect.stringContaining('The request is final: only one that is unresolved'),
+    notes: expect.stringContaining('The request is final. Only an unresolved'),
   })
   expect(await world.audit()).toMatchObject({ ok: true })
 })

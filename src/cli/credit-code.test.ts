@@ -86,7 +86,7 @@ test('what gives nothing says why', async () => {
     [['code', 'create', '0'], 2, '`<dollars>` must be above zero'],
     [['code', 'create', '5', '--expires', '2020-01-01'], 2, '`--expires` must be in the future'],
     [['code', 'revoke', 'code_0'], 3, 'No credit code has the id "code_0"'],
-    [['code', 'revoke', redeemed.id], 1, `This credit code was redeemed by ${ada}`],
+    [['code', 'revoke', redeemed.id], 1, `Account ${ada} has redeemed this credit code`],
   ] as const) {
     const { exitCode, out, notes } = await line.run('credit', ...args)
     expect([exitCode, out], args.join(' ')).toEqual([code, ''])
