@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import type { Node } from 'oxc-parser'
 import { isCode, type SourceFile } from './source-tree.ts'
 import { nameOf, walk } from './syntax.ts'
 
@@ -18,16 +19,29 @@ export function importedNamesOf(tree: readonly SourceFile[]): ReadonlySet<string
         for (const { local } of node.specifiers) {
           names.add(`${pathOf(node.source.value)} ${nameOf(local)}`)
         }
+      } else if (node.type === 'MemberExpression') {
+        // (await import('…')).name
+        const path = loadedPath(node.object)
+        if (path !== null) names.add(`${pathOf(path)} ${nameOf(node.property)}`)
       } else if (node.type === 'VariableDeclarator' && node.id.type === 'ObjectPattern') {
         // const { name } = await import('…')
-        const loaded = node.init?.type === 'AwaitExpression' ? node.init.argument : null
-        if (loaded?.type !== 'ImportExpression' || loaded.source.type !== 'Literal') return
+        const path = loadedPath(node.init)
+        if (path === null) return
         for (const property of node.id.properties) {
           const name = property.type === 'Property' ? nameOf(property.key) : null
-          if (name !== null) names.add(`${pathOf(String(loaded.source.value))} ${name}`)
+          if (name !== null) names.add(`${pathOf(path)} ${name}`)
         }
       }
     })
   }
   return names
+}
+
+/** What an awaited import loads; null for any other expression. */
+function loadedPath(expression: Node | null): string | null {
+  if (expression?.type === 'ParenthesizedExpression') return loadedPath(expression.expression)
+  if (expression?.type !== 'AwaitExpression') return null
+  const { argument } = expression
+  if (argument.type !== 'ImportExpression' || argument.source.type !== 'Literal') return null
+  return String(argument.source.value)
 }

@@ -19,6 +19,7 @@ import { checkLengths } from './lengths.ts'
 import { checkLinks, checkTitles } from './markdown.ts'
 import { checkParameters } from './parameters.ts'
 import { checkPlainEnglish } from './plain-english.ts'
+import { checkHouse, HOUSE_LIMITS } from './ratchet.ts'
 import { readSourceTree } from './source-tree.ts'
 import { TABLE_PAGES } from './table-pages.ts'
 import { checkTablePage } from './table-rows.ts'
@@ -44,6 +45,10 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['floating point stays out of the server', checkFloats],
   ['tests run whole, on real parts, and never sleep', checkTestHygiene],
   ['every export of src/ has a doc comment', checkDocComments],
+  [
+    'rooms keep their size, exports an importer, and no lines stand twice',
+    (tree) => checkHouse(tree, HOUSE_LIMITS),
+  ],
   ['nothing is left over in comments', checkLeftovers],
   ['pages and messages are in plain English', checkPlainEnglish],
   ['every Markdown file has one title', checkTitles],

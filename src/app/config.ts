@@ -240,7 +240,7 @@ export const SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>
 
 /** The name of a setting, as it stands in the environment. */
-export type SettingName = keyof typeof SETTINGS
+type SettingName = keyof typeof SETTINGS
 
 /** Every setting by its name, read and checked. */
 export type Config = { readonly [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }

@@ -3,7 +3,7 @@ import { micros } from '../vocabulary/money.ts'
 import type { Gateway } from './gateway.ts'
 
 /** What a first start gives a person to try the gateway with. */
-export interface FirstAccount {
+interface FirstAccount {
   readonly accountId: string
   /** The key's text, which is shown now and never again. */
   readonly apiKey: string

@@ -30,9 +30,9 @@ import { openServing } from './open-serving.ts'
 import { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
 import { openEndpointPrices, openUpstream } from './open-upstream.ts'
 import { showGauges } from './show-gauges.ts'
-import { sourceOf, type UpstreamAddress, type Wiring } from './wiring.ts'
+import { openWhole, sourceOf, type UpstreamAddress, type Wiring } from './wiring.ts'
 
-export interface StartGatewayInput {
+interface StartGatewayInput {
   readonly config: Config
   /** Default {@link FORMATS}. */
   readonly formats?: readonly WireFormat[]
@@ -79,14 +79,8 @@ export interface Gateway {
  * Wires the whole gateway by hand and starts it: each part's opening is followed by its closing, and
  * they close in reverse. Throws what a part throws on opening; what was open by then is closed.
  */
-export async function startGateway(input: StartGatewayInput): Promise<Gateway> {
-  const closing = new AsyncDisposableStack()
-  try {
-    return await open(input, closing)
-  } catch (error) {
-    await closing.disposeAsync()
-    throw error
-  }
+export function startGateway(input: StartGatewayInput): Promise<Gateway> {
+  return openWhole((closing) => open(input, closing))
 }
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {

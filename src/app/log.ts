@@ -1,14 +1,14 @@
 import { type Logger, pino } from 'pino'
 import { showMicros } from '../vocabulary/money.ts'
 
-export interface OpenLogInput {
+interface OpenLogInput {
   readonly level: string
   /** Whether a person reads the lines, as on a terminal, and not a program. Default false. */
   readonly isForPeople?: boolean
 }
 
 /** The process's log, on standard output: one JSON object a line, and text for people. */
-export interface OpenLog {
+interface OpenLog {
   readonly log: Logger
   /** Writes whole lines that the log of another process has made. */
   writeLines(lines: string): void

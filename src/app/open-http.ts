@@ -34,7 +34,7 @@ export interface HttpParts {
 }
 
 /** An HTTP face that listens. */
-export interface ServedHttp {
+interface ServedHttp {
   /** Where clients reach it. */
   readonly address: string
   readonly inference: Inference

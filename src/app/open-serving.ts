@@ -22,8 +22,7 @@ import { type HttpParts, openHttp } from './open-http.ts'
 import type { Wiring } from './wiring.ts'
 
 /** What a server is made of, and what it reports. */
-export interface ServingInput
-  extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness'> {
+interface ServingInput extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness'> {
   readonly books: ServedBooks
   readonly catalog: Catalog
   readonly endpoints: EndpointPrices
@@ -36,7 +35,7 @@ export interface ServingInput
 }
 
 /** A server that listens. */
-export interface Serving {
+interface Serving {
   /** Where clients reach it. */
   readonly address: string
   readonly inference: Inference

@@ -11,7 +11,7 @@ export interface Setting<T> {
 }
 
 /** The range of a whole number. */
-export interface WholeNumber {
+interface WholeNumber {
   readonly fallback: number
   readonly min?: number
   readonly max?: number

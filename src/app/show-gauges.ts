@@ -9,7 +9,7 @@ import type { ServedBooks } from './open-books.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
 import type { Wiring } from './wiring.ts'
 
-export interface ShowGaugesInput {
+interface ShowGaugesInput {
   readonly looksOn: OpenTelemetry
   readonly books: Pick<ServedBooks, 'store' | 'storeClock'>
   readonly catalog: Catalog

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store/store-unavailable.ts'
 import { type Config, storeUrlOf } from './config.ts'
 
 /** A command could not begin for a reason outside of the program; the message says what to do about it. */
-export class StartFailure extends Error {
+class StartFailure extends Error {
   override readonly name = 'StartFailure'
 }
 

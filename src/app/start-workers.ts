@@ -10,10 +10,10 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import { type Config, storeUrlOf } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import { serveMetricsPage } from './open-telemetry.ts'
-import { sourceOf, type UpstreamAddress } from './wiring.ts'
+import { openWhole, sourceOf, type UpstreamAddress } from './wiring.ts'
 import { WorkerProcesses } from './worker-processes.ts'
 
-export interface StartWorkersInput {
+interface StartWorkersInput {
   /** `WORKERS` is above 1, and the store is PostgreSQL. */
   readonly config: Config
   readonly upstream: UpstreamAddress
@@ -30,14 +30,8 @@ export type RunningServer = Pick<Gateway, 'address' | 'store' | 'ledger' | 'ids'
  * brings the store up to date before they start, replaces those that end, and serves the metrics of all on
  * METRICS_PORT. Rejects where one can't start; none is left then.
  */
-export async function startWorkers(input: StartWorkersInput): Promise<RunningServer> {
-  const closing = new AsyncDisposableStack()
-  try {
-    return await open(input, closing)
-  } catch (error) {
-    await closing.disposeAsync()
-    throw error
-  }
+export function startWorkers(input: StartWorkersInput): Promise<RunningServer> {
+  return openWhole((closing) => open(input, closing))
 }
 
 async function open(

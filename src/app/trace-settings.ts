@@ -78,7 +78,7 @@ export const TRACE_SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>
 
 /** The settings of traces by their names, read and checked. */
-export type TraceConfig = {
+type TraceConfig = {
   readonly [Name in keyof typeof TRACE_SETTINGS]: z.output<(typeof TRACE_SETTINGS)[Name]['schema']>
 }
 

@@ -36,3 +36,16 @@ export interface Wiring {
   /** Takes the closing of each part as it is opened. */
   readonly closing: AsyncDisposableStack
 }
+
+/** Opens something of many parts. Where it rejects, the parts that are open by then are closed. */
+export async function openWhole<Opened>(
+  open: (closing: AsyncDisposableStack) => Promise<Opened>,
+): Promise<Opened> {
+  const closing = new AsyncDisposableStack()
+  try {
+    return await open(closing)
+  } catch (error) {
+    await closing.disposeAsync()
+    throw error
+  }
+}

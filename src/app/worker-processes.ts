@@ -7,7 +7,7 @@ import { SumMetrics } from '../telemetry/sum-metrics.ts'
 import { WorkerFailure } from './start-failure.ts'
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts'
 
-export interface WorkerProcessesInput {
+interface WorkerProcessesInput {
   /** The file that each process runs. */
   readonly entry: URL
   readonly count: number

@@ -53,7 +53,7 @@ export class Beliefs {
   }
 }
 
-export interface WeighInput {
+interface WeighInput {
   readonly modelId: string
   readonly believed: HoldFigures
   readonly listed: HoldFigures

@@ -56,7 +56,7 @@ export type RefreshOutcome =
   /** The catalog is as it was, and no younger. */
   | { readonly kind: 'failed'; readonly cause: unknown }
 
-export interface CatalogRefresherInput {
+interface CatalogRefresherInput {
   readonly catalog: Catalog
   readonly store: CatalogStore
   /** The upstream's base address: whose rows these are in the store. */

@@ -86,7 +86,7 @@ export class Catalog {
   }
 }
 
-export interface CatalogInput {
+interface CatalogInput {
   readonly clock: Clock
   readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
 }

@@ -17,7 +17,7 @@ export interface EndpointRead {
   readonly isChange: boolean
 }
 
-export interface EndpointPricesInput {
+interface EndpointPricesInput {
   readonly clock: Clock
   /** How long a request waits for a model's first reading. */
   readonly firstReadTimeoutMs: number
@@ -31,7 +31,7 @@ export interface EndpointPricesInput {
 }
 
 /** When a reading is given up. */
-export interface ReadBounds {
+interface ReadBounds {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }

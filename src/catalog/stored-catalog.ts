@@ -58,7 +58,7 @@ export function encodeModel(input: EncodeModelInput): StoredModel {
   return { modelId: offer.modelId, itemJson: `{${fields.join(',')}}` }
 }
 
-export interface EncodeModelInput {
+interface EncodeModelInput {
   readonly row: CatalogRow
   readonly catalogRefreshedAtMs: number
   /** What is known of its endpoints' prices, as JSON text; null: nothing. */
@@ -95,7 +95,7 @@ export function storedEndpoints({ itemJson }: StoredModel): unknown {
   return readRecord(parseJson(itemJson))?.['endpoints']
 }
 
-export interface DecodeModelInput {
+interface DecodeModelInput {
   readonly itemJson: string
   readonly catalogRefreshedAtMs: number
   readonly settings: ListingSettings

@@ -10,7 +10,7 @@ import { keyCommand } from './key.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { requestCommand } from './request.ts'
 
-export interface ProgramInput extends CommandInput {
+interface ProgramInput extends CommandInput {
   readonly version: string
   /** Runs the gateway until it is told to stop. */
   readonly serve: () => Promise<void>

@@ -1,6 +1,6 @@
 import type { Terminal } from './terminal.ts'
 
-export interface ProgressInput {
+interface ProgressInput {
   readonly terminal: Terminal
   /** What is said of how far it is. */
   readonly say: (done: number) => string

@@ -9,7 +9,7 @@ import { counted, listed } from './counted.ts'
 import { showProgress } from './progress.ts'
 import { CommandFailure } from './terminal.ts'
 
-export interface RefreshCatalogInput {
+interface RefreshCatalogInput {
   readonly upstream: UpstreamSettings
   readonly json: boolean
 }

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander'
 import { Problem } from '../vocabulary/problem.ts'
 import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
 
-export interface RunInput {
+interface RunInput {
   /** What was typed behind the program's name. */
   readonly args: readonly string[]
   readonly terminal: Terminal

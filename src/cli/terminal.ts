@@ -12,7 +12,7 @@ export interface Terminal {
 }
 
 /** A stream that a terminal writes to. */
-export interface TerminalStream {
+interface TerminalStream {
   readonly isTTY?: boolean
   write(text: string): unknown
 }

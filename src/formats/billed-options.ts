@@ -13,7 +13,7 @@ import { field, isObject, readCount, readObject, wrongType } from './fields.ts'
 /** Options of a body that make its answer longer, dearer, or several. */
 
 /** The options that every format reads alike. */
-export type BilledOptions = Pick<
+type BilledOptions = Pick<
   Call,
   'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'predictionTokens' | 'compacts'
 >

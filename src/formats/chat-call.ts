@@ -20,7 +20,7 @@ import { OPENAI_TOOLS, type ToolStyle, toolRules } from './search-tools.ts'
 import { readToolChoice } from './tool-choice.ts'
 
 /** What is read alike from the bodies of all formats. */
-export type ChatStyleFields = Omit<Call, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
+type ChatStyleFields = Omit<Call, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
 
 /** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
 export function readChatStyleFields(

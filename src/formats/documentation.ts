@@ -1,5 +1,5 @@
 /** A JSON Schema of the 2020-12 draft. */
-export type FieldSchema = Readonly<Record<string, unknown>>
+type FieldSchema = Readonly<Record<string, unknown>>
 
 /** What one endpoint takes and answers, as far as the gateway itself promises it. */
 export interface FormatDocumentation {

@@ -32,7 +32,7 @@ export function isPlainWord(text: string): boolean {
 }
 
 /** What a rebuilt event may keep of the provider's. */
-export type PlainValue = string | number | boolean | null
+type PlainValue = string | number | boolean | null
 
 /**
  * Those of an object's members that can carry no text of a provider's: numbers, booleans, nulls, and

@@ -39,7 +39,7 @@ export interface WireFormat {
 }
 
 /** What traces say of a format's requests, in GenAI's words. */
-export interface FormatTelemetry {
+interface FormatTelemetry {
   /** `gen_ai.operation.name`. */
   readonly operation: string
   /** `gen_ai.output.type`; null: it is left out. */

@@ -4,7 +4,7 @@ import { readImageHeader } from './image-header.ts'
 import type { ImageSource } from './media.ts'
 
 /** A body's inline images, and the text around them. */
-export interface SizedImages {
+interface SizedImages {
   readonly inlineImages: readonly InlineImage[]
   /** Of all the body but the images' base64, as far as that was found in it. */
   readonly textTokens: number

@@ -5,7 +5,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 
 /** What one walk over a body finds, wherever it stands: parts that cost apart, and cache marks. */
-export interface BodySurvey {
+interface BodySurvey {
   readonly media: MediaCount
   /** In the body's order. */
   readonly inlineImages: readonly ImageSource[]

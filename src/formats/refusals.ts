@@ -92,7 +92,7 @@ export function fileEngineOf(plugin: JsonObject): unknown {
 export const UNSUPPORTED_TOOL = 'The supported tool types are `function`, `custom` and web search.'
 
 /** What an array of tools has in it. */
-export interface ToolList {
+interface ToolList {
   readonly clientTools: number
   readonly searchTools: readonly JsonObject[]
 }

@@ -3,7 +3,7 @@ import { isJsonObject } from '../json/body.ts'
 import { wrongType } from './fields.ts'
 
 /** What an input may be. */
-export interface TextInputRules {
+interface TextInputRules {
   /** The field that the input stands in, for the refusal. */
   readonly param: string
   /** Whether an element may be an object with parts as its `content`. */

@@ -13,7 +13,7 @@ export interface AdminCall {
   readonly httpStatus: number
 }
 
-export interface AdminRoutesInput {
+interface AdminRoutesInput {
   readonly operations: readonly Operation[]
   readonly bodyTimeoutMs: number
   /** What whoever calls must send. */

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../store/store-unavailable.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { breakOfBody } from './client-request.ts'
 
-export interface AnswerProblemInput {
+interface AnswerProblemInput {
   readonly clientRequest: IncomingMessage
   readonly client: ServerResponse
   readonly problem: Problem

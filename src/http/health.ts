@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { IdSource } from '../vocabulary/ids.ts'
 
 /** What must hold for requests to be worth sending here. */
-export type ReadinessCheckName = 'store' | 'prices' | 'serving' | 'upstream_account'
+type ReadinessCheckName = 'store' | 'prices' | 'serving' | 'upstream_account'
 
 /** Whether one of them holds at this moment. */
 export interface ReadinessCheck {

@@ -8,7 +8,7 @@ import { answerProblem, problemOf } from './answer-problem.ts'
 import { asksToGoOn } from './expect-continue.ts'
 import { readBody } from './read-body.ts'
 
-export interface InferenceInput {
+interface InferenceInput {
   readonly parts: JourneyParts
   readonly ids: IdSource
   readonly bodyTimeoutMs: number
@@ -50,7 +50,7 @@ export interface Inference {
   drain(input: DrainInput): Promise<void>
 }
 
-export interface DrainInput {
+interface DrainInput {
   readonly timeoutMs: number
   /** Ends every call upstream. */
   readonly cutOff: () => void

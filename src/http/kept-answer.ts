@@ -17,7 +17,7 @@ export function keptAnswer(bytes: Buffer, contentType = 'application/json'): Kep
 }
 
 /** A client's request, and the reply to it. */
-export interface KeptExchange {
+interface KeptExchange {
   readonly request: Pick<FastifyRequest, 'id' | 'headers'>
   readonly reply: FastifyReply
 }

@@ -27,7 +27,7 @@ export function registerMetricsRoute(
   })
 }
 
-export interface MetricsServerInput {
+interface MetricsServerInput {
   readonly page: MetricsPage
   /** What whoever reads must send; null: nothing. */
   readonly metricsToken: string | null
@@ -37,7 +37,7 @@ export interface MetricsServerInput {
 }
 
 /** `/metrics` on a port of its own. */
-export interface MetricsServer {
+interface MetricsServer {
   /** Where it is: `http://127.0.0.1:9464/metrics`. */
   readonly address: string
   close(): Promise<void>

@@ -8,7 +8,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { BodyPace, PACE_INTERVAL_MS } from './body-pace.ts'
 import { breakOfBody, ClientRequest } from './client-request.ts'
 
-export interface ReadBodyInput {
+interface ReadBodyInput {
   /** Of the body as it is after inflating. */
   readonly bytesMax: number
   /** For the whole body to arrive. */

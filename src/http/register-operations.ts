@@ -5,7 +5,7 @@ import type { Arrival } from '../vocabulary/arrival.ts'
 import { asksToGoOn } from './expect-continue.ts'
 import { readBody } from './read-body.ts'
 
-export interface RegisterOperationsInput {
+interface RegisterOperationsInput {
   readonly operations: readonly Operation[]
   readonly bodyTimeoutMs: number
 }

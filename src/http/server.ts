@@ -23,7 +23,7 @@ import { registerRetiredRoutes } from './retired-routes.ts'
 import { type RootInput, registerRootRoute } from './root-route.ts'
 import { unknownRoute } from './unknown-route.ts'
 
-export interface HttpServerInput {
+interface HttpServerInput {
   /** Every format that is served. */
   readonly formats: readonly WireFormat[]
   readonly ids: IdSource

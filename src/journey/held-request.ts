@@ -34,12 +34,12 @@ export type RelayEnding =
     }
 
 /** A provider's whole success, to be delivered unchanged. */
-export interface Answer {
+interface Answer {
   readonly headers: OutgoingHttpHeaders
   readonly bytes: Buffer
 }
 
-export interface HeldRequestInput {
+interface HeldRequestInput {
   readonly request: JourneyRequest
   readonly call: Call
   readonly offer: Offer

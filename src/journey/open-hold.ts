@@ -9,7 +9,7 @@ import { type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 
 /** What the step has been given by those before it. */
-export interface OpenHoldStep {
+interface OpenHoldStep {
   readonly request: JourneyRequest
   readonly caller: Caller
   readonly call: Call

@@ -26,7 +26,7 @@ const SLOW_KEY_BYTES = 1_024
 const SHAPED_BYTES_MIN = 128 * 1024
 
 /** What one pass over bytes tells of the tree that `JSON.parse` would make of them. */
-export interface JsonSurvey {
+interface JsonSurvey {
   /** What the tree costs beside the text of its strings. */
   readonly treeBytes: number
   /** The members of all objects together. */

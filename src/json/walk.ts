@@ -125,7 +125,7 @@ export function belongsToTools(
 }
 
 /** Where a member stands. */
-export interface MemberPlace {
+interface MemberPlace {
   readonly key: string
   /** The key that the member's object is the value of; null for an element and the root. */
   readonly parentKey: string | null

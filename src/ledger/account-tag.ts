@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 
 /** Turns an account id into the tag that the provider sees in its place. */
-export type AccountTagger = (accountId: string) => string
+type AccountTagger = (accountId: string) => string
 
 const SECRET_BYTES = 32
 const TAGS_MAX = 10_000

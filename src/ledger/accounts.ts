@@ -14,7 +14,7 @@ export async function getAccount(
   return row === undefined ? null : ACCOUNTS.read(row)
 }
 
-export interface ListInput {
+interface ListInput {
   /** The last id of the page before; null or absent: the first page. */
   readonly cursor?: string | null
   readonly limit: number

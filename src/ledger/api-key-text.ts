@@ -5,7 +5,7 @@ const RANDOM_CHARS = 43
 const KEY_PATTERN = /^[0-9A-Za-z]{40,64}$/
 
 /** A new API key, with what the store keeps of it. */
-export interface NewApiKey {
+interface NewApiKey {
   /** The whole key, `sk-<tag>-` and 43 characters (256 bits): shown once, stored nowhere. */
   readonly text: string
   readonly hash: string
@@ -28,7 +28,7 @@ export function hashApiKey(text: string): string {
 }
 
 /** A text that may be a key, and the `<tag>` that a key of this deployment has. */
-export interface ApiKeyShapeInput {
+interface ApiKeyShapeInput {
   readonly text: string
   readonly keyTag: string
 }

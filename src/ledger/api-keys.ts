@@ -3,13 +3,13 @@ import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { makeApiKey } from './api-key-text.ts'
 import type { AddApiKeyInput, LedgerBooks } from './ledger.ts'
 
-export interface CreateApiKeyInput extends Omit<AddApiKeyInput, 'keyHash' | 'displayPrefix'> {
+interface CreateApiKeyInput extends Omit<AddApiKeyInput, 'keyHash' | 'displayPrefix'> {
   /** The `<tag>` of `sk-<tag>-…`. */
   readonly keyTag: string
 }
 
 /** The key's text is in this answer and nowhere else, ever. */
-export interface CreatedApiKey {
+interface CreatedApiKey {
   readonly apiKey: ApiKeyRow
   readonly text: string
 }
@@ -35,7 +35,7 @@ export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<A
   return row === undefined ? null : API_KEYS.read(row)
 }
 
-export interface ListApiKeysInput {
+interface ListApiKeysInput {
   readonly accountId: string
   /** The last id of the page before; null or absent: the first page. */
   readonly cursor?: string | null

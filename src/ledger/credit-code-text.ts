@@ -6,7 +6,7 @@ const CODE_CHARS = 24
 const GROUP_CHARS = 6
 
 /** A new credit code, with what the store keeps of it. */
-export interface NewCreditCode {
+interface NewCreditCode {
   /** The whole code, four groups of six characters (120 bits): shown once, stored nowhere. */
   readonly text: string
   readonly hash: string

@@ -5,10 +5,10 @@ import { makeCreditCode } from './credit-code-text.ts'
 import type { AddCreditCodeInput, LedgerBooks } from './ledger.ts'
 
 /** A code without its text, which is made with it. */
-export type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>
+type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>
 
 /** The code's text is in this answer and nowhere else, ever. */
-export interface CreatedCreditCode {
+interface CreatedCreditCode {
   readonly creditCode: CreditCodeRow
   readonly text: string
 }

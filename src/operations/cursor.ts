@@ -2,7 +2,7 @@
 export type ListName = 'accounts' | 'keys' | 'entries' | 'purchases' | 'codes' | 'requests'
 
 /** A place in a list. */
-export interface Cursor {
+interface Cursor {
   readonly list: ListName
   /** What the page before ended with. */
   readonly after: string

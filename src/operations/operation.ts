@@ -24,7 +24,7 @@ export interface Operation {
 }
 
 /** A client's request for an operation, nothing of it checked. */
-export interface OperationRequest extends Arrival {
+interface OperationRequest extends Arrival {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   /** The value of its JSON; undefined where the operation takes none. */
@@ -38,7 +38,7 @@ export interface Answered {
 }
 
 /** A client's request once it is checked. */
-export interface CheckedRequest<Query, Body, Who> {
+interface CheckedRequest<Query, Body, Who> {
   /** Who sends it; undefined where nobody is asked. */
   readonly who: Who
   /**
@@ -50,7 +50,7 @@ export interface CheckedRequest<Query, Body, Who> {
   readonly body: Body
 }
 
-export interface OperationInput<Query extends z.ZodType, Body extends z.ZodType, Who>
+interface OperationInput<Query extends z.ZodType, Body extends z.ZodType, Who>
   extends Omit<Operation, 'query' | 'body' | 'problems' | 'run'> {
   /** Default: the query string is not looked at. */
   readonly query?: Query

@@ -34,8 +34,7 @@ export interface Reconciler {
   stop(): Promise<void>
 }
 
-export interface ReconcilerInput
-  extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted'> {
+interface ReconcilerInput extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted'> {
   readonly listUnsettled: (page: UnsettledPage) => Promise<UnsettledList>
   readonly books: Pick<LedgerBooks, 'correct'>
   readonly settings: ReconcilerSettings

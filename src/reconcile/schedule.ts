@@ -2,7 +2,7 @@ import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 
 /** How long what is not known stays open. */
-export interface Patience {
+interface Patience {
   /** From the end of an attempt until a request that nobody knows more of is settled as it stands. */
   readonly settleAfterMs: number
   /** The same for a provisional charge at an upstream that has no look-up. */

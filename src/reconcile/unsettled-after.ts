@@ -2,7 +2,7 @@ import { expectsCost, type UnsettledRequest } from '../ledger/activity/list-unse
 import type { Settled, SettleInput } from '../ledger/ledger.ts'
 
 /** What was asked for, and when it was done. */
-export interface JustSettled {
+interface JustSettled {
   readonly input: SettleInput
   readonly nowMs: number
 }

@@ -10,7 +10,7 @@ export interface UpToDateInput {
   readonly nowMs: number
 }
 
-export interface BringUpToDateInput extends UpToDateInput {
+interface BringUpToDateInput extends UpToDateInput {
   /** Called with the schema of a store that has one, before it is changed. */
   readonly beforeMigration?: (version: number) => Promise<unknown>
 }

@@ -22,7 +22,7 @@ export interface Together<Group extends ColumnGroup = ColumnGroup> {
 }
 
 /** Columns by their names in the database. */
-export type ColumnGroup = Readonly<Record<string, Column>>
+type ColumnGroup = Readonly<Record<string, Column>>
 
 /** Text. */
 export const text: Column<string, string> = {

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from './store-unavailable.ts'
 
-export interface GroupCommitInput<Command, Answer> {
+interface GroupCommitInput<Command, Answer> {
   /**
    * Commits all of a batch or none, and answers each command in its place. Rejects with
    * `StoreUnavailable` where the store failed, with anything else where a command did.

@@ -10,7 +10,7 @@ export class SchemaMismatch extends Error {
 // Any number that no other program on the same database takes: "tollgate" in ASCII, its first six letters.
 const MIGRATION_LOCK = 0x746f6c6c6761
 
-export interface MigrateInput {
+interface MigrateInput {
   readonly db: Kysely<Tables>
   readonly migrations: readonly Migration[]
   readonly nowMs: number

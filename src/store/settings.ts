@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from './schema.ts'
 
 /** The facts that a store keeps about itself. */
-export type SettingName =
+type SettingName =
   /** The base address of the upstream that the store's money was spent at, or `simulator`. */
   | 'upstream'
   /** The secret under which account ids become tags, hexadecimal. */
@@ -20,7 +20,7 @@ export async function readSetting(db: Kysely<Tables>, name: SettingName): Promis
   return row?.value ?? null
 }
 
-export interface SettingInput {
+interface SettingInput {
   readonly name: SettingName
   readonly value: string
 }

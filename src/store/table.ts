@@ -1,7 +1,7 @@
 import type { Column, StoredRow, StoredValue, Together } from './columns.ts'
 
 /** What a table is made of: columns, and groups of them by the field that they share. */
-export type Columns = Readonly<Record<string, Column | Together>>
+type Columns = Readonly<Record<string, Column | Together>>
 
 type ColumnName<Of extends Columns> = {
   [Name in keyof Of]: Of[Name] extends Together<infer Group> ? keyof Group : Name

@@ -1,7 +1,7 @@
 import type { HoldCount } from '../ledger/activity/count-holds.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 
-export interface HoldFiguresInput {
+interface HoldFiguresInput {
   /** Asks the store. */
   readonly countHolds: () => Promise<readonly HoldCount[]>
   readonly clock: Clock

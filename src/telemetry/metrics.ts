@@ -37,7 +37,7 @@ export interface MetricSources {
   readonly isAccountRefused: () => boolean
 }
 
-export interface MetricsInput {
+interface MetricsInput {
   readonly version: string
   readonly mode: 'simulator' | 'live'
 }

@@ -18,7 +18,7 @@ import { samplerOf } from './sampler.ts'
 import type { TraceSettings } from './trace-settings.ts'
 import { readTraceparent } from './traceparent.ts'
 
-export interface OtlpTracerInput {
+interface OtlpTracerInput {
   readonly settings: TraceSettings
   readonly version: string
   readonly surroundings: SpanSurroundings

@@ -1,7 +1,7 @@
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 
-export interface ReadinessInput {
+interface ReadinessInput {
   readonly clock: Clock
   /** Age past which prices are too old to run a request on. */
   readonly pricesStaleAfterMs: number

@@ -1,7 +1,7 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 
 /** Who is told how the collector fares. */
-export interface CollectorReports {
+interface CollectorReports {
   /** Told when the collector stops taking spans, and not again until it has taken some. */
   readonly onFailure: (cause: unknown) => void
   /** Told when it takes them again. */

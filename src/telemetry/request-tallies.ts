@@ -8,12 +8,12 @@ export const STATUS_CLASSES = ['2xx', '4xx', '5xx'] as const
 export const CHARGE_STATES = ['none', 'final', 'provisional', 'released', 'unresolved'] as const
 
 /** One of the statuses by their first digit. */
-export type StatusClass = (typeof STATUS_CLASSES)[number]
+type StatusClass = (typeof STATUS_CLASSES)[number]
 /** How the hold of a request ended. */
-export type ChargeState = (typeof CHARGE_STATES)[number]
+type ChargeState = (typeof CHARGE_STATES)[number]
 
 /** What has been counted of one model at one endpoint. Whole numbers, so that nothing is lost in sums. */
-export interface Tally {
+interface Tally {
   readonly endpoint: string
   /** A catalog id; empty where a request was refused before its model was known. */
   readonly modelId: string
@@ -28,7 +28,7 @@ type TallyOf = Pick<Tally, 'endpoint' | 'modelId'>
 /** The kinds that tokens are billed by: each token is of one. */
 export const TOKEN_KINDS = ['input', 'cache_read', 'cache_write', 'output'] as const
 /** A kind that tokens are billed by. */
-export type TokenKind = (typeof TOKEN_KINDS)[number]
+type TokenKind = (typeof TOKEN_KINDS)[number]
 
 /**
  * What ended requests come to, by endpoint and model. Counting one is a look-up in two maps and a few

@@ -12,7 +12,7 @@ import type { Metrics } from './metrics.ts'
 import type { AccountAsker, Readiness } from './readiness.ts'
 import type { RequestTracer } from './request-tracer.ts'
 
-export interface TelemetryInput {
+interface TelemetryInput {
   readonly log: Logger
   readonly readiness: Readiness
   /** Null: nobody can read any. */

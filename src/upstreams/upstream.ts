@@ -121,7 +121,7 @@ export class UpstreamRefusesAccount extends Error {
   override readonly name = 'UpstreamRefusesAccount'
 }
 
-export interface UpstreamInput {
+interface UpstreamInput {
   readonly dialect: Dialect
   /** Base address of the provider's API, ending in `/v1`. */
   readonly baseUrl: string

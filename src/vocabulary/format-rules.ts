@@ -16,7 +16,7 @@ export interface FormatRules {
 }
 
 /** How the prompt of a call is counted. */
-export interface PromptRule {
+interface PromptRule {
   /** Whether a chat template, and words on how to call tools, stand around the text. */
   readonly hasTemplate: boolean
   /** How many context windows its text may fill; `perCompletion`: there may be several prompts. */
@@ -24,7 +24,7 @@ export interface PromptRule {
 }
 
 /** How the output of a call is bounded. */
-export type OutputRule =
+type OutputRule =
   /** There is none under a cap. */
   | { readonly cap: 'none' }
   /** Where the client sets no cap, one is sent, which may be lowered so that the hold fits. */
@@ -39,7 +39,7 @@ export type OutputRule =
     }
 
 /** How long an answer may take, beside the silence that ends any. */
-export interface DeadlineRule {
+interface DeadlineRule {
   /** The setting that bounds a whole answer. */
   readonly total: 'totalTimeoutMs' | 'imageTimeoutMs'
   /** Whether it bounds a stream too. */

@@ -13,7 +13,7 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const TIME_CHARS = 10
 const RANDOM_CHARS = 16
 
-export interface IdSourceInput {
+interface IdSourceInput {
   readonly clock: Clock
   /** Fills the array with random bytes from a cryptographic source. */
   readonly fillRandom: (bytes: Uint8Array) => void
@@ -39,7 +39,7 @@ export function createIdSource({ clock, fillRandom }: IdSourceInput): IdSource {
 }
 
 /** A moment in the ids of one kind. */
-export interface FirstIdInput {
+interface FirstIdInput {
   readonly prefix: IdPrefix
   /** Milliseconds since the Unix epoch. */
   readonly timeMs: number

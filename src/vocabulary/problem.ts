@@ -4,10 +4,10 @@
  */
 
 /** Who must act for the same request to succeed. */
-export type ProblemOwner = 'client' | 'billing' | 'upstream' | 'platform'
+type ProblemOwner = 'client' | 'billing' | 'upstream' | 'platform'
 
 /** What one problem is. Backticks in `meaning` and `remedy` mark code. */
-export interface ProblemRow {
+interface ProblemRow {
   readonly httpStatus: number
   readonly owner: ProblemOwner
   /** Whether the same request, unchanged, may succeed later. */

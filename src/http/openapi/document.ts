@@ -12,7 +12,7 @@ import {
 } from './json-schema.ts'
 
 /** Which header lets a caller in; `none`: nobody is asked. */
-export type Access = 'key' | 'admin' | 'none'
+type Access = 'key' | 'admin' | 'none'
 
 /** One method on one path, as a document tells it. */
 export interface DocumentedOperation {
@@ -33,7 +33,7 @@ export interface DocumentedOperation {
 }
 
 /** A parameter of a path, of a query, or in a header. */
-export interface Parameter {
+interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly required: boolean
@@ -58,14 +58,14 @@ export interface DocumentSection {
   readonly operations: readonly DocumentedOperation[]
 }
 
-export interface DocumentInput {
+interface DocumentInput {
   readonly version: string
   readonly sections: readonly DocumentSection[]
   readonly named: NamedSchemas
 }
 
 /** An OpenAPI 3.1 document. */
-export type OpenApiDocument = Readonly<Record<string, unknown>>
+type OpenApiDocument = Readonly<Record<string, unknown>>
 
 /** What any operation may answer, whatever it is asked. */
 const ALWAYS: readonly ProblemCode[] = ['internal_error', 'service_unavailable']

@@ -17,14 +17,14 @@ export interface Caller {
 }
 
 /** What is done with requests whose key is not known. */
-export interface UnknownCallers {
+interface UnknownCallers {
   /** Whether the address of a request has sent so many of them that it is refused. */
   isOver(arrival: Arrival): boolean
   /** How a request is refused: as that, or for its address. */
   refusal(arrival: Arrival, refusal: { readonly code: ProblemCode }): Problem
 }
 
-export interface AuthenticatorInput {
+interface AuthenticatorInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
   readonly unknownCallers: UnknownCallers

@@ -2,7 +2,7 @@ import { BlockList, isIP, SocketAddress } from 'node:net'
 import type { Arrival, RequestHeaders } from '../../vocabulary/arrival.ts'
 
 /** Addresses that share their first bits: one address where all bits count. */
-export interface AddressRange {
+interface AddressRange {
   readonly family: 'ipv4' | 'ipv6'
   readonly address: string
   /** How many bits are shared: at most 32 or 128. */
@@ -26,7 +26,7 @@ export function parseAddressRange(text: string): AddressRange | null {
   return prefixBits < 0 || prefixBits > bitsMax ? null : { family, address, prefixBits }
 }
 
-export interface ClientAddressesInput {
+interface ClientAddressesInput {
   /** Whose `x-forwarded-for` counts, each as {@link parseAddressRange} reads it. */
   readonly trustedProxies: readonly string[]
   /** How many bits of an IPv6 address tell one client from another, 1 to 128. */

@@ -42,7 +42,7 @@ export interface GateSlot {
   leave(): void
 }
 
-export interface GateInput {
+interface GateInput {
   readonly clock: Clock
   readonly settings: GateSettings
 }

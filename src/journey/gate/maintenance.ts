@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import { readSetting, writeSetting } from '../../store/settings.ts'
 
-export interface MaintenanceInput {
+interface MaintenanceInput {
   readonly db: Kysely<Tables>
   /** How often the store is asked what somebody else may have said. */
   readonly pollMs: number

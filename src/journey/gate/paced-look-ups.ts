@@ -1,6 +1,6 @@
 import type { StartTimer } from '../../vocabulary/start-timer.ts'
 
-export interface PacedLookUpsInput<Found> {
+interface PacedLookUpsInput<Found> {
   /** Asks for several names at once; resolves with what there is of them. */
   readonly lookUp: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>
   /** From the answer to one question to the next question. */

@@ -1,6 +1,6 @@
 import { type StartTimer, startUnrefTimer } from '../../vocabulary/start-timer.ts'
 
-export interface ThreadShareInput {
+interface ThreadShareInput {
   /** Milliseconds of a clock that never steps. Default: `performance.now`. */
   readonly elapsedMs?: () => number
   /** Default: a timer that does not keep the process alive. */

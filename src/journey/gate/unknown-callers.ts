@@ -4,7 +4,7 @@ import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
 import { RequestCount } from './request-count.ts'
 import { RunningSeconds } from './running-seconds.ts'
 
-export interface UnknownCallersInput {
+interface UnknownCallersInput {
   readonly clock: Clock
   /** The address that a request counts for. */
   readonly addressOf: (arrival: Arrival) => string

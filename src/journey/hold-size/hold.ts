@@ -26,7 +26,7 @@ export interface HoldSize {
 }
 
 /** One way in which a call may be billed, without the fee. */
-export interface HoldReading {
+interface HoldReading {
   /** Before any output under the cap. */
   readonly fixedPicos: Picos
   /** What one token of the cap adds, all completions together. */
@@ -63,7 +63,7 @@ export function sizeHold(call: Call, listed: Offer): HoldSize {
 }
 
 /** A hold that would do with a lower cap. */
-export interface ListedMaxHold {
+interface ListedMaxHold {
   readonly outputTokensMax: number
   readonly neededMicros: Micros
 }

@@ -6,7 +6,7 @@ import type { PromptSize } from './prompt-size.ts'
 const GROWING_STEPS_MAX = 7
 
 /** What the steps of provider-run tools add to a prompt, beside reading it again. */
-export interface StepGrowth {
+interface StepGrowth {
   /** Tokens of search results, each time that a step reads them; all steps together. */
   readonly resultTokens: number
   /** The longest prompt that is held: the size that price tiers go by. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-export interface EndAnswerInput {
+interface EndAnswerInput {
   /** The last bytes; null: all was written before. */
   readonly bytes: Buffer | null
   /** A client that takes no byte for this long is gone. */

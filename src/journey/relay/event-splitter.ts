@@ -1,7 +1,7 @@
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 
 /** What a splitter hands whole events to, in order. */
-export interface SplitSink {
+interface SplitSink {
   /** `bytes` is one event with its blank line, exactly as it came. */
   onEvent(bytes: Buffer): void
 }

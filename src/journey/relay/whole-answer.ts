@@ -10,7 +10,7 @@ import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { clientLeft } from './client-left.ts'
 
-export interface WholeAnswerInput {
+interface WholeAnswerInput {
   readonly attempt: Attempt | null
   readonly httpStatus: number
   readonly headers: IncomingHttpHeaders

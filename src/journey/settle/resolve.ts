@@ -14,7 +14,7 @@ interface Ran {
   readonly offer: Offer
 }
 
-export interface ResolveInput extends Ran {
+interface ResolveInput extends Ran {
   readonly outcome: Outcome
   /** The hold. */
   readonly grantedMicros: Micros

@@ -5,7 +5,7 @@ import {
   StoreUnavailable,
 } from '../../ledger/ledger.ts'
 
-export interface SettlerInput {
+interface SettlerInput {
   readonly ledger: Ledger
   /** How long a whole answer waits for its settle to be durable before it is delivered all the same. */
   readonly waitMs: number

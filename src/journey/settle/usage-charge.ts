@@ -8,7 +8,7 @@ import { sizePrompt } from '../hold-size/prompt-size.ts'
 import { tokenPricesAt } from '../hold-size/token-prices.ts'
 
 /** Token counts, and the prices that they are billed at. */
-export interface UsageAtPrices {
+interface UsageAtPrices {
   readonly usage: TokenUsage
   /** Those of the tier that served it. */
   readonly prices: PriceTable
@@ -41,7 +41,7 @@ export function chargeForUsage({ usage, prices }: UsageAtPrices): Micros | null 
 }
 
 /** A call whose stream was left before anything was counted, and what had passed of its answer. */
-export interface UncountedCall {
+interface UncountedCall {
   readonly call: Call
   readonly offer: Offer
   /** Output tokens in the text that was relayed, estimated. */

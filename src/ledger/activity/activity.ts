@@ -77,7 +77,7 @@ export async function getRequest(
 }
 
 /** Which page of an account's entries. */
-export interface EntryPage {
+interface EntryPage {
   readonly accountId: string
   /** Entries numbered below it; null or absent: from the newest. */
   readonly before?: number | null
@@ -85,7 +85,7 @@ export interface EntryPage {
 }
 
 /** A page of entries; `nextBefore` of the next one is null where there is none. */
-export interface EntryList {
+interface EntryList {
   readonly entries: readonly Entry[]
   readonly nextBefore: number | null
 }
@@ -151,14 +151,14 @@ export interface PurseBalance {
 }
 
 /** What requests of unknown outcome keep reserved. */
-export interface Unresolved {
+interface Unresolved {
   readonly requests: number
   readonly heldMicros: Micros
   /** When the attempt of the oldest of them ended; null: there is none. */
   readonly oldestEndedAtMs: number | null
 }
 
-export interface BalanceInput {
+interface BalanceInput {
   readonly accountId: string
   readonly nowMs: number
 }
@@ -199,7 +199,7 @@ export async function hasPostedCredit(
   return row.backed > 0 || (row.free > 0 && !freeCreditExpired(row, nowMs))
 }
 
-export interface CreditsInput {
+interface CreditsInput {
   readonly accountIds: readonly string[]
   readonly nowMs: number
 }

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 
 /** States of a hold that is not settled. */
-export const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
+const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
 
 /** The holds of one state. */
 export interface HoldCount {

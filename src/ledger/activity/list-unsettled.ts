@@ -15,7 +15,7 @@ export interface UnsettledRequest {
 }
 
 /** What an answer reported, as far as it says whether the request cost anything. */
-export interface ReportedCost {
+interface ReportedCost {
   readonly state: UnsettledRequest['state']
   readonly chargedMicros: number
   /** Whether the reported cost is nothing; null: none was reported. */

@@ -34,7 +34,7 @@ export interface Audit {
 }
 
 /** What shows how old a copy of a store is. */
-export interface NewestRequest {
+interface NewestRequest {
   readonly id: string
   readonly openedAtMs: number
 }
@@ -43,7 +43,7 @@ const PAGE_ROWS = 2_000
 const DIFFERENCES_MAX = 1_000
 
 /** Told every now and then how many rows an audit has read. */
-export type OnAuditedRows = (rows: number) => void
+type OnAuditedRows = (rows: number) => void
 
 /**
  * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store

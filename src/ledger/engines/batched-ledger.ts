@@ -56,7 +56,7 @@ export interface LedgerEngine {
   close(): Promise<void>
 }
 
-export interface BatchedLedgerInput extends BatchSettings {
+interface BatchedLedgerInput extends BatchSettings {
   readonly engine: LedgerEngine
 }
 

@@ -6,7 +6,7 @@ import { postgresLedger } from './postgres-ledger.ts'
 import { sqliteLedger } from './sqlite-ledger.ts'
 import type { CommitReport } from './timed-commit.ts'
 
-export interface OpenLedgerInput {
+interface OpenLedgerInput {
   /** Of a store whose tables are there: `openStore` has opened it. */
   readonly location: DatabaseLocation
   /** Where the store has no time of its own, as SQLite; default the system's. */

@@ -31,7 +31,7 @@ import {
   WRITE_CREDIT_CODES,
 } from './postgres-statements.ts'
 
-export interface PostgresBooksInput extends PostgresWriterInput {
+interface PostgresBooksInput extends PostgresWriterInput {
   readonly limits: LedgerLimits
   /** Null: the database's own time. */
   readonly nowMs: (() => number) | null

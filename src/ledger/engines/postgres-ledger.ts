@@ -4,7 +4,7 @@ import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
 import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
 import { PostgresBooks } from './postgres-books.ts'
 
-export interface PostgresLedgerInput extends BatchSettings, PostgresWriterInput {
+interface PostgresLedgerInput extends BatchSettings, PostgresWriterInput {
   /** Default the database's own time, which is the same for every process. */
   readonly clock?: Clock
   /** Default SPEC's. */

@@ -6,7 +6,7 @@ import { BatchedLedger, type BatchSettings, type LedgerEngine } from './batched-
 import type { LedgerVerdict } from './commands.ts'
 import type { WriterJob } from './sqlite-writer.ts'
 
-export interface SqliteLedgerInput extends BatchSettings {
+interface SqliteLedgerInput extends BatchSettings {
   /** The store's file, whose tables are there: `openStore` has opened it. */
   readonly file: string
   /** Default the system's. */

@@ -4,7 +4,7 @@ export interface UnsureHold {
   readonly accountId: string
 }
 
-export interface UnsureHoldsInput {
+interface UnsureHoldsInput {
   /** How long until the store is asked again after it did not answer. */
   readonly retryMs: number
   /** Releases the hold if it is there; rejects where the store did not answer. */

@@ -1,5 +1,5 @@
 /** What one look at the heartbeats of other instances saw. */
-export interface HeartbeatSighting {
+interface HeartbeatSighting {
   /** The database's time. */
   readonly databaseMs: number
   /** This process's time, of a clock that never steps. */

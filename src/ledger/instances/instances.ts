@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import type { LedgerBooks } from '../ledger.ts'
 
-export interface InstanceInput {
+interface InstanceInput {
   /** An id of the prefix `inst`, new at each start. */
   readonly id: string
   readonly nowMs: number
@@ -39,7 +39,7 @@ export async function stopInstance(db: Kysely<Tables>, input: InstanceInput): Pr
     .execute()
 }
 
-export interface SweepInput {
+interface SweepInput {
   readonly db: Kysely<Tables>
   readonly books: LedgerBooks
   /** The instance that sweeps, whose own holds are alive. */

@@ -4,7 +4,7 @@ import type { BatchedLedger } from '../engines/batched-ledger.ts'
 import { heartbeat, registerInstance, stopInstance, sweepEarlierInstances } from './instances.ts'
 import { Presence } from './presence.ts'
 
-export interface OpenInstanceInput {
+interface OpenInstanceInput {
   readonly store: Store
   readonly ledger: BatchedLedger
   /** An id of the prefix `inst`, new at each start. */
@@ -19,7 +19,7 @@ export interface OpenInstanceInput {
 }
 
 /** This process among those that open holds. */
-export interface Instance {
+interface Instance {
   /** Whether it may forward: false while others may have taken it for dead. */
   isAlive(): boolean
   /** The time that is in the store's rows: on PostgreSQL the database's, and no clock of this machine. */

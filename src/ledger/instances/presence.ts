@@ -3,7 +3,7 @@ import type { Tables } from '../../store/schema.ts'
 import type { LedgerBooks } from '../ledger.ts'
 import { HeartbeatWatch } from './heartbeat-watch.ts'
 
-export interface PresenceInput {
+interface PresenceInput {
   /** A PostgreSQL store. */
   readonly db: Kysely<Tables>
   readonly books: Pick<LedgerBooks, 'sweepInstance'>

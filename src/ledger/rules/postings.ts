@@ -9,7 +9,7 @@ import {
 import type { Book } from './book.ts'
 
 /** An entry before it has its place in the account's books. */
-export interface Posting extends Omit<Entry, 'accountId' | 'number'> {
+interface Posting extends Omit<Entry, 'accountId' | 'number'> {
   readonly account: AccountRow
 }
 
@@ -25,7 +25,7 @@ export function post(book: Book, { account, ...line }: Posting): AccountRow {
 }
 
 /** What a request that qualifies for both could hold at a moment. */
-export interface AvailableCredit {
+interface AvailableCredit {
   readonly backedMicros: Micros
   readonly freeMicros: Micros
 }

@@ -12,14 +12,14 @@ interface Window {
 }
 
 /** A window against a limit. */
-export interface WindowReading {
+interface WindowReading {
   /** Requests admitted in the window. */
   readonly count: number
   /** Seconds until the window holds fewer than the limit; null where it does by now. */
   readonly retryAfterSeconds: number | null
 }
 
-export interface WindowInput {
+interface WindowInput {
   readonly window: string
   readonly nowMs: number
 }

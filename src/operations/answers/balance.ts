@@ -27,7 +27,7 @@ export const balanceShape = z
   })
   .meta({ id: 'Balance' })
 
-export interface BalanceAnswerInput {
+interface BalanceAnswerInput {
   readonly accountId: string
   readonly balance: Balance
   /** How long an unresolved hold stays reserved. */

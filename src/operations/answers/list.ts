@@ -14,7 +14,7 @@ export function listShape<T extends z.ZodType>(item: T) {
 }
 
 /** A page of a list as it is answered. */
-export interface ListAnswer<T> {
+interface ListAnswer<T> {
   readonly object: 'list'
   readonly data: readonly T[]
   readonly has_more: boolean

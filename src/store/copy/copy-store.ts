@@ -18,7 +18,7 @@ export class CopyUnconfirmed extends Error {
   override readonly name = 'CopyUnconfirmed'
 }
 
-export interface CopyStoreInput<Verified> {
+interface CopyStoreInput<Verified> {
   /** The address of the store to read. A server may be working with it. */
   readonly from: string
   /** The address of the store to fill. Its tables are made where there are none. */

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../schema.ts'
 
-export interface CopyAsideInput {
+interface CopyAsideInput {
   readonly db: Kysely<Tables>
   /** The SQLite file that `db` has open. */
   readonly file: string

@@ -10,7 +10,7 @@ import { copyAside } from './copy-aside.ts'
 import { sqliteThreadDialect } from './sqlite-dialect.ts'
 
 /** Which file, and how to wait for others that write to it. */
-export type SqliteStoreInput = Extract<DatabaseLocation, { kind: 'sqlite' }> & {
+type SqliteStoreInput = Extract<DatabaseLocation, { kind: 'sqlite' }> & {
   /** Default 5,000. */
   readonly busyTimeoutMs?: number
 }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
 import type { ThreadClosing, ThreadReply, ThreadRequest } from './thread-messages.ts'
 
-export interface StoreThreadInput {
+interface StoreThreadInput {
   /** The file that the thread runs; it calls `serveThread`. */
   readonly entry: URL
   /** What the thread reads as its `workerData`. */

@@ -2,7 +2,7 @@ import { isNegative, type Picos, parseDecimal, parsePrice } from '../../vocabula
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
 import type { ListedOverride, ListedPricing } from './listing.ts'
-import { buildPriceTable, dearestOf, type PriceReading, type TokenPrices } from './price-table.ts'
+import { buildPriceTable, dearestOf, priceReading, type TokenPrices } from './price-table.ts'
 import { RowRefusal } from './row-refusal.ts'
 
 /** The upstream's prices by name. Those it may yet add are looked at for their sign alone. */
@@ -27,7 +27,7 @@ type PriceName = (typeof PRICE_NAMES)[number]
 type Prices = Partial<Record<PriceName, Picos>>
 
 /** Prices of one row: the text to show, and the table to hold with. */
-export interface ParsedPricing {
+interface ParsedPricing {
   readonly listed: ListedPricing
   readonly prices: PriceTable
 }
@@ -130,18 +130,7 @@ function dearestPrices(base: Prices, overrides: readonly PriceOverride[]): Price
     (dearest, override) => dearestOf(dearest, flatPrices({ ...base, ...override.prices })),
     flatPrices(base),
   )
-  const read: PriceReading = (name, step) => {
-    switch (name) {
-      case 'input':
-      case 'output':
-      case 'cacheRead':
-      case 'cacheWrite':
-      case 'cacheWriteLong':
-        return steps.get(step)?.[name] ?? 0n
-      default:
-        return flat[name]
-    }
-  }
+  const read = priceReading(flat, (name, step) => steps.get(step)?.[name] ?? 0n)
   return buildPriceTable(
     [...steps.keys()].filter((step) => step !== null),
     read,

@@ -7,7 +7,7 @@ import { isTokenCount, readRecord } from './json-reading.ts'
 export type TokenPrices = Omit<PriceTier, 'inputTokensAbove'>
 
 /** Reads one price by its place. `step` is a tier's threshold, null for the table's own prices. */
-export type PriceReading = (name: keyof TokenPrices | FlatPriceName, step: number | null) => Picos
+type PriceReading = (name: keyof TokenPrices | FlatPriceName, step: number | null) => Picos
 
 type FlatPriceName = Exclude<keyof PriceTable, keyof TokenPrices | 'tiers'>
 
@@ -100,6 +100,14 @@ function equalTokenPrices(a: TokenPrices, b: TokenPrices): boolean {
 
 /** Reads a table's price at a threshold, whether or not the table has a tier there. */
 export function priceReadingOf(prices: PriceTable): PriceReading {
+  return priceReading(prices, (name, step) => tokenPricesAt(prices, step)[name])
+}
+
+/** Reads token prices, which differ by threshold, from one place and all others from another. */
+export function priceReading(
+  flat: Omit<PriceTable, 'tiers' | keyof TokenPrices>,
+  tokenPrice: (name: keyof TokenPrices, step: number | null) => Picos,
+): PriceReading {
   return (name, step) => {
     switch (name) {
       case 'input':
@@ -107,9 +115,9 @@ export function priceReadingOf(prices: PriceTable): PriceReading {
       case 'cacheRead':
       case 'cacheWrite':
       case 'cacheWriteLong':
-        return tokenPricesAt(prices, step)[name]
+        return tokenPrice(name, step)
       default:
-        return prices[name]
+        return flat[name]
     }
   }
 }

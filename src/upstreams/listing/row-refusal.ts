@@ -4,7 +4,7 @@
  * `unreadable`: it has a field of a wrong type, so the model is there but nothing of it can be
  * believed. `notOffered`: it says, readably, something that can't be sold.
  */
-export type RowRefusalReason = 'unreadable' | 'notOffered'
+type RowRefusalReason = 'unreadable' | 'notOffered'
 
 /** Ends the reading of one row. Never leaves the reading of the list. */
 export class RowRefusal extends Error {

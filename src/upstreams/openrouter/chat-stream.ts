@@ -9,7 +9,7 @@ import { StreamText } from './stream-text.ts'
 import { eventBody, UNREADABLE_EVENT } from './unreadable-event.ts'
 
 /** How the chunks of one format are read. */
-export interface ChunkReading {
+interface ChunkReading {
   /** The members whose strings are output text. */
   readonly textMembers: readonly string[]
   /** Whether chunks name a generation, for which the first of them are read. */
