@@ -51,7 +51,7 @@ describe('an account without credit', () => {
     })
     const error = await failureOf(APIError, call)
     expect([error.status, error.code]).toEqual([402, 'insufficient_credit'])
-    expect(error.message).toContain('is not read')
+    expect(error.message).toContain('was not read')
   })
 
   test('sees 402 in the official Anthropic client where it sends 20 MB, and no reset', async () => {
@@ -64,7 +64,7 @@ describe('an account without credit', () => {
     })
     const error = await failureOf(PaymentRequiredError, call)
     expect([error.status, error.type]).toEqual([402, 'billing_error'])
-    expect(error.message).toContain('is not read')
+    expect(error.message).toContain('was not read')
   })
 
   test('is answered 402 before a large body that it declares has come', async () => {
