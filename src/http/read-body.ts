@@ -218,7 +218,7 @@ class BodyReader {
 
 // Small enough to be put together at once, when all of it has come.
 const COLLECTED_BYTES_MAX = 1024 * 1024
-const ROOM_GROWTH = 4
+const ROOM_GROWTH = 8
 
 /**
  * Puts the pieces of a body together. Joining 30 MB when the last piece has come would hold the thread
