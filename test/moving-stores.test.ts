@@ -85,7 +85,9 @@ test('a copy that is killed leaves an empty store, and the next one fills it', a
   expect(Object.values(await readRawRows(to)).flat()).toEqual([])
   expect(await run(`npx tollgate copy --to ${to}`, { DATABASE_URL: from.url })).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^copied 1,000 rows from postgres:\S+ to sqlite:\S+; the audit is exact/),
+    out: expect.stringMatching(
+      /^copied 1,000 rows from postgres:\S+ to sqlite:\S+; the audit is exact/,
+    ),
   })
   expect(await readRawRows(to)).toEqual(await readRawRows(from.url))
   await proxy.close()
