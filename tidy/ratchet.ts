@@ -19,17 +19,20 @@ export const HOUSE_LIMITS: HouseLimits = {
     json: { files: 10, lines: 1_159 },
     tokens: { files: 2, lines: 431 },
     store: { files: 32, lines: 2_436 },
-    ledger: { files: 49, lines: 4_805 },
+    // Prepared reads name their columns, since a planned `*` fails once a column is added.
+    ledger: { files: 49, lines: 4_810 },
     formats: { files: 26, lines: 2_728 },
     upstreams: { files: 27, lines: 2_659 },
     catalog: { files: 8, lines: 1_043 },
     journey: { files: 34, lines: 3_847 },
     reconcile: { files: 6, lines: 749 },
     operations: { files: 25, lines: 1_801 },
-    http: { files: 30, lines: 2_638 },
+    // A body that has ended waits for what its account is answered.
+    http: { files: 30, lines: 2_641 },
     cli: { files: 20, lines: 1_683 },
     telemetry: { files: 15, lines: 1_311 },
-    app: { files: 21, lines: 2_515 },
+    // A worker process that can't be made is no crash of its parent.
+    app: { files: 21, lines: 2_517 },
     'main.ts': { files: 1, lines: 63 },
   },
   interfacesUsedOnce: 113,

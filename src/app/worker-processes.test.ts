@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { MemoryLog } from '../../test/memory-log.ts'
@@ -8,6 +11,7 @@ import { readConfig } from './config.ts'
 import { WorkerProcesses } from './worker-processes.ts'
 
 const ENTRY = new URL('./testing/scripted-worker.ts', import.meta.url)
+const NO_FILES_LEFT = fileURLToPath(new URL('./testing/no-files-left.ts', import.meta.url))
 const ADDRESS = 'http://127.0.0.1:1'
 
 let folder: string
@@ -98,4 +102,13 @@ test('a worker that ends badly while it stops is said, and none is replaced', as
   await workers.start()
   await expect(workers.stop()).rejects.toThrow(/^worker \d ended with 3 while it stopped$/)
   expect(linesOf('worker ended: another')).toEqual([])
+})
+
+test('a process that the system can not make fails the start, and no more than that', async () => {
+  open({ count: 1 })
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    `ulimit -n 128 && exec "${process.execPath}" "${NO_FILES_LEFT}"`,
+  ])
+  expect(stdout).toMatch(/^WorkerFailure: worker 1 could not start: it ended at once: .*EMFILE/)
 })

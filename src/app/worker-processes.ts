@@ -210,6 +210,7 @@ export class WorkerProcesses {
 
   /** By position: the worker that has ended, and why. */
   #replace(worker: Worker, cause: string): void {
+    if (this.#stopping) return
     const { number, child, servingSinceMs } = worker
     const isSteady = servingSinceMs !== null && performance.now() - servingSinceMs > STEADY_AFTER_MS
     const before = isSteady ? 0 : (this.#endsInARow.get(number) ?? 0)
@@ -295,7 +296,8 @@ interface Ended {
 
 /** By position: a worker, and what to send it. One that has gone gets nothing. */
 function send({ child }: Worker, message: ToWorker): void {
-  child.send(message, () => {})
+  // A process that could not be made has no such method, against its type: its `error` event says why.
+  child.send?.(message, () => {})
 }
 
 /** By position: a process, and what takes the whole lines of its standard output. */

@@ -196,3 +196,33 @@ test('a body that has come whole is not given up as slow while it is inflated', 
   const { body } = await reading([packed], { fields, account })
   expect((await body).equals(sent)).toBe(true)
 })
+
+test.each(['in chunks', 'compressed'])(
+  'a large body %s that has ended is refused as its account is, however late the answer comes',
+  async (how) => {
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    const account: Partial<BodyAccount> = {
+      admitLargeBody: () => {
+        asked.resolve()
+        return answer.promise
+      },
+    }
+    const sent = patterned(70 * KIB)
+    const packed = await promisify(gzip)(Buffer.alloc(70 * KIB))
+    const { body } =
+      how === 'compressed'
+        ? await reading([packed], {
+            fields: `content-encoding: gzip\r\ncontent-length: ${packed.length}`,
+            account,
+          })
+        : await reading([`${sent.length.toString(16)}\r\n`, sent, '\r\n0\r\n\r\n'], {
+            fields: 'transfer-encoding: chunked',
+            account,
+          })
+    await asked.promise
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    answer.reject(new Problem('insufficient_credit'))
+    await expect(body).rejects.toMatchObject({ code: 'insufficient_credit' })
+  },
+)

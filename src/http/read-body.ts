@@ -188,7 +188,10 @@ class BodyReader {
 
   readonly #onEnd = (): void => {
     this.#stop()
-    this.#whole.resolve(this.#body.whole())
+    const resolve = (): void => this.#whole.resolve(this.#body.whole())
+    // A body may end while its account is still asked; a refusal comes first then.
+    if (this.#admission === undefined) resolve()
+    else void this.#admission.then(resolve)
   }
 
   // Also heard after a whole body, which may still be inflating.

@@ -68,6 +68,20 @@ async function somebodyWaits(): Promise<void> {
   }
 }
 
+test('columns that a newer gateway adds break no statement of one that runs', async () => {
+  await setUp(['A'])
+  await bench.ledger.openHold(holdOf('R1', 'KA'))
+  for (const table of ['accounts', 'api_keys', 'requests', 'entries', 'credit_codes']) {
+    await outsider.query(`alter table ${table} add column later text not null default ''`)
+  }
+  for (const requestId of ['R2', 'R3', 'R4']) {
+    expect(await bench.ledger.openHold(holdOf(requestId, 'KA'))).toMatchObject({
+      grantedMicros: 10,
+    })
+  }
+  await runScript(bench, 'credit A backed 5 second')
+})
+
 describe('several instances', () => {
   test('admit exactly as many of 1,000 requests as there is credit for', async () => {
     const keys = Array.from({ length: 40 }, (_, place) => `K${place}`)

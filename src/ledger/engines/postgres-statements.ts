@@ -21,7 +21,7 @@ export interface PlannedStatement {
 /** $1: ids of accounts; $2: ids of requests. Locks the accounts of both, and reads them. */
 export const LOCK_ACCOUNTS: PlannedStatement = {
   name: 'lock_accounts',
-  text: `select * from accounts
+  text: `select ${namesOf(ACCOUNTS)} from accounts
     where id = any(array(
       select unnest($1::text[]) union select account_id from requests where id = any($2::text[])))
     order by id for no key update`,
@@ -30,7 +30,7 @@ export const LOCK_ACCOUNTS: PlannedStatement = {
 /** $1: ids of keys; $2: ids of requests. Locks the keys of both, and reads them. */
 export const LOCK_API_KEYS: PlannedStatement = {
   name: 'lock_api_keys',
-  text: `select * from api_keys
+  text: `select ${namesOf(API_KEYS)} from api_keys
     where id = any(array(
       select unnest($1::text[]) union select api_key_id from requests where id = any($2::text[])))
     order by id for no key update`,
@@ -39,27 +39,27 @@ export const LOCK_API_KEYS: PlannedStatement = {
 /** $1: ids of requests. */
 export const READ_REQUESTS: PlannedStatement = {
   name: 'read_requests',
-  text: 'select * from requests where id = any($1::text[])',
+  text: `select ${namesOf(REQUESTS)} from requests where id = any($1::text[])`,
 }
 
 /** $1: ids of accounts; $2: a reference for each. */
 export const READ_CREDITS: PlannedStatement = {
   name: 'read_credits',
-  text: `select entries.* from unnest($1::text[], $2::text[]) as place (account_id, reference)
+  text: `select ${namesOf(ENTRIES)} from unnest($1::text[], $2::text[]) as place (account_id, reference)
     join entries on entries.account_id = place.account_id and entries.reference = place.reference`,
 }
 
 /** $1: hashes of codes; $2: ids of codes. Locks the codes, which belong to no account until one has them, and reads them. */
 export const LOCK_CREDIT_CODES: PlannedStatement = {
   name: 'lock_credit_codes',
-  text: `select * from credit_codes where code_hash = any($1::text[]) or id = any($2::text[])
+  text: `select ${namesOf(CREDIT_CODES)} from credit_codes where code_hash = any($1::text[]) or id = any($2::text[])
     order by id for no key update`,
 }
 
 /** $1: ids of accounts; $2: the hash of a code for each. */
 export const READ_CODE_CREDITS: PlannedStatement = {
   name: 'read_code_credits',
-  text: `select entries.* from unnest($1::text[], $2::text[]) as place (account_id, code_hash)
+  text: `select ${namesOf(ENTRIES)} from unnest($1::text[], $2::text[]) as place (account_id, code_hash)
     join credit_codes on credit_codes.code_hash = place.code_hash
     join entries on entries.account_id = place.account_id and entries.reference = credit_codes.id`,
 }
@@ -112,6 +112,11 @@ export const WRITE_CREDIT_CODES: PlannedStatement = {
 }
 
 type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>
+
+/** Each by its name: what is planned as `*` fails once a newer gateway has added a column. */
+function namesOf({ name, columns }: Statable): string {
+  return columns.map((column) => `${name}.${column.name}`).join(', ')
+}
 
 /** `parameter` is a JSON array of rows, each a `changedRecord`. */
 function update({ name, key, moving }: Statable, parameter: string): string {
