@@ -154,7 +154,7 @@ test('SIGTERM lets a running stream end, and then the process ends with 0', asyn
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a server whose log nobody reads any more, as at a Ctrl-C with a pipe behind it, ends all the same', async () => {
+test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
   const server = await serve({ folder })
   server.closeOutput()

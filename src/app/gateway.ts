@@ -58,7 +58,7 @@ export interface Siblings {
 export interface Gateway {
   /** Where clients reach it: `http://127.0.0.1:8787`. */
   readonly address: string
-  /** Null: nobody can read any. */
+  /** Null: metrics are off. */
   readonly metrics: Metrics | null
   /** Where metrics are on a port of their own; null: they are not. */
   readonly metricsAddress: string | null
@@ -67,7 +67,7 @@ export interface Gateway {
   readonly ids: IdSource
   readonly refresher: CatalogRefresher
   readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
-  /** The readiness checks of this gateway, whatever its siblings report. */
+  /** The readiness checks of this gateway alone, without those of its siblings. */
   ownChecks(): readonly ReadinessCheck[]
   /** Resolves when no request is in flight and no settle under way. */
   settled(): Promise<void>

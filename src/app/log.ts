@@ -12,7 +12,7 @@ interface OpenLog {
   readonly log: Logger
   /** Writes whole lines that the log of another process has made. */
   writeLines(lines: string): void
-  /** Writes what is still in memory, unless nobody reads any more; call it last. */
+  /** Writes the lines that are still in memory, unless the reader has gone; call it last. */
   close(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
     async close() {
       clearInterval(timer)
       if (!isRead) return
-      // `flushSync` tries without end to write to a pipe that nobody reads any more.
+      // `flushSync` tries without end to write to a pipe whose reader has gone.
       const { promise: flushed, resolve } = Promise.withResolvers<void>()
       destination.flush(() => resolve())
       await flushed

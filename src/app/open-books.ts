@@ -22,7 +22,7 @@ export interface ServedBooks {
 }
 
 /**
- * Opens the books of a process: nobody else serves from a SQLite store, and its tables are up to date.
+ * Opens the books of a process: no other process serves from a SQLite store, and its tables are up to date.
  * `onSwept` is called when holds of dead processes have become unresolved.
  */
 export async function openBooks(

@@ -26,7 +26,7 @@ interface StartWorkersInput {
 export type RunningServer = Pick<Gateway, 'address' | 'store' | 'ledger' | 'ids' | 'close'>
 
 /**
- * Starts `WORKERS` processes on one port, each a gateway as it would be alone. This process serves nobody: it
+ * Starts `WORKERS` processes on one port, each a gateway as it would be alone. This process serves no client: it
  * brings the store up to date before they start, replaces those that end, and serves the metrics of all on
  * METRICS_PORT. Rejects where one can't start; none is left then.
  */

@@ -85,7 +85,7 @@ class Parent implements Siblings {
 
 /**
  * Ends this process whose parent has gone, at once, as that has: nothing would replace it, and the next server
- * would find its port taken. By a signal, since an orderly exit waits for a log that nobody reads any more.
+ * would find its port taken. By a signal, since an orderly exit waits for a log whose reader has gone.
  */
 function end(): void {
   process.kill(process.pid, 'SIGKILL')

@@ -119,7 +119,7 @@ export interface LedgerBooks {
   /** Changes what is given of a key and nothing else. Null where there is no such key, or it was deleted. */
   updateApiKey(input: UpdateApiKeyInput): Promise<ApiKeyRow | null>
   /**
-   * Deletes a key: it authenticates nobody and is listed nowhere; its requests stay. False where there
+   * Deletes a key: it authenticates no request and is in no list; its requests stay. False where there
    * is no such key, or it was deleted before.
    */
   deleteApiKey(apiKeyId: string): Promise<boolean>

@@ -114,7 +114,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 test('a server that is killed leaves no worker behind', async () => {
   const apiKey = testKey()
   const workers = await connectEach(1)
-  // Their log lines are not written yet, and nobody will read them.
+  // Their log lines are not written yet, and the reader will be gone.
   await Promise.all(workers.map(({ clients: [client] }) => post(client, { apiKey, body: CHAT })))
   const gone = workers.map(({ clients: [client] }) => once(client, 'disconnect'))
   await server.stop('SIGKILL')

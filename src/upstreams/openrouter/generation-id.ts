@@ -17,7 +17,7 @@ export function readAggregatorId(answerId: unknown): string | null {
   return generationId?.startsWith('gen-') ? generationId : null
 }
 
-/** The id that the headers give, whatever the body calls the answer. */
+/** The id in the headers; the id in the body may differ, and is not read here. */
 export function generationIdOf(headers: IncomingHttpHeaders): string | null {
   return readGenerationId(headers['x-generation-id'])
 }
