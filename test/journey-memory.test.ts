@@ -131,3 +131,39 @@ test('other requests have a turn between the steps that a large body makes long'
   }
   expect(turnsBeforeReading).toEqual([0, 1])
 })
+
+test('other requests have turns while the text of a large body is sized', async () => {
+  let turns = 0
+  let isSizing = false
+  const countTurns = (): void => {
+    turns++
+    if (isSizing) setImmediate(countTurns)
+  }
+  const turnsWhileSizing: number[] = []
+  world = await startJourneyWorld({
+    upstream: (socket) => socket.destroy(),
+    format: {
+      ...chat,
+      readCall(parsed, words) {
+        isSizing = true
+        turns = 0
+        setImmediate(countTurns)
+        return chat.readCall(parsed, words)
+      },
+    },
+    replace: ({ offerFor }) => ({
+      offerFor(modelName) {
+        isSizing = false
+        turnsWhileSizing.push(turns)
+        return offerFor(modelName)
+      },
+    }),
+  })
+  for (const contentBytes of [1_000, 8 * MIB]) {
+    const { body } = await request(world.url, { method: 'POST', body: bodyOf(contentBytes, false) })
+    await body.dump()
+  }
+  const [ofSmall = -1, ofLarge = -1] = turnsWhileSizing
+  expect(ofSmall).toBe(0)
+  expect(ofLarge).toBeGreaterThanOrEqual(8)
+})

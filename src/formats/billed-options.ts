@@ -5,7 +5,6 @@ import {
   valueSource,
   walkJson,
 } from '../json/body.ts'
-import { estimateTextTokens } from '../tokens/estimate.ts'
 import { type Call, TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
 import type { ClientName } from './client-names.ts'
 import { field, isObject, readCount, readObject, wrongType } from './fields.ts'
@@ -13,19 +12,14 @@ import { field, isObject, readCount, readObject, wrongType } from './fields.ts'
 /** Options of a body that make its answer longer, dearer, or several. */
 
 /** The options that every format reads alike. */
-type BilledOptions = Pick<
-  Call,
-  'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'predictionTokens' | 'compacts'
->
+type BilledOptions = Pick<Call, 'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'compacts'>
 
 /** Reads them. Throws `invalid_parameter` for one of the wrong type. */
-export function readBilledOptions(body: JsonBody): BilledOptions {
-  const { root } = body
+export function readBilledOptions(root: JsonObject): BilledOptions {
   return {
     outputKinds: readOutputKinds(root),
     priorityTier: asksForPriority(root),
     reasoningTokens: readReasoningTokens(root),
-    predictionTokens: readPredictionTokens(body),
     compacts: asksForCompaction(root),
   }
 }
@@ -74,10 +68,13 @@ function readBudget(root: JsonObject, [owner, name]: readonly [ClientName, Clien
   return budget === undefined ? 0 : wholeNumber(budget, `${owner}.${name}`)
 }
 
-/** What the client expects as the answer, which is billed as output as far as the answer differs. */
-function readPredictionTokens(body: JsonBody): number {
-  if (field(body.root, 'prediction') === undefined) return 0
-  return estimateTextTokens(valueSource(body, ['prediction']) ?? body.bytes)
+/**
+ * What the client expects as the answer, which is billed as output as far as the answer differs; null:
+ * nothing.
+ */
+export function readPrediction(body: JsonBody): Uint8Array | null {
+  if (field(body.root, 'prediction') === undefined) return null
+  return valueSource(body, ['prediction']) ?? body.bytes
 }
 
 // An item of `input` that has the provider summarize what stands before it.

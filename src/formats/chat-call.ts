@@ -1,7 +1,6 @@
 import type { JsonBody, JsonObject } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
 import type { Words } from '../vocabulary/public-names.ts'
-import { readBilledOptions, readSteps } from './billed-options.ts'
+import { readBilledOptions, readPrediction, readSteps } from './billed-options.ts'
 import { refuseLookalikes } from './client-names.ts'
 import {
   field,
@@ -12,15 +11,16 @@ import {
   readObjects,
   wrongType,
 } from './fields.ts'
-import { sizeInlineImages } from './inline-images.ts'
+import { findInlineImages } from './inline-images.ts'
 import { surveyBody } from './media.ts'
 import { readPlugins, readSearchOptions, readTools, refuseFields } from './refusals.ts'
 import { searchResultTokens } from './search-size.ts'
 import { OPENAI_TOOLS, type ToolStyle, toolRules } from './search-tools.ts'
+import type { UnsizedCall } from './size-call.ts'
 import { readToolChoice } from './tool-choice.ts'
 
 /** What is read alike from the bodies of all formats. */
-type ChatStyleFields = Omit<Call, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
+type ChatStyleFields = Omit<UnsizedCall, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
 
 /** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
 export function readChatStyleFields(
@@ -53,9 +53,9 @@ export function readChatStyleFields(
       searchResultTokens: searchResultTokens(searches),
     },
     cacheWrites,
-    ...readBilledOptions(body),
+    ...readBilledOptions(root),
     fileParser,
-    ...sizeInlineImages(body.bytes, inlineImages),
+    texts: { ...findInlineImages(body.bytes, inlineImages), prediction: readPrediction(body) },
   }
 }
 

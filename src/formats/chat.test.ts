@@ -4,14 +4,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { chat } from './chat.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
-import {
-  type BodySource,
-  bodyOf,
-  callOf,
-  DEFAULT_WORDS,
-  offerWith,
-  refusalOf,
-} from './testing/exchange.ts'
+import { type BodySource, callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', messages: [] }
 const FILE = {
@@ -225,7 +218,5 @@ test('no header of its own goes either way', () => {
 test('the text of a token-dense body is never estimated below one token a digit', () => {
   const digits = '7'.repeat(3_000)
   const messages = [{ role: 'user', content: digits }]
-  expect(
-    chat.readCall(bodyOf({ ...base, messages }), DEFAULT_WORDS).textTokens,
-  ).toBeGreaterThanOrEqual(3_000)
+  expect(callOf(chat, { ...base, messages }).textTokens).toBeGreaterThanOrEqual(3_000)
 })

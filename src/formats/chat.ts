@@ -1,5 +1,4 @@
 import type { JsonBody, JsonObject } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readCompletions } from './billed-options.ts'
 import { readChatCap, readChatStream, readChatStyleFields, requireMessages } from './chat-call.ts'
@@ -8,6 +7,7 @@ import { chunkErrorEvent } from './error-event.ts'
 import { field } from './fields.ts'
 import type { WireFormat } from './format.ts'
 import { BODY_BYTES_MAX, CHAT_RULES, OPENAI_STYLE, writesText } from './openai-style.ts'
+import type { UnsizedCall } from './size-call.ts'
 
 /** Chat completions: `POST /v1/chat/completions`. */
 export const chat: WireFormat = {
@@ -53,7 +53,7 @@ export const chat: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): Call {
+function readCall(body: JsonBody, words: Words): UnsizedCall {
   const { root } = body
   const fields = readChatStyleFields(body, words)
   requireMessages(root)

@@ -1,5 +1,4 @@
 import type { JsonBody } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readCompletions } from './billed-options.ts'
@@ -9,6 +8,7 @@ import { chunkErrorEvent } from './error-event.ts'
 import { field } from './fields.ts'
 import type { WireFormat } from './format.ts'
 import { BODY_BYTES_MAX, CHAT_RULES, OPENAI_STYLE, writesText } from './openai-style.ts'
+import type { UnsizedCall } from './size-call.ts'
 import { countTexts } from './text-input.ts'
 
 /** Legacy text completions: `POST /v1/completions`. */
@@ -36,7 +36,7 @@ export const completions: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): Call {
+function readCall(body: JsonBody, words: Words): UnsizedCall {
   const { root } = body
   const fields = readChatStyleFields(body, words)
   const prompt = field(root, 'prompt')

@@ -1,5 +1,4 @@
 import type { JsonBody } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
@@ -9,6 +8,7 @@ import { errorFrame } from './error-event.ts'
 import { field, wrongType } from './fields.ts'
 import type { WireFormat } from './format.ts'
 import { BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
+import type { UnsizedCall } from './size-call.ts'
 import { countTexts } from './text-input.ts'
 
 // It takes any number of inputs, each up to the context window.
@@ -50,7 +50,7 @@ export const embeddings: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): Call {
+function readCall(body: JsonBody, words: Words): UnsizedCall {
   const fields = readChatStyleFields(body, words)
   const input = field(body.root, 'input')
   if (input === undefined) throw wrongType('input', 'a string or an array')

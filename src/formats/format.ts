@@ -1,9 +1,9 @@
 import type { JsonBody } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import type { FormatDocumentation } from './documentation.ts'
+import type { UnsizedCall } from './size-call.ts'
 
 /** How an endpoint words its errors. */
 export type EnvelopeFamily = 'openai' | 'messages'
@@ -26,10 +26,10 @@ export interface WireFormat {
   /** Whether a header of the provider's answer, by lower-case name, goes back to the client. */
   returnsHeader(name: string, words: Words): boolean
   /**
-   * Reads what routing, refusing and holding need. Throws Problem for a field of the wrong type and
+   * Reads what routing, refusing and holding need, with the texts whose tokens are to be estimated. Throws Problem for a field of the wrong type and
    * for what no endpoint accepts.
    */
-  readCall(body: JsonBody, words: Words): Call
+  readCall(body: JsonBody, words: Words): UnsizedCall
   /** Whether models with these outputs are for it. */
   fitsOutputs(outputModalities: ReadonlySet<string>): boolean
   /** Whether the free parser is added for a file that the model does not read; else such a file is refused. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonBody, type JsonObject } from '../json/body.ts'
-import type { Call, MediaCount } from '../vocabulary/call.ts'
+import type { MediaCount } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
@@ -10,6 +10,7 @@ import { field, readBoolean, wrongType } from './fields.ts'
 import type { WireFormat } from './format.ts'
 import { withBareImage } from './media.ts'
 import { IMAGES_BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
+import type { UnsizedCall } from './size-call.ts'
 
 const IMAGES_MAX = 10
 
@@ -55,7 +56,7 @@ export const images: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): Call {
+function readCall(body: JsonBody, words: Words): UnsizedCall {
   const { root } = body
   const fields = readChatStyleFields(body, words)
   if (typeof field(root, 'prompt') !== 'string') throw wrongType('prompt', 'a string')

@@ -1,38 +1,31 @@
-import { estimateTextTokens } from '../tokens/estimate.ts'
-import type { InlineImage } from '../vocabulary/call.ts'
 import { readImageHeader } from './image-header.ts'
 import type { ImageSource } from './media.ts'
-
-/** A body's inline images, and the text around them. */
-interface SizedImages {
-  readonly inlineImages: readonly InlineImage[]
-  /** Of all the body but the images' base64, as far as that was found in it. */
-  readonly textTokens: number
-}
+import type { CallTexts, UnsizedImage } from './size-call.ts'
 
 /**
- * Sizes inline images, which come in the order of the body, and estimates the rest of the body as text.
+ * Finds a body's inline images, which come in the order of the body, and the text around them.
  *
  * Text can't hide in an image: what is left out of the estimate is exactly the bytes of a string that
  * stands where the provider reads an image. If they are no image, their own estimate stays with it.
  */
-export function sizeInlineImages(body: Buffer, images: readonly ImageSource[]): SizedImages {
+export function findInlineImages(
+  body: Buffer,
+  images: readonly ImageSource[],
+): Omit<CallTexts, 'prediction'> {
   const search = new ImageSearch(body)
-  let textTokens = 0
+  const written: Uint8Array[] = []
   let textStart = 0
-  const inlineImages = images.map(({ base64, isReadAsImage }): InlineImage => {
+  const unsized = images.map(({ base64, isReadAsImage }): UnsizedImage => {
     const pixels = base64 === null ? null : readImageHeader(base64)
     const place = base64 === null || !isReadAsImage ? null : search.find(base64)
-    if (place === null) return { pixels, textTokens: 0, leftOutBytes: 0 }
-    textTokens += estimateTextTokens(body.subarray(textStart, place.start))
+    if (place === null) return { pixels, text: null, leftOutBytes: 0 }
+    written.push(body.subarray(textStart, place.start))
     textStart = place.end
-    const leftOutBytes = place.end - place.start
-    if (pixels !== null) return { pixels, textTokens: 0, leftOutBytes }
-    const asText = estimateTextTokens(body.subarray(place.start, place.end))
-    return { pixels, textTokens: asText, leftOutBytes }
+    const text = pixels === null ? body.subarray(place.start, place.end) : null
+    return { pixels, text, leftOutBytes: place.end - place.start }
   })
-  textTokens += estimateTextTokens(body.subarray(textStart))
-  return { inlineImages, textTokens }
+  written.push(body.subarray(textStart))
+  return { written, images: unsized }
 }
 
 /** Enough of an image's base64 to tell it from other text; many images begin alike for this long. */

@@ -1,5 +1,4 @@
 import type { JsonBody } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readChatStyleFields, requireMessages } from './chat-call.ts'
@@ -9,6 +8,7 @@ import { field, readBoolean, readCount } from './fields.ts'
 import type { ErrorEventInput, WireFormat } from './format.ts'
 import { BODY_BYTES_MAX, writesText } from './openai-style.ts'
 import { MESSAGES_TOOLS, searchToolsOf, toolRules } from './search-tools.ts'
+import type { UnsizedCall } from './size-call.ts'
 
 const RULES: FormatRules = {
   heldBy: 'tokens',
@@ -68,7 +68,7 @@ function headerPrefixes({ compatPrefix }: Words): readonly string[] {
   return [...new Set([compatPrefix, 'anthropic'])]
 }
 
-function readCall(body: JsonBody, words: Words): Call {
+function readCall(body: JsonBody, words: Words): UnsizedCall {
   const { root } = body
   const fields = readChatStyleFields(body, words, MESSAGES_TOOLS)
   const { tools } = fields

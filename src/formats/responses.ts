@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../json/body.ts'
-import type { Call } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Words } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
@@ -10,6 +9,7 @@ import { field, readBoolean, readCount, readObjects, wrongType } from './fields.
 import type { ErrorEventInput, WireFormat } from './format.ts'
 import { BODY_BYTES_MAX, OPENAI_STYLE, writesText } from './openai-style.ts'
 import { unsupported } from './refusals.ts'
+import type { UnsizedCall } from './size-call.ts'
 
 const RULES: FormatRules = {
   heldBy: 'tokens',
@@ -56,7 +56,7 @@ export const responses: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): Call {
+function readCall(body: JsonBody, words: Words): UnsizedCall {
   const { root } = body
   const fields = readChatStyleFields(body, words)
   refuseStoredState(root)

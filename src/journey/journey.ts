@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
 import { checkOffer } from '../formats/refusals.ts'
+import { sizeCall, sizeCallInParts } from '../formats/size-call.ts'
 import { editJson, parseJsonBody } from '../json/body.ts'
 import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -151,7 +152,8 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   try {
     const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
     if (turn !== null) await turn.rest()
-    const call = format.readCall(body, parts.words) // 400
+    const unsized = format.readCall(body, parts.words) // 400
+    const call = turn === null ? sizeCall(unsized) : await sizeCallInParts(unsized, turn.rest)
     record.stream = call.stream
 
     const offer = parts.offerFor(call.modelName) // 404, 503

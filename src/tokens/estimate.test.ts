@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { COMMON_WORDS } from './common-words.ts'
-import { estimateTextTokens, estimateTextTokensOfLatin1 } from './estimate.ts'
+import { estimateTextTokens, estimateTextTokensOfLatin1, TextEstimate } from './estimate.ts'
 import { ENGLISH_PROSE } from './testing/prose.ts'
 import { TOKENIZERS, type Tokenizer } from './testing/tokenizers.ts'
 
@@ -200,6 +200,26 @@ describe('the estimate', () => {
         const tokens = estimateTextTokens(bytes)
         expect(Number.isSafeInteger(tokens) && tokens >= 0).toBe(true)
       }),
+    )
+  })
+
+  test('in parts of any size is that of the whole', () => {
+    const text = fc.string({
+      unit: fc.oneof(fc.constantFrom(' the ', 'qx', '  ', 'é', '中'), fc.string({ maxLength: 1 })),
+    })
+    fc.assert(
+      fc.property(
+        text,
+        fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1 }),
+        (text, sizes) => {
+          const bytes = Buffer.from(text)
+          const inParts = new TextEstimate(bytes)
+          for (let part = 0; !inParts.isWhole; part++) {
+            inParts.readOn(sizes[part % sizes.length] ?? 1)
+          }
+          expect(inParts.tokens).toBe(estimateTextTokens(bytes))
+        },
+      ),
     )
   })
 

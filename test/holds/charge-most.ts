@@ -9,6 +9,7 @@ import { DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/settings.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { checkOffer } from '../../src/formats/refusals.ts'
+import { sizeCall } from '../../src/formats/size-call.ts'
 import { DEFAULT_WORDS } from '../../src/formats/testing/exchange.ts'
 import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
@@ -99,7 +100,7 @@ function hold({ request, grantedShare, plant = {} }: ChargeInput): Held {
   const format = FORMATS.find(({ endpoint }) => endpoint === request.endpoint)
   if (format === undefined) throw new TypeError(`no format ${request.endpoint}`)
   const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
-  const call = format.readCall(body, DEFAULT_WORDS)
+  const call = sizeCall(format.readCall(body, DEFAULT_WORDS))
   const offer = catalog.offerFor(call.modelName)
   checkOffer(call, { format, formats: FORMATS, offer, words: DEFAULT_WORDS })
 

@@ -4,6 +4,7 @@ import type { Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { DEFAULT_WORDS as PUBLIC_WORDS, type Words } from '../../vocabulary/public-names.ts'
 import type { StreamEvent, WireFormat } from '../format.ts'
+import { sizeCall } from '../size-call.ts'
 
 /** The words of the interface's own documentation, before OpenRouter. */
 export const DEFAULT_WORDS: Words = {
@@ -21,7 +22,7 @@ export function bodyOf(source: BodySource): JsonBody {
 
 /** The call that a format reads from a body. */
 export function callOf(format: WireFormat, source: BodySource): Call {
-  return format.readCall(bodyOf(source), DEFAULT_WORDS)
+  return sizeCall(format.readCall(bodyOf(source), DEFAULT_WORDS))
 }
 
 /** Code and field of the Problem that this throws; the test fails where it throws none. */

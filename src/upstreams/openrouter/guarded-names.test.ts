@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { NAME_SCOPES } from '../../formats/client-names.ts'
 import { FORMATS } from '../../formats/formats.ts'
+import { sizeCall } from '../../formats/size-call.ts'
 import {
   bodyOf,
   DEFAULT_WORDS,
@@ -93,7 +94,7 @@ test('the names that are guarded are those that the formats read, and where', ()
           }),
         }
         try {
-          const call = format.readCall(body, DEFAULT_WORDS)
+          const call = sizeCall(format.readCall(body, DEFAULT_WORDS))
           const accountTag = 'tag'
           const rest = { offer: offerWith(), outputCapTokens: 1, accountTag, words: DEFAULT_WORDS }
           for (const edit of wireOf(format).rewrites({ call, body, ...rest })) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StreamEvent, WireFormat } from '../../../formats/format.ts'
+import { sizeCall } from '../../../formats/size-call.ts'
 import { bodyOf, DEFAULT_WORDS, eventOf, offerWith } from '../../../formats/testing/exchange.ts'
 import { editJson, type JsonBody, parseAnswer } from '../../../json/body.ts'
 import { formatDecimal } from '../../../vocabulary/money.ts'
@@ -28,7 +29,7 @@ export const ACCOUNT_TAG = 'tag_9f2c'
 export function sentBody(format: WireFormat, source: string, input: SentInput = {}): string {
   const body = bodyOf(source)
   const edits = wireOf(format).rewrites({
-    call: format.readCall(body, DEFAULT_WORDS),
+    call: sizeCall(format.readCall(body, DEFAULT_WORDS)),
     body,
     offer: input.offer ?? offerWith(),
     outputCapTokens: input.outputCapTokens ?? null,
