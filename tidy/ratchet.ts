@@ -17,14 +17,15 @@ export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
     vocabulary: { files: 19, lines: 929 },
     json: { files: 10, lines: 1_159 },
-    tokens: { files: 2, lines: 431 },
+    // Large texts are estimated in parts, and calls sized in them, so that others get the thread between.
+    tokens: { files: 2, lines: 466 },
     store: { files: 32, lines: 2_436 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     ledger: { files: 49, lines: 4_810 },
-    formats: { files: 26, lines: 2_728 },
+    formats: { files: 27, lines: 2_788 },
     upstreams: { files: 27, lines: 2_659 },
     catalog: { files: 8, lines: 1_043 },
-    journey: { files: 34, lines: 3_847 },
+    journey: { files: 34, lines: 3_849 },
     reconcile: { files: 6, lines: 749 },
     operations: { files: 25, lines: 1_801 },
     // A body that has ended waits for what its account is answered.
