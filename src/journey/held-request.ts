@@ -45,7 +45,7 @@ interface HeldRequestInput {
   readonly offer: Offer
   readonly slot: GateSlot
   readonly grant: { readonly grantedMicros: Micros }
-  /** Bytes of the process's budget for its body, and then for what is buffered of its answer. */
+  /** Bytes of the process's budget: for its body until that is sent, then for what is buffered of its answer. */
   readonly memory: ByteReservation
   readonly wire: Wire
 }
@@ -141,8 +141,6 @@ export class HeldRequest {
    * place in flight is free from this tick on, here and in the ledger, while its credit stays reserved.
    */
   clientLeftEarly(): boolean {
-    // The body was written in full, and is not needed any more.
-    this.#memory.giveBack()
     this.#leftEarly = this.#slot.readOn()
     this.request.record.leftEarly = this.#leftEarly ? 'readOn' : 'cancelled'
     if (this.#leftEarly) this.#parts.settler.abandon(this.request.requestId)

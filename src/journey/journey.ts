@@ -186,6 +186,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
           }),
         ),
         deadlines: deadlinesFor(call, parts.timeouts),
+        onBodySent: givingBack(memory),
       }),
     )
     return { held, forward }
@@ -213,6 +214,11 @@ function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['fo
     unsent = null
     return upstream.forward(sending, observer)
   }
+}
+
+// Made here, since a closure of its caller's would keep the body and its tree for as long as the call lasts.
+function givingBack(memory: ByteReservation): () => void {
+  return () => memory.giveBack()
 }
 
 function byteOwner({ accountId, hasBackedCredit }: Caller, format: WireFormat): ByteOwner {

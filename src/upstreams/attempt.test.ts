@@ -227,6 +227,26 @@ describe('a whole answer', () => {
     expect(await tellingsOf(upstream, sent)).toEqual(['start 413', 'data', 'end'])
   })
 
+  test.each([
+    ['the whole body', 1],
+    ['a part of the body', 0],
+  ])(
+    'that was written before %s was read: that it was sent is known %d times',
+    async (_, times) => {
+      const { baseUrl } = await serverThat(async (socket) => {
+        if (times === 1) await wholeRequest(socket)
+        socket.write(WHOLE)
+        if (times === 0) await wholeRequest(socket)
+      })
+      const upstream = upstreamAt(baseUrl)
+      let sent = 0
+      const { diary } = send(upstream, { body: LARGE, onBodySent: () => sent++ })
+      await diary.ended
+      await upstream.close()
+      expect(sent).toBe(times)
+    },
+  )
+
   test('a large body arrives byte for byte', async () => {
     const body = Buffer.alloc(5 * MIB)
     for (let at = 0; at < body.length; at++) body[at] = at % 251

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, errors } from 'undici'
 import type { AttemptStage } from '../vocabulary/outcome.ts'
-import type { Deadlines } from './upstream.ts'
+import type { AttemptRequest } from './upstream.ts'
 
 /** Why an attempt has no whole answer. */
 export interface AttemptFailure {
@@ -38,6 +38,7 @@ class Cancelled extends Error {}
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly #observer: AttemptObserver
+  readonly #onBodySent: (() => void) | undefined
   #controller: Dispatcher.DispatchController | null = null
   #stopReason: Error | null = null
   #written = false
@@ -47,8 +48,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #silenceTimer: NodeJS.Timeout
   #totalTimer: NodeJS.Timeout | null = null
 
-  constructor(observer: AttemptObserver, deadlines: Deadlines) {
+  constructor(
+    observer: AttemptObserver,
+    { deadlines, onBodySent }: Pick<AttemptRequest, 'deadlines' | 'onBodySent'>,
+  ) {
     this.#observer = observer
+    this.#onBodySent = onBodySent
     this.#stallTimeoutMs = deadlines.stallTimeoutMs
     this.#silenceTimer = setTimeout(this.#onDeadline, deadlines.headersTimeoutMs)
     if (deadlines.totalTimeoutMs !== null) {
@@ -106,6 +111,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onRequestSent(): void {
     this.#written = true
+    if (this.#stage === 'beforeHeaders') this.#onBodySent?.()
   }
 
   onResponseStart(

@@ -140,6 +140,11 @@ export interface AttemptRequest {
   /** In parts, which are sent one after the other. */
   readonly body: readonly Buffer[]
   readonly deadlines: Deadlines
+  /**
+   * Called when the body was written in full and is dropped, unless the answer came before. Must not throw.
+   * Default: nothing.
+   */
+  readonly onBodySent?: () => void
 }
 
 /** When an attempt has taken too long. */
@@ -190,7 +195,7 @@ export class Upstream {
 
   /** Sends one inference call, once; it is never repeated. */
   forward(request: AttemptRequest, observer: AttemptObserver): Attempt {
-    const attempt = new Attempt(observer, request.deadlines)
+    const attempt = new Attempt(observer, request)
     const length = request.body.reduce((bytes, part) => bytes + part.length, 0)
     const whole = length <= BODY_SLICE_BYTES
     this.#pool.dispatch(

@@ -94,12 +94,13 @@ export class Diary implements AttemptObserver {
 export interface SendInput {
   readonly body?: Buffer
   readonly deadlines?: Partial<Deadlines>
+  readonly onBodySent?: () => void
 }
 
 /** Sends one call and begins its diary. */
 export function send(
   upstream: Upstream,
-  { body = SMALL_BODY, deadlines = {} }: SendInput = {},
+  { body = SMALL_BODY, deadlines = {}, onBodySent }: SendInput = {},
 ): { readonly diary: Diary; readonly attempt: Attempt } {
   const diary = new Diary()
   const attempt = upstream.forward(
@@ -108,6 +109,7 @@ export function send(
       headers: [],
       body: [body],
       deadlines: { ...PATIENT, ...deadlines },
+      ...(onBodySent === undefined ? {} : { onBodySent }),
     },
     diary,
   )
