@@ -23,9 +23,10 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     ledger: { files: 49, lines: 4_810 },
     formats: { files: 27, lines: 2_788 },
-    upstreams: { files: 27, lines: 2_659 },
+    upstreams: { files: 27, lines: 2_670 },
     catalog: { files: 8, lines: 1_043 },
-    journey: { files: 34, lines: 3_849 },
+    // A body leaves the memory budget once it is sent.
+    journey: { files: 34, lines: 3_853 },
     reconcile: { files: 6, lines: 749 },
     operations: { files: 25, lines: 1_801 },
     // A body that has ended waits for what its account is answered.
