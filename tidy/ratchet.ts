@@ -23,7 +23,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     ledger: { files: 49, lines: 4_810 },
     formats: { files: 27, lines: 2_788 },
-    upstreams: { files: 27, lines: 2_670 },
+    upstreams: { files: 27, lines: 2_679 },
     catalog: { files: 8, lines: 1_043 },
     // A body leaves the memory budget once it is sent.
     journey: { files: 34, lines: 3_853 },

@@ -163,6 +163,18 @@ test('a key is taken as a bearer token, as x-api-key, and as both at once', asyn
   ])
 })
 
+test('every model is listed once, and is what the client expects of one', async () => {
+  const ids: string[] = []
+  for await (const { id, type, display_name, created_at } of client.models.list()) {
+    expect([type, typeof display_name]).toEqual(['model', 'string'])
+    expect(new Date(created_at).toISOString()).toBe(created_at)
+    ids.push(id)
+  }
+  expect(ids).toContain('sim/text')
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(await client.models.retrieve('sim/text')).toMatchObject({ id: 'sim/text', type: 'model' })
+})
+
 test('aborting a stream cancels the call upstream', async () => {
   world.simulator.script({ hold: { afterEvents: 5 } })
   const messages = [{ role: 'user' as const, content: 'Abort me.' }]

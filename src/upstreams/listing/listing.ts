@@ -36,13 +36,14 @@ export interface ListedModel {
 }
 
 /**
- * An item of `GET /v1/models`: the upstream's own layout, with `object`, `owned_by` and
- * `display_name` so that clients of other families read it too. Prices are dollars as decimal
+ * An item of `GET /v1/models`: the upstream's own layout, with `object`, `owned_by`, `type`,
+ * `display_name` and `created_at` so that clients of other families read it too. Prices are dollars as decimal
  * strings, before the platform fee.
  */
 export interface ModelListing {
   readonly id: string
   readonly object: 'model'
+  readonly type: 'model'
   /** The id's author. */
   readonly owned_by: string
   readonly canonical_slug: string | null
@@ -51,6 +52,8 @@ export interface ModelListing {
   readonly display_name: string
   /** Seconds since the Unix epoch; zero where the upstream does not say. */
   readonly created: number
+  /** The same moment as RFC 3339 text. */
+  readonly created_at: string
   readonly description: string | null
   /** Tokens; null where unknown. */
   readonly context_length: number | null

@@ -76,12 +76,14 @@ describe('a readable row', () => {
     expect(only(upstreamRow()).listing).toEqual({
       id: 'acme/sage-pro',
       object: 'model',
+      type: 'model',
       owned_by: 'acme',
       canonical_slug: 'acme/sage-pro-20260901',
       hugging_face_id: '',
       name: 'Acme: Sage Pro',
       display_name: 'Acme: Sage Pro',
       created: 1_788_000_000,
+      created_at: '2026-08-29T10:40:00.000Z',
       description: 'Answers questions.',
       context_length: 1_000_000,
       architecture: {
@@ -102,6 +104,14 @@ describe('a readable row', () => {
       expiration_date: null,
     })
   })
+
+  test.each([undefined, null, '1788000000', -1, 1.5, 253_402_300_800, Number.MAX_SAFE_INTEGER])(
+    'that says it was made at %s is listed as of unknown age',
+    (created) => {
+      const { listing } = only(upstreamRow({ created }))
+      expect([listing.created, listing.created_at]).toEqual([0, '1970-01-01T00:00:00.000Z'])
+    },
+  )
 
   test('without cache prices bills the cache at the input price', () => {
     const { prices } = only(upstreamRow()).offer

@@ -92,15 +92,18 @@ function parseListing({ modelId, row, pricing }: ListingInput): ModelListing {
   if (architecture === null) throw new RowRefusal('unreadable', 'it has no architecture')
   const provider = parseProvider(row['top_provider'])
   const name = optionalText(row['name']) ?? modelId
+  const created = parseCreated(row['created'])
   return {
     id: modelId,
     object: 'model',
+    type: 'model',
     owned_by: modelId.slice(0, modelId.indexOf('/')),
     canonical_slug: optionalText(row['canonical_slug']),
     hugging_face_id: optionalText(row['hugging_face_id']),
     name,
     display_name: name,
-    created: parseCreated(row['created']),
+    created,
+    created_at: new Date(created * 1_000).toISOString(),
     description: optionalText(row['description']),
     context_length:
       parseTokens({ value: row['context_length'], field: 'context_length' }) ??
@@ -164,8 +167,11 @@ function parseParameters(value: unknown): readonly string[] {
   return parameters
 }
 
+const LAST_SECOND_OF_9999 = 253_402_300_799
+
 function parseCreated(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+  const isSecond = typeof value === 'number' && Number.isInteger(value)
+  return isSecond && value >= 0 && value <= LAST_SECOND_OF_9999 ? value : 0
 }
 
 // Text for display: of a wrong type it is no reason to refuse a model.
