@@ -7,12 +7,22 @@ COPY package.json package-lock.json .npmrc ./
 # Not `npm ci`: see docs/decisions/no-build-step.md. What the packages run when they are installed is not needed.
 RUN npm install --omit=dev --ignore-scripts --no-audit --no-fund
 
+# The page of the browser: its tools stay here.
+FROM node:24.21.0-bookworm-slim AS page
+WORKDIR /opt/tollgate
+COPY package.json package-lock.json .npmrc ./
+RUN npm install --ignore-scripts --no-audit --no-fund
+COPY src /opt/tollgate/src
+COPY web /opt/tollgate/web
+RUN node web/build.ts
+
 FROM node:24.21.0-bookworm-slim
 COPY --from=packages /opt/tollgate/node_modules /opt/tollgate/node_modules
 COPY package.json LICENSE /opt/tollgate/
 COPY bin/tollgate.js /opt/tollgate/bin/tollgate.js
 COPY simulator /opt/tollgate/simulator
 COPY src /opt/tollgate/src
+COPY --from=page /opt/tollgate/build/web /opt/tollgate/build/web
 # The store is in ./data of the working directory, which is all that is ever written.
 RUN ln -s /opt/tollgate/bin/tollgate.js /usr/local/bin/tollgate \
  && mkdir -p /var/lib/tollgate/data \

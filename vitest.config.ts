@@ -2,8 +2,13 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { HANG_LIMITS } from './test/hang-limits.ts'
 import { TallyReporter } from './tidy/tally-reporter.ts'
 
-// They need packages that are not ours: npm run test:agents and npm run test:deploy.
-const exclude = [...configDefaults.exclude, '**/*.agent.test.ts', '**/*.proxy.test.ts']
+// They need programs that are not ours: npm run test:agents, test:deploy and test:page.
+const exclude = [
+  ...configDefaults.exclude,
+  '**/*.agent.test.ts',
+  '**/*.proxy.test.ts',
+  '**/*.page.test.ts',
+]
 
 export default defineConfig({
   test: {
@@ -14,7 +19,7 @@ export default defineConfig({
       {
         test: {
           name: 'tollgate',
-          include: ['{bench,bin,src,simulator,test,tidy}/**/*.test.ts'],
+          include: ['{bench,bin,src,simulator,test,tidy,web}/**/*.test.ts'],
           exclude,
           globalSetup: ['src/store/testing/one-server-a-run.ts'],
           ...HANG_LIMITS,

@@ -12,7 +12,7 @@ export interface SourceFile {
 }
 
 // Installed, built or written at run time: not what anybody edits.
-const SKIPPED_FOLDERS = new Set(['node_modules', '.git', 'data', 'coverage', 'dist'])
+const SKIPPED_FOLDERS = new Set(['node_modules', '.git', 'data', 'coverage', 'dist', 'build'])
 
 const TEXT_FILE = /\.(?:ts|tsx|js|md)$|^package\.json$|^\.ci\/run$/
 const CODE_FILE = /\.(?:ts|tsx|js)$/

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startVitest } from 'vitest/node'
+import { sourceStamp } from '../../web/stamp.ts'
+import { HANG_LIMITS } from '../hang-limits.ts'
+import { findChromium } from './browser.ts'
+
+/**
+ * `npm run test:page`: the page in a Chromium. What follows on the command line names the tests to run;
+ * without it, all do. A machine without a Chromium fails: as root of a Debian it is installed first.
+ */
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const STAMP = join(ROOT, 'build', 'web', 'stamp.json')
+
+if (findChromium() === null) installChromium()
+if (findChromium() === null) {
+  console.log('page: failed: there is no Chromium. Install one, or name its program in CHROMIUM.')
+  process.exitCode = 1
+} else {
+  await buildIfStale()
+  process.exitCode = (await areTestsPassed(process.argv.slice(2))) ? 0 : 1
+}
+
+function installChromium(): void {
+  if (process.getuid?.() !== 0) return
+  try {
+    execFileSync('apt-get', ['install', '--yes', '--no-install-recommends', 'chromium'], {
+      stdio: 'inherit',
+    })
+  } catch (error) {
+    console.log(`page: apt-get: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+async function buildIfStale(): Promise<void> {
+  const built: unknown = JSON.parse(await readFile(STAMP, 'utf8').catch(() => '{}'))
+  const stamp = typeof built === 'object' && built !== null && 'stamp' in built ? built.stamp : null
+  if (stamp === (await sourceStamp(ROOT))) return
+  execFileSync(process.execPath, [join(ROOT, 'web', 'build.ts')], { stdio: 'inherit' })
+}
+
+async function areTestsPassed(names: readonly string[]): Promise<boolean> {
+  const { state } = await startVitest([...names], {
+    config: false,
+    root: ROOT,
+    watch: false,
+    include: ['test/page/**/*.page.test.ts'],
+    maxWorkers: 2,
+    ...HANG_LIMITS,
+  })
+  const modules = state.getTestModules()
+  const isPassed = modules.length > 0 && modules.every((module) => module.ok())
+  console.log(`page: ${isPassed ? 'passed' : 'failed'}`)
+  return isPassed && state.getUnhandledErrors().length === 0
+}

@@ -1,0 +1,199 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  expectGoodPage,
+  type Look,
+  openBrowser,
+  openPage,
+  openWindow,
+  takePicture,
+} from './browser.ts'
+import { type StandIn, startStandIn } from './stand-in.ts'
+import { HELIX, ME } from './stand-in-data.ts'
+import { FIRST_OVERVIEW } from './stand-in-overview.ts'
+import { REQUESTS } from './stand-in-requests.ts'
+
+/** Each screen and each of its states, in both themes, on a desk and on phones. */
+
+let browser: Browser
+let server: StandIn
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  server = await startStandIn()
+})
+afterEach(() => server.close())
+
+const LOOKS: readonly Look[] = (['desk', 'phone', 'narrow'] as const).flatMap((width) =>
+  (['light', 'dark'] as const).map((theme) => ({ width, theme })),
+)
+
+interface Screen {
+  readonly name: string
+  /** Below `/app/`. */
+  readonly path: string
+  /** What the server does before the page is opened. */
+  readonly before?: () => void
+  /** What a person does then. */
+  readonly act?: (page: Page) => Promise<void>
+  /** What is seen in the end. */
+  readonly text: string | RegExp
+}
+
+const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
+const json = (body: unknown) => ({ kind: 'json', body }) as const
+const down = { kind: 'refusal', httpStatus: 503, message: 'The store is busy.' } as const
+const at = (section: string) => `${HELIX.id}/${section}`
+
+const SCREENS: readonly Screen[] = [
+  { name: 'overview', path: at('overview'), text: 'anthropic/claude-sonnet-5' },
+  {
+    name: 'overview-first-day',
+    path: at('overview'),
+    before: () => server.answer('/overview', json(FIRST_OVERVIEW)),
+    text: 'No requests yet',
+  },
+  {
+    name: 'overview-error',
+    path: at('overview'),
+    before: () => server.answer('/overview', { ...down, httpStatus: 500 }),
+    text: 'The overview could not be read.',
+  },
+  {
+    name: 'overview-loading',
+    path: at('overview'),
+    before: () => server.answer('/overview', { kind: 'silence' }),
+    text: 'Overview',
+  },
+  { name: 'activity', path: `${at('activity')}?range=1h`, text: 'Unresolved' },
+  {
+    name: 'activity-open',
+    path: `${at('activity')}?range=1h&key=a&key=b&key=c&request=${REQUESTS[4]?.id}`,
+    text: '$0.018530',
+  },
+  {
+    name: 'activity-failed',
+    path: `${at('activity')}?range=1h&request=${REQUESTS[8]?.id}`,
+    text: 'provider_unavailable',
+  },
+  {
+    name: 'activity-filter',
+    path: at('activity'),
+    act: (page) => page.getByRole('button', { name: 'Model' }).click(),
+    text: 'black-forest/flux-3',
+  },
+  {
+    name: 'activity-empty',
+    path: at('activity'),
+    before: () => server.answer('/requests', json(EMPTY)),
+    text: 'No requests: last 24 hours',
+  },
+  {
+    name: 'activity-error',
+    path: at('activity'),
+    before: () => server.answer('/requests', { ...down, httpStatus: 500 }),
+    text: 'The requests could not be read.',
+  },
+  {
+    name: 'activity-loading',
+    path: at('activity'),
+    before: () => server.answer('/requests', { kind: 'silence' }),
+    text: 'Activity',
+  },
+  {
+    name: 'activity-stale',
+    path: at('activity'),
+    async act(page) {
+      await page.getByText('Unresolved').waitFor()
+      server.answer('/requests', { ...down, httpStatus: 500 })
+    },
+    text: 'As of 22:04: The store is busy.',
+  },
+  { name: 'keys', path: at('keys'), text: 'nightly evals' },
+  {
+    name: 'keys-empty',
+    path: at('keys'),
+    before: () => server.answer('/keys', json(EMPTY)),
+    text: 'No keys yet',
+  },
+  {
+    name: 'keys-error',
+    path: at('keys'),
+    before: () => server.answer('/keys', { ...down, httpStatus: 500 }),
+    text: 'The keys could not be read.',
+  },
+  {
+    name: 'keys-loading',
+    path: at('keys'),
+    before: () => server.answer('/keys', { kind: 'silence' }),
+    text: 'Use it',
+  },
+  {
+    name: 'key-new',
+    path: `${at('keys')}?create=true`,
+    async act(page) {
+      await page.getByLabel('Name').fill('staging')
+      await page.getByLabel('Credit limit').fill('50.00')
+      await page.getByRole('button', { name: '90 days' }).click()
+      await page.getByLabel('Name').focus()
+    },
+    text: 'On 19 February 2027, 22:04. From then on it is refused with api_key_expired.',
+  },
+  {
+    name: 'key-menu',
+    path: at('keys'),
+    act: (page) => page.getByRole('button', { name: 'Actions for support bot' }).click(),
+    text: 'Delete',
+  },
+  {
+    name: 'key-delete',
+    path: at('keys'),
+    async act(page) {
+      await page.getByRole('button', { name: 'Actions for support bot' }).click()
+      await page.getByRole('button', { name: 'Delete' }).click()
+    },
+    text: 'Type support bot to delete it',
+  },
+  {
+    name: 'shortcuts',
+    path: at('keys'),
+    async act(page) {
+      await page.getByText('nightly evals').waitFor()
+      await page.keyboard.press('?')
+    },
+    text: 'Find a request',
+  },
+  {
+    name: 'sign-in',
+    path: 'sign-in',
+    before: () => server.answer('/me', { ...down, httpStatus: 401 }),
+    text: 'Password',
+  },
+  { name: 'setup', path: 'setup#a-token', text: 'Create the operator' },
+  { name: 'setup-without-token', path: 'setup', text: 'This link is not whole.' },
+  {
+    name: 'no-account',
+    path: '',
+    before: () => server.answer('/me', json({ ...ME, accounts: [] })),
+    text: 'Create an account',
+  },
+]
+
+describe.each(LOOKS)('$width, $theme', (look) => {
+  test.each(SCREENS)('$name can be used by everybody and fits its window', async (screen) => {
+    const context = await openWindow(browser, look)
+    const { page, complaints } = await openPage(context)
+    screen.before?.()
+    await page.goto(`${server.address}/app/${screen.path}`)
+    await screen.act?.(page)
+    await page.getByText(screen.text).filter({ visible: true }).first().waitFor()
+    if (look.width !== 'narrow') {
+      await takePicture(page, `${screen.name}-${look.width}-${look.theme}`)
+    }
+    await expectGoodPage(page)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,147 @@
+import type { Account, ApiKey, Me } from '../../web/api/answers.ts'
+
+/** A busy account at one moment, the same in every run: what the pictures show. */
+
+/** The moment that the stand-in and its browser take for now. */
+export const NOW = new Date('2026-11-21T22:04:58.000Z')
+
+/** A day. */
+export const DAY_MS = 86_400_000
+const ACCOUNT = 'acct_01kbh0c7x5qv3m9t2r8w6e7m2q'
+
+/** So long before {@link NOW}. */
+export const ago = (elapsedMs: number) => new Date(NOW.getTime() - elapsedMs).toISOString()
+
+/** The signed-in owner. */
+export const ME: Me = {
+  object: 'me',
+  mode: 'simulator',
+  user: {
+    id: 'user_01kbh0c7x5qv3m9t2r8w6e0001',
+    object: 'user',
+    name: 'Mira Okafor',
+    email: 'mira@helix.example',
+    is_operator: true,
+    created_at: ago(90 * DAY_MS),
+  },
+  accounts: [
+    { id: ACCOUNT, name: 'Helix Lab', role: 'owner', disabled: false },
+    { id: 'acct_01kbh0c7x5qv3m9t2r8w6e9k4d', name: 'Night Shift', role: 'member', disabled: false },
+  ],
+  session_id: 'sess_01kbh0c7x5qv3m9t2r8w6e0001',
+  base_url: 'https://gate.helix.example',
+}
+
+/** Its account. */
+export const HELIX: Account = {
+  id: ACCOUNT,
+  object: 'account',
+  name: 'Helix Lab',
+  email: 'mira@helix.example',
+  disabled: false,
+  credit: {
+    backed: { balance: 187_060_000, held: 2_790_000, available: 184_270_000 },
+    free: {
+      balance: 5_000_000,
+      held: 0,
+      available: 5_000_000,
+      expires_at: '2026-11-30T00:00:00.000Z',
+    },
+  },
+  has_backed_credit: true,
+  created_at: ago(90 * DAY_MS),
+}
+
+interface KeyInput extends Partial<ApiKey> {
+  readonly name: string
+  readonly prefix: string
+}
+
+function key(at: number, { name, prefix, ...rest }: KeyInput): ApiKey {
+  return {
+    id: `key_01kbh0c7x5qv3m9t2r8w6e000${at}`,
+    object: 'key',
+    name,
+    prefix,
+    disabled: false,
+    expires_at: null,
+    credit_limit: null,
+    spend: 0,
+    held: 0,
+    account_id: ACCOUNT,
+    created_at: ago(60 * DAY_MS),
+    last_used_at: null,
+    ...rest,
+  }
+}
+
+/** Its keys: one of each state. */
+export const KEYS: readonly ApiKey[] = [
+  key(1, {
+    name: 'coding agents',
+    prefix: 'sk-tollgate-7Qm…x2Fd',
+    credit_limit: 200_000_000,
+    spend: 86_140_000,
+    held: 2_030_000,
+    last_used_at: ago(8_000),
+  }),
+  key(2, {
+    name: 'support bot',
+    prefix: 'sk-tollgate-b9K…p0La',
+    credit_limit: 50_000_000,
+    spend: 33_920_000,
+    held: 380_000,
+    expires_at: '2027-01-31T00:00:00.000Z',
+    last_used_at: ago(130_000),
+  }),
+  key(3, {
+    name: 'nightly evals',
+    prefix: 'sk-tollgate-Zr4…81tw',
+    credit_limit: 40_000_000,
+    spend: 36_880_000,
+    expires_at: '2027-03-01T00:00:00.000Z',
+    last_used_at: ago(19 * 3_600_000),
+  }),
+  key(4, {
+    name: 'notebooks',
+    prefix: 'sk-tollgate-0aV…q7Hs',
+    spend: 5_610_000,
+    last_used_at: ago(18 * DAY_MS),
+  }),
+  key(5, {
+    name: 'hackathon',
+    prefix: 'sk-tollgate-Lw2…m5Ge',
+    credit_limit: 10_000_000,
+    spend: 10_000_000,
+    expires_at: '2026-11-12T00:00:00.000Z',
+    last_used_at: ago(10 * DAY_MS),
+  }),
+  key(6, {
+    name: 'old laptop',
+    prefix: 'sk-tollgate-Xc8…d1Bn',
+    credit_limit: 25_000_000,
+    spend: 2_070_000,
+    disabled: true,
+    last_used_at: ago(80 * DAY_MS),
+  }),
+]
+
+/** The models that it uses. */
+export const MODELS = [
+  'anthropic/claude-sonnet-5',
+  'openai/gpt-6-mini',
+  'google/gemini-3-flash',
+  'qwen/qwen4-coder',
+  'meta/llama-5-70b',
+] as const
+
+/** Ids of models, as the list of models has them. */
+export const MODEL_LIST = {
+  object: 'list',
+  data: [...MODELS, 'black-forest/flux-3', 'openai/text-embed-4', 'sim/text', 'sim/open'].map(
+    (id) => ({
+      id,
+      object: 'model',
+    }),
+  ),
+}

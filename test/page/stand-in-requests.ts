@@ -1,0 +1,197 @@
+import type { ActivityRequest, RequestSummary } from '../../web/api/answers.ts'
+import { ago, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
+
+interface RowInput {
+  readonly agoMs: number
+  readonly model: string
+  readonly state: ActivityRequest['state']
+  readonly tokens?: readonly [input: number, output: number]
+  readonly takenMs?: number
+  readonly money: number
+  readonly failed?: readonly [httpStatus: number, code: string]
+  readonly key: number
+}
+
+function request(at: number, input: RowInput): ActivityRequest {
+  const { agoMs, model, state, tokens, takenMs, money, failed, key: keyAt } = input
+  const isHeld = state === 'open' || state === 'unresolved'
+  const charge = isHeld ? 0 : money
+  return {
+    id: `req_01kbh2x9q4e7m0v6rt3z8y${String(at).padStart(4, '0')}`,
+    object: 'request',
+    account_id: HELIX.id,
+    key_id: KEYS[keyAt]?.id ?? '',
+    endpoint: model.startsWith('anthropic/') ? 'messages' : 'chat',
+    upstream: 'openrouter',
+    model,
+    stream: true,
+    state,
+    http_status: failed?.[0] ?? (state === 'open' ? null : 200),
+    error_code: failed?.[1] ?? null,
+    hold: isHeld ? money : Math.round(charge * 2.6),
+    held: isHeld ? money : 0,
+    charge,
+    provider_cost: charge === 0 ? null : String(Math.round(charge / 1.05) / 1_000_000),
+    uncharged_provider_cost: null,
+    overrun: 0,
+    usage:
+      tokens === undefined
+        ? null
+        : {
+            input_tokens: tokens[0],
+            cache_read_tokens: Math.round(tokens[0] * 0.836),
+            cache_write_tokens: 0,
+            cache_write_long_tokens: 0,
+            output_tokens: tokens[1],
+            reasoning_tokens: Math.round(tokens[1] * 0.36),
+            image_output_tokens: 0,
+            searches: 0,
+          },
+    generation_id: state === 'open' ? null : 'gen-1763762644-k3PqZ',
+    price_snapshot: 'price_01kbh2x9q4e7m0v6rt3z8ycd5n',
+    opened_at: ago(agoMs),
+    first_byte_at: state === 'open' ? null : ago(agoMs - 620),
+    ended_at: takenMs === undefined ? null : ago(agoMs - takenMs),
+    settled_at: state === 'final' ? ago(agoMs - (takenMs ?? 0) - 1_200) : null,
+  }
+}
+
+const [SONNET, GPT, GEMINI, QWEN] = MODELS
+
+/** Its newest requests: one of each state. */
+export const REQUESTS: readonly ActivityRequest[] = (
+  [
+    { agoMs: 3_000, model: SONNET, state: 'open', money: 97_700, key: 0 },
+    { agoMs: 10_400, model: GEMINI, state: 'open', money: 128_200, key: 0 },
+    {
+      agoMs: 23_000,
+      model: GPT,
+      state: 'provisional',
+      tokens: [35_459, 221],
+      takenMs: 12_400,
+      money: 41_000,
+      key: 0,
+    },
+    {
+      agoMs: 37_000,
+      model: GPT,
+      state: 'provisional',
+      tokens: [32_910, 769],
+      takenMs: 13_200,
+      money: 43_100,
+      key: 1,
+    },
+    {
+      agoMs: 53_886,
+      model: SONNET,
+      state: 'final',
+      tokens: [11_028, 711],
+      takenMs: 13_900,
+      money: 18_530,
+      key: 0,
+    },
+    {
+      agoMs: 73_000,
+      model: GPT,
+      state: 'unresolved',
+      tokens: [1_317, 1_556],
+      takenMs: 12_000,
+      money: 50_200,
+      key: 1,
+    },
+    {
+      agoMs: 94_000,
+      model: 'black-forest/flux-3',
+      state: 'final',
+      tokens: [61, 4_160],
+      takenMs: 15_200,
+      money: 42_000,
+      key: 1,
+    },
+    {
+      agoMs: 117_000,
+      model: SONNET,
+      state: 'final',
+      tokens: [11_754, 449],
+      takenMs: 18_300,
+      money: 17_000,
+      key: 2,
+    },
+    {
+      agoMs: 143_000,
+      model: QWEN,
+      state: 'released',
+      tokens: [1_869, 678],
+      takenMs: 11_300,
+      money: 0,
+      failed: [502, 'provider_unavailable'],
+      key: 2,
+    },
+    {
+      agoMs: 171_000,
+      model: 'openai/text-embed-4',
+      state: 'final',
+      tokens: [3_038, 0],
+      takenMs: 11_400,
+      money: 200,
+      key: 2,
+    },
+    {
+      agoMs: 200_000,
+      model: SONNET,
+      state: 'final',
+      tokens: [17_037, 1_808],
+      takenMs: 3_100,
+      money: 35_000,
+      key: 0,
+    },
+    {
+      agoMs: 233_000,
+      model: SONNET,
+      state: 'final',
+      tokens: [10_117, 878],
+      takenMs: 18_000,
+      money: 19_000,
+      key: 0,
+    },
+    {
+      agoMs: 267_000,
+      model: GEMINI,
+      state: 'final',
+      tokens: [5_965, 1_854],
+      takenMs: 5_200,
+      money: 23_200,
+      key: 0,
+    },
+    {
+      agoMs: 303_000,
+      model: GPT,
+      state: 'final',
+      tokens: [2_064, 1_088],
+      takenMs: 5_900,
+      money: 12_100,
+      key: 2,
+    },
+    { agoMs: 342_000, model: QWEN, state: 'released', takenMs: 3_900, money: 0, key: 2 },
+  ] as const satisfies readonly RowInput[]
+).map((input, at) => request(at, input))
+
+/** The hour before, by minute. */
+export const SUMMARY: RequestSummary = {
+  object: 'request_summary',
+  from: ago(3_600_000),
+  to: NOW.toISOString(),
+  requests: 1_284,
+  failed: 7,
+  charge: 4_620_000,
+  held: 2_790_000,
+  steps: Array.from({ length: 60 }, (_, at) => {
+    const requests = Math.max(0, Math.round(21 + 14 * Math.sin(at / 8.5) + 8 * Math.sin(at * 2.3)))
+    return {
+      at: ago((60 - at) * 60_000),
+      requests,
+      failed: [5, 14, 22, 39, 41, 56].includes(at) ? Math.min(requests, at === 56 ? 4 : 2) : 0,
+      charge: requests * 3_600,
+    }
+  }),
+}

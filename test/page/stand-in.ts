@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { extname, join } from 'node:path'
+import { listenOnLoopback } from './listen.ts'
+import * as data from './stand-in-data.ts'
+import { OVERVIEW } from './stand-in-overview.ts'
+import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
+
+/**
+ * The page's files and a made-up API: for states that a real server is in for a moment only, and for
+ * pictures that are the same in every run. The policy is the server's own.
+ */
+
+const BUILD = join(import.meta.dirname, '..', '..', 'build', 'web')
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json',
+}
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+/** What the API answers at a path: JSON, a refusal, or nothing until the end of the test. */
+export type StandInAnswer =
+  | { readonly kind: 'json'; readonly body: unknown; readonly httpStatus?: number }
+  | { readonly kind: 'refusal'; readonly httpStatus: number; readonly message: string }
+  | { readonly kind: 'silence' }
+
+/** A made-up server. */
+export interface StandIn {
+  readonly address: string
+  /** What is asked of the API: method, path and query. */
+  readonly asked: readonly string[]
+  /** How often the page asked only for what has changed. */
+  readonly tagged: number
+  /** From now on, this is the answer at paths that end like this. */
+  answer(pathEnd: string, answer: StandInAnswer): void
+  close(): Promise<void>
+}
+
+/** Starts one that answers as a busy account does. */
+export async function startStandIn(): Promise<StandIn> {
+  const answers = busyAccount()
+  const asked: string[] = []
+  let tagged = 0
+  const server = createServer((request, response) => {
+    const { pathname, search } = new URL(request.url ?? '/', 'http://stand-in')
+    if (!pathname.startsWith('/app/api/')) return void sendFile(pathname, request, response)
+    asked.push(`${request.method} ${pathname.slice('/app/api/'.length)}${search}`)
+    const end = [...answers.keys()].findLast((one) => pathname.endsWith(one))
+    if (request.headers['if-none-match'] !== undefined) tagged++
+    sendAnswer(request, response, end === undefined ? undefined : answers.get(end))
+  })
+  const address = await listenOnLoopback(server)
+  return {
+    address,
+    asked,
+    get tagged() {
+      return tagged
+    },
+    answer(pathEnd, answer) {
+      answers.delete(pathEnd)
+      answers.set(pathEnd, answer)
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function busyAccount(): Map<string, StandInAnswer> {
+  const list = (rows: readonly unknown[], nextCursor: string | null = null) => ({
+    object: 'list',
+    data: rows,
+    has_more: nextCursor !== null,
+    next_cursor: nextCursor,
+  })
+  const answers = new Map<string, StandInAnswer>()
+  for (const [end, body] of [
+    [
+      '/start',
+      {
+        object: 'start',
+        mode: 'simulator',
+        setup_needed: false,
+        sign_up: 'invited',
+        signed_in: true,
+        secure: true,
+      },
+    ],
+    ['/me', data.ME],
+    [`/accounts/${data.HELIX.id}`, data.HELIX],
+    ['/overview', OVERVIEW],
+    ['/keys', list(data.KEYS)],
+    ['/requests', list(REQUESTS, 'older')],
+    ['/requests/summary', SUMMARY],
+    ['/models', data.MODEL_LIST],
+    ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
+  ] as const) {
+    answers.set(end, { kind: 'json', body })
+  }
+  return answers
+}
+
+function sendAnswer(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  answer: StandInAnswer | undefined,
+): void {
+  if (answer?.kind === 'silence') return
+  const { httpStatus, body } =
+    answer === undefined
+      ? refusal(404, 'There is nothing of this id.')
+      : answer.kind === 'refusal'
+        ? refusal(answer.httpStatus, answer.message)
+        : { httpStatus: answer.httpStatus ?? 200, body: answer.body }
+  const text = JSON.stringify(body)
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`
+  if (headers['if-none-match'] === etag) return void response.writeHead(304, { etag }).end()
+  response.writeHead(httpStatus, {
+    etag,
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'x-request-id': 'req_01kbh2x9q4e7m0v6rt3z8ycd5n',
+  })
+  response.end(text)
+}
+
+function refusal(httpStatus: number, message: string) {
+  const code = httpStatus === 401 ? 'not_signed_in' : 'service_unavailable'
+  return { httpStatus, body: { error: { message, type: 'error', code, param: null } } }
+}
+
+async function sendFile(
+  pathname: string,
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const name = pathname.replace(/^\/app\/?/, '')
+  const path = extname(name) === '' ? 'index.html' : name
+  const bytes = await readFile(join(BUILD, path)).catch(() => null)
+  if (bytes === null) return void response.writeHead(404).end()
+  const theme = /theme=(light|dark)/.exec(headers.cookie ?? '')?.[1]
+  response.writeHead(200, {
+    'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
+    'content-security-policy': POLICY,
+    'x-content-type-options': 'nosniff',
+  })
+  response.end(
+    path === 'index.html' && theme !== undefined
+      ? bytes.toString().replace('<html lang="en">', `<html lang="en" data-theme="${theme}">`)
+      : bytes,
+  )
+}

@@ -1,0 +1,170 @@
+import type { z } from 'zod'
+import type { accountShape, creditShape } from '../../src/operations/answers/account.ts'
+import type { apiKeyShape } from '../../src/operations/answers/api-key.ts'
+import type { requestShape } from '../../src/operations/answers/request.ts'
+
+/** The answers of the API, as the server's own shapes have them: types alone. */
+
+/** Money as the API writes it. */
+type MicroDollars = number
+
+/** What the page is before a sign-in. */
+export interface Start {
+  readonly object: 'start'
+  readonly mode: 'simulator' | 'live'
+  readonly setup_needed: boolean
+  readonly sign_up: 'invited'
+  readonly signed_in: boolean
+  readonly secure: boolean
+}
+
+/** The signed-in user and the accounts that it may open. */
+export interface Me {
+  readonly object: 'me'
+  readonly mode: 'simulator' | 'live'
+  readonly user: {
+    readonly id: string
+    readonly object: 'user'
+    readonly name: string
+    readonly email: string
+    readonly is_operator: boolean
+    readonly created_at: string
+  }
+  readonly accounts: readonly {
+    readonly id: string
+    readonly name: string
+    readonly role: 'owner' | 'member'
+    readonly disabled: boolean
+  }[]
+  readonly session_id: string
+  readonly base_url: string
+}
+
+/** An account with its credit. */
+export type Account = z.infer<typeof accountShape>
+
+/** Requests, tokens and money of a range. */
+export interface Figures {
+  readonly requests: number
+  readonly failed: number
+  readonly charge: MicroDollars
+  readonly input_tokens: number
+  readonly cache_read_tokens: number
+  readonly cache_write_tokens: number
+  readonly output_tokens: number
+  readonly reasoning_tokens: number
+  readonly first_byte_ms_p50: number | null
+  readonly first_byte_ms_p95: number | null
+}
+
+/** What needs a look. */
+export type Attention =
+  | { readonly kind: 'no_credit' }
+  | {
+      readonly kind: 'key_limit'
+      readonly key_id: string
+      readonly name: string
+      readonly credit_limit: number
+      readonly remaining: number
+      readonly days_left: number | null
+    }
+  | {
+      readonly kind: 'key_expires'
+      readonly key_id: string
+      readonly name: string
+      readonly expires_at: string
+    }
+  | {
+      readonly kind: 'unresolved'
+      readonly requests: number
+      readonly held: number
+      readonly next_release_at: string | null
+    }
+  | {
+      readonly kind: 'free_credit_ends'
+      readonly amount: MicroDollars
+      readonly expires_at: string
+    }
+  | { readonly kind: 'credit_low'; readonly available: number; readonly days_left: number }
+
+/** Credit, figures and spend of a range. */
+export interface Overview {
+  readonly object: 'overview'
+  readonly account_id: string
+  readonly from: string
+  readonly to: string
+  readonly step: 'day' | 'hour'
+  readonly by: 'model' | 'key' | 'endpoint'
+  readonly as_of: string
+  readonly credit: z.infer<typeof creditShape> & {
+    readonly available: number
+    readonly has_backed_credit: boolean
+    readonly held_running: { readonly requests: number; readonly amount: MicroDollars }
+    readonly held_unresolved: {
+      readonly requests: number
+      readonly amount: MicroDollars
+      readonly next_release_at: string | null
+    }
+    readonly days_left: number | null
+  }
+  readonly figures: Figures
+  readonly before: Figures
+  readonly spend: {
+    readonly steps: readonly string[]
+    readonly series: readonly {
+      readonly id: string
+      readonly name: string
+      readonly charge: MicroDollars
+      readonly charges: readonly number[]
+    }[]
+    readonly others: {
+      readonly count: number
+      readonly charge: MicroDollars
+      readonly charges: readonly number[]
+    } | null
+  }
+  readonly keys: readonly {
+    readonly id: string
+    readonly name: string
+    readonly prefix: string
+    readonly deleted: boolean
+    readonly requests: number
+    readonly failed: number
+    readonly charge: MicroDollars
+  }[]
+  readonly attention: readonly Attention[]
+  readonly history: { readonly complete: boolean; readonly rolled_until: string | null }
+}
+
+/** An API key without its text. */
+export type ApiKey = z.infer<typeof apiKeyShape> & { readonly last_used_at: string | null }
+
+/** An API key that was just made, with its text. */
+export type CreatedApiKey = ApiKey & { readonly key: string }
+
+/** A request in Activity. */
+export type ActivityRequest = z.infer<typeof requestShape> & { readonly ended_at: string | null }
+
+/** Counts and columns over Activity. */
+export interface RequestSummary {
+  readonly object: 'request_summary'
+  readonly from: string
+  readonly to: string
+  readonly requests: number
+  readonly failed: number
+  readonly charge: MicroDollars
+  readonly held: number
+  readonly steps: readonly {
+    readonly at: string
+    readonly requests: number
+    readonly failed: number
+    readonly charge: MicroDollars
+  }[]
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  readonly data: readonly T[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}

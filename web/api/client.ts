@@ -1,0 +1,130 @@
+/** What the server refused, or that it could not be reached. */
+export class ApiError extends Error {
+  /** 0: no answer came. */
+  readonly httpStatus: number
+  readonly code: string
+  /** The field of a form that is wrong. */
+  readonly param: string | null
+  readonly requestId: string | null
+  readonly retryAfterSeconds: number | null
+
+  constructor(
+    message: string,
+    fields: Pick<ApiError, 'httpStatus' | 'code' | 'param' | 'requestId' | 'retryAfterSeconds'> & {
+      readonly cause?: unknown
+    },
+  ) {
+    super(message, { cause: fields.cause })
+    this.name = 'ApiError'
+    this.httpStatus = fields.httpStatus
+    this.code = fields.code
+    this.param = fields.param
+    this.requestId = fields.requestId
+    this.retryAfterSeconds = fields.retryAfterSeconds
+  }
+}
+
+const API = '/app/api'
+
+interface Kept {
+  readonly etag: string
+  readonly body: unknown
+}
+
+// Answers are `no-store`, so that the browser keeps none of them: what is asked again and again is kept
+// here with its tag, until the page is left. Bounded: each filter of a list is a path of its own.
+const kept = new Map<string, Kept>()
+const KEPT_MAX = 60
+
+/** Forgets every answer: after another person signs in, none of them may be shown. */
+export function forgetAnswers(): void {
+  kept.clear()
+}
+
+/** GET; an answer that has not changed is the same object as before. */
+export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const before = kept.get(path)
+  const response = await request(path, {
+    ...(signal === undefined ? {} : { signal }),
+    headers: before === undefined ? {} : { 'if-none-match': before.etag },
+  })
+  if (response.status === 304 && before !== undefined) return before.body as T
+  const body = await bodyOf(response)
+  const etag = response.headers.get('etag')
+  if (etag !== null) {
+    kept.delete(path)
+    kept.set(path, { etag, body })
+    const [oldest] = kept.keys()
+    if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest)
+  }
+  return body as T
+}
+
+/** POST, PATCH or DELETE with a JSON body. */
+export async function write<T>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body: unknown = {},
+): Promise<T> {
+  const response = await request(path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return (await bodyOf(response)) as T
+}
+
+/** A path with a query; undefined and empty values are left out, lists are repeated. */
+export function withQuery(
+  path: string,
+  query: Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>,
+): string {
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue
+    if (typeof value === 'object') for (const one of value) params.append(name, one)
+    else params.set(name, String(value))
+  }
+  return params.size === 0 ? path : `${path}?${params}`
+}
+
+async function request(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(`${API}/${path}`, init)
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new ApiError('tollgate did not answer. Check that it runs and that you are online.', {
+      httpStatus: 0,
+      code: 'no_answer',
+      param: null,
+      requestId: null,
+      retryAfterSeconds: null,
+      cause: error,
+    })
+  }
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const body: unknown = await response.json().catch(() => null)
+  if (response.ok && body !== null) return body
+  const { message, code, param } = errorOf(body)
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  throw new ApiError(message ?? `tollgate answered ${response.status} without a reason.`, {
+    httpStatus: response.status,
+    code: code ?? 'unknown',
+    param: param ?? null,
+    requestId: response.headers.get('x-request-id'),
+    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null,
+  })
+}
+
+interface ErrorFields {
+  readonly message?: string
+  readonly code?: string | null
+  readonly param?: string | null
+}
+
+function errorOf(body: unknown): ErrorFields {
+  if (typeof body !== 'object' || body === null || !('error' in body)) return {}
+  return typeof body.error === 'object' && body.error !== null ? body.error : {}
+}

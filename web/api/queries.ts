@@ -1,0 +1,97 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { Account, ActivityRequest, ApiKey, Me, Overview, Page, Start } from './answers.ts'
+import { read, withQuery } from './client.ts'
+
+const MINUTE_MS = 60_000
+
+/** What the page is before a sign-in. */
+export const startQuery = queryOptions({
+  queryKey: ['start'],
+  queryFn: ({ signal }) => read<Start>('start', signal),
+})
+
+/** The signed-in user. */
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: ({ signal }) => read<Me>('me', signal),
+  staleTime: 5 * MINUTE_MS,
+})
+
+/** One account, for operators that open one which is not theirs. */
+export function accountQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['account', accountId],
+    queryFn: ({ signal }) => read<Account>(`accounts/${accountId}`, signal),
+  })
+}
+
+/** How far back the Overview looks. */
+export const OVERVIEW_DAYS = { '24h': 1, '7d': 7, '30d': 30, '90d': 90 } as const
+/** A range of the Overview. */
+export type OverviewRange = keyof typeof OVERVIEW_DAYS
+/** What the spend is split by. */
+export type OverviewSplit = Overview['by']
+
+const DAY_MS = 86_400_000
+
+/** Credit, figures and spend. */
+export function overviewQuery(
+  accountId: string,
+  { range, by }: { readonly range: OverviewRange; readonly by: OverviewSplit },
+) {
+  return queryOptions({
+    queryKey: ['overview', accountId, range, by],
+    queryFn: ({ signal }) => {
+      const toMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
+      const fromMs = toMs - OVERVIEW_DAYS[range] * DAY_MS
+      return read<Overview>(
+        withQuery(`accounts/${accountId}/overview`, {
+          from: new Date(fromMs).toISOString(),
+          to: new Date(toMs).toISOString(),
+          by,
+        }),
+        signal,
+      )
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: MINUTE_MS / 2,
+  })
+}
+
+interface Models {
+  readonly data: readonly {
+    readonly id: string
+    readonly architecture?: { readonly output_modalities?: readonly string[] }
+  }[]
+}
+
+const KEYS_MAX = 100
+
+/** The newest keys of an account. */
+export function keysQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['keys', accountId],
+    queryFn: ({ signal }) =>
+      read<Page<ApiKey>>(withQuery(`accounts/${accountId}/keys`, { limit: KEYS_MAX }), signal),
+    staleTime: MINUTE_MS / 4,
+  })
+}
+
+/** One request. */
+export function requestQuery(accountId: string, requestId: string) {
+  return queryOptions({
+    queryKey: ['request', accountId, requestId],
+    queryFn: ({ signal }) =>
+      read<ActivityRequest>(
+        `accounts/${accountId}/requests/${encodeURIComponent(requestId)}`,
+        signal,
+      ),
+  })
+}
+
+/** Ids of the models of the catalog. */
+export const modelsQuery = queryOptions({
+  queryKey: ['models'],
+  queryFn: ({ signal }) => read<Models>('models', signal),
+  staleTime: 10 * MINUTE_MS,
+})

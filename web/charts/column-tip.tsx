@@ -1,0 +1,46 @@
+interface ColumnTipProps {
+  readonly title: string
+  readonly total: string
+  readonly leftPx: number
+  readonly columnPx: number
+  readonly widthPx: number
+  readonly rows: readonly {
+    readonly id: string
+    readonly name: string
+    readonly tone: number
+    readonly value: number
+    readonly text: string
+  }[]
+}
+
+const WIDTH_PX = 260
+const GAP_PX = 12
+
+/** What a column is made of, beside it: on its left once there is no room on its right. */
+export function ColumnTip({ title, total, leftPx, columnPx, widthPx, rows }: ColumnTipProps) {
+  const isRight = leftPx + columnPx + GAP_PX + WIDTH_PX < widthPx
+  const style = isRight
+    ? { left: leftPx + columnPx + GAP_PX }
+    : { right: Math.max(0, Math.min(widthPx - leftPx + GAP_PX, widthPx - WIDTH_PX)) }
+  return (
+    <div className="tip" style={style} aria-hidden="true">
+      <h3>
+        <span>{title}</span>
+        <span>{total}</span>
+      </h3>
+      <dl>
+        {rows
+          .filter(({ value }) => value > 0)
+          .map(({ id, name, tone, text }) => (
+            <div key={id} className="contents">
+              <dt>
+                <i className={`swatch of-${tone}`} />
+                <span>{name}</span>
+              </dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
+      </dl>
+    </div>
+  )
+}

@@ -1,0 +1,220 @@
+import { scaleBand, scaleLinear } from 'd3-scale'
+import { stack } from 'd3-shape'
+import { type PointerEvent, useState } from 'react'
+import { useWidth } from '../parts/use-width.ts'
+import { ColumnTip } from './column-tip.tsx'
+
+/** One part of every column. */
+export interface ColumnSeries {
+  readonly id: string
+  readonly name: string
+  /** 1 to 5: its colour; the fifth is for all others. */
+  readonly tone: number
+  readonly values: readonly number[]
+}
+
+interface StackedColumnsProps {
+  /** What is shown, for those who hear the page. */
+  readonly label: string
+  readonly steps: readonly Date[]
+  readonly series: readonly ColumnSeries[]
+  readonly showStep: (at: Date) => string
+  readonly showTick: (at: Date) => string
+  readonly showValue: (value: number) => string
+  readonly showAxis: (value: number, step: number) => string
+}
+
+const HEIGHT_PX = 232
+const NARROW_HEIGHT_PX = 190
+const NARROW_PX = 520
+const TOP_PX = 14
+const BOTTOM_PX = 24
+const AXIS_PX = 46
+const TICK_PX = 84
+const GAP_PX = 0.8
+const ROUND_PX = 3
+
+/** Columns by time, each split into its parts. Arrow keys move through the columns. */
+export function StackedColumns(props: StackedColumnsProps) {
+  const { label, steps, series, showStep, showValue } = props
+  const [ref, widthPx] = useWidth()
+  const [shown, setShown] = useState<number | null>(null)
+  const plot = layOut(widthPx, props)
+  const totals = steps.map((_, at) => sum(series.map(({ values }) => values[at] ?? 0)))
+  const point = (event: PointerEvent<SVGSVGElement>) => {
+    const x = event.clientX - event.currentTarget.getBoundingClientRect().left
+    const at = Math.floor((x - plot.left) / plot.x.step())
+    setShown(at >= 0 && at < steps.length ? at : null)
+  }
+  const shownAt = shown === null ? undefined : steps[shown]
+  return (
+    <div className="columns" ref={ref}>
+      <input
+        className="vh"
+        type="range"
+        min={0}
+        max={steps.length - 1}
+        value={shown ?? steps.length - 1}
+        aria-label={label}
+        aria-valuetext={describe(props, { at: shown ?? steps.length - 1, totals })}
+        onChange={(event) => setShown(Number(event.target.value))}
+        onFocus={() => setShown(shown ?? steps.length - 1)}
+        onBlur={() => setShown(null)}
+      />
+      <svg
+        width={widthPx}
+        height={plot.height}
+        aria-hidden="true"
+        onPointerMove={point}
+        onPointerDown={point}
+        onPointerLeave={() => setShown(null)}
+      >
+        <Axis plot={plot} showAxis={props.showAxis} />
+        {steps.map((step, at) => (
+          <Column key={step.getTime()} plot={plot} at={at} isShown={at === shown} series={series} />
+        ))}
+        <Ticks plot={plot} steps={steps} showTick={props.showTick} />
+      </svg>
+      {shown !== null && shownAt !== undefined && (
+        <ColumnTip
+          title={showStep(shownAt)}
+          total={showValue(totals[shown] ?? 0)}
+          leftPx={plot.xOf(shown)}
+          columnPx={plot.x.bandwidth()}
+          widthPx={widthPx}
+          rows={series.map(({ id, name, tone, values }) => ({
+            id,
+            name,
+            tone,
+            value: values[shown] ?? 0,
+            text: showValue(values[shown] ?? 0),
+          }))}
+        />
+      )}
+    </div>
+  )
+}
+
+type Plot = ReturnType<typeof layOut>
+
+function layOut(widthPx: number, { steps, series }: StackedColumnsProps) {
+  const height = widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX
+  const x = scaleBand<number>()
+    .domain(steps.map((_, at) => at))
+    .range([AXIS_PX, Math.max(AXIS_PX + 1, widthPx)])
+    .paddingInner(0.32)
+    .paddingOuter(0.16)
+  const layers = stack<number, string>()
+    .keys(series.map(({ id }) => id))
+    .value((at, id) => series.find((one) => one.id === id)?.values[at] ?? 0)(
+    steps.map((_, at) => at),
+  )
+  const most = Math.max(1, ...layers.flatMap((layer) => layer.map(([, to]) => to)))
+  const y = scaleLinear()
+    .domain([0, most])
+    .nice(3)
+    .range([height - BOTTOM_PX, TOP_PX])
+  return { height, left: AXIS_PX, right: widthPx, x, y, layers, xOf: (at: number) => x(at) ?? 0 }
+}
+
+function Axis({ plot, showAxis }: { plot: Plot } & Pick<StackedColumnsProps, 'showAxis'>) {
+  const ticks = plot.y.ticks(3)
+  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0)
+  return ticks.map((value) => (
+    <g key={value} transform={`translate(0,${Math.round(plot.y(value)) + 0.5})`}>
+      <line className={value === 0 ? 'baseline' : 'gridline'} x1={plot.left} x2={plot.right} />
+      <text x={plot.left - 8} dy="0.32em" textAnchor="end">
+        {showAxis(value, step)}
+      </text>
+    </g>
+  ))
+}
+
+function Ticks({
+  plot,
+  steps,
+  showTick,
+}: { plot: Plot } & Pick<StackedColumnsProps, 'steps' | 'showTick'>) {
+  const every = Math.max(1, Math.ceil(TICK_PX / plot.x.step()))
+  return steps.map((step, at) => {
+    // Counted from the newest, which always has its label.
+    if ((steps.length - 1 - at) % every !== 0) return null
+    const middle = plot.xOf(at) + plot.x.bandwidth() / 2
+    const isLast = at === steps.length - 1
+    return (
+      <text
+        key={step.getTime()}
+        x={isLast ? plot.right : middle}
+        y={plot.height - 5}
+        textAnchor={isLast ? 'end' : 'middle'}
+      >
+        {showTick(step)}
+      </text>
+    )
+  })
+}
+
+interface ColumnProps {
+  readonly plot: Plot
+  readonly at: number
+  readonly isShown: boolean
+  readonly series: readonly ColumnSeries[]
+}
+
+function Column({ plot, at, isShown, series }: ColumnProps) {
+  const left = plot.xOf(at)
+  const width = plot.x.bandwidth()
+  const top = plot.layers.findLastIndex((layer) => (layer[at]?.[1] ?? 0) > (layer[at]?.[0] ?? 0))
+  return (
+    <g className={isShown ? 'column on' : 'column'}>
+      <rect
+        className="column-hit"
+        x={left - width * 0.12}
+        y={TOP_PX - 6}
+        width={width * 1.24}
+        height={plot.height - BOTTOM_PX - TOP_PX + 6}
+        rx={3}
+      />
+      {plot.layers.map((layer, index) => {
+        const [from = 0, to = 0] = layer[at] ?? []
+        if (to <= from) return null
+        const bottom = plot.y(from) - (from === 0 ? 0 : GAP_PX)
+        const path = columnPath({ left, width, top: plot.y(to), bottom, isTop: index === top })
+        return <path key={layer.key} className={`of-${series[index]?.tone ?? 5}`} d={path} />
+      })}
+    </g>
+  )
+}
+
+interface Box {
+  readonly left: number
+  readonly width: number
+  readonly top: number
+  readonly bottom: number
+  readonly isTop: boolean
+}
+
+/** A rectangle; the topmost has round corners. At least half a pixel high, so that a little still shows. */
+function columnPath({ left, width, top, bottom, isTop }: Box): string {
+  const height = Math.max(0.5, bottom - top)
+  const round = isTop ? Math.min(ROUND_PX, height, width / 2) : 0
+  return `M${left},${bottom}v${round - height}q0,${-round} ${round},${-round}h${width - 2 * round}q${round},0 ${round},${round}v${height - round}z`
+}
+
+interface Described {
+  readonly at: number
+  readonly totals: readonly number[]
+}
+
+function describe(props: StackedColumnsProps, { at, totals }: Described): string {
+  const step = props.steps[at]
+  if (step === undefined) return ''
+  const parts = props.series
+    .filter(({ values }) => (values[at] ?? 0) > 0)
+    .map(({ name, values }) => `${name} ${props.showValue(values[at] ?? 0)}`)
+  return [`${props.showStep(step)}: ${props.showValue(totals[at] ?? 0)}`, ...parts].join(', ')
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

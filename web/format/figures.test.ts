@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { change, count, counted, percent, shortCount } from './numbers.ts'
+import { ago, chartWeekday, duration, utcTime } from './time.ts'
+
+describe('numbers', () => {
+  test('have separators, and a letter where they are long', () => {
+    expect(count(48_213)).toBe('48,213')
+    expect(shortCount(312_412_000)).toBe('312.4 M')
+    expect(shortCount(150_000)).toBe('150.0 k')
+    expect(shortCount(99_999)).toBe('99,999')
+  })
+
+  test('come with their noun in the right number', () => {
+    expect(counted(1, 'request')).toBe('1 request')
+    expect(counted(0, 'request')).toBe('0 requests')
+  })
+
+  test('are shares that never read as nothing when something failed', () => {
+    expect(percent(198, 48_213)).toBe('0.41%')
+    expect(percent(1, 1_000_000)).toBe('<0.01%')
+    expect(percent(0, 10)).toBe('0%')
+    expect(percent(5, 0)).toBe('0%')
+  })
+
+  test('are compared with the period before, if it had any', () => {
+    expect(change(112, 100)).toBe('12% more than')
+    expect(change(92, 100)).toBe('8% less than')
+    expect(change(100, 100)).toBe('as much as')
+    expect(change(500, 100)).toBe('5.0 times as much as')
+    expect(change(5, 0)).toBeNull()
+  })
+})
+
+describe('times', () => {
+  const now = new Date('2026-11-21T22:04:58Z')
+
+  test('that are near are counted from now', () => {
+    expect(ago(new Date('2026-11-21T22:04:50Z'), now)).toBe('8 s ago')
+    expect(ago(new Date('2026-11-21T22:02:50Z'), now)).toBe('2 min ago')
+    expect(ago(new Date('2026-11-21T03:02:50Z'), now)).toBe('19 h ago')
+  })
+
+  test('of charts are UTC days, and hovering says UTC', () => {
+    expect(chartWeekday(new Date('2026-11-14T00:00:00Z'))).toBe('Sat 14 Nov')
+    expect(utcTime(now)).toBe('2026-11-21 22:04:58 UTC')
+  })
+
+  test('that passed have a unit', () => {
+    expect(duration(640)).toBe('640 ms')
+    expect(duration(13_912)).toBe('13.9 s')
+    expect(duration(200_000)).toBe('3 min 20 s')
+  })
+})

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { costText, feeText, money, moneyParts, moneyTick, readMoney, typedMoney } from './money.ts'
+
+describe('an amount', () => {
+  test('has two places on cards, four in lists and all six in the drawer', () => {
+    expect(money(1_284_270_000)).toBe('$1,284.27')
+    expect(money(18_530, 4)).toBe('$0.0185')
+    expect(money(18_530, 6)).toBe('$0.018530')
+    expect(money(-2_500_000)).toBe('-$2.50')
+    expect(money(0)).toBe('$0.00')
+    expect(money(0, 4)).toBe('$0')
+  })
+
+  test('is rounded half up and carries into the dollars', () => {
+    expect(money(1_995_000)).toBe('$2.00')
+    expect(money(1_994_999)).toBe('$1.99')
+    expect(money(999_999, 4)).toBe('$1.0000')
+  })
+
+  test('never reads as zero unless it is zero', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9_000_000_000_000 }),
+        fc.constantFrom(2 as const, 4 as const, 6 as const),
+        (amountMicros, places) => {
+          expect(money(amountMicros, places)).toMatch(/[1-9]/)
+        },
+      ),
+    )
+  })
+
+  test('falls into dollars and cents', () => {
+    expect(moneyParts(184_270_000)).toEqual({ whole: '$184', rest: '.27' })
+    expect(moneyParts(3_400)).toEqual({ whole: '$0', rest: '.0034' })
+  })
+})
+
+describe('the label of an axis', () => {
+  test('has as many places as its step needs', () => {
+    expect(moneyTick(5_000_000, 5_000_000)).toBe('$5')
+    expect(moneyTick(500_000, 500_000)).toBe('$0.50')
+    expect(moneyTick(20_000, 20_000)).toBe('$0.02')
+    expect(moneyTick(400, 200)).toBe('$0.0004')
+  })
+})
+
+describe('an amount that is typed', () => {
+  test('is read as it is written into the field', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 900_000_000_000_000 }), (amountMicros) => {
+        expect(readMoney(typedMoney(amountMicros))).toBe(amountMicros)
+      }),
+    )
+  })
+
+  test('is read with a dollar sign, separators and few places', () => {
+    expect(readMoney(' $1,250.5 ')).toBe(1_250_500_000)
+    expect(readMoney('.25')).toBe(250_000)
+    expect(readMoney('10')).toBe(10_000_000)
+  })
+
+  test('is refused where it is no amount', () => {
+    for (const text of ['', '.', '-1', '1e3', 'ten', '0.0000001', '1..2']) {
+      expect(readMoney(text), text).toBeNull()
+    }
+  })
+})
+
+describe('the cost and the fee of a request', () => {
+  test('come to the charge exactly, also where the cost is finer than a micro-dollar', () => {
+    expect(costText('0.017648')).toBe('$0.017648')
+    expect(feeText(18_530, '0.017648')).toBe('$0.000882')
+    expect(costText('0.0176483')).toBe('$0.0176483')
+    expect(feeText(18_531, '0.0176483')).toBe('$0.0008827')
+    expect(costText('2')).toBe('$2.000000')
+    expect(feeText(2_100_000, '2')).toBe('$0.100000')
+  })
+})

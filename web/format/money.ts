@@ -1,0 +1,84 @@
+const MICROS_PER_DOLLAR = 1_000_000
+const PLACES_MAX = 6
+
+/** How many places an amount has: on cards, in lists, in the drawer. */
+export type MoneyPlaces = 2 | 4 | 6
+
+/**
+ * Micro-dollars as a person reads them: `$1,284.27`. Rounded half up on the integer. An amount that
+ * would read as zero and is none gets more places, so that a charge below a cent stays visible.
+ */
+export function money(amountMicros: number, places: MoneyPlaces = 2): string {
+  const sign = amountMicros < 0 ? '-' : ''
+  const absolute = Math.abs(amountMicros)
+  if (absolute === 0) return places === 2 ? '$0.00' : '$0'
+  const shown = visiblePlaces(absolute, places)
+  const unit = 10 ** (PLACES_MAX - shown)
+  const rounded = Math.floor((absolute + unit / 2) / unit)
+  const perDollar = 10 ** shown
+  const whole = Math.floor(rounded / perDollar).toLocaleString('en-US')
+  const fraction = String(rounded % perDollar).padStart(shown, '0')
+  return `${sign}$${whole}.${fraction}`
+}
+
+function visiblePlaces(absoluteMicros: number, places: MoneyPlaces): number {
+  if (places === 2 && absoluteMicros < 10_000) return visiblePlaces(absoluteMicros, 4)
+  if (places === 4 && absoluteMicros < 100) return PLACES_MAX
+  return places
+}
+
+/** An amount in its dollars and its cents, for the figure that shows them in two sizes. */
+export function moneyParts(amountMicros: number): {
+  readonly whole: string
+  readonly rest: string
+} {
+  const [whole = '', rest = ''] = money(amountMicros).split('.')
+  return { whole, rest: `.${rest}` }
+}
+
+/** Axis labels: `$5`, `$0.25`, `$0.0002`: as few places as the step of the axis needs. */
+export function moneyTick(amountMicros: number, stepMicros: number): string {
+  const dollars = amountMicros / MICROS_PER_DOLLAR
+  const step = stepMicros / MICROS_PER_DOLLAR
+  const places = step >= 1 ? 0 : Math.min(PLACES_MAX, Math.ceil(-Math.log10(step) - 1e-9))
+  return `$${dollars.toLocaleString('en-US', {
+    minimumFractionDigits: places === 1 ? 2 : places,
+    maximumFractionDigits: places === 1 ? 2 : places,
+  })}`
+}
+
+const TYPED_AMOUNT = /^\$?(\d{1,9}(?:,\d{3})*)?(?:\.(\d{0,6}))?$/
+
+/** Dollars that a person typed as micro-dollars; null for what is no amount. */
+export function readMoney(text: string): number | null {
+  const match = TYPED_AMOUNT.exec(text.trim())
+  if (match === null) return null
+  const [, whole = '', fraction = ''] = match
+  if (whole === '' && fraction === '') return null
+  return (
+    Number(whole.replaceAll(',', '')) * MICROS_PER_DOLLAR + Number(fraction.padEnd(PLACES_MAX, '0'))
+  )
+}
+
+/** Micro-dollars as a person types them into a field: `50.00`. */
+export function typedMoney(amountMicros: number): string {
+  const digits = String(amountMicros).padStart(PLACES_MAX + 1, '0')
+  const fraction = digits.slice(-PLACES_MAX).replace(/0+$/, '').padEnd(2, '0')
+  return `${digits.slice(0, -PLACES_MAX)}.${fraction}`
+}
+
+/** What was charged above the provider's cost, exactly: a cost has more places than a charge. */
+export function feeText(chargeMicros: number, costUsd: string): string {
+  const [whole = '0', fraction = ''] = costUsd.split('.')
+  const places = Math.max(PLACES_MAX, fraction.length)
+  const costUnits = BigInt(whole + fraction.padEnd(places, '0'))
+  const feeUnits = BigInt(chargeMicros) * 10n ** BigInt(places - PLACES_MAX) - costUnits
+  const digits = String(feeUnits < 0n ? -feeUnits : feeUnits).padStart(places + 1, '0')
+  return `${feeUnits < 0n ? '-' : ''}$${digits.slice(0, -places)}.${digits.slice(-places)}`
+}
+
+/** The provider's cost as it was reported, with six places at least. */
+export function costText(costUsd: string): string {
+  const [whole = '0', fraction = ''] = costUsd.split('.')
+  return `$${whole}.${fraction.padEnd(PLACES_MAX, '0')}`
+}

@@ -1,0 +1,41 @@
+/** `48,213`. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** `312.4 M`, `18,900`: short from a hundred thousand on. */
+export function shortCount(value: number): string {
+  for (const [unit, name] of [
+    [1e12, 'T'],
+    [1e9, 'B'],
+    [1e6, 'M'],
+  ] as const) {
+    if (value >= unit) return `${(value / unit).toFixed(1)} ${name}`
+  }
+  return value >= 100_000 ? `${(value / 1_000).toFixed(1)} k` : count(value)
+}
+
+/** `3 requests`, `1 request`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${value === 1 ? noun : `${noun}s`}`
+}
+
+/** `0.41%` of a part in a whole; one place from one percent on, none from ten on. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return '0%'
+  const share = (part / whole) * 100
+  if (share < 0.01) return '<0.01%'
+  return `${share.toFixed(share < 1 ? 2 : share < 10 ? 1 : 0)}%`
+}
+
+/** `12% more than`, `as much as`, `5.0 times as much as`; null where there was nothing before. */
+export function change(now: number, before: number): string | null {
+  if (before === 0) return null
+  const ratio = now / before
+  if (ratio >= 3) {
+    return `${ratio >= 10 ? count(Math.round(ratio)) : ratio.toFixed(1)} times as much as`
+  }
+  const share = Math.round(Math.abs(ratio - 1) * 100)
+  if (share === 0) return 'as much as'
+  return `${share}% ${ratio > 1 ? 'more than' : 'less than'}`
+}

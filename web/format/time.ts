@@ -1,0 +1,87 @@
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+// 24 hours and day before month everywhere, in the time zone of the browser unless a name says UTC.
+const LOCALE = 'en-GB'
+
+const clock = new Intl.DateTimeFormat(LOCALE, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+const clockMinutes = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit' })
+const day = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short' })
+const dayAndYear = new Intl.DateTimeFormat(LOCALE, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+})
+const longDay = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'long', year: 'numeric' })
+const utcDay = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const utcWeekday = new Intl.DateTimeFormat(LOCALE, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+})
+
+/** `22:04`. */
+export function minuteTime(at: Date): string {
+  return clockMinutes.format(at)
+}
+
+/** `22:04:04.114`. */
+export function exactTime(at: Date): string {
+  return `${clock.format(at)}.${String(at.getMilliseconds()).padStart(3, '0')}`
+}
+
+/** `21 Nov`, with the year where it is not this one. */
+export function dayOf(at: Date, now: Date): string {
+  return (at.getFullYear() === now.getFullYear() ? day : dayAndYear).format(at)
+}
+
+/** `19 February 2027, 22:05`. */
+export function dayAndMinute(at: Date): string {
+  return `${longDay.format(at)}, ${clockMinutes.format(at)}`
+}
+
+/** `22:04:58` today, `21 Nov 22:04` before: when a request was opened. */
+export function listTime(at: Date, now: Date): string {
+  return at.toDateString() === now.toDateString()
+    ? clock.format(at)
+    : `${dayOf(at, now)} ${clockMinutes.format(at)}`
+}
+
+/** `24 Oct`: the UTC day of a column of a chart. */
+export function chartDay(at: Date): string {
+  return utcDay.format(at)
+}
+
+/** `Sat 14 Nov`, UTC. */
+export function chartWeekday(at: Date): string {
+  return utcWeekday.format(at).replace(',', '')
+}
+
+/** `2026-11-21 22:04:04 UTC`: what hovering over a time shows. */
+export function utcTime(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** `8 s ago`, `2 min ago`, `19 h ago`, then the day. */
+export function ago(at: Date, now: Date): string {
+  const ageMs = Math.max(0, now.getTime() - at.getTime())
+  if (ageMs < MINUTE_MS) return `${Math.floor(ageMs / SECOND_MS)} s ago`
+  if (ageMs < HOUR_MS) return `${Math.floor(ageMs / MINUTE_MS)} min ago`
+  if (ageMs < DAY_MS) return `${Math.floor(ageMs / HOUR_MS)} h ago`
+  return dayOf(at, now)
+}
+
+/** `640 ms`, `2.1 s`, `13.9 s`, `3 min 20 s`: how long something took. */
+export function duration(elapsedMs: number): string {
+  if (elapsedMs < SECOND_MS) return `${Math.round(elapsedMs)} ms`
+  if (elapsedMs < MINUTE_MS) return `${(elapsedMs / SECOND_MS).toFixed(1)} s`
+  const seconds = Math.round(elapsedMs / SECOND_MS)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}

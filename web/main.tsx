@@ -1,0 +1,42 @@
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { ApiError } from './api/client.ts'
+import { createPageRouter } from './routes.tsx'
+import './styles/page.css'
+
+const RETRIES_MAX = 2
+
+const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: leaveIfSignedOut }),
+  defaultOptions: {
+    queries: {
+      // What was refused is refused again; what did not arrive may.
+      retry: (count, error) =>
+        count < RETRIES_MAX &&
+        error instanceof ApiError &&
+        (error.httpStatus === 0 || error.httpStatus === 503),
+      retryDelay: (count) => 400 * 2 ** count,
+    },
+  },
+})
+const router = createPageRouter(queries)
+
+const mount = document.getElementById('root')
+if (mount === null) throw new Error('index.html has no #root')
+createRoot(mount).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+)
+
+function leaveIfSignedOut(error: Error, query: { readonly queryKey: readonly unknown[] }): void {
+  // The routes ask who is signed in, and lead to the sign-in by themselves.
+  if (query.queryKey[0] === 'me') return
+  if (!(error instanceof ApiError) || error.code !== 'not_signed_in') return
+  queries.removeQueries({ queryKey: ['me'] })
+  void router.invalidate()
+}

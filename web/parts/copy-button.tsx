@@ -1,0 +1,44 @@
+import { useEffect, useState } from 'react'
+import { Icon } from './icon.tsx'
+
+const SAID_MS = 1_600
+
+interface CopyButtonProps {
+  readonly text: string
+  /** What is copied, for those who hear the page: "Copy the key". */
+  readonly label: string
+  /** An icon alone. */
+  readonly bare?: boolean
+  readonly className?: string
+}
+
+/** Copies a text and says that it did. */
+export function CopyButton({ text, label, bare = false, className = '' }: CopyButtonProps) {
+  const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
+  useEffect(() => {
+    if (state === 'idle') return
+    const timer = setTimeout(() => setState('idle'), SAID_MS)
+    return () => clearTimeout(timer)
+  }, [state])
+  const copy = () => {
+    // Without TLS and away from loopback, browsers offer no clipboard.
+    const writing = navigator.clipboard?.writeText(text) ?? Promise.reject()
+    writing.then(
+      () => setState('copied'),
+      () => setState('refused'),
+    )
+  }
+  const said = state === 'copied' ? 'Copied' : state === 'refused' ? 'Press Ctrl+C' : 'Copy'
+  return (
+    <button
+      type="button"
+      className={`${bare ? 'iconb' : 'btn'} ${className}`}
+      aria-label={state === 'idle' ? label : said}
+      title={bare ? label : undefined}
+      onClick={copy}
+    >
+      <Icon name={state === 'copied' ? 'check' : 'copy'} small={bare} />
+      {!bare && said}
+    </button>
+  )
+}

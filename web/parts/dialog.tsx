@@ -1,0 +1,38 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** A modal: the browser's own, so that focus stays in it, Esc closes it and focus returns. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const titleId = useId()
+  useEffect(() => {
+    const dialog = ref.current
+    const before = document.activeElement
+    if (dialog?.open === false) dialog.showModal()
+    // It leaves the tree without being closed, and the browser gives focus back only at a close.
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc is what a click beside the dialog does
+    <dialog
+      ref={ref}
+      aria-labelledby={titleId}
+      onClose={onClose}
+      onClick={(event) => {
+        if (event.target === ref.current) ref.current.close()
+      }}
+    >
+      <div className="panel">
+        <h2 id={titleId}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  )
+}

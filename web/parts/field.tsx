@@ -1,0 +1,38 @@
+import { type ComponentProps, type ReactNode, useId } from 'react'
+
+interface FieldProps extends ComponentProps<'input'> {
+  readonly label: string
+  /** A sentence below. */
+  readonly hint?: ReactNode
+  /** What is wrong with it; shown in place of the hint. */
+  readonly error?: string | null
+  /** Stands inside, before what is typed. */
+  readonly prefix?: string
+}
+
+/** A labelled input with its hint, or with what is wrong. */
+export function Field({ label, hint, error = null, prefix, className = '', ...input }: FieldProps) {
+  const id = useId()
+  const hintId = `${id}-hint`
+  const isDescribed = error !== null || hint !== undefined
+  return (
+    <div className="fld">
+      <label htmlFor={id}>{label}</label>
+      <span className={prefix === undefined ? '' : 'pre'}>
+        {prefix !== undefined && <i aria-hidden="true">{prefix}</i>}
+        <input
+          id={id}
+          className={`inp ${className}`}
+          aria-invalid={error === null ? undefined : true}
+          aria-describedby={isDescribed ? hintId : undefined}
+          {...input}
+        />
+      </span>
+      {isDescribed && (
+        <small id={hintId} className={error === null ? '' : 'err'}>
+          {error ?? hint}
+        </small>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,29 @@
+import { useSyncExternalStore } from 'react'
+
+const TICK_MS = 1_000
+
+const listeners = new Set<() => void>()
+let nowMs = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** The time of the browser, once a second while something that is shown depends on it. */
+export function useNow(): Date {
+  return new Date(useSyncExternalStore(subscribe, () => nowMs))
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(tick, TICK_MS)
+  tick()
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+function tick(): void {
+  nowMs = Date.now()
+  for (const listener of listeners) listener()
+}

@@ -1,0 +1,23 @@
+import { Brand } from './icon.tsx'
+import { Failed } from './states.tsx'
+
+/** A page that could not be shown. */
+export function PageFailed({ error }: { error: Error }) {
+  return (
+    <div className="door">
+      <main>
+        <a className="brand" href="/app/">
+          <Brand />
+        </a>
+        <h1 className="vh">tollgate</h1>
+        <div className="card">
+          <Failed
+            what="The page could not be shown."
+            error={error}
+            onRetry={() => location.reload()}
+          />
+        </div>
+      </main>
+    </div>
+  )
+}

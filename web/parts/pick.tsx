@@ -1,0 +1,145 @@
+import { useState } from 'react'
+import { Icon, type IconName } from './icon.tsx'
+import { Popover } from './popover.tsx'
+
+/** Something to pick. */
+export interface Option {
+  readonly value: string
+  readonly text: string
+}
+
+interface ChooseProps {
+  readonly label: string
+  readonly icon: IconName
+  readonly options: readonly Option[]
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+/** One of some, in a panel. */
+export function Choose({ label, icon, options, value, onChange }: ChooseProps) {
+  const shown = options.find((option) => option.value === value)
+  return (
+    <Popover
+      label={label}
+      button={(button) => (
+        <button type="button" className="pill on" {...button}>
+          <Icon name={icon} small />
+          <span className="vh">{label}: </span>
+          {shown?.text}
+        </button>
+      )}
+    >
+      {(close) =>
+        options.map((option) => (
+          <button
+            key={option.value}
+            type="button"
+            className="menu-item"
+            aria-pressed={option.value === value}
+            onClick={() => {
+              close()
+              onChange(option.value)
+            }}
+          >
+            <span className="flex-1">{option.text}</span>
+            {option.value === value && <Icon name="check" small />}
+          </button>
+        ))
+      }
+    </Popover>
+  )
+}
+
+interface PickManyProps {
+  readonly label: string
+  readonly options: readonly Option[]
+  readonly picked: readonly string[]
+  readonly onChange: (values: readonly string[]) => void
+}
+
+const FIND_FROM = 8
+const SHOWN_MAX = 100
+
+/** Any of many: check boxes in a panel, with a field to find them by where there are many. */
+export function PickMany(props: PickManyProps) {
+  const { label, options, picked } = props
+  const [one] = picked
+  const text =
+    picked.length === 1
+      ? options.find(({ value }) => value === one)?.text
+      : `any of ${picked.length}`
+  return (
+    <Popover
+      label={label}
+      button={(button) => (
+        <button type="button" className={picked.length === 0 ? 'pill' : 'pill on'} {...button}>
+          {picked.length === 0 ? (
+            label
+          ) : (
+            <>
+              {label}: <em>{text}</em>
+            </>
+          )}
+        </button>
+      )}
+    >
+      {(close) => <Boxes {...props} close={close} />}
+    </Popover>
+  )
+}
+
+function Boxes({ label, options, picked, onChange, close }: PickManyProps & { close: () => void }) {
+  const [text, setText] = useState('')
+  const wanted = text.trim().toLowerCase()
+  const found = options.filter((option) => option.text.toLowerCase().includes(wanted))
+  return (
+    <>
+      {options.length >= FIND_FROM && (
+        <input
+          className="menu-find"
+          type="search"
+          value={text}
+          aria-label={`Find: ${label}`}
+          placeholder="Find"
+          onChange={(event) => setText(event.target.value)}
+        />
+      )}
+      {found.slice(0, SHOWN_MAX).map((option) => (
+        <label key={option.value} className="menu-item">
+          <input
+            type="checkbox"
+            checked={picked.includes(option.value)}
+            onChange={(event) =>
+              onChange(
+                event.target.checked
+                  ? [...picked, option.value]
+                  : picked.filter((value) => value !== option.value),
+              )
+            }
+          />
+          <span>{option.text}</span>
+        </label>
+      ))}
+      {found.length === 0 && <p className="note px-2.5 py-2">Nothing has this name.</p>}
+      {found.length > SHOWN_MAX && (
+        <p className="note px-2.5 py-2">{found.length - SHOWN_MAX} more: type to find them.</p>
+      )}
+      {picked.length > 0 && (
+        <>
+          <div className="menu-rule" />
+          <button
+            type="button"
+            className="menu-item"
+            onClick={() => {
+              close()
+              onChange([])
+            }}
+          >
+            <Icon name="close" small /> <span>Any</span>
+          </button>
+        </>
+      )}
+    </>
+  )
+}

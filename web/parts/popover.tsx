@@ -1,0 +1,76 @@
+import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react'
+
+const GAP_PX = 6
+const EDGE_PX = 12
+
+interface PopoverProps {
+  /** The button that opens it. */
+  readonly button: (props: ButtonProps) => ReactNode
+  /** What it shows, while it is open. */
+  readonly children: (close: () => void) => ReactNode
+  readonly label: string
+  /** Which edge of the button it is aligned with. */
+  readonly align?: 'start' | 'end'
+}
+
+interface ButtonProps {
+  readonly ref: RefObject<HTMLButtonElement | null>
+  readonly popoverTarget: string
+  readonly 'aria-expanded': boolean
+  readonly 'aria-haspopup': 'dialog'
+}
+
+/** A panel beside its button, in the browser's top layer: Esc and a click elsewhere close it. */
+export function Popover({ button, children, label, align = 'start' }: PopoverProps) {
+  const id = useId()
+  const buttonRef = useRef<HTMLButtonElement>(null)
+  const panelRef = useRef<HTMLDivElement>(null)
+  const [isOpen, setOpen] = useState(false)
+  useLayoutEffect(() => {
+    if (!isOpen || buttonRef.current === null || panelRef.current === null) return
+    place(panelRef.current, { beside: buttonRef.current, align })
+    panelRef.current.querySelector<HTMLElement>('input, button, a')?.focus()
+  }, [isOpen, align])
+  const close = () => {
+    panelRef.current?.hidePopover()
+    buttonRef.current?.focus()
+  }
+  return (
+    <>
+      {button({
+        ref: buttonRef,
+        popoverTarget: id,
+        'aria-expanded': isOpen,
+        'aria-haspopup': 'dialog',
+      })}
+      <div
+        ref={panelRef}
+        id={id}
+        popover="auto"
+        role="dialog"
+        aria-label={label}
+        onToggle={(event) => setOpen(event.newState === 'open')}
+      >
+        {isOpen && children(close)}
+      </div>
+    </>
+  )
+}
+
+interface PlaceInput {
+  readonly beside: HTMLElement
+  readonly align: 'start' | 'end'
+}
+
+/** Below the button, or above it where there is more room; never beyond the window. */
+function place(panel: HTMLElement, { beside, align }: PlaceInput): void {
+  const anchor = beside.getBoundingClientRect()
+  const { width, height } = panel.getBoundingClientRect()
+  const wanted = align === 'start' ? anchor.left : anchor.right - width
+  const left = Math.max(EDGE_PX, Math.min(wanted, window.innerWidth - width - EDGE_PX))
+  const below = anchor.bottom + GAP_PX
+  const fitsBelow = below + height <= window.innerHeight - EDGE_PX
+  const above = anchor.top - GAP_PX - height
+  panel.style.left = `${left}px`
+  panel.style.top = `${fitsBelow || above < EDGE_PX ? Math.max(EDGE_PX, Math.min(below, window.innerHeight - height - EDGE_PX)) : above}px`
+}

@@ -1,0 +1,54 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { modelsQuery } from '../api/queries.ts'
+import { useMe } from '../shell/use-account.ts'
+import { CLIENTS, type Client, clientLines, quotedPieces } from './client-lines.ts'
+import { CopyButton } from './copy-button.tsx'
+import { Segments } from './segments.tsx'
+
+interface SnippetProps {
+  readonly title: string
+  /** The text of a key that was just made. */
+  readonly apiKey: string | null
+}
+
+/** Lines to copy that use a key. */
+export function Snippet({ title, apiKey }: SnippetProps) {
+  const [client, setClient] = useState<Client>('curl')
+  const model = useExampleModel()
+  const lines = clientLines(client, { baseUrl: useMe().base_url, model, apiKey })
+  return (
+    <section className="card snip" aria-label={title}>
+      <header className="flex-wrap">
+        <h2>{title}</h2>
+        <Segments label="Client" options={CLIENTS} value={client} onChange={setClient} />
+        <CopyButton text={lines} label="Copy the lines" className="hide-s" />
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways is reached by keys */}
+      <pre className="mono" tabIndex={0}>
+        {quotedPieces(lines).map(({ text, isQuoted }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other name
+          <span key={at} className={isQuoted ? 's' : ''}>
+            {text}
+          </span>
+        ))}
+      </pre>
+    </section>
+  )
+}
+
+const SIMULATED_MODEL = 'sim/text'
+
+/** A model of this gateway that answers chats. */
+function useExampleModel(): string {
+  const { mode } = useMe()
+  const { data } = useQuery({ ...modelsQuery, enabled: mode === 'live' })
+  if (mode === 'simulator') return SIMULATED_MODEL
+  return data?.data.find(writesText)?.id ?? 'author/model'
+}
+
+function writesText(model: {
+  readonly architecture?: { readonly output_modalities?: readonly string[] }
+}) {
+  return model.architecture?.output_modalities?.includes('text') ?? true
+}

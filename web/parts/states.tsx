@@ -1,0 +1,84 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { ApiError } from '../api/client.ts'
+import { minuteTime } from '../format/time.ts'
+
+interface FailedProps {
+  /** What could not be read: "The keys could not be read." */
+  readonly what: string
+  readonly error: Error
+  readonly onRetry: () => void
+}
+
+/** What could not be read, why, by which request, and a button to try again. */
+export function Failed({ what, error, onRetry }: FailedProps) {
+  const requestId = error instanceof ApiError ? error.requestId : null
+  return (
+    <div className="blank" role="alert">
+      <h3>{what}</h3>
+      <p>{error.message}</p>
+      {requestId !== null && (
+        <p className="note">
+          Request <span className="mono">{requestId}</span>
+        </p>
+      )}
+      <button type="button" className="btn" onClick={onRetry}>
+        Try again
+      </button>
+    </div>
+  )
+}
+
+/** Says that what is shown is old because the last try to read it failed. */
+export function Stale({ query }: { query: UseQueryResult<unknown> }) {
+  if (!query.isRefetchError) return null
+  return (
+    <p className="stale" role="status">
+      As of {minuteTime(new Date(query.dataUpdatedAt))}: {query.error.message}
+      <button type="button" onClick={() => query.refetch()}>
+        Try again
+      </button>
+    </p>
+  )
+}
+
+interface EmptyProps {
+  readonly title: string
+  readonly children: ReactNode
+}
+
+/** Nothing to show yet, and the next step. */
+export function Empty({ title, children }: EmptyProps) {
+  return (
+    <div className="blank">
+      <h3>{title}</h3>
+      {children}
+    </div>
+  )
+}
+
+/** A grey shape of this size, until the answer is there. */
+export function Grey({ width, height = 14 }: { width: number | string; height?: number }) {
+  return <span className="grey" style={{ width, height }} />
+}
+
+/** Rows of a table whose answer is not there yet. */
+export function GreyRows({ rows, columns }: { rows: number; columns: number }) {
+  return (
+    <tbody aria-hidden="true">
+      {range(rows).map((row) => (
+        <tr key={row}>
+          {range(columns).map((column) => (
+            <td key={column} className={column > 1 ? 'hide-s' : ''}>
+              <Grey width={`${48 + ((row * 7 + column * 13) % 40)}%`} />
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  )
+}
+
+function range(length: number): readonly number[] {
+  return Array.from({ length }, (_, index) => index)
+}

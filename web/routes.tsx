@@ -1,0 +1,170 @@
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router'
+import { ApiError } from './api/client.ts'
+import { meQuery, startQuery } from './api/queries.ts'
+import { PageFailed } from './parts/page-failed.tsx'
+import { readActivitySearch } from './screens/activity/search.ts'
+import { readKeysSearch } from './screens/keys/search.ts'
+import { readOverviewSearch } from './screens/overview/search.ts'
+import { Shell } from './shell/shell.tsx'
+
+const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
+  component: Outlet,
+  errorComponent: ({ error }) => <PageFailed error={asError(error)} />,
+  notFoundComponent: () => <PageFailed error={new Error('There is no page at this address.')} />,
+})
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  async beforeLoad({ context }) {
+    const me = await signedIn(context.queries, '/')
+    const [account] = me.accounts
+    if (account === undefined) throw redirect({ to: '/new-account' })
+    throw redirect({ to: '/$account/overview', params: { account: account.id } })
+  },
+})
+
+const newAccount = createRoute({
+  getParentRoute: () => root,
+  path: '/new-account',
+  beforeLoad: ({ context }) => signedIn(context.queries, '/new-account').then(() => undefined),
+  component: lazyRouteComponent(() => import('./screens/door/new-account.tsx'), 'NewAccount'),
+})
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: ({ next }): { next?: string } =>
+    typeof next === 'string' && next.startsWith('/') && !next.startsWith('//') ? { next } : {},
+  loader: ({ context }) => context.queries.ensureQueryData(startQuery),
+  component: lazyRouteComponent(() => import('./screens/door/sign-in.tsx'), 'SignIn'),
+})
+
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'Setup'),
+})
+
+const reset = createRoute({
+  getParentRoute: () => root,
+  path: '/reset',
+  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'Reset'),
+})
+
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: '/invite',
+  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'Invitation'),
+})
+
+const account = createRoute({
+  getParentRoute: () => root,
+  path: '/$account',
+  beforeLoad: async ({ context, location }) => ({
+    me: await signedIn(context.queries, location.href),
+  }),
+  component: Shell,
+})
+
+const overview = createRoute({
+  getParentRoute: () => account,
+  path: '/overview',
+  validateSearch: readOverviewSearch,
+  component: lazyRouteComponent(() => import('./screens/overview/overview.tsx'), 'OverviewScreen'),
+})
+
+const activity = createRoute({
+  getParentRoute: () => account,
+  path: '/activity',
+  validateSearch: readActivitySearch,
+  component: lazyRouteComponent(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
+})
+
+const keys = createRoute({
+  getParentRoute: () => account,
+  path: '/keys',
+  validateSearch: readKeysSearch,
+  component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'KeysScreen'),
+})
+
+const accountHome = createRoute({
+  getParentRoute: () => account,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/$account/overview', params, replace: true })
+  },
+})
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
+/** Who is signed in; leads to the sign-in, and back afterwards, where no user is. */
+async function signedIn(queries: QueryClient, next: string) {
+  try {
+    return await queries.ensureQueryData(meQuery)
+  } catch (error) {
+    if (error instanceof ApiError && error.httpStatus === 401) {
+      throw redirect({ to: '/sign-in', search: next === '/' ? {} : { next } })
+    }
+    throw error
+  }
+}
+
+/** The pages and their addresses. */
+export function createPageRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: root.addChildren([
+      home,
+      newAccount,
+      signIn,
+      setup,
+      reset,
+      invitation,
+      account.addChildren([accountHome, overview, activity, keys]),
+    ]),
+    basepath: '/app',
+    context: { queries },
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    parseSearch,
+    stringifySearch,
+  })
+}
+
+type SearchValue = string | readonly string[]
+
+/** A query as it is written: `?key=a&key=b`, without quotes and brackets. */
+function parseSearch(text: string): Record<string, SearchValue> {
+  const search: Record<string, SearchValue> = {}
+  const params = new URLSearchParams(text)
+  for (const name of new Set(params.keys())) {
+    const [first = '', ...more] = params.getAll(name)
+    search[name] = more.length === 0 ? first : [first, ...more]
+  }
+  return search
+}
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(search)) {
+    if (value === undefined || value === null) continue
+    for (const one of Array.isArray(value) ? value : [value]) params.append(name, String(one))
+  }
+  return params.size === 0 ? '' : `?${params}`
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createPageRouter>
+  }
+}

@@ -1,0 +1,107 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
+import { keysQuery } from '../../api/queries.ts'
+import { useTitle } from '../../parts/use-title.ts'
+import { useShortcuts } from '../../shell/shortcuts.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { Drawer } from './drawer.tsx'
+import { Filters } from './filters.tsx'
+import { RequestList } from './request-list.tsx'
+import { useActivity } from './use-activity.ts'
+
+const route = getRouteApi('/$account/activity')
+
+/** Every request of an account with its tokens, time and charge; live. */
+export function ActivityScreen() {
+  useTitle('Activity')
+  const accountId = useAccountId()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const [isLive, setLive] = useState(true)
+  const activity = useActivity(accountId, search, isLive)
+  const keyNames = useKeyNames(accountId)
+  const listRef = useRef<HTMLDivElement>(null)
+  const open = (request: string | undefined) =>
+    navigate({
+      search: ({ request: _, ...rest }) => (request === undefined ? rest : { ...rest, request }),
+      // Opening is a step to go back from; moving from one to the next is not.
+      replace: search.request !== undefined,
+      resetScroll: false,
+    })
+  const close = () => void open(undefined)
+  const move = useRowKeys(listRef, { isOpen: search.request !== undefined, open })
+  useShortcuts({
+    j: () => move(1),
+    k: () => move(-1),
+    '/': () => document.getElementById('find')?.focus(),
+    ...(search.request === undefined ? {} : { Escape: close }),
+  })
+  return (
+    <>
+      <div className="top">
+        <h1>Activity</h1>
+      </div>
+      <Filters
+        search={search}
+        isLive={isLive}
+        onLive={setLive}
+        onFind={open}
+        onChange={(next) => navigate({ search: next, resetScroll: false })}
+      />
+      <div className={search.request === undefined ? 'act' : 'act open'}>
+        <div ref={listRef} className="min-w-0">
+          <RequestList
+            activity={activity}
+            search={search}
+            isLive={isLive}
+            keyNames={keyNames}
+            onOpen={open}
+            onOlder={() => {
+              setLive(false)
+              void activity.older.fetchNextPage()
+            }}
+            onRange={(range) => navigate({ search: { ...search, range } })}
+          />
+        </div>
+        {search.request !== undefined && (
+          <Drawer
+            key={search.request}
+            requestId={search.request}
+            row={activity.rows.find(({ id }) => id === search.request)}
+            keyNames={keyNames}
+            onClose={close}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+/** The names of the keys by id; a deleted one has none. */
+function useKeyNames(accountId: string): ReadonlyMap<string, string> {
+  const { data } = useQuery({ ...keysQuery(accountId), placeholderData: keepPreviousData })
+  return new Map(data?.data.map(({ id, name }) => [id, name]))
+}
+
+interface RowKeys {
+  readonly isOpen: boolean
+  readonly open: (request: string) => void
+}
+
+/** Moves focus through the rows; where a request is open, the next one opens. */
+function useRowKeys(
+  listRef: React.RefObject<HTMLElement | null>,
+  { isOpen, open }: RowKeys,
+): (by: 1 | -1) => void {
+  return (by) => {
+    const links = [...(listRef.current?.querySelectorAll<HTMLElement>('a.open-it') ?? [])]
+    const focused = links.indexOf(document.activeElement as HTMLElement)
+    const current = links.findIndex((link) => link.closest('tr')?.ariaCurrent === 'true')
+    const from = focused === -1 ? current : focused
+    const next = links[Math.max(0, Math.min(links.length - 1, from === -1 ? 0 : from + by))]
+    next?.focus()
+    const id = next?.dataset['request']
+    if (isOpen && id !== undefined) open(id)
+  }
+}

@@ -1,0 +1,152 @@
+import type { ReactNode } from 'react'
+import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
+import type { ActivityRequest } from '../../api/answers.ts'
+import { costText, feeText, money } from '../../format/money.ts'
+import { count } from '../../format/numbers.ts'
+import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
+import { useNow } from '../../parts/now.ts'
+import { Time } from '../../parts/time.tsx'
+import { takenMs } from './request-words.ts'
+
+type Usage = NonNullable<ActivityRequest['usage']>
+
+/** When it was opened, how long the first byte took, and how long all of it. */
+export function Timeline({ request }: { request: ActivityRequest }) {
+  const now = useNow()
+  const openedAt = new Date(request.opened_at)
+  const firstByteMs =
+    request.first_byte_at === null ? null : Date.parse(request.first_byte_at) - openedAt.getTime()
+  const wholeMs = takenMs(request) ?? Math.max(0, now.getTime() - openedAt.getTime())
+  const waitMs = firstByteMs ?? wholeMs
+  return (
+    <>
+      <div className="line" aria-hidden="true">
+        <i className="of-3" style={{ flex: Math.max(waitMs, wholeMs * 0.01, 1) }} />
+        {wholeMs > waitMs && <i className="of-1" style={{ flex: wholeMs - waitMs }} />}
+      </div>
+      <div className="ticks">
+        <Time at={openedAt}>{exactTime(openedAt)}</Time>
+        <span>{firstByteMs === null ? 'no byte yet' : `first byte ${duration(firstByteMs)}`}</span>
+        <span>{duration(wholeMs)}</span>
+      </div>
+    </>
+  )
+}
+
+/** Hold, cost, fee and charge, exactly. */
+export function Money({ request }: { request: ActivityRequest }) {
+  const { hold, held, charge, overrun, provider_cost: costUsd } = request
+  const lateCostUsd = request.uncharged_provider_cost
+  return (
+    <dl className="kv">
+      <Line term="Held when it opened">{money(hold, 6)}</Line>
+      {held > 0 && <Line term="Still held">{money(held, 6)}</Line>}
+      {costUsd !== null && <Line term="Provider’s cost">{costText(costUsd)}</Line>}
+      {costUsd !== null && <Line term="Platform fee, 5%">{feeText(charge, costUsd)}</Line>}
+      {lateCostUsd !== null && (
+        <Line term="Provider’s cost, not charged">{costText(lateCostUsd)}</Line>
+      )}
+      {overrun > 0 && <Line term="Of it above the hold">{money(overrun, 6)}</Line>}
+      <Line term="Charged" className="tot">
+        {money(charge, 6)}
+      </Line>
+    </dl>
+  )
+}
+
+/** Tokens by kind; kinds that it has none of are left out. */
+export function Tokens({ usage }: { usage: Usage }) {
+  const part = (term: string, tokens: number) =>
+    tokens > 0 && (
+      <Line term={term} className="sub">
+        {count(tokens)}
+      </Line>
+    )
+  return (
+    <dl className="kv">
+      <Line term="Input">{count(usage.input_tokens)}</Line>
+      {part('of it read from cache', usage.cache_read_tokens)}
+      {part('of it written to cache', usage.cache_write_tokens)}
+      {part('of it written to the long cache', usage.cache_write_long_tokens)}
+      <Line term="Output">{count(usage.output_tokens)}</Line>
+      {part('of it reasoning', usage.reasoning_tokens)}
+      {part('of it images', usage.image_output_tokens)}
+      {usage.searches > 0 && <Line term="Searches">{count(usage.searches)}</Line>}
+    </dl>
+  )
+}
+
+/** Where it came in, with which key, and what it was answered. */
+export function Where({ request, keyName }: { request: ActivityRequest; keyName: string | null }) {
+  const { endpoint, stream, http_status, settled_at, generation_id } = request
+  return (
+    <dl className="kv">
+      <Line term="Endpoint">
+        {endpoint}
+        {stream ? ', streamed' : ''}
+      </Line>
+      <Line term="Key">{keyName ?? <span className="mono">{request.key_id}</span>}</Line>
+      {http_status !== null && <Line term="Answer">{http_status}</Line>}
+      {settled_at !== null && (
+        <Line term="Settled">
+          <Time at={new Date(settled_at)}>{dayAndMinute(new Date(settled_at))}</Time>
+        </Line>
+      )}
+      <Line term="Provider">{request.upstream}</Line>
+      {generation_id !== null && (
+        <Line term="Its id">
+          <span className="mono">{generation_id}</span>
+        </Line>
+      )}
+    </dl>
+  )
+}
+
+/** What went wrong and what to do, in the words of the table of errors. */
+export function Failure({ code }: { code: string }) {
+  const problem = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code as keyof typeof PROBLEMS] : null
+  return (
+    <section>
+      <h3>Error</h3>
+      <p className="mono text-bad">{code}</p>
+      {problem !== null && (
+        <>
+          <p className="mt-1.5">
+            <Prose text={problem.meaning} />
+          </p>
+          <p className="mt-1.5 text-ink-2">
+            <Prose text={problem.remedy} />
+          </p>
+        </>
+      )}
+    </section>
+  )
+}
+
+/** What stands in backticks is code. */
+function Prose({ text }: { text: string }) {
+  return text.split('`').map((piece, at) =>
+    at % 2 === 1 ? (
+      <code key={piece} className="mono">
+        {piece}
+      </code>
+    ) : (
+      piece
+    ),
+  )
+}
+
+interface LineProps {
+  readonly term: string
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+function Line({ term, className = '', children }: LineProps) {
+  return (
+    <>
+      <dt className={className}>{term}</dt>
+      <dd className={className}>{children}</dd>
+    </>
+  )
+}

@@ -1,0 +1,124 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useRef } from 'react'
+import type { ActivityRequest } from '../../api/answers.ts'
+import { pollDelayMs } from '../../api/live.ts'
+import { requestQuery } from '../../api/queries.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Failed, Grey } from '../../parts/states.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { Failure, Money, Timeline, Tokens, Where } from './drawer-parts.tsx'
+import { isUnsettled, requestWord, stateNote } from './request-words.ts'
+
+interface DrawerProps {
+  readonly requestId: string
+  /** The request as the list has it, which is asked for anyway; undefined: it is not in the list. */
+  readonly row: ActivityRequest | undefined
+  readonly keyNames: ReadonlyMap<string, string>
+  readonly onClose: () => void
+}
+
+const COVERS_THE_LIST = '(max-width: 1120px)'
+
+/** One request in full: beside the list, or over it on a small window. */
+export function Drawer({ requestId, row, keyNames, onClose }: DrawerProps) {
+  const query = useQuery({
+    ...requestQuery(useAccountId(), requestId),
+    enabled: row === undefined,
+    retry: false,
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && isUnsettled(state.data) ? pollDelayMs(0) : false,
+  })
+  const request = row ?? query.data
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    if (!matchMedia(COVERS_THE_LIST).matches) return
+    heading.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <aside className="card drawer" aria-label="Request">
+      <header>
+        <div>
+          <h2 ref={heading} tabIndex={-1}>
+            {request?.model ?? 'Request'}
+          </h2>
+          <div className="idl">
+            <span className="mono">{requestId}</span>
+            <CopyButton text={requestId} label="Copy the request id" bare className="-my-1.5" />
+          </div>
+        </div>
+        <button type="button" className="iconb" aria-label="Close the request" onClick={onClose}>
+          <Icon name="close" small />
+        </button>
+      </header>
+      {request !== undefined ? (
+        <Parts request={request} keyName={keyNames.get(request.key_id) ?? null} />
+      ) : query.isError ? (
+        <Failed
+          what="The request could not be read."
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      ) : (
+        <Shape />
+      )}
+    </aside>
+  )
+}
+
+interface PartsProps {
+  readonly request: ActivityRequest
+  readonly keyName: string | null
+}
+
+function Parts({ request, keyName }: PartsProps) {
+  const { word, tone } = requestWord(request)
+  return (
+    <>
+      <section>
+        <div className="mb-3 flex flex-wrap items-center gap-2">
+          <span className={`chip ${tone}`}>{word}</span>
+          <span className="note">{stateNote(request)}</span>
+        </div>
+        <Timeline request={request} />
+      </section>
+      {request.error_code !== null && <Failure code={request.error_code} />}
+      <Part title="Money">
+        <Money request={request} />
+      </Part>
+      {request.usage !== null && (
+        <Part title="Tokens">
+          <Tokens usage={request.usage} />
+        </Part>
+      )}
+      <Part title="Request">
+        <Where request={request} keyName={keyName} />
+      </Part>
+    </>
+  )
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}
+
+function Shape() {
+  return (
+    <section className="grid gap-3" aria-hidden="true">
+      <Grey width={80} height={20} />
+      <Grey width="100%" height={10} />
+      <Grey width="100%" />
+      <Grey width="90%" />
+      <Grey width="100%" />
+    </section>
+  )
+}

@@ -1,0 +1,143 @@
+import type { ReactNode } from 'react'
+import { counted } from '../../format/numbers.ts'
+import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { useAccountId, useMe } from '../../shell/use-account.ts'
+import { RequestHeads, RequestRow } from './request-row.tsx'
+import {
+  ACTIVITY_RANGES,
+  type ActivityRange,
+  type ActivitySearch,
+  DEFAULT_RANGE,
+} from './search.ts'
+import { Summary } from './summary.tsx'
+import { type useActivity, useSummary } from './use-activity.ts'
+import { useFreshIds } from './use-fresh-ids.ts'
+
+interface RequestListProps {
+  readonly activity: ReturnType<typeof useActivity>
+  readonly search: ActivitySearch
+  readonly isLive: boolean
+  readonly keyNames: ReadonlyMap<string, string>
+  readonly onOpen: (requestId: string) => void
+  readonly onOlder: () => void
+  readonly onRange: (range: ActivityRange) => void
+}
+
+/** Counts, columns by time and rows of what matches. */
+export function RequestList(props: RequestListProps) {
+  const { activity, search, isLive, keyNames, onOpen } = props
+  const { newest, rows } = activity
+  const summary = useSummary(useAccountId(), search, newest.data)
+  const fresh = useFreshIds(newest.data)
+  if (newest.data === undefined && newest.isError) {
+    return (
+      <section className="card">
+        <Failed
+          what="The requests could not be read."
+          error={newest.error}
+          onRetry={() => newest.refetch()}
+        />
+      </section>
+    )
+  }
+  const isEmpty = newest.data !== undefined && rows.length === 0
+  return (
+    <section
+      className="card overflow-hidden"
+      aria-label="Requests"
+      aria-busy={newest.data === undefined}
+    >
+      <Stale query={newest} />
+      {summary !== null && !isEmpty && <Summary query={summary} />}
+      {isEmpty ? (
+        <NoRequests {...props} />
+      ) : (
+        <table className="cards requests">
+          <RequestHeads />
+          {newest.data === undefined ? (
+            <GreyRows rows={10} columns={6} />
+          ) : (
+            <tbody>
+              {rows.map((request) => (
+                <RequestRow
+                  key={request.id}
+                  request={request}
+                  keyName={keyNames.get(request.key_id) ?? 'deleted key'}
+                  isOpen={request.id === search.request}
+                  isFresh={isLive && fresh.has(request.id)}
+                  onOpen={onOpen}
+                />
+              ))}
+            </tbody>
+          )}
+        </table>
+      )}
+      {!isEmpty && newest.data !== undefined && <Pager {...props} />}
+    </section>
+  )
+}
+
+function Pager({ activity, isLive, onOlder }: RequestListProps) {
+  const { hasOlder, older, rows } = activity
+  const count = counted(rows.length, 'request')
+  return (
+    <footer className="pager">
+      <span>{isLive ? `Newest first, ${count}` : `${count}, paused`}</span>
+      {older.isError && <span className="text-bad">{older.error.message}</span>}
+      {hasOlder && (
+        <button type="button" className="btn" disabled={older.isFetching} onClick={onOlder}>
+          {older.isError ? 'Try again' : 'Older requests'}
+        </button>
+      )}
+    </footer>
+  )
+}
+
+function NoRequests({ search, onRange }: RequestListProps) {
+  const { base_url: baseUrl } = useMe()
+  const { range = DEFAULT_RANGE, request: _, ...filters } = search
+  const { text } = ACTIVITY_RANGES[range]
+  if (Object.keys(filters).length > 0) {
+    return (
+      <Wider title="No request matches" onRange={onRange} range={range}>
+        <p>{text}: none with these filters. Take one back, or look further back.</p>
+      </Wider>
+    )
+  }
+  return (
+    <Wider
+      title={`No requests${range === 'all' ? ' yet' : `: ${text.toLowerCase()}`}`}
+      onRange={onRange}
+      range={range}
+    >
+      <p>
+        A request shows up here as soon as its hold is made, and follows it until it is settled.
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways is reached by keys */}
+      <pre className="mono" tabIndex={0}>
+        {`curl ${baseUrl}/v1/chat/completions -H "authorization: Bearer $TOLLGATE_KEY" \\
+  -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'`}
+      </pre>
+    </Wider>
+  )
+}
+
+interface WiderProps {
+  readonly title: string
+  readonly range: ActivityRange
+  readonly onRange: (range: ActivityRange) => void
+  readonly children: ReactNode
+}
+
+function Wider({ title, range, onRange, children }: WiderProps) {
+  return (
+    <Empty title={title}>
+      {children}
+      {range !== 'all' && (
+        <button type="button" className="btn" onClick={() => onRange('all')}>
+          Look at all
+        </button>
+      )}
+    </Empty>
+  )
+}

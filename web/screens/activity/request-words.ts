@@ -1,0 +1,49 @@
+import { assertNever } from '../../../src/vocabulary/assert-never.ts'
+import type { ActivityRequest } from '../../api/answers.ts'
+import { STATE_WORDS } from './search.ts'
+
+/** The state of a request in a word, and the colour of its chip. */
+export interface RequestWord {
+  readonly word: string
+  readonly tone: 'busy' | 'info' | 'good' | 'wait' | 'off' | 'bad'
+}
+
+/** An error outshines where the money stands, unless that is still open. */
+export function requestWord({ state, error_code, http_status }: ActivityRequest): RequestWord {
+  const word = STATE_WORDS[state]
+  if (state === 'open') return { word, tone: 'busy' }
+  if (state === 'unresolved') return { word, tone: 'wait' }
+  if (error_code !== null) {
+    return { word: http_status === null ? 'Failed' : `Failed ${http_status}`, tone: 'bad' }
+  }
+  if (state === 'provisional') return { word, tone: 'info' }
+  return { word, tone: state === 'final' ? 'good' : 'off' }
+}
+
+/** What the state means for the money. */
+export function stateNote({ state, charge }: ActivityRequest): string {
+  switch (state) {
+    case 'open':
+      return 'under way; its hold is reserved'
+    case 'provisional':
+      return 'charged; the provider’s record is compared next'
+    case 'final':
+      return charge === 0 ? 'nothing was charged' : 'settled from the provider’s record'
+    case 'unresolved':
+      return 'its cost is not known yet; its hold is reserved'
+    case 'released':
+      return 'the hold was given back, nothing was charged'
+    default:
+      return assertNever(state)
+  }
+}
+
+/** Whether its figures may still change. */
+export function isUnsettled({ state }: ActivityRequest): boolean {
+  return state === 'open' || state === 'provisional' || state === 'unresolved'
+}
+
+/** How long it took in milliseconds; null while it runs. */
+export function takenMs({ opened_at, ended_at }: ActivityRequest): number | null {
+  return ended_at === null ? null : Date.parse(ended_at) - Date.parse(opened_at)
+}

@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest'
+import { readActivitySearch } from './search.ts'
+
+describe('the address of Activity', () => {
+  test('is read with one filter or several, and with the open request', () => {
+    expect(
+      readActivitySearch({
+        range: '1h',
+        key: ['key_1', 'key_2'],
+        state: 'final',
+        request: 'req_1',
+      }),
+    ).toEqual({ range: '1h', key: ['key_1', 'key_2'], state: ['final'], request: 'req_1' })
+  })
+
+  test('that was typed wrong is read without its mistakes', () => {
+    expect(
+      readActivitySearch({
+        range: 'toString',
+        state: ['constructor', 'open'],
+        key: 7,
+        failed: 'no',
+      }),
+    ).toEqual({ state: ['open'] })
+  })
+})

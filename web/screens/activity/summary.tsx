@@ -1,0 +1,102 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { RequestSummary } from '../../api/answers.ts'
+import { money } from '../../format/money.ts'
+import { count } from '../../format/numbers.ts'
+import { minuteTime } from '../../format/time.ts'
+import { Grey } from '../../parts/states.tsx'
+import { useWidth } from '../../parts/use-width.ts'
+
+/** How many requests, what they were charged, and when they came. */
+export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
+  const { data } = query
+  if (data === undefined && query.isError) {
+    return (
+      <p className="sum">
+        The counts could not be read: {query.error.message}
+        <button type="button" className="link" onClick={() => query.refetch()}>
+          Try again
+        </button>
+      </p>
+    )
+  }
+  if (data === undefined) {
+    return (
+      <>
+        <p className="sum">
+          <Grey width={220} />
+        </p>
+        <div className="hist">
+          <Grey width="100%" height={76} />
+        </div>
+      </>
+    )
+  }
+  return (
+    <>
+      <p className="sum">
+        <span>
+          <b>{count(data.requests)}</b> {data.requests === 1 ? 'request' : 'requests'}
+        </span>
+        <span>
+          <b>{money(data.charge)}</b> charged
+        </span>
+        {data.held > 0 && (
+          <span>
+            <b>{money(data.held)}</b> held
+          </span>
+        )}
+        <span>
+          <b className={data.failed > 0 ? 'text-bad!' : ''}>{count(data.failed)}</b> failed
+        </span>
+      </p>
+      <Columns summary={data} />
+    </>
+  )
+}
+
+const HEIGHT_PX = 60
+const LABELS_PX = 16
+const FAILED_PX_MIN = 1.5
+
+function Columns({ summary }: { summary: RequestSummary }) {
+  const [ref, widthPx] = useWidth()
+  const { steps, requests, failed } = summary
+  const most = Math.max(1, ...steps.map((step) => step.requests))
+  const stepPx = steps.length === 0 ? 0 : widthPx / steps.length
+  const heightOf = (value: number) => (value / most) * (HEIGHT_PX - 4)
+  const middle = steps[Math.floor(steps.length / 2)]
+  return (
+    <div className="hist" ref={ref}>
+      <svg
+        width={widthPx}
+        height={HEIGHT_PX + LABELS_PX}
+        role="img"
+        aria-label={`Requests by time: ${count(requests)}, of them ${count(failed)} failed`}
+      >
+        {steps.map((step, at) => {
+          const box = { x: at * stepPx + stepPx * 0.06, width: stepPx * 0.88, rx: 1.5 }
+          const all = heightOf(step.requests)
+          const bad = step.failed === 0 ? 0 : Math.max(FAILED_PX_MIN, heightOf(step.failed))
+          return (
+            <g key={step.at}>
+              <title>{`${minuteTime(new Date(step.at))}: ${count(step.requests)}, ${count(step.failed)} failed`}</title>
+              {all > 0 && <rect className="all" {...box} y={HEIGHT_PX - all} height={all} />}
+              {bad > 0 && <rect className="failed" {...box} y={HEIGHT_PX - bad} height={bad} />}
+            </g>
+          )
+        })}
+        <text x={0} y={HEIGHT_PX + 14}>
+          {minuteTime(new Date(summary.from))}
+        </text>
+        {middle !== undefined && (
+          <text x={widthPx / 2} y={HEIGHT_PX + 14} textAnchor="middle">
+            {minuteTime(new Date(middle.at))}
+          </text>
+        )}
+        <text x={widthPx} y={HEIGHT_PX + 14} textAnchor="end">
+          now
+        </text>
+      </svg>
+    </div>
+  )
+}

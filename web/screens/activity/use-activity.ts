@@ -1,0 +1,94 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import type { ActivityRequest, Page, RequestSummary } from '../../api/answers.ts'
+import { read, withQuery } from '../../api/client.ts'
+import { pollDelayMs } from '../../api/live.ts'
+import { ACTIVITY_RANGES, type ActivitySearch, DEFAULT_RANGE } from './search.ts'
+
+const ROWS = 50
+const MINUTE_MS = 60_000
+const SUMMARY_SPAN_MS_MAX = 24 * 60 * MINUTE_MS
+
+// How many polls of an address failed in a row: a success forgets it.
+const errorsInARow = new Map<string, number>()
+
+/** The requests that match, newest first: the first page live, older ones once they are asked for. */
+export function useActivity(accountId: string, search: ActivitySearch, isLive: boolean) {
+  const filters = filtersOf(search)
+  const name = JSON.stringify([accountId, search.range ?? DEFAULT_RANGE, filters])
+  const path = `accounts/${accountId}/requests`
+  const newest = useQuery({
+    queryKey: ['requests', name],
+    queryFn: async ({ signal }) => {
+      try {
+        const query = { limit: ROWS, since: spanOf(search).since, ...filters }
+        const page = await read<Page<ActivityRequest>>(withQuery(path, query), signal)
+        errorsInARow.delete(name)
+        return page
+      } catch (error) {
+        errorsInARow.set(name, (errorsInARow.get(name) ?? 0) + 1)
+        throw error
+      }
+    },
+    refetchInterval: isLive ? () => pollDelayMs(errorsInARow.get(name) ?? 0) : false,
+    // Another try would come between two polls.
+    retry: false,
+    structuralSharing: false,
+  })
+  const cursor = newest.data?.next_cursor ?? null
+  const older = useInfiniteQuery({
+    queryKey: ['requests', name, 'older', cursor],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { limit: ROWS, since: spanOf(search).since, ...filters, cursor: pageParam }
+      return read<Page<ActivityRequest>>(withQuery(path, query), signal)
+    },
+    initialPageParam: cursor,
+    getNextPageParam: (page) => page.next_cursor,
+    enabled: false,
+  })
+  const olderRows = isLive ? [] : (older.data?.pages.flatMap(({ data }) => data) ?? [])
+  const hasOlder = isLive || older.data === undefined ? cursor !== null : older.hasNextPage
+  return { newest, older, hasOlder, rows: [...(newest.data?.data ?? []), ...olderRows] }
+}
+
+/** Counts and columns over what matches; for a day at most. Read again when the list has changed. */
+export function useSummary(
+  accountId: string,
+  search: ActivitySearch,
+  changedWith: Page<ActivityRequest> | undefined,
+) {
+  const { spanMs } = ACTIVITY_RANGES[search.range ?? DEFAULT_RANGE]
+  const isShown = spanMs !== null && spanMs <= SUMMARY_SPAN_MS_MAX
+  const filters = filtersOf(search)
+  const query = useQuery({
+    queryKey: ['summary', accountId, search.range ?? DEFAULT_RANGE, filters],
+    queryFn: ({ signal }) =>
+      read<RequestSummary>(
+        withQuery(`accounts/${accountId}/requests/summary`, { ...spanOf(search), ...filters }),
+        signal,
+      ),
+    enabled: isShown && changedWith !== undefined,
+    staleTime: MINUTE_MS,
+    refetchInterval: MINUTE_MS,
+  })
+  const { refetch } = query
+  useEffect(() => {
+    if (isShown && changedWith !== undefined) void refetch()
+  }, [isShown, changedWith, refetch])
+  return isShown ? query : null
+}
+
+function filtersOf({ model, key, state, endpoint, failed }: ActivitySearch) {
+  return { model, key, state, endpoint, failed }
+}
+
+/** Whole minutes, so that an address stays the same, and its answer's tag with it, for a while. */
+function spanOf({ range = DEFAULT_RANGE }: ActivitySearch): { since?: string; until?: string } {
+  const { spanMs } = ACTIVITY_RANGES[range]
+  if (spanMs === null) return {}
+  const untilMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
+  return {
+    since: new Date(untilMs - spanMs).toISOString(),
+    until: new Date(untilMs).toISOString(),
+  }
+}

@@ -1,0 +1,116 @@
+import { type ReactNode, useEffect, useState } from 'react'
+import { Field } from '../../parts/field.tsx'
+import { Door } from './door.tsx'
+import { DoorForm } from './door-form.tsx'
+
+/** The first operator, by the link of the first start. */
+export function Setup() {
+  return (
+    <LinkDoor
+      title="Set up tollgate"
+      lead="You become the operator: you see every account and manage credit."
+      path="setup"
+      submit="Create the operator"
+    >
+      {(wrong) => (
+        <>
+          <NameField error={wrong('name')} />
+          <Field
+            label="E-mail"
+            name="email"
+            type="email"
+            autoComplete="username"
+            required
+            error={wrong('email')}
+            hint="What you sign in with. No mail is sent."
+          />
+          <NewPassword error={wrong('password')} />
+        </>
+      )}
+    </LinkDoor>
+  )
+}
+
+/** A new password, by a link of `tollgate user reset`. */
+export function Reset() {
+  return (
+    <LinkDoor
+      title="Choose a new password"
+      lead="All other sessions of this user end."
+      path="auth/reset"
+      submit="Save the password"
+    >
+      {(wrong) => <NewPassword error={wrong('password')} />}
+    </LinkDoor>
+  )
+}
+
+/** A new user, by a link of `tollgate user invite`. */
+export function Invitation() {
+  return (
+    <LinkDoor
+      title="Join tollgate"
+      lead="You were invited. If you are a user already, your own password adds the account."
+      path="auth/invitation"
+      submit="Join"
+    >
+      {(wrong) => (
+        <>
+          <NameField error={wrong('name')} />
+          <NewPassword error={wrong('password')} />
+        </>
+      )}
+    </LinkDoor>
+  )
+}
+
+interface LinkDoorProps {
+  readonly title: string
+  readonly lead: string
+  readonly path: string
+  readonly submit: string
+  readonly children: (wrong: (name: string) => string | null) => ReactNode
+}
+
+function LinkDoor({ title, lead, path, submit, children }: LinkDoorProps) {
+  const [token] = useState(() => location.hash.slice(1))
+  // The token must not stay in the address bar, the history or a screenshot.
+  useEffect(() => {
+    if (location.hash !== '') history.replaceState(history.state, '', location.pathname)
+  }, [])
+  if (token === '') {
+    return (
+      <Door
+        title={title}
+        lead="This link is not whole. Open it again as it was printed, with the part behind #."
+      />
+    )
+  }
+  return (
+    <Door title={title} lead={lead}>
+      <DoorForm path={path} body={{ token }} submit={submit}>
+        {children}
+      </DoorForm>
+    </Door>
+  )
+}
+
+function NameField({ error }: { error: string | null }) {
+  return <Field label="Name" name="name" autoComplete="name" required autoFocus error={error} />
+}
+
+function NewPassword({ error }: { error: string | null }) {
+  return (
+    <Field
+      label="Password"
+      name="password"
+      type="password"
+      autoComplete="new-password"
+      minLength={12}
+      maxLength={128}
+      required
+      error={error}
+      hint="At least 12 characters."
+    />
+  )
+}

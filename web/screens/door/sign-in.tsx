@@ -1,0 +1,70 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { startQuery } from '../../api/queries.ts'
+import { Field } from '../../parts/field.tsx'
+import { Door } from './door.tsx'
+import { DoorForm } from './door-form.tsx'
+
+const route = getRouteApi('/sign-in')
+
+/** Sign-in by e-mail address and password. */
+export function SignIn() {
+  const { next = '/' } = route.useSearch()
+  const { data: start } = useQuery(startQuery)
+  if (start?.setup_needed === true) {
+    return (
+      <Door
+        title="Set up tollgate"
+        lead="There is no user yet. Open the link that tollgate printed when it started: it makes the first operator."
+      >
+        <p className="note mt-4">
+          The link begins with <span className="mono">{location.origin}/app/setup#</span> and is
+          valid for 24 hours. A restart of <span className="mono">tollgate serve</span> prints a new
+          one.
+        </p>
+      </Door>
+    )
+  }
+  return (
+    <Door title="Sign in" lead="To your keys, your credit and your requests.">
+      {start?.secure === false && <Insecure />}
+      <DoorForm path="auth/sign-in" submit="Sign in" next={next}>
+        {(wrong) => (
+          <>
+            <Field
+              label="E-mail"
+              name="email"
+              type="email"
+              autoComplete="username"
+              required
+              autoFocus
+              error={wrong('email')}
+            />
+            <Field
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              required
+              error={wrong('password')}
+            />
+          </>
+        )}
+      </DoorForm>
+      <p className="note mt-4">
+        A lost password: the operator makes a link with{' '}
+        <span className="mono">npx tollgate user reset</span>.
+      </p>
+    </Door>
+  )
+}
+
+/** Browsers keep a session only with TLS, or on the machine itself. */
+export function Insecure() {
+  return (
+    <p className="problem mt-4" role="note">
+      This address has no TLS, so a browser keeps no session on it. Open tollgate by https, and set{' '}
+      <span className="mono">TOLLGATE_PUBLIC_URL</span> to that address.
+    </p>
+  )
+}

@@ -1,0 +1,103 @@
+import { useId } from 'react'
+import { dayAndMinute } from '../../format/time.ts'
+import { useNow } from '../../parts/now.ts'
+
+/** When a key ends: never, so many days from now, or at a moment. */
+export type Expiry =
+  | { readonly kind: 'never' }
+  | { readonly kind: 'days'; readonly days: number }
+  | { readonly kind: 'date'; readonly at: Date }
+
+const DAY_MS = 86_400_000
+
+const CHOICES = [
+  { text: 'Never', days: null },
+  { text: '30 days', days: 30 },
+  { text: '90 days', days: 90 },
+  { text: '1 year', days: 365 },
+] as const
+
+/** The moment as the server wants it; null: never. */
+export function expiryTime(expiry: Expiry, now: Date): string | null {
+  return momentOf(expiry, now)?.toISOString() ?? null
+}
+
+interface ExpiryFieldProps {
+  readonly value: Expiry
+  readonly onChange: (expiry: Expiry) => void
+  readonly error: string | null
+}
+
+/** Picks an expiry and says what it means. */
+export function ExpiryField({ value, onChange, error }: ExpiryFieldProps) {
+  const now = useNow()
+  const hintId = useId()
+  const at = momentOf(value, now)
+  return (
+    <fieldset className="fld" aria-describedby={hintId}>
+      <legend className="mb-1">Expires</legend>
+      <div className="chips">
+        {CHOICES.map(({ text, days }) => (
+          <button
+            key={text}
+            type="button"
+            aria-pressed={days === null ? value.kind === 'never' : isDays(value, days)}
+            onClick={() => onChange(days === null ? { kind: 'never' } : { kind: 'days', days })}
+          >
+            {text}
+          </button>
+        ))}
+        <button
+          type="button"
+          aria-pressed={value.kind === 'date'}
+          onClick={() =>
+            onChange({ kind: 'date', at: at ?? new Date(now.getTime() + 30 * DAY_MS) })
+          }
+        >
+          On a date
+        </button>
+      </div>
+      {value.kind === 'date' && (
+        <input
+          className="inp"
+          type="datetime-local"
+          aria-label="Date and time of the expiry"
+          value={localText(value.at)}
+          min={localText(now)}
+          required
+          onChange={(event) => {
+            const picked = new Date(event.target.value)
+            if (!Number.isNaN(picked.getTime())) onChange({ kind: 'date', at: picked })
+          }}
+        />
+      )}
+      <small id={hintId} className={error === null ? '' : 'err'}>
+        {error ??
+          (at === null
+            ? 'It stays valid until it is disabled or deleted.'
+            : `On ${dayAndMinute(at)}. From then on it is refused with api_key_expired.`)}
+      </small>
+    </fieldset>
+  )
+}
+
+function momentOf(expiry: Expiry, now: Date): Date | null {
+  switch (expiry.kind) {
+    case 'never':
+      return null
+    case 'days':
+      return new Date(now.getTime() + expiry.days * DAY_MS)
+    case 'date':
+      return expiry.at
+  }
+}
+
+function isDays(value: Expiry, days: number): boolean {
+  return value.kind === 'days' && value.days === days
+}
+
+/** As a `datetime-local` field has it: local, to the minute. */
+function localText(at: Date): string {
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 16)
+}

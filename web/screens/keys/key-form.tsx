@@ -1,0 +1,99 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { ApiError } from '../../api/client.ts'
+import { accountQuery } from '../../api/queries.ts'
+import { money, readMoney, typedMoney } from '../../format/money.ts'
+import { Field } from '../../parts/field.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { type Expiry, ExpiryField, expiryTime } from './expiry-field.tsx'
+
+/** What the form of a key asks for. */
+export interface KeyFields {
+  readonly name: string
+  readonly credit_limit: number | null
+  readonly expires_at: string | null
+}
+
+interface KeyFormProps {
+  readonly before: KeyFields
+  /** What it has spent; null for a new one. */
+  readonly spentMicros: number | null
+  readonly submit: string
+  readonly error: Error | null
+  readonly isSending: boolean
+  readonly onSubmit: (fields: KeyFields) => void
+  readonly onCancel: () => void
+}
+
+/** Name, limit and expiry of a key, with what the server refuses at its field. */
+export function KeyForm(props: KeyFormProps) {
+  const { before, error, isSending, onSubmit } = props
+  const [limit, setLimit] = useState(
+    before.credit_limit === null ? '' : typedMoney(before.credit_limit),
+  )
+  const [expiry, setExpiry] = useState<Expiry>(
+    before.expires_at === null
+      ? { kind: 'never' }
+      : { kind: 'date', at: new Date(before.expires_at) },
+  )
+  const limitMicros = limit.trim() === '' ? null : readMoney(limit)
+  const isLimitWrong = limit.trim() !== '' && limitMicros === null
+  const param = error instanceof ApiError ? error.param : null
+  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
+  const isOfField = ['name', 'credit_limit', 'expires_at'].includes(param ?? '')
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (isLimitWrong) return
+    const name = String(new FormData(event.currentTarget).get('name')).trim()
+    onSubmit({ name, credit_limit: limitMicros, expires_at: expiryTime(expiry, new Date()) })
+  }
+  return (
+    <form className="contents" onSubmit={send}>
+      <Field
+        label="Name"
+        name="name"
+        defaultValue={before.name}
+        required
+        maxLength={100}
+        autoComplete="off"
+        error={wrong('name')}
+      />
+      <Field
+        label="Credit limit"
+        name="credit_limit"
+        className="num"
+        prefix="$"
+        inputMode="decimal"
+        autoComplete="off"
+        value={limit}
+        onChange={(event) => setLimit(event.target.value)}
+        error={
+          isLimitWrong ? 'Write an amount in dollars, such as 50 or 0.25.' : wrong('credit_limit')
+        }
+        hint={<LimitHint spentMicros={props.spentMicros} />}
+      />
+      <ExpiryField value={expiry} onChange={setExpiry} error={wrong('expires_at')} />
+      {error !== null && !isOfField && (
+        <p className="problem" role="alert">
+          {error.message}
+        </p>
+      )}
+      <footer>
+        <button type="button" className="btn ghost" onClick={props.onCancel}>
+          Cancel
+        </button>
+        <button type="submit" className="btn pri" disabled={isSending}>
+          {props.submit}
+        </button>
+      </footer>
+    </form>
+  )
+}
+
+function LimitHint({ spentMicros }: { spentMicros: number | null }) {
+  const { data } = useQuery(accountQuery(useAccountId()))
+  const has =
+    data === undefined ? '' : `The account has ${money(data.credit.backed.available)} available; `
+  const spent = spentMicros === null ? '' : ` It has spent ${money(spentMicros)} so far.`
+  return `The most it may ever spend. ${has}${has === '' ? 'Empty' : 'empty'} means no limit.${spent}`
+}

@@ -1,0 +1,166 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ApiKey } from '../../api/answers.ts'
+import { money } from '../../format/money.ts'
+import { ago, dayOf } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Popover } from '../../parts/popover.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { ChangeKey } from './change-key.tsx'
+import { DeleteKey } from './delete-key.tsx'
+import { DisableKey } from './disable-key.tsx'
+import { keyState, remainingMicros } from './key-state.ts'
+
+/** The heads of the table of keys. */
+export function KeyHeads() {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Key</th>
+        <th scope="col">State</th>
+        <th scope="col">Spent of limit</th>
+        <th scope="col" className="num">
+          Held
+        </th>
+        <th scope="col">Expires</th>
+        <th scope="col">Last used</th>
+        <th scope="col">
+          <span className="vh">Actions</span>
+        </th>
+      </tr>
+    </thead>
+  )
+}
+
+interface KeyRowProps {
+  readonly apiKey: ApiKey
+  /** What the account may spend; null: not known yet. */
+  readonly availableMicros: number | null
+}
+
+/** A key: on a phone, a card of it. */
+export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
+  const now = useNow()
+  const { word, tone } = keyState(apiKey, now)
+  const isDim = word === 'Disabled' || word === 'Expired'
+  return (
+    <tr className={isDim ? 'dim' : ''}>
+      <td>
+        <b>{apiKey.name}</b>
+        <span className="two mono">{apiKey.prefix}</span>
+      </td>
+      <td>
+        <span className={`chip ${tone}`}>{word}</span>
+      </td>
+      <Spent apiKey={apiKey} availableMicros={availableMicros} />
+      <td className="num hide-s">
+        {apiKey.held === 0 ? <span className="dimmed">–</span> : money(apiKey.held)}
+      </td>
+      <td className="hide-s">
+        {apiKey.expires_at === null ? (
+          <span className="dimmed">No expiry</span>
+        ) : (
+          <Time at={new Date(apiKey.expires_at)}>{dayOf(new Date(apiKey.expires_at), now)}</Time>
+        )}
+      </td>
+      <td className="text-ink-2">
+        <span className="only-s dimmed">Used </span>
+        {apiKey.last_used_at === null ? (
+          <span className="dimmed">never</span>
+        ) : (
+          <Time at={new Date(apiKey.last_used_at)}>{ago(new Date(apiKey.last_used_at), now)}</Time>
+        )}
+      </td>
+      <td className="num">
+        <KeyMenu apiKey={apiKey} />
+      </td>
+    </tr>
+  )
+}
+
+const NEAR = 0.85
+
+function Spent({ apiKey, availableMicros }: KeyRowProps) {
+  const { spend, credit_limit: limitMicros } = apiKey
+  if (limitMicros === null) {
+    return (
+      <td className="limit wide">
+        <span className="num">{money(spend)}</span> <span className="dimmed">no limit</span>
+      </td>
+    )
+  }
+  const part = limitMicros === 0 ? 1 : Math.min(1, spend / limitMicros)
+  const left = remainingMicros(apiKey)
+  const isBound = availableMicros !== null && left !== null && availableMicros < left
+  return (
+    <td className={`limit wide ${part >= 1 ? 'full' : part >= NEAR ? 'near' : ''}`}>
+      <span className="num">{money(spend)}</span>{' '}
+      <span className="dimmed">
+        of {money(limitMicros)}
+        {isBound && `, the account has ${money(availableMicros)}`}
+      </span>
+      <span className="share">
+        <i style={{ width: `${part * 100}%` }} />
+      </span>
+    </td>
+  )
+}
+
+type Opened = 'change' | 'disable' | 'delete' | null
+
+function KeyMenu({ apiKey }: { apiKey: ApiKey }) {
+  const account = useAccountId()
+  const [opened, setOpened] = useState<Opened>(null)
+  const close = () => setOpened(null)
+  const item = (what: Opened, closeMenu: () => void) => () => {
+    closeMenu()
+    setOpened(what)
+  }
+  return (
+    <>
+      <Popover
+        label={`Actions for ${apiKey.name}`}
+        align="end"
+        button={(button) => (
+          <button
+            type="button"
+            className="iconb -my-1.5 ml-auto"
+            aria-label={`Actions for ${apiKey.name}`}
+            {...button}
+          >
+            <Icon name="more" small />
+          </button>
+        )}
+      >
+        {(closeMenu) => (
+          <>
+            <Link
+              className="menu-item"
+              to="/$account/activity"
+              params={{ account }}
+              search={{ range: '30d', key: [apiKey.id] }}
+            >
+              <Icon name="activity" /> <span>Its requests</span>
+            </Link>
+            <button type="button" className="menu-item" onClick={item('change', closeMenu)}>
+              <Icon name="pencil" /> <span>Change</span>
+            </button>
+            <button type="button" className="menu-item" onClick={item('disable', closeMenu)}>
+              <Icon name={apiKey.disabled ? 'check' : 'pause'} />
+              <span>{apiKey.disabled ? 'Enable' : 'Disable'}</span>
+            </button>
+            <div className="menu-rule" />
+            <button type="button" className="menu-item danger" onClick={item('delete', closeMenu)}>
+              <Icon name="bin" /> <span>Delete</span>
+            </button>
+          </>
+        )}
+      </Popover>
+      {opened === 'change' && <ChangeKey apiKey={apiKey} onClose={close} />}
+      {opened === 'disable' && <DisableKey apiKey={apiKey} onClose={close} />}
+      {opened === 'delete' && <DeleteKey apiKey={apiKey} onClose={close} />}
+    </>
+  )
+}

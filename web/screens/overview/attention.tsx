@@ -1,0 +1,133 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Attention as Item } from '../../api/answers.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { dayAndMinute, dayOf } from '../../format/time.ts'
+import { Icon, type IconName } from '../../parts/icon.tsx'
+import { useNow } from '../../parts/now.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+
+interface Shown {
+  readonly icon: IconName
+  readonly tone: string
+  readonly title: ReactNode
+  readonly note: string
+}
+
+/** What soon refuses requests, or holds credit back. */
+export function Attention({ items }: { items: readonly Item[] }) {
+  const now = useNow()
+  const account = useAccountId()
+  return (
+    <section className="card">
+      <header>
+        <h2>Needs a look</h2>
+      </header>
+      {items.length === 0 ? (
+        <p className="note px-[18px] pt-2 pb-4">
+          Nothing does: credit, limits and expiries are fine.
+        </p>
+      ) : (
+        <ul className="todo pt-1">
+          {items.map((item) => {
+            const { icon, tone, title, note } = shownOf(item, { now, account })
+            return (
+              <li key={item.kind + ('key_id' in item ? item.key_id : '')}>
+                <span className={tone}>
+                  <Icon name={icon} />
+                </span>
+                <div>
+                  {title}
+                  <p>{note}</p>
+                </div>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+interface Around {
+  readonly now: Date
+  readonly account: string
+}
+
+function shownOf(item: Item, { now, account }: Around): Shown {
+  const keys = (text: string) => (
+    <Link className="hover:underline" to="/$account/keys" params={{ account }}>
+      {text}
+    </Link>
+  )
+  switch (item.kind) {
+    case 'no_credit':
+      return {
+        icon: 'credit',
+        tone: 'text-bad',
+        title: 'The account has no credit',
+        note: 'Requests are refused with insufficient_credit until an operator adds some.',
+      }
+    case 'key_limit':
+      return {
+        icon: 'key',
+        tone: item.remaining === 0 ? 'text-bad' : 'text-wait',
+        title: keys(
+          `“${item.name}” has ${money(item.remaining)} of its ${money(item.credit_limit)} limit left`,
+        ),
+        note: limitNote(item.remaining, item.days_left),
+      }
+    case 'key_expires':
+      return {
+        icon: 'calendar',
+        tone: 'text-wait',
+        title: keys(`“${item.name}” expires on ${dayOf(new Date(item.expires_at), now)}`),
+        note: `Requests with it are refused from ${dayAndMinute(new Date(item.expires_at))}.`,
+      }
+    case 'unresolved':
+      return {
+        icon: 'clock',
+        tone: 'text-wait',
+        title: (
+          <Link
+            className="hover:underline"
+            to="/$account/activity"
+            params={{ account }}
+            search={{ range: '30d', state: ['unresolved'] }}
+          >
+            {counted(item.requests, 'request')} {item.requests === 1 ? 'is' : 'are'} unresolved,{' '}
+            {money(item.held)} held
+          </Link>
+        ),
+        note:
+          item.next_release_at === null
+            ? 'The provider is asked for the cost.'
+            : `The provider is asked for the cost; released by ${dayAndMinute(new Date(item.next_release_at))}.`,
+      }
+    case 'free_credit_ends':
+      return {
+        icon: 'calendar',
+        tone: 'text-info',
+        title: `${money(item.amount)} of free credit ends on ${dayOf(new Date(item.expires_at), now)}`,
+        note: 'It pays for open-weight text models only.',
+      }
+    case 'credit_low':
+      return {
+        icon: 'credit',
+        tone: 'text-wait',
+        title: `${money(item.available)} of credit is left`,
+        note: `At the pace of the last 7 days it lasts ${daysText(item.days_left)}.`,
+      }
+  }
+}
+
+function limitNote(remainingMicros: number, daysLeft: number | null): string {
+  if (remainingMicros === 0) return 'Requests with it are refused with key_limit_reached.'
+  if (daysLeft === null) return 'It was not used in the last 7 days.'
+  return `At the pace of the last 7 days it is used up in ${daysText(daysLeft)}.`
+}
+
+function daysText(days: number): string {
+  return days < 1 ? 'less than a day' : `about ${counted(Math.round(days), 'day')}`
+}

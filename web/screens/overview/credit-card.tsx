@@ -1,0 +1,107 @@
+import type { Overview } from '../../api/answers.ts'
+import { money, moneyParts } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { dayOf } from '../../format/time.ts'
+import { useNow } from '../../parts/now.ts'
+import { Grey } from '../../parts/states.tsx'
+
+type Credit = Overview['credit']
+
+interface Share {
+  readonly text: string
+  readonly amountMicros: number
+  readonly tone: string
+}
+
+/** What may be spent, what is held, and how long it lasts. */
+export function CreditCard({ overview: { credit } }: { overview: Overview }) {
+  const now = useNow()
+  const { whole, rest } = moneyParts(credit.available)
+  const shares = sharesOf(credit, now)
+  return (
+    <section className="card credit" aria-labelledby="credit-title">
+      <h2 className="lab" id="credit-title">
+        Available credit
+      </h2>
+      <p className="big">
+        {whole}
+        <small>{rest}</small>
+      </p>
+      <Bar shares={shares} />
+      <dl className="legend">
+        {shares.map(({ text, amountMicros, tone }) => (
+          <div key={text} className="contents">
+            <dt>
+              <i className={`swatch ${tone}`} />
+              {text}
+            </dt>
+            <dd>{money(amountMicros)}</dd>
+          </div>
+        ))}
+      </dl>
+      <footer>
+        <p className="note">{paceOf(credit)}</p>
+      </footer>
+    </section>
+  )
+}
+
+function sharesOf(credit: Credit, now: Date): readonly Share[] {
+  const { held_running: running, held_unresolved: unresolved, free } = credit
+  const shares: Share[] = [{ text: 'Available', amountMicros: credit.available, tone: 'of-accent' }]
+  if (running.amount > 0) {
+    const text = `Held by ${counted(running.requests, 'request')} under way`
+    shares.push({ text, amountMicros: running.amount, tone: 'of-2' })
+  }
+  if (unresolved.amount > 0) {
+    const text = `Held for ${unresolved.requests} unresolved`
+    shares.push({ text, amountMicros: unresolved.amount, tone: 'of-3' })
+  }
+  if (free.available > 0) {
+    const until = free.expires_at === null ? '' : `, until ${dayOf(new Date(free.expires_at), now)}`
+    shares.push({ text: `Free${until}`, amountMicros: free.available, tone: 'hollow' })
+  }
+  return shares
+}
+
+// So that a small share is still seen.
+const SHARE_MIN = 0.012
+
+function Bar({ shares }: { shares: readonly Share[] }) {
+  const drawn = shares.filter(({ tone, amountMicros }) => tone !== 'hollow' && amountMicros > 0)
+  const totalMicros = drawn.reduce((total, { amountMicros }) => total + amountMicros, 0)
+  return (
+    <div className="bar" aria-hidden="true">
+      {drawn.map(({ text, amountMicros, tone }) => (
+        <i
+          key={text}
+          className={tone}
+          style={{ flex: Math.max(SHARE_MIN, amountMicros / totalMicros) }}
+        />
+      ))}
+    </div>
+  )
+}
+
+function paceOf({ days_left, available, has_backed_credit }: Credit): string {
+  if (available <= 0 && !has_backed_credit) return 'No credit was added yet.'
+  if (available <= 0) return 'Requests are refused until credit is added.'
+  if (days_left === null) return 'Nothing was spent in the last 7 days.'
+  if (days_left < 1) return 'At the pace of the last 7 days it is used up within a day.'
+  if (days_left >= 365) return 'At the pace of the last 7 days it lasts over a year.'
+  return `At the pace of the last 7 days it lasts about ${counted(Math.round(days_left), 'day')}.`
+}
+
+/** Its shape, until the answer is there. */
+export function GreyCreditCard() {
+  return (
+    <section className="card credit gap-4" aria-hidden="true">
+      <Grey width={110} />
+      <Grey width={150} height={34} />
+      <Grey width="100%" height={8} />
+      <Grey width="100%" />
+      <Grey width="100%" />
+      <Grey width="60%" />
+    </section>
+  )
+}

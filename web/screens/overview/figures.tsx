@@ -1,0 +1,95 @@
+import type { Overview } from '../../api/answers.ts'
+import { money } from '../../format/money.ts'
+import { change, count, percent, shortCount } from '../../format/numbers.ts'
+import { duration } from '../../format/time.ts'
+import { Grey } from '../../parts/states.tsx'
+
+interface Figure {
+  readonly title: string
+  readonly value: string
+  readonly note: string
+}
+
+/** Six figures of the range, against the range before. */
+export function Figures({ overview }: { overview: Overview }) {
+  return (
+    <section className="card stats" aria-label="Figures of the range">
+      {figuresOf(overview).map(({ title, value, note }) => (
+        <div key={title} className="stat">
+          <h2 className="lab">{title}</h2>
+          <b>{value}</b>
+          <p>{note}</p>
+        </div>
+      ))}
+    </section>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+function figuresOf(overview: Overview): readonly Figure[] {
+  const { figures, before } = overview
+  const days = Math.round((Date.parse(overview.to) - Date.parse(overview.from)) / DAY_MS)
+  const period = days <= 1 ? 'the day before' : `the ${days} days before`
+  const spend = change(figures.charge, before.charge)
+  const requests = change(figures.requests, before.requests)
+  const perDay = Math.round(figures.requests / Math.max(1, days))
+  return [
+    {
+      title: 'Spend',
+      value: money(figures.charge),
+      note: spend === null ? `nothing in ${period}` : `${spend} ${period}`,
+    },
+    {
+      title: 'Requests',
+      value: count(figures.requests),
+      note: [
+        ...(requests === null ? [] : [requests.replace(/ (?:than|as)$/, '')]),
+        ...(days > 1 ? [`${count(perDay)} a day`] : []),
+      ].join(', '),
+    },
+    {
+      title: 'Failed',
+      value: percent(figures.failed, figures.requests),
+      note:
+        figures.failed === 0 ? 'none' : `${count(figures.failed)} of ${count(figures.requests)}`,
+    },
+    {
+      title: 'Tokens in',
+      value: shortCount(figures.input_tokens),
+      note: `${percent(figures.cache_read_tokens, figures.input_tokens)} read from cache`,
+    },
+    {
+      title: 'Tokens out',
+      value: shortCount(figures.output_tokens),
+      note:
+        figures.reasoning_tokens === 0
+          ? 'no reasoning'
+          : `${shortCount(figures.reasoning_tokens)} of them reasoning`,
+    },
+    firstByte(figures),
+  ]
+}
+
+function firstByte({ first_byte_ms_p50, first_byte_ms_p95 }: Overview['figures']): Figure {
+  return {
+    title: 'First byte',
+    value: first_byte_ms_p50 === null ? '–' : duration(first_byte_ms_p50),
+    note: first_byte_ms_p95 === null ? 'no answer yet' : `p50; p95 ${duration(first_byte_ms_p95)}`,
+  }
+}
+
+/** Their shapes, until the answer is there. */
+export function GreyFigures() {
+  return (
+    <section className="card stats" aria-hidden="true">
+      {['a', 'b', 'c', 'd', 'e', 'f'].map((one) => (
+        <div key={one} className="stat grid content-start gap-3">
+          <Grey width={60} />
+          <Grey width={104} height={22} />
+          <Grey width="80%" height={12} />
+        </div>
+      ))}
+    </section>
+  )
+}

@@ -1,0 +1,28 @@
+import { Link } from '@tanstack/react-router'
+import { Snippet } from '../../parts/snippet.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+
+/** An account without requests: how to send the first. */
+export function FirstRequest() {
+  const account = useAccountId()
+  return (
+    <>
+      <section className="card blank">
+        <h3>No requests yet</h3>
+        <p>
+          Create a key, put it into <span className="mono">TOLLGATE_KEY</span> and run the line
+          below. The request shows up here and in Activity within seconds.
+        </p>
+        <Link
+          className="btn pri"
+          to="/$account/keys"
+          params={{ account }}
+          search={{ create: true }}
+        >
+          Create a key
+        </Link>
+      </section>
+      <Snippet title="Send a request" apiKey={null} />
+    </>
+  )
+}

@@ -1,0 +1,109 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import type { Overview } from '../../api/answers.ts'
+import { type OverviewRange, overviewQuery } from '../../api/queries.ts'
+import { Segments } from '../../parts/segments.tsx'
+import { Failed, Stale } from '../../parts/states.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { Attention } from './attention.tsx'
+import { CreditCard, GreyCreditCard } from './credit-card.tsx'
+import { Figures, GreyFigures } from './figures.tsx'
+import { FirstRequest } from './first-request.tsx'
+import { KeysBySpend } from './keys-by-spend.tsx'
+import { GreySpend, Spend } from './spend.tsx'
+
+const route = getRouteApi('/$account/overview')
+
+const RANGES: readonly { readonly value: OverviewRange; readonly text: string }[] = [
+  { value: '24h', text: '24 h' },
+  { value: '7d', text: '7 d' },
+  { value: '30d', text: '30 d' },
+  { value: '90d', text: '90 d' },
+]
+
+/** Credit, what was spent on what, and what needs a look. */
+export function OverviewScreen() {
+  useTitle('Overview')
+  const account = useAccountId()
+  const { range = '30d', by = 'model' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const query = useQuery(overviewQuery(account, { range, by }))
+  return (
+    <>
+      <div className="top">
+        <h1>Overview</h1>
+        <Segments
+          label="Range"
+          options={RANGES}
+          value={range}
+          onChange={(next) => navigate({ search: (search) => ({ ...search, range: next }) })}
+        />
+      </div>
+      {query.data === undefined && query.isError ? (
+        <section className="card">
+          <Failed
+            what="The overview could not be read."
+            error={query.error}
+            onRetry={() => query.refetch()}
+          />
+        </section>
+      ) : (
+        <>
+          <div className={query.isRefetchError ? 'card mb-4 overflow-hidden' : ''}>
+            <Stale query={query} />
+          </div>
+          {query.data === undefined ? (
+            <Loading />
+          ) : (
+            <Cards
+              overview={query.data}
+              onSplit={(next) => navigate({ search: (search) => ({ ...search, by: next }) })}
+            />
+          )}
+        </>
+      )}
+    </>
+  )
+}
+
+interface CardsProps {
+  readonly overview: Overview
+  readonly onSplit: (by: Overview['by']) => void
+}
+
+function Cards({ overview, onSplit }: CardsProps) {
+  const isUnused = overview.figures.requests === 0 && overview.before.requests === 0
+  return (
+    <>
+      <div className="hero">
+        <CreditCard overview={overview} />
+        <Figures overview={overview} />
+      </div>
+      {isUnused ? <FirstRequest /> : <Spend overview={overview} onSplit={onSplit} />}
+      {!isUnused && (
+        <div className="cols">
+          <KeysBySpend keys={overview.keys} />
+          <Attention items={overview.attention} />
+        </div>
+      )}
+      {isUnused && overview.attention.length > 0 && (
+        <div className="mt-4">
+          <Attention items={overview.attention} />
+        </div>
+      )}
+    </>
+  )
+}
+
+function Loading() {
+  return (
+    <div aria-busy="true" role="status" aria-label="Reading the overview">
+      <div className="hero">
+        <GreyCreditCard />
+        <GreyFigures />
+      </div>
+      <GreySpend />
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import { useSyncExternalStore } from 'react'
+
+/** `system`: as the device has it. */
+export type Theme = 'system' | 'light' | 'dark'
+
+const YEAR_SECONDS = 31_536_000
+
+const listeners = new Set<() => void>()
+
+/** The theme that was chosen. The server writes the cookie's value into the page, so that none flashes. */
+export function useTheme(): Theme {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, chosenTheme)
+}
+
+/** Shows the page in this theme, here and at each later visit. */
+export function chooseTheme(theme: Theme): void {
+  const isSystem = theme === 'system'
+  if (isSystem) delete document.documentElement.dataset['theme']
+  else document.documentElement.dataset['theme'] = theme
+  const value = isSystem ? 'theme=; max-age=0' : `theme=${theme}; max-age=${YEAR_SECONDS}`
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser
+  document.cookie = `${value}; path=/app; samesite=lax`
+  for (const listener of listeners) listener()
+}
+
+function chosenTheme(): Theme {
+  const { theme } = document.documentElement.dataset
+  return theme === 'light' || theme === 'dark' ? theme : 'system'
+}
+
+/** Whether the page is dark now, by choice or by the device. */
+export function useIsDark(): boolean {
+  const theme = useTheme()
+  return theme === 'system' ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
+}

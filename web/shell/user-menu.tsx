@@ -1,0 +1,73 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { forgetAnswers, write } from '../api/client.ts'
+import { Icon, type IconName } from '../parts/icon.tsx'
+import { chooseTheme, type Theme, useTheme } from './theme.ts'
+
+const THEMES: readonly { readonly theme: Theme; readonly text: string; readonly icon: IconName }[] =
+  [
+    { theme: 'light', text: 'Light', icon: 'sun' },
+    { theme: 'dark', text: 'Dark', icon: 'moon' },
+    { theme: 'system', text: 'As the device', icon: 'screen' },
+  ]
+
+/** The theme, the list of keys, and signing out. */
+export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () => void }) {
+  const theme = useTheme()
+  const signOut = useSignOut()
+  return (
+    <>
+      {THEMES.map((choice) => (
+        <button
+          key={choice.theme}
+          type="button"
+          className="menu-item"
+          aria-pressed={choice.theme === theme}
+          onClick={() => {
+            chooseTheme(choice.theme)
+            onPick()
+          }}
+        >
+          <Icon name={choice.icon} />
+          <span className="flex-1">{choice.text}</span>
+          {choice.theme === theme && <Icon name="check" />}
+        </button>
+      ))}
+      <div className="menu-rule" />
+      <button
+        type="button"
+        className="menu-item"
+        onClick={() => {
+          onPick()
+          onHelp()
+        }}
+      >
+        <Icon name="help" />
+        <span className="flex-1">Keyboard</span>
+        <kbd>?</kbd>
+      </button>
+      <a className="menu-item" href="/docs">
+        <Icon name="activity" />
+        <span>API reference</span>
+      </a>
+      <div className="menu-rule" />
+      <button type="button" className="menu-item" onClick={signOut}>
+        <Icon name="leave" />
+        <span>Sign out</span>
+      </button>
+    </>
+  )
+}
+
+/** Ends the session; what was read is dropped with the page. */
+function useSignOut(): () => void {
+  const queries = useQueryClient()
+  return () => {
+    const leaving = write('POST', 'auth/sign-out').finally(() => {
+      queries.clear()
+      forgetAnswers()
+      location.assign('/app/sign-in')
+    })
+    // Without an answer, the sign-in says so.
+    leaving.catch(() => undefined)
+  }
+}
