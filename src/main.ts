@@ -1,9 +1,11 @@
 import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './app/config.ts'
 import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
 import { VERSION } from './app/version.ts'
+import { COMMANDS } from './cli/commands.ts'
 import { tollgateProgram } from './cli/program.ts'
 import { runCommandLine } from './cli/run-command-line.ts'
 import { processTerminal } from './cli/terminal.ts'
+import { OPERATIONS } from './operations/operations.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { UpstreamMismatch } from './store/settings.ts'
 import { ServeLockHeld } from './store/sqlite/serve-lock.ts'
@@ -12,12 +14,15 @@ const terminal = processTerminal
 
 const program = tollgateProgram({
   version: VERSION,
+  operations: OPERATIONS,
+  commands: COMMANDS,
   settings: () => {
     const config = configFromEnvironment()
     const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
     return {
       storeUrl: storeUrlOf(config),
       keyTag: config.TOLLGATE_KEY_TAG,
+      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       ...(baseUrl === null
         ? {}
         : {

@@ -9,6 +9,7 @@ import type { WireFormat } from '../src/formats/format.ts'
 import { getBalance } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
+import type { OperationSource } from '../src/operations/operations.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
@@ -17,6 +18,8 @@ import { MemoryLog } from './memory-log.ts'
 export interface WorldInput {
   /** What clients may speak; default the product's. */
   readonly formats?: readonly WireFormat[]
+  /** What callers may do beside inference; default the product's. */
+  readonly operations?: readonly OperationSource[]
   /** What the gateway speaks to the simulator; default the product's. */
   readonly dialect?: Dialect
   /** Settings over the defaults: shorter timeouts, smaller limits. */
@@ -58,7 +61,7 @@ export interface World {
 }
 
 export async function startWorld(input: WorldInput = {}): Promise<World> {
-  const { settings = {}, formats, dialect, clock } = input
+  const { settings = {}, formats, operations, dialect, clock } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator()
   const config = readConfig({
@@ -73,6 +76,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
     log: pino({ level: 'trace' }, log),
     ...(formats === undefined ? {} : { formats }),
+    ...(operations === undefined ? {} : { operations }),
     ...(dialect === undefined ? {} : { dialect }),
     ...(clock === undefined ? {} : { clock }),
   })

@@ -16,6 +16,7 @@ import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
 import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
+import { OPERATIONS, type OperationSource } from '../operations/operations.ts'
 import { createReconciler, type Reconciler } from '../reconcile/reconciler.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -36,6 +37,8 @@ interface StartGatewayInput {
   readonly config: Config
   /** Default {@link FORMATS}. */
   readonly formats?: readonly WireFormat[]
+  /** Default {@link OPERATIONS}. */
+  readonly operations?: readonly OperationSource[]
   /** Default {@link openrouter}. */
   readonly dialect?: Dialect
   readonly upstream: UpstreamAddress
@@ -84,15 +87,16 @@ export function startGateway(input: StartGatewayInput): Promise<Gateway> {
 }
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
-  const { config, formats = FORMATS, dialect = openrouter, log, clock = systemClock } = input
-  const { upstream: address, siblings = null } = input
+  const { config, formats = FORMATS, operations = OPERATIONS, dialect = openrouter } = input
+  const { upstream: address, log, clock = systemClock, siblings = null } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const looksOn = await openTelemetry(
     { config, formats, dialect, address, log, clock, ids, closing },
     { pageOfAll: siblings && (() => siblings.metricsPage()) },
   )
   const { telemetry, metrics, metricsAddress } = looksOn
-  const wiring: Wiring = { config, formats, dialect, address, log, clock, ids, telemetry, closing }
+  const started = { config, formats, operations, dialect, address, log, clock, ids }
+  const wiring: Wiring = { ...started, telemetry, closing }
   // Null until it is open: it begins with all that was left before.
   let reconciler: Reconciler | null = null
   const books = await openBooks(wiring, { onSwept: () => reconciler?.sweepNow() })

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import { type AnsweredCall, adminAccess, keyAccess } from '../http/access.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createInference, type Inference } from '../http/inference.ts'
 import { faultOf, requestLogger } from '../http/request-log.ts'
@@ -10,6 +11,7 @@ import { Maintenance } from '../journey/gate/maintenance.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
+import { makeOperations } from '../operations/operations.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { Config } from './config.ts'
@@ -102,7 +104,7 @@ async function openMaintenance(
 }
 
 function managementOf(
-  { config, log, clock, ids }: Wiring,
+  { config, operations, log, clock, ids }: Wiring,
   {
     store,
     ledger,
@@ -112,31 +114,30 @@ function managementOf(
     maintenance,
   }: HttpParts & { readonly maintenance: Maintenance },
 ): ManagementInput {
+  const { ADMIN_API_TOKEN: adminToken } = config
+  const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
+  const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
   return {
-    account: {
-      store,
-      clock,
-      authenticate: (arrival) => authenticator.authenticate(arrival),
-      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
-    },
-    admin: {
+    sections: makeOperations(operations, {
       store,
       books: ledger,
       ids,
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,
+      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       maintenance,
       refreshCatalog,
       onCallersChanged: async () => authenticator.forget(),
-    },
-    adminToken: config.ADMIN_API_TOKEN,
-    unknownCallers,
+    }),
+    access:
+      adminToken === null
+        ? [byKey]
+        : [byKey, adminAccess({ adminToken, unknownCallers, onAnswered })],
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     document: {
       version: VERSION,
       costHeader: config.TOLLGATE_COST_HEADER,
     },
-    onAdminCall: (call) => log.info(call, 'admin'),
   }
 }
 

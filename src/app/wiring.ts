@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { WireFormat } from '../formats/format.ts'
+import type { OperationSource } from '../operations/operations.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Dialect } from '../upstreams/upstream.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -25,6 +26,8 @@ export interface Wiring {
   readonly config: Config
   /** What clients may speak. */
   readonly formats: readonly WireFormat[]
+  /** What callers may do, beside inference. */
+  readonly operations: readonly OperationSource[]
   /** What the provider speaks. */
   readonly dialect: Dialect
   readonly address: UpstreamAddress

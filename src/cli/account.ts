@@ -1,19 +1,10 @@
-import { Command } from 'commander'
 import { accountShape } from '../operations/answers/account.ts'
 import { entryShape } from '../operations/answers/entry.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import type { CommandInput } from './books.ts'
-import { type OperationCommand, operationCommand, show } from './operation-command.ts'
+import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './shown-rows.ts'
 import { moment } from './table.ts'
 import { orNone } from './typed-values.ts'
-
-/** `tollgate account`: who owns credit. */
-export function accountCommand(input: CommandInput): Command {
-  const command = new Command('account').description('create, list and change accounts')
-  for (const row of COMMANDS) command.addCommand(operationCommand(input, row))
-  return command
-}
 
 const ACCOUNTS = shownRows(accountShape, {
   list: 'accounts',
@@ -43,76 +34,81 @@ const ENTRIES = shownRows(entryShape, {
 
 const account = { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' } as const
 
-const COMMANDS: readonly OperationCommand[] = [
-  {
-    name: 'create',
-    runs: 'createAccount',
-    words: 'create an account without credit',
-    makesStore: true,
-    takes: [
-      { flags: '<name>', words: 'a name', to: 'body.name' },
-      { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
-    ],
-    show: show(accountShape, (made) => ({
-      ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
-      note: `
-Next, give it credit, in dollars, and make it a key:
-  npx tollgate credit grant ${made.id} 25 --reference invoice-1
-  npx tollgate key create ${made.id}`,
-    })),
-  },
-  {
-    name: 'list',
-    runs: 'listAccounts',
-    words: 'list accounts, newest first, with their credit',
-    takes: listOptions('accounts', 'account id'),
-    show: ACCOUNTS.page,
-  },
-  {
-    name: 'show',
-    runs: 'getAccount',
-    words: 'show one account with its credit',
-    takes: [account],
-    show: ACCOUNTS.one,
-  },
-  {
-    name: 'entries',
-    runs: 'listEntries',
-    words: "list the account's entries, newest first: credit, charges, corrections",
-    takes: [account, ...listOptions('entries', 'entry')],
-    show: ENTRIES.page,
-  },
-  {
-    name: 'update',
-    runs: 'changeAccount',
-    words: 'change the name or e-mail address of an account',
-    changes: true,
-    takes: [
-      account,
-      { flags: '--name <name>', words: 'a name', to: 'body.name' },
-      {
-        flags: '--email <address>',
-        words: 'an e-mail address, or none',
-        to: 'body.email',
-        read: orNone(String),
-      },
-    ],
-    show: ACCOUNTS.one,
-  },
-  {
-    name: 'disable',
-    runs: 'changeAccount',
-    words: 'refuse new requests of its keys; requests in flight finish and are charged',
-    takes: [account],
-    body: { disabled: true },
-    show: ACCOUNTS.one,
-  },
-  {
-    name: 'enable',
-    runs: 'changeAccount',
-    words: 'accept requests of its keys again',
-    takes: [account],
-    body: { disabled: false },
-    show: ACCOUNTS.one,
-  },
-]
+/** `tollgate account`: who owns credit. */
+export const ACCOUNT_COMMANDS: CommandGroup = {
+  name: 'account',
+  words: 'create, list and change accounts',
+  commands: [
+    {
+      name: 'create',
+      runs: 'createAccount',
+      words: 'create an account without credit',
+      makesStore: true,
+      takes: [
+        { flags: '<name>', words: 'a name', to: 'body.name' },
+        { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
+      ],
+      show: show(accountShape, (made) => ({
+        ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
+        note: `
+  Next, give it credit, in dollars, and make it a key:
+    npx tollgate credit grant ${made.id} 25 --reference invoice-1
+    npx tollgate key create ${made.id}`,
+      })),
+    },
+    {
+      name: 'list',
+      runs: 'listAccounts',
+      words: 'list accounts, newest first, with their credit',
+      takes: listOptions('accounts', 'account id'),
+      show: ACCOUNTS.page,
+    },
+    {
+      name: 'show',
+      runs: 'getAccount',
+      words: 'show one account with its credit',
+      takes: [account],
+      show: ACCOUNTS.one,
+    },
+    {
+      name: 'entries',
+      runs: 'listEntries',
+      words: "list the account's entries, newest first: credit, charges, corrections",
+      takes: [account, ...listOptions('entries', 'entry')],
+      show: ENTRIES.page,
+    },
+    {
+      name: 'update',
+      runs: 'changeAccount',
+      words: 'change the name or e-mail address of an account',
+      changes: true,
+      takes: [
+        account,
+        { flags: '--name <name>', words: 'a name', to: 'body.name' },
+        {
+          flags: '--email <address>',
+          words: 'an e-mail address, or none',
+          to: 'body.email',
+          read: orNone(String),
+        },
+      ],
+      show: ACCOUNTS.one,
+    },
+    {
+      name: 'disable',
+      runs: 'changeAccount',
+      words: 'refuse new requests of its keys; requests in flight finish and are charged',
+      takes: [account],
+      body: { disabled: true },
+      show: ACCOUNTS.one,
+    },
+    {
+      name: 'enable',
+      runs: 'changeAccount',
+      words: 'accept requests of its keys again',
+      takes: [account],
+      body: { disabled: false },
+      show: ACCOUNTS.one,
+    },
+  ],
+}

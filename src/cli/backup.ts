@@ -11,7 +11,10 @@ import { CommandFailure } from './terminal.ts'
 // SQLite copies in one statement and tells nothing meanwhile: the file is watched growing.
 const WATCH_INTERVAL_MS = 200
 
-/** `tollgate backup`: the store as it is at one moment, in a file of its own. */
+/**
+ * `tollgate backup`: the store as it is at one moment, in a file of its own. It is no operation: over
+ * HTTP, a caller would choose a path on the server's disk.
+ */
 export function backupCommand(input: CommandInput): Command {
   return new Command('backup')
     .description('copy a SQLite store to a file, also while a server uses it')

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import type { CatalogSettings } from '../catalog/settings.ts'
 import { openLedger } from '../ledger/engines/open-ledger.ts'
 import type { LedgerBooks } from '../ledger/ledger.ts'
+import type { OperationSource } from '../operations/operations.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Dialect } from '../upstreams/upstream.ts'
@@ -16,15 +17,16 @@ export interface Books {
   readonly ledger: LedgerBooks
   readonly ids: IdSource
   readonly clock: Clock
-  /** The `<tag>` of new API keys. */
-  readonly keyTag: string
   readonly terminal: Terminal
 }
 
 /** What commands read of the environment. */
 export interface CommandSettings {
   readonly storeUrl: string
+  /** The `<tag>` of new API keys. */
   readonly keyTag: string
+  /** How long an unresolved hold stays reserved. */
+  readonly settleAfterMs: number
   /** The provider; absent: none is configured, and the simulator stands in for it. */
   readonly upstream?: UpstreamSettings
 }
@@ -40,10 +42,11 @@ export interface UpstreamSettings {
   readonly catalog: CatalogSettings
 }
 
-/** What a command needs to begin: where the store is and where to write. */
+/** What a command needs to begin: where the store is, what it may run, and where to write. */
 export interface CommandInput {
   /** Reads the environment when a command runs, so that `--help` needs none. Throws `ConfigError`. */
   readonly settings: () => CommandSettings
+  readonly operations: readonly OperationSource[]
   readonly terminal: Terminal
 }
 
@@ -74,14 +77,14 @@ export async function withNewBooks<T>(
   input: CommandInput,
   use: (books: Books) => Promise<T>,
 ): Promise<T> {
-  const { storeUrl, keyTag } = input.settings()
+  const { storeUrl } = input.settings()
   const clock = systemClock
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: storeUrl, clock })
   try {
     const ledger = openLedger({ location: store.location, clock })
     try {
-      return await use({ store, ledger, ids, clock, keyTag, terminal: input.terminal })
+      return await use({ store, ledger, ids, clock, terminal: input.terminal })
     } finally {
       await ledger.close()
     }

@@ -3,10 +3,13 @@ import { createCatalogStore } from '../catalog/catalog-store.ts'
 import type { CatalogRow } from '../catalog/row.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
 import { decodeModel } from '../catalog/stored-catalog.ts'
+import { catalogRefreshShape } from '../operations/answers/catalog-refresh.ts'
 import { readSetting } from '../store/settings.ts'
 import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
-import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
+import { type Books, type CommandInput, withBooks } from './books.ts'
+import { counted, listed } from './counted.ts'
+import { type OperationCommand, operationCommand, show } from './operation-command.ts'
 import { moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -14,7 +17,33 @@ interface JsonOption {
   readonly json?: true
 }
 
-/** `tollgate catalog`: the models on sale, as the store has them. */
+const REFRESH: OperationCommand = {
+  name: 'refresh',
+  runs: 'refreshCatalog',
+  words: 'fetch models and prices now; a running server refreshes them itself',
+  makesStore: true,
+  begins({ settings }) {
+    const { upstream } = settings()
+    if (upstream !== undefined) return `fetching models from ${upstream.baseUrl} …`
+    throw new CommandFailure(
+      'no upstream is configured: a server with the simulator fetches its models by itself',
+    )
+  },
+  takes: [],
+  progress: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
+  show: show(catalogRefreshShape, ({ models, skipped, doubted }) => ({
+    out: listed([
+      [models, 'model'],
+      [skipped.length, 'skippedRow'],
+      [doubted.length, 'price'],
+    ]),
+  })),
+}
+
+/**
+ * `tollgate catalog`: the models on sale, as the store has them. `list` is no operation: over HTTP it is
+ * `GET /v1/models`.
+ */
 export function catalogCommand(input: CommandInput): Command {
   const command = new Command('catalog').description('list and refresh models and prices')
   command
@@ -22,24 +51,7 @@ export function catalogCommand(input: CommandInput): Command {
     .description('list the models of the last refresh, with prices before the fee')
     .option('--json', 'print JSON')
     .action((options: JsonOption) => withBooks(input, (books) => list(books, options)))
-  command
-    .command('refresh')
-    .description('fetch models and prices now; a running server refreshes them itself')
-    .option('--json', 'print JSON')
-    .action((options: JsonOption) => {
-      const { upstream } = input.settings()
-      if (upstream === undefined) {
-        throw new CommandFailure(
-          'no upstream is configured: a server with the simulator fetches its models by itself',
-        )
-      }
-      return withNewBooks(input, async (books) => {
-        // What talks to the provider is loaded for this alone: other commands start sooner without it.
-        const { refreshCatalog } = await import('./refresh-catalog.ts')
-        await refreshCatalog(books, { upstream, json: options.json === true })
-      })
-    })
-  return command
+  return command.addCommand(operationCommand(input, REFRESH))
 }
 
 async function list({ store, terminal }: Books, options: JsonOption): Promise<void> {

@@ -1,23 +1,10 @@
-import { Command } from 'commander'
 import { createdCreditCodeShape, creditCodeShape } from '../operations/answers/credit-code.ts'
 import { entryShape } from '../operations/answers/entry.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import type { CommandInput } from './books.ts'
-import { type OperationCommand, operationCommand, show } from './operation-command.ts'
+import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
 import { listOptions, shownRows } from './shown-rows.ts'
 import { moment } from './table.ts'
 import { readDollars, readMoment, readPurse } from './typed-values.ts'
-
-/** `tollgate credit`: what accounts may spend, and codes that are worth it. */
-export function creditCommand(input: CommandInput): Command {
-  const codes = new Command('code').description('create, list and revoke credit codes')
-  for (const row of CODE_COMMANDS) codes.addCommand(operationCommand(input, row))
-  return new Command('credit')
-    .description('add credit to accounts, and manage credit codes')
-    .addCommand(operationCommand(input, GRANT))
-    .addCommand(codes)
-    .addCommand(operationCommand(input, REDEEM))
-}
 
 const CODES = shownRows(creditCodeShape, {
   list: 'codes',
@@ -103,45 +90,56 @@ const REDEEM: OperationCommand = {
   })),
 }
 
-const CODE_COMMANDS: readonly OperationCommand[] = [
-  {
-    name: 'create',
-    runs: 'createCode',
-    words: 'create a code for backed credit; its text is shown only now',
-    makesStore: true,
-    takes: [
-      { flags: '<dollars>', words: 'the amount of credit', to: 'body.amount', read: readDollars },
-      {
-        flags: '--expires <date>',
-        words: 'when it expires, such as 2027-01-31',
-        to: 'body.expires_at',
-        read: readMoment,
-      },
-    ],
-    show: show(createdCreditCodeShape, (made) => ({
-      out: made.code,
-      note: `This is the only time the code ${made.id} is shown.`,
-    })),
-  },
-  {
-    name: 'list',
-    runs: 'listCodes',
-    words: 'list codes, newest first, with the accounts that redeemed them',
-    takes: listOptions('codes', 'code id'),
-    show: CODES.page,
-  },
-  {
-    name: 'show',
-    runs: 'getCode',
-    words: 'show one code, with the account that redeemed it',
-    takes: [code],
-    show: CODES.one,
-  },
-  {
-    name: 'revoke',
-    runs: 'revokeCode',
-    words: 'revoke a code that has not been redeemed',
-    takes: [code],
-    show: CODES.one,
-  },
-]
+const CODE_COMMANDS: CommandGroup = {
+  name: 'code',
+  words: 'create, list and revoke credit codes',
+  commands: [
+    {
+      name: 'create',
+      runs: 'createCode',
+      words: 'create a code for backed credit; its text is shown only now',
+      makesStore: true,
+      takes: [
+        { flags: '<dollars>', words: 'the amount of credit', to: 'body.amount', read: readDollars },
+        {
+          flags: '--expires <date>',
+          words: 'when it expires, such as 2027-01-31',
+          to: 'body.expires_at',
+          read: readMoment,
+        },
+      ],
+      show: show(createdCreditCodeShape, (made) => ({
+        out: made.code,
+        note: `This is the only time the code ${made.id} is shown.`,
+      })),
+    },
+    {
+      name: 'list',
+      runs: 'listCodes',
+      words: 'list codes, newest first, with the accounts that redeemed them',
+      takes: listOptions('codes', 'code id'),
+      show: CODES.page,
+    },
+    {
+      name: 'show',
+      runs: 'getCode',
+      words: 'show one code, with the account that redeemed it',
+      takes: [code],
+      show: CODES.one,
+    },
+    {
+      name: 'revoke',
+      runs: 'revokeCode',
+      words: 'revoke a code that has not been redeemed',
+      takes: [code],
+      show: CODES.one,
+    },
+  ],
+}
+
+/** `tollgate credit`: adding credit to accounts, and credit codes. */
+export const CREDIT_COMMANDS: CommandGroup = {
+  name: 'credit',
+  words: 'add credit to accounts, and manage credit codes',
+  commands: [GRANT, CODE_COMMANDS, REDEEM],
+}

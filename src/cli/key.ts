@@ -1,21 +1,10 @@
-import { Command } from 'commander'
 import { z } from 'zod'
 import { apiKeyShape, createdApiKeyShape } from '../operations/answers/api-key.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import type { CommandInput } from './books.ts'
-import { type OperationCommand, operationCommand, show } from './operation-command.ts'
+import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './shown-rows.ts'
 import { moment } from './table.ts'
 import { orNone, readDollars, readMoment } from './typed-values.ts'
-
-/** `tollgate key`: what clients send. */
-export function keyCommand(input: CommandInput): Command {
-  const command = new Command('key').description(
-    'create, list, change, disable and delete API keys',
-  )
-  for (const row of COMMANDS) command.addCommand(operationCommand(input, row))
-  return command
-}
 
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',
@@ -38,91 +27,96 @@ const account = {
 } as const
 const apiKey = { flags: '<key>', words: 'its id, key_…', to: 'params.key_id' } as const
 
-const COMMANDS: readonly OperationCommand[] = [
-  {
-    name: 'create',
-    runs: 'createKey',
-    words: 'create an API key; its text is shown only now',
-    takes: [
-      account,
-      {
-        flags: '--name <name>',
-        words: 'a name',
-        to: 'body.name',
-        fallback: 'default',
-      },
-      {
-        flags: '--limit <dollars>',
-        words: 'the most that it may spend in total',
-        to: 'body.credit_limit',
-        read: readDollars,
-      },
-      {
-        flags: '--expires <date>',
-        words: 'when it expires, such as 2027-01-31',
-        to: 'body.expires_at',
-        read: readMoment,
-      },
-    ],
-    show: show(createdApiKeyShape, (made) => ({
-      out: made.key,
-      note: `This is the only time the key ${made.id} is shown.`,
-    })),
-  },
-  {
-    name: 'list',
-    runs: 'listKeys',
-    words: "list an account's API keys, newest first",
-    takes: [account, ...listOptions('keys', 'key id')],
-    show: KEYS.page,
-  },
-  { name: 'show', runs: 'getKey', words: 'show one API key', takes: [apiKey], show: KEYS.one },
-  {
-    name: 'update',
-    runs: 'changeKey',
-    words: 'change the name, limit or expiry of an API key, from its next request on',
-    changes: true,
-    takes: [
-      apiKey,
-      { flags: '--name <name>', words: 'a name', to: 'body.name' },
-      {
-        flags: '--limit <dollars>',
-        words: 'the most that it may spend in total, or none',
-        to: 'body.credit_limit',
-        read: orNone(readDollars),
-      },
-      {
-        flags: '--expires <date>',
-        words: 'when it expires, or none',
-        to: 'body.expires_at',
-        read: orNone(readMoment),
-      },
-    ],
-    show: KEYS.one,
-  },
-  {
-    name: 'delete',
-    runs: 'deleteKey',
-    words: 'refuse its requests for ever; its requests stay in Activity',
-    takes: [apiKey],
-    show: show(z.object({ id: z.string() }), ({ id }) => ({
-      out: `deleted ${id}; what it did stays in Activity`,
-    })),
-  },
-  {
-    name: 'disable',
-    runs: 'changeKey',
-    words: 'refuse its requests from now on',
-    takes: [apiKey],
-    body: { disabled: true },
-    show: KEYS.one,
-  },
-  {
-    name: 'enable',
-    runs: 'changeKey',
-    words: 'accept its requests again',
-    takes: [apiKey],
-    body: { disabled: false },
-    show: KEYS.one,
-  },
-]
+/** `tollgate key`: what clients send. */
+export const KEY_COMMANDS: CommandGroup = {
+  name: 'key',
+  words: 'create, list, change, disable and delete API keys',
+  commands: [
+    {
+      name: 'create',
+      runs: 'createKey',
+      words: 'create an API key; its text is shown only now',
+      takes: [
+        account,
+        {
+          flags: '--name <name>',
+          words: 'a name',
+          to: 'body.name',
+          fallback: 'default',
+        },
+        {
+          flags: '--limit <dollars>',
+          words: 'the most that it may spend in total',
+          to: 'body.credit_limit',
+          read: readDollars,
+        },
+        {
+          flags: '--expires <date>',
+          words: 'when it expires, such as 2027-01-31',
+          to: 'body.expires_at',
+          read: readMoment,
+        },
+      ],
+      show: show(createdApiKeyShape, (made) => ({
+        out: made.key,
+        note: `This is the only time the key ${made.id} is shown.`,
+      })),
+    },
+    {
+      name: 'list',
+      runs: 'listKeys',
+      words: "list an account's API keys, newest first",
+      takes: [account, ...listOptions('keys', 'key id')],
+      show: KEYS.page,
+    },
+    { name: 'show', runs: 'getKey', words: 'show one API key', takes: [apiKey], show: KEYS.one },
+    {
+      name: 'update',
+      runs: 'changeKey',
+      words: 'change the name, limit or expiry of an API key, from its next request on',
+      changes: true,
+      takes: [
+        apiKey,
+        { flags: '--name <name>', words: 'a name', to: 'body.name' },
+        {
+          flags: '--limit <dollars>',
+          words: 'the most that it may spend in total, or none',
+          to: 'body.credit_limit',
+          read: orNone(readDollars),
+        },
+        {
+          flags: '--expires <date>',
+          words: 'when it expires, or none',
+          to: 'body.expires_at',
+          read: orNone(readMoment),
+        },
+      ],
+      show: KEYS.one,
+    },
+    {
+      name: 'delete',
+      runs: 'deleteKey',
+      words: 'refuse its requests for ever; its requests stay in Activity',
+      takes: [apiKey],
+      show: show(z.object({ id: z.string() }), ({ id }) => ({
+        out: `deleted ${id}; what it did stays in Activity`,
+      })),
+    },
+    {
+      name: 'disable',
+      runs: 'changeKey',
+      words: 'refuse its requests from now on',
+      takes: [apiKey],
+      body: { disabled: true },
+      show: KEYS.one,
+    },
+    {
+      name: 'enable',
+      runs: 'changeKey',
+      words: 'accept its requests again',
+      takes: [apiKey],
+      body: { disabled: false },
+      show: KEYS.one,
+    },
+  ],
+}

@@ -1,11 +1,12 @@
 import { Command, Option } from 'commander'
 import type { z } from 'zod'
-import { commandOperations } from '../operations/admin-sections.ts'
 import type { Answered, Operation } from '../operations/operation.ts'
+import { makeOperations } from '../operations/operations.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
-import { UsageFailure } from './terminal.ts'
+import { showProgress } from './progress.ts'
+import { CommandFailure, UsageFailure } from './terminal.ts'
 
 /** An argument or an option of a command: a field of its operation's input. */
 export interface Taken {
@@ -22,7 +23,7 @@ export interface Taken {
 
 type Place = 'params' | 'query' | 'body'
 
-/** A command that runs an operation. */
+/** A command that runs an operation, as an admin. */
 export interface OperationCommand {
   readonly name: string
   /** The operation's name. */
@@ -33,6 +34,10 @@ export interface OperationCommand {
   /** What the command itself says of the body. */
   readonly body?: Readonly<Record<string, unknown>>
   readonly show: Show
+  /** A remark before a long operation, not with `--json`. Throws `CommandFailure` before the store is opened. */
+  readonly begins?: (input: CommandInput) => string
+  /** How far a long operation is, in words. */
+  readonly progress?: (done: number) => string
   /** Whether it may be the first on a store, which it makes. */
   readonly makesStore?: true
   /** Whether at least one option must be given. */
@@ -40,10 +45,22 @@ export interface OperationCommand {
   readonly help?: string
 }
 
-/** An operation's answer for a person: the result, and a remark beside it. */
+/** Commands below one word, such as `tollgate key`. */
+export interface CommandGroup {
+  readonly name: string
+  readonly words: string
+  readonly commands: readonly CommandRow[]
+}
+
+/** A command, or a group of them. */
+export type CommandRow = OperationCommand | CommandGroup
+
+/** An operation's response for a person: the result, and a remark beside it. */
 export interface Shown {
   readonly out: string
   readonly note?: string
+  /** Why the command exits with 1 although the operation succeeded, also with `--json`. */
+  readonly failure?: string
 }
 
 type Show = (answered: Answered) => Shown
@@ -56,8 +73,15 @@ export function show<Shape extends z.ZodType>(
   return ({ body, httpStatus }) => inWords(shape.parse(body), httpStatus)
 }
 
-/** The command of a row, which runs its operation and prints the answer. */
-export function operationCommand(input: CommandInput, row: OperationCommand): Command {
+/** The command of a row, which runs its operation and prints the response, or the group of a row. */
+export function operationCommand(input: CommandInput, row: CommandRow): Command {
+  if (!('commands' in row)) return commandOf(input, row)
+  const group = new Command(row.name).description(row.words)
+  for (const below of row.commands) group.addCommand(operationCommand(input, below))
+  return group
+}
+
+function commandOf(input: CommandInput, row: OperationCommand): Command {
   const command = new Command(row.name).description(row.words)
   for (const { flags, words, fallback } of row.takes) {
     if (flags.startsWith('--')) command.addOption(new Option(flags, words).default(fallback))
@@ -68,39 +92,64 @@ export function operationCommand(input: CommandInput, row: OperationCommand): Co
   return command.action(async () => {
     const options: Readonly<Record<string, unknown>> = command.opts()
     const sent = sentOf(row, { words: command.args, options })
+    const begins = row.begins?.(input)
     const open = row.makesStore === true ? withNewBooks : withBooks
     await open(input, async (books) => {
-      const answered = await operationOf(books, row.runs)
-        .run({ headers: {}, peerAddress: undefined, ...sent })
-        .catch((error: unknown) => rethrowTyped(error, row))
       const { terminal } = books
-      if (options['json'] === true) return terminal.out(JSON.stringify(answered.body))
-      const { out, note } = row.show(answered)
-      terminal.out(out)
-      if (note !== undefined) terminal.note(note)
+      const { progress } = row
+      const isJson = options['json'] === true
+      if (begins !== undefined && !isJson) terminal.note(begins)
+      const answered = await operationOf(input, { books, name: row.runs })
+        .run({
+          caller: { kind: 'admin' },
+          ...sent,
+          ...(progress && { onProgress: showProgress({ terminal, say: progress }) }),
+        })
+        .catch((error: unknown) => rethrowTyped(error, row))
+      const { out, note, failure } = row.show(answered)
+      terminal.out(isJson ? JSON.stringify(answered.body) : out)
+      if (note !== undefined && !isJson) terminal.note(note)
+      if (failure !== undefined) throw new CommandFailure(failure)
     })
   })
 }
 
-function operationOf(books: Books, name: string): Operation {
-  const { store, ledger, ids, clock, keyTag } = books
-  const operation = commandOperations({
+interface NamedOperation {
+  readonly books: Books
+  readonly name: string
+}
+
+function operationOf(
+  { settings, operations }: CommandInput,
+  { books, name }: NamedOperation,
+): Operation {
+  const { store, ledger, ids, clock } = books
+  const { keyTag, settleAfterMs, upstream } = settings()
+  const sections = makeOperations(operations, {
     store,
     books: ledger,
     ids,
     clock,
     keyTag,
+    settleAfterMs,
     maintenance: {
       get isOn() {
         return readSetting(store.db, 'maintenance').then((value) => value === 'on')
       },
       turn: (value) => writeSetting(store.db, { name: 'maintenance', value }),
     },
+    async refreshCatalog(onImageModel) {
+      if (upstream === undefined) throw new CommandFailure('no upstream is configured')
+      // The code that talks to the provider is loaded for this alone: other commands start sooner without it.
+      const { refreshCatalog } = await import('./refresh-catalog.ts')
+      return refreshCatalog(books, { upstream, onImageModel })
+    },
     // A running server asks the store by itself.
     onCallersChanged: async () => {},
-  }).get(name)
-  if (operation === undefined) throw new TypeError(`no operation is called ${name}`)
-  return operation
+  })
+  const found = sections.flatMap((section) => section.operations).find((each) => each.name === name)
+  if (found === undefined) throw new TypeError(`no operation is called ${name}`)
+  return found
 }
 
 interface Typed {

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
+import { OPERATIONS } from '../operations/operations.ts'
+import { COMMANDS } from './commands.ts'
 import { tollgateProgram } from './program.ts'
 import { openCommandLine } from './testing/command-line.ts'
 
@@ -75,9 +77,11 @@ describe('--help', () => {
   })
 
   test('has words for every command, argument and option', () => {
-    const settings = () => ({ storeUrl: '', keyTag: '' })
+    const settings = () => ({ storeUrl: '', keyTag: '', settleAfterMs: 0 })
     const terminal = { out: () => {}, note: () => {}, progress: () => {} }
-    const program = tollgateProgram({ version: '1', settings, terminal, serve: async () => {} })
+    const runs = { operations: OPERATIONS, commands: COMMANDS }
+    const serve = async () => {}
+    const program = tollgateProgram({ version: '1', ...runs, settings, terminal, serve })
     let terms = 0
     const check = (command: Command): void => {
       for (const each of [command, ...command.registeredArguments, ...command.options]) {

@@ -1,17 +1,14 @@
 import { Command } from 'commander'
-import { accountCommand } from './account.ts'
-import { auditCommand } from './audit.ts'
 import { backupCommand } from './backup.ts'
 import type { CommandInput } from './books.ts'
 import { catalogCommand } from './catalog.ts'
 import { copyCommand, retiredCommand } from './copy.ts'
-import { creditCommand } from './credit.ts'
-import { keyCommand } from './key.ts'
-import { maintenanceCommand } from './maintenance.ts'
-import { requestCommand } from './request.ts'
+import { type CommandRow, operationCommand } from './operation-command.ts'
 
 interface ProgramInput extends CommandInput {
   readonly version: string
+  /** The commands that run operations. */
+  readonly commands: readonly CommandRow[]
   /** Runs the gateway until it is told to stop. */
   readonly serve: () => Promise<void>
 }
@@ -46,12 +43,7 @@ README.md has the first steps, docs/config.md the settings.`,
     .addHelpText('after', SERVE_SETTINGS)
     .action(() => input.serve())
   for (const command of [
-    accountCommand(input),
-    creditCommand(input),
-    keyCommand(input),
-    requestCommand(input),
-    maintenanceCommand(input),
-    auditCommand(input),
+    ...input.commands.map((row) => operationCommand(input, row)),
     catalogCommand(input),
     backupCommand(input),
     copyCommand(input),

@@ -1,32 +1,26 @@
 import { Catalog } from '../catalog/catalog.ts'
-import { createCatalogRefresher } from '../catalog/catalog-refresher.ts'
+import { createCatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
-import { catalogRefreshAnswer } from '../operations/answers/catalog-refresh.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { Upstream } from '../upstreams/upstream.ts'
 import type { Books, UpstreamSettings } from './books.ts'
-import { counted, listed } from './counted.ts'
-import { showProgress } from './progress.ts'
 import { CommandFailure } from './terminal.ts'
 
 interface RefreshCatalogInput {
   readonly upstream: UpstreamSettings
-  readonly json: boolean
+  /** Called with the number of image models whose price has been read. */
+  readonly onImageModel: (done: number) => void
 }
 
 /** Fetches models and prices and stores them. Throws `CommandFailure` where that fails. */
 export async function refreshCatalog(
-  { store, clock, terminal }: Books,
-  { upstream: { catalog: settings, loadDialect, ...reached }, json }: RefreshCatalogInput,
-): Promise<void> {
+  { store, clock }: Books,
+  { upstream: { catalog: settings, loadDialect, ...reached }, onImageModel }: RefreshCatalogInput,
+): Promise<RefreshOutcome> {
   const { baseUrl } = reached
   await claimUpstream(store.db, baseUrl)
   const dialect = await loadDialect()
   const upstream = new Upstream({ dialect, ...reached })
-  const show = showProgress({
-    terminal,
-    say: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
-  })
   let imageModels = 0
   const endpoints = new Map<string, string>()
   try {
@@ -39,7 +33,7 @@ export async function refreshCatalog(
       fetchModels: (listing) => dialect.fetchModels(upstream, listing),
       async fetchFlatImagePrice(modelId) {
         const price = await dialect.fetchFlatImagePrice(upstream, modelId)
-        show(++imageModels)
+        onImageModel(++imageModels)
         return price
       },
       // What a server has read of models' endpoints stays as it is.
@@ -51,7 +45,6 @@ export async function refreshCatalog(
     })
     // What was believed before says which figures are doubted now.
     await refresher.load()
-    if (!json) terminal.note(`fetching models from ${baseUrl} …`)
     const outcome = await refresher.refreshNow()
     if (outcome.kind === 'failed') {
       throw new CommandFailure(
@@ -61,16 +54,7 @@ export async function refreshCatalog(
     if (outcome.storeFailure !== null) {
       throw new CommandFailure(`the catalog could not be stored: ${inWords(outcome.storeFailure)}`)
     }
-    const { models, skipped, doubtedIds } = outcome
-    terminal.out(
-      json
-        ? JSON.stringify(catalogRefreshAnswer(outcome))
-        : listed([
-            [models, 'model'],
-            [skipped.length, 'skippedRow'],
-            [doubtedIds.length, 'price'],
-          ]),
-    )
+    return outcome
   } finally {
     await upstream.destroy()
   }

@@ -1,21 +1,10 @@
-import { Command } from 'commander'
 import { requestShape } from '../operations/answers/request.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/request-state.ts'
-import type { CommandInput } from './books.ts'
-import { type OperationCommand, operationCommand, show } from './operation-command.ts'
+import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './shown-rows.ts'
 import { moment, table } from './table.ts'
 import { readMoment } from './typed-values.ts'
-
-/** `tollgate request`: the activity of all accounts. */
-export function requestCommand(input: CommandInput): Command {
-  const command = new Command('request').description(
-    'list requests with their holds and charges; settle unresolved ones',
-  )
-  for (const row of COMMANDS) command.addCommand(operationCommand(input, row))
-  return command
-}
 
 const REQUESTS = shownRows(requestShape, {
   list: 'requests',
@@ -38,57 +27,62 @@ const request = {
   to: 'params.request_id',
 } as const
 
-const COMMANDS: readonly OperationCommand[] = [
-  {
-    name: 'list',
-    runs: 'listRequests',
-    words: 'list requests, newest first, with their holds and charges',
-    takes: [
-      ...listOptions('requests', 'request id'),
-      { flags: '--account <account>', words: 'only this account, acct_…', to: 'query.account' },
-      { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
-      { flags: '--state <state>', words: `only ${REQUEST_STATES.join(', ')}`, to: 'query.state' },
-      { flags: '--model <model>', words: 'only this model id', to: 'query.model' },
-      {
-        flags: '--since <time>',
-        words: 'opened at this time or later, such as 2027-01-31 or 2027-01-31T12:00:00Z',
-        to: 'query.since',
-        read: readMoment,
-      },
-      {
-        flags: '--until <time>',
-        words: 'opened before this time',
-        to: 'query.until',
-        read: readMoment,
-      },
-    ],
-    show: REQUESTS.page,
-  },
-  {
-    name: 'show',
-    runs: 'getRequest',
-    words: 'show one request in full',
-    takes: [request],
-    show: show(requestShape, ({ object: _, ...fields }) => {
-      const rows = Object.entries(fields).map(([name, value]) => [name, shown(name, value)])
-      return { out: table(['FIELD', 'VALUE'], rows) }
-    }),
-  },
-  {
-    name: 'settle',
-    runs: 'settleRequest',
-    words: "settle an unresolved or provisional request at the provider's cost",
-    takes: [
-      request,
-      {
-        flags: '<dollars>',
-        words: "the provider's cost; the charge is the cost plus the fee",
-        to: 'body.cost',
-      },
-    ],
-    show: show(requestShape, ({ charge }) => ({ out: `settled: charged ${showMicros(charge)}` })),
-  },
-]
+/** `tollgate request`: the activity of all accounts. */
+export const REQUEST_COMMANDS: CommandGroup = {
+  name: 'request',
+  words: 'list requests with their holds and charges; settle unresolved ones',
+  commands: [
+    {
+      name: 'list',
+      runs: 'listRequests',
+      words: 'list requests, newest first, with their holds and charges',
+      takes: [
+        ...listOptions('requests', 'request id'),
+        { flags: '--account <account>', words: 'only this account, acct_…', to: 'query.account' },
+        { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
+        { flags: '--state <state>', words: `only ${REQUEST_STATES.join(', ')}`, to: 'query.state' },
+        { flags: '--model <model>', words: 'only this model id', to: 'query.model' },
+        {
+          flags: '--since <time>',
+          words: 'opened at this time or later, such as 2027-01-31 or 2027-01-31T12:00:00Z',
+          to: 'query.since',
+          read: readMoment,
+        },
+        {
+          flags: '--until <time>',
+          words: 'opened before this time',
+          to: 'query.until',
+          read: readMoment,
+        },
+      ],
+      show: REQUESTS.page,
+    },
+    {
+      name: 'show',
+      runs: 'getRequest',
+      words: 'show one request in full',
+      takes: [request],
+      show: show(requestShape, ({ object: _, ...fields }) => {
+        const rows = Object.entries(fields).map(([name, value]) => [name, shown(name, value)])
+        return { out: table(['FIELD', 'VALUE'], rows) }
+      }),
+    },
+    {
+      name: 'settle',
+      runs: 'settleRequest',
+      words: "settle an unresolved or provisional request at the provider's cost",
+      takes: [
+        request,
+        {
+          flags: '<dollars>',
+          words: "the provider's cost; the charge is the cost plus the fee",
+          to: 'body.cost',
+        },
+      ],
+      show: show(requestShape, ({ charge }) => ({ out: `settled: charged ${showMicros(charge)}` })),
+    },
+  ],
+}
 
 const MONEY_FIELDS = ['hold', 'held', 'charge', 'overrun']
 

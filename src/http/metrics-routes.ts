@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
-import { bearerCheck } from './bearer-check.ts'
+import { bearerCheck } from './access.ts'
 
 /** What there is to read at `/metrics`. */
 export interface MetricsPage {

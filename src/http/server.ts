@@ -2,13 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
-import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
-import type { AdminParts } from '../operations/admin-parts.ts'
-import { adminSections } from '../operations/admin-sections.ts'
-import { type AccountParts, accountOperations } from '../operations/own-account.ts'
+import type { OperationSection } from '../operations/operations.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
-import { type AdminCall, registerAdminRoutes } from './admin-routes.ts'
+import type { Access } from './access.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { ClientRequest } from './client-request.ts'
 import { Connections } from './connections.ts'
@@ -18,7 +15,7 @@ import type { Inference } from './inference.ts'
 import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
 import { type ModelRoutesInput, registerModelRoutes } from './model-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
-import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './register-operations.ts'
+import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
 import { registerRetiredRoutes } from './retired-routes.ts'
 import { type RootInput, registerRootRoute } from './root-route.ts'
 import { unknownRoute } from './unknown-route.ts'
@@ -36,24 +33,20 @@ interface HttpServerInput {
   readonly readiness?: HealthInput['readiness']
   /** `/metrics` for who has the token; null or absent: nothing is there. */
   readonly metrics?: { readonly page: MetricsPage; readonly metricsToken: string } | null
-  /** Default: keys have no pages of their own, and admins none at all. */
+  /** Default: only inference and models are served. */
   readonly management?: ManagementInput
   /** Told of failures that are no client's fault. */
   readonly onFailure: (requestId: string, problem: Problem) => void
 }
 
-/** Accounts, keys and credit over HTTP. */
+/** The operations over HTTP, and the documents. */
 export interface ManagementInput {
-  readonly account: AccountParts
-  readonly admin: AdminParts
-  /** What admins send; null: there is nothing under `/v1/admin`. */
-  readonly adminToken: string | null
-  readonly unknownCallers: UnknownCallers
+  /** Documents show all of them, also those that no `access` reaches. */
+  readonly sections: readonly OperationSection[]
+  readonly access: readonly Access[]
   readonly bodyTimeoutMs: number
-  /** What the documents say beside the operations. */
+  /** What documents say beside the operations. */
   readonly document: Pick<OpenApiInput, 'version' | 'costHeader'>
-  /** Told of each call of the admin API when it has been answered. */
-  readonly onAdminCall: (call: AdminCall) => void
 }
 
 /** The whole HTTP face: inference on Node's own server, everything else by Fastify on the same one. */
@@ -116,21 +109,12 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
 
 function registerManagement(
   app: FastifyInstance,
-  input: ManagementInput & Pick<HttpServerInput, 'formats'>,
+  { formats, ...input }: ManagementInput & Pick<HttpServerInput, 'formats'>,
 ): void {
-  const { formats, adminToken, unknownCallers, bodyTimeoutMs } = input
-  const account = accountOperations(input.account)
-  const admin = adminSections(input.admin)
-  registerOpenApiRoutes(app, { ...input.document, formats, account, admin })
-  registerOperations(app, { operations: account, bodyTimeoutMs })
-  if (adminToken === null) return
-  registerAdminRoutes(app, {
-    operations: admin.flatMap(({ operations }) => operations),
-    bodyTimeoutMs,
-    adminToken,
-    unknownCallers,
-    onAnswered: input.onAdminCall,
-  })
+  const { sections, bodyTimeoutMs } = input
+  registerOpenApiRoutes(app, { ...input.document, formats, sections })
+  const operations = sections.flatMap((section) => section.operations)
+  for (const access of input.access) registerOperations(app, { operations, access, bodyTimeoutMs })
 }
 
 interface NodeServerInput {

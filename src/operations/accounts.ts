@@ -2,25 +2,26 @@ import { z } from 'zod'
 import { getAccount, listAccounts } from '../ledger/accounts.ts'
 import { getCredits } from '../ledger/activity/activity.ts'
 import type { AccountRow } from '../store/schema.ts'
-import type { CommandParts } from './admin-parts.ts'
 import { accountAnswer, accountShape } from './answers/account.ts'
 import { listAnswer, listShape } from './answers/list.ts'
 import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
+import type { OperationParts } from './operation-parts.ts'
 import { emailField, idCursor, nameField, pageQuery } from './request-fields.ts'
 
 /** Who owns credit. */
-export function accountAdmin(parts: CommandParts): readonly Operation[] {
+export function accountOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts)]
 }
 
-function create(parts: CommandParts): Operation {
+function create(parts: OperationParts): Operation {
   return operation({
     name: 'createAccount',
     method: 'POST',
-    path: '/v1/admin/accounts',
+    paths: { admin: '/v1/admin/accounts' },
     summary: 'Create an account without credit.',
     body: z.strictObject({ name: nameField, email: emailField.nullish() }),
+    example: { name: 'Ada Lovelace' },
     answers: { 201: accountShape },
     async run({ body: { name, email } }) {
       const account = await parts.books.createAccount({
@@ -33,12 +34,12 @@ function create(parts: CommandParts): Operation {
   })
 }
 
-function list(parts: CommandParts): Operation {
+function list(parts: OperationParts): Operation {
   const { store, clock } = parts
   return operation({
     name: 'listAccounts',
     method: 'GET',
-    path: '/v1/admin/accounts',
+    paths: { admin: '/v1/admin/accounts' },
     summary: 'Accounts with their credit, newest first.',
     query: pageQuery('accounts', {}),
     answers: { 200: listShape(accountShape) },
@@ -55,16 +56,15 @@ function list(parts: CommandParts): Operation {
   })
 }
 
-function show(parts: CommandParts): Operation {
+function show(parts: OperationParts): Operation {
   return operation({
     name: 'getAccount',
     method: 'GET',
-    path: '/v1/admin/accounts/{account_id}',
+    paths: { admin: '/v1/admin/accounts/{account_id}' },
     summary: 'One account with its credit.',
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ param }) {
-      const accountId = param('account_id')
+    async run({ accountId }) {
       const account = await getAccount(parts.store.db, accountId)
       if (account === null) throw notFound('account', accountId)
       return { httpStatus: 200, body: await answerOf(parts, account) }
@@ -72,21 +72,21 @@ function show(parts: CommandParts): Operation {
   })
 }
 
-function change(parts: CommandParts): Operation {
+function change(parts: OperationParts): Operation {
   return operation({
     name: 'changeAccount',
     method: 'PATCH',
-    path: '/v1/admin/accounts/{account_id}',
+    paths: { admin: '/v1/admin/accounts/{account_id}' },
     summary: 'Change the given fields of an account. The keys of a disabled account are refused.',
     body: z.strictObject({
       name: nameField.optional(),
       email: emailField.nullable().optional(),
       disabled: z.boolean().optional(),
     }),
+    example: { disabled: false },
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ param, body: { name, email, disabled } }) {
-      const accountId = param('account_id')
+    async run({ accountId, body: { name, email, disabled } }) {
       const account = await parts.books.updateAccount({
         id: accountId,
         ...(name === undefined ? {} : { name }),
@@ -100,7 +100,7 @@ function change(parts: CommandParts): Operation {
   })
 }
 
-async function answerOf({ store, clock }: CommandParts, account: AccountRow): Promise<object> {
+async function answerOf({ store, clock }: OperationParts, account: AccountRow): Promise<object> {
   const input = { accountIds: [account.id], nowMs: clock.nowMs() }
   const purses = (await getCredits(store.db, input)).get(account.id)
   if (purses === undefined) throw notFound('account', account.id)

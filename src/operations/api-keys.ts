@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { createApiKey, getApiKey, listApiKeys } from '../ledger/api-keys.ts'
-import type { CommandParts } from './admin-parts.ts'
 import { apiKeyAnswer, apiKeyShape, createdApiKeyShape } from './answers/api-key.ts'
 import { idField } from './answers/fields.ts'
 import { listAnswer, listShape } from './answers/list.ts'
 import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
+import type { OperationParts } from './operation-parts.ts'
 import { amountField, futureField, idCursor, nameField, pageQuery } from './request-fields.ts'
 
 /** What clients send. */
-export function apiKeyAdmin(parts: CommandParts): readonly Operation[] {
+export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
 }
 
-function create({ books, ids, clock, keyTag }: CommandParts): Operation {
+function create({ books, ids, clock, keyTag }: OperationParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
-    path: '/v1/admin/accounts/{account_id}/keys',
+    paths: { admin: '/v1/admin/accounts/{account_id}/keys' },
     summary: 'Create an API key. Only this answer has its text.',
     body: z.strictObject({
       name: nameField,
@@ -27,10 +27,10 @@ function create({ books, ids, clock, keyTag }: CommandParts): Operation {
         .describe('The most that the key may spend in total, in micro-dollars.'),
       expires_at: futureField(clock).nullish(),
     }),
+    example: { name: 'laptop', credit_limit: 10_000_000 },
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
-    async run({ param, body: { name, credit_limit, expires_at } }) {
-      const accountId = param('account_id')
+    async run({ accountId, body: { name, credit_limit, expires_at } }) {
       const created = await createApiKey(books, {
         id: ids.next('key'),
         accountId,
@@ -45,17 +45,16 @@ function create({ books, ids, clock, keyTag }: CommandParts): Operation {
   })
 }
 
-function list({ store }: CommandParts): Operation {
+function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listKeys',
     method: 'GET',
-    path: '/v1/admin/accounts/{account_id}/keys',
+    paths: { admin: '/v1/admin/accounts/{account_id}/keys' },
     summary: "The account's API keys, newest first, without deleted ones.",
     query: pageQuery('keys', {}),
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],
-    async run({ param, query: { limit, cursor } }) {
-      const accountId = param('account_id')
+    async run({ accountId, query: { limit, cursor } }) {
       if ((await getAccount(store.db, accountId)) === null) throw notFound('account', accountId)
       const page = await listApiKeys(store.reports, { accountId, limit, cursor: cursor ?? null })
       const next = idCursor('keys', page.nextCursor)
@@ -64,11 +63,11 @@ function list({ store }: CommandParts): Operation {
   })
 }
 
-function show({ store }: CommandParts): Operation {
+function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getKey',
     method: 'GET',
-    path: '/v1/admin/keys/{key_id}',
+    paths: { admin: '/v1/admin/keys/{key_id}' },
     summary: 'One API key.',
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
@@ -81,11 +80,11 @@ function show({ store }: CommandParts): Operation {
   })
 }
 
-function change({ books, clock, onCallersChanged }: CommandParts): Operation {
+function change({ books, clock, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'changeKey',
     method: 'PATCH',
-    path: '/v1/admin/keys/{key_id}',
+    paths: { admin: '/v1/admin/keys/{key_id}' },
     summary: 'Change the given fields of an API key; null removes a limit or an expiry.',
     body: z.strictObject({
       name: nameField.optional(),
@@ -93,6 +92,7 @@ function change({ books, clock, onCallersChanged }: CommandParts): Operation {
       credit_limit: amountField.nullable().optional(),
       expires_at: futureField(clock).nullable().optional(),
     }),
+    example: { credit_limit: 20_000_000 },
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run({ param, body: { name, disabled, credit_limit, expires_at } }) {
@@ -111,11 +111,11 @@ function change({ books, clock, onCallersChanged }: CommandParts): Operation {
   })
 }
 
-function remove({ books, onCallersChanged }: CommandParts): Operation {
+function remove({ books, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'deleteKey',
     method: 'DELETE',
-    path: '/v1/admin/keys/{key_id}',
+    paths: { admin: '/v1/admin/keys/{key_id}' },
     summary: 'Delete an API key. Its requests stay in Activity.',
     answers: {
       200: z.object({ id: idField('key'), object: z.literal('key'), deleted: z.literal(true) }),

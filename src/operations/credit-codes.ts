@@ -3,26 +3,27 @@ import { hashCreditCode } from '../ledger/credit-code-text.ts'
 import { createCreditCode, getCreditCode, listCreditCodes } from '../ledger/credit-codes.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { CommandParts } from './admin-parts.ts'
 import { createdCreditCodeShape, creditCodeAnswer, creditCodeShape } from './answers/credit-code.ts'
 import { entryAnswer, entryShape } from './answers/entry.ts'
 import { listAnswer, listShape } from './answers/list.ts'
 import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
+import type { OperationParts } from './operation-parts.ts'
 import { futureField, idCursor, pageQuery, positiveAmountField, text } from './request-fields.ts'
 
 /** Codes that are worth backed credit, once. */
-export function creditCodeAdmin(parts: CommandParts): readonly Operation[] {
+export function creditCodeOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
 }
 
-function create({ books, ids, clock }: CommandParts): Operation {
+function create({ books, ids, clock }: OperationParts): Operation {
   return operation({
     name: 'createCode',
     method: 'POST',
-    path: '/v1/admin/codes',
+    paths: { admin: '/v1/admin/codes' },
     summary: 'Create a credit code. Only this answer has its text.',
     body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
+    example: { amount: 5_000_000 },
     answers: { 201: createdCreditCodeShape },
     async run({ body: { amount, expires_at } }) {
       const { creditCode, text } = await createCreditCode(books, {
@@ -35,11 +36,11 @@ function create({ books, ids, clock }: CommandParts): Operation {
   })
 }
 
-function list({ store }: CommandParts): Operation {
+function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listCodes',
     method: 'GET',
-    path: '/v1/admin/codes',
+    paths: { admin: '/v1/admin/codes' },
     summary: 'Credit codes, newest first.',
     query: pageQuery('codes', {}),
     answers: { 200: listShape(creditCodeShape) },
@@ -51,11 +52,11 @@ function list({ store }: CommandParts): Operation {
   })
 }
 
-function show({ store }: CommandParts): Operation {
+function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getCode',
     method: 'GET',
-    path: '/v1/admin/codes/{code_id}',
+    paths: { admin: '/v1/admin/codes/{code_id}' },
     summary: 'One credit code, with the account that redeemed it.',
     answers: { 200: creditCodeShape },
     problems: ['not_found'],
@@ -68,11 +69,11 @@ function show({ store }: CommandParts): Operation {
   })
 }
 
-function revoke({ books }: CommandParts): Operation {
+function revoke({ books }: OperationParts): Operation {
   return operation({
     name: 'revokeCode',
     method: 'DELETE',
-    path: '/v1/admin/codes/{code_id}',
+    paths: { admin: '/v1/admin/codes/{code_id}' },
     summary: 'Revoke a credit code that has not been redeemed.',
     answers: { 200: creditCodeShape },
     problems: ['not_found', 'credit_code_redeemed'],
@@ -90,18 +91,19 @@ function revoke({ books }: CommandParts): Operation {
   })
 }
 
-function redeem({ books, onCallersChanged }: CommandParts): Operation {
+function redeem({ books, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'redeemCode',
     method: 'POST',
-    path: '/v1/admin/accounts/{account_id}/redeem',
+    paths: { admin: '/v1/admin/accounts/{account_id}/redeem' },
     summary:
       'Give an account the credit of a code, once a code: a repeat by the same account answers 200 and the entry that is there.',
     body: z.strictObject({ code: text({ charsMax: 100 }) }),
+    example: { code: 'XXXXXX-XXXXXX-XXXXXX-XXXXXX' },
     answers: { 200: entryShape, 201: entryShape },
     problems: ['not_found', 'unknown_credit_code', 'credit_code_redeemed', 'credit_code_expired'],
-    async run({ param, body: { code } }) {
-      const input = { accountId: param('account_id'), codeHash: hashCreditCode(code) }
+    async run({ accountId, body: { code } }) {
+      const input = { accountId, codeHash: hashCreditCode(code) }
       const verdict = await books.redeemCode(input)
       switch (verdict.kind) {
         case 'redeemed':

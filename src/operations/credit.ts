@@ -6,11 +6,11 @@ import { isCodeReference } from '../ledger/rules/add-credit.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { CommandParts } from './admin-parts.ts'
 import { entryAnswer, entryShape } from './answers/entry.ts'
 import { listAnswer, listShape } from './answers/list.ts'
 import { notFound } from './not-found.ts'
 import { type Answered, type Operation, operation } from './operation.ts'
+import type { OperationParts } from './operation-parts.ts'
 import {
   changeField,
   entryCursor,
@@ -22,7 +22,7 @@ import {
 } from './request-fields.ts'
 
 /** What accounts may spend, and how it came and went. */
-export function creditAdmin(parts: CommandParts): readonly Operation[] {
+export function creditOperations(parts: OperationParts): readonly Operation[] {
   return [add(parts), entries(parts)]
 }
 
@@ -59,19 +59,20 @@ const creditBody = z.discriminatedUnion(
   'must be backed or free',
 )
 
-function add(parts: CommandParts): Operation {
+function add(parts: OperationParts): Operation {
   return operation({
     name: 'addCredit',
     method: 'POST',
-    path: '/v1/admin/accounts/{account_id}/credit',
+    paths: { admin: '/v1/admin/accounts/{account_id}/credit' },
     summary:
       'Add credit, or take backed credit back, once a reference: a repeat answers 200 and the entry that is there.',
     body: creditBody,
+    example: { kind: 'backed', amount: 25_000_000, reference: 'invoice-1042' },
     answers: { 200: entryShape, 201: entryShape },
     problems: ['not_found', 'reference_conflict'],
-    async run({ param, body }) {
+    async run({ accountId, body }) {
       const input: AddCreditInput = {
-        accountId: param('account_id'),
+        accountId,
         purse: body.kind,
         amountMicros: body.amount,
         expiresAtMs: body.kind === 'free' ? body.expires_at : null,
@@ -85,7 +86,7 @@ function add(parts: CommandParts): Operation {
 
 /** A repeat is answered also when what it added has expired since. */
 async function refusePastExpiry(
-  { store, clock }: CommandParts,
+  { store, clock }: OperationParts,
   { expiresAtMs, ...place }: AddCreditInput,
 ): Promise<void> {
   if (expiresAtMs === null || expiresAtMs > clock.nowMs()) return
@@ -96,7 +97,7 @@ async function refusePastExpiry(
   })
 }
 
-async function addCredit(parts: CommandParts, input: AddCreditInput): Promise<Answered> {
+async function addCredit(parts: OperationParts, input: AddCreditInput): Promise<Answered> {
   const verdict = await parts.books.addCredit(input)
   switch (verdict.kind) {
     case 'added':
@@ -116,17 +117,16 @@ async function addCredit(parts: CommandParts, input: AddCreditInput): Promise<An
   }
 }
 
-function entries({ store }: CommandParts): Operation {
+function entries({ store }: OperationParts): Operation {
   return operation({
     name: 'listEntries',
     method: 'GET',
-    path: '/v1/admin/accounts/{account_id}/entries',
+    paths: { admin: '/v1/admin/accounts/{account_id}/entries' },
     summary: "The account's entries, newest first.",
     query: entryPageQuery('entries'),
     answers: { 200: listShape(entryShape) },
     problems: ['not_found'],
-    async run({ param, query: { limit, cursor } }) {
-      const accountId = param('account_id')
+    async run({ accountId, query: { limit, cursor } }) {
       if ((await getAccount(store.db, accountId)) === null) throw notFound('account', accountId)
       const page = await listEntries(store.reports, { accountId, before: cursor ?? null, limit })
       const next = entryCursor('entries', page.nextBefore)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { CommandParts, MaintenanceSwitch } from './admin-parts.ts'
 import { type Operation, operation } from './operation.ts'
+import type { MaintenanceSwitch, OperationParts } from './operation-parts.ts'
 
 /** Refusing inference for a while. */
-export function maintenanceAdmin(parts: CommandParts): readonly Operation[] {
+export function maintenanceOperations(parts: OperationParts): readonly Operation[] {
   return [showMaintenance(parts), turnMaintenance(parts)]
 }
 
@@ -13,11 +13,11 @@ export const maintenanceShape = z.object({
   enabled: z.boolean().describe('Whether new inference requests are answered 503.'),
 })
 
-function showMaintenance({ maintenance }: CommandParts): Operation {
+function showMaintenance({ maintenance }: OperationParts): Operation {
   return operation({
     name: 'getMaintenance',
     method: 'GET',
-    path: '/v1/admin/maintenance',
+    paths: { admin: '/v1/admin/maintenance' },
     summary: 'Whether maintenance is on.',
     answers: { 200: maintenanceShape },
     async run() {
@@ -26,14 +26,15 @@ function showMaintenance({ maintenance }: CommandParts): Operation {
   })
 }
 
-function turnMaintenance({ maintenance }: CommandParts): Operation {
+function turnMaintenance({ maintenance }: OperationParts): Operation {
   return operation({
     name: 'setMaintenance',
     method: 'PUT',
-    path: '/v1/admin/maintenance',
+    paths: { admin: '/v1/admin/maintenance' },
     summary:
       'Switch maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
     body: z.strictObject({ enabled: z.boolean() }),
+    example: { enabled: false },
     answers: { 200: maintenanceShape },
     async run({ body: { enabled } }) {
       await maintenance.turn(enabled ? 'on' : 'off')

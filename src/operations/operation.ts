@@ -1,97 +1,132 @@
 import type { z } from 'zod'
-import type { Arrival } from '../vocabulary/arrival.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import { checkInput } from './check-input.ts'
 
-/** One method on one path: what it takes, what it answers and how, in one place for all who ask. */
+/** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
+export type Caller =
+  | { readonly kind: 'admin' }
+  | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
+
+/** The kinds of callers. */
+export type CallerKind = Caller['kind']
+
+/** Below which path the routes of each kind of caller are. */
+interface PathPrefix {
+  readonly admin: '/v1/admin'
+  readonly key: '/v1'
+}
+
+/**
+ * Who may call an operation, and the path of its route for each: from the root, parameters in braces,
+ * such as `/v1/admin/accounts/{account_id}`.
+ */
+type Paths = { readonly [Kind in CallerKind]?: `${PathPrefix[Kind]}/${string}` }
+
+/** What people may do: input, rule and response, once for HTTP, its documents and the command line. */
 export interface Operation {
-  /** Its name, in documents and logs. */
+  /** Its name in documents, and of the command that runs it. */
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** From the root, parameters in braces: `/v1/admin/accounts/{account_id}`. */
-  readonly path: string
+  readonly paths: Paths
   readonly summary: string
-  /** Null: its query string is not looked at. */
+  /** Null: the query string is ignored. */
   readonly query: z.ZodType | null
-  /** Null: its body is not looked at. */
+  /** Null: the body is ignored. */
   readonly body: z.ZodType | null
-  /** What it answers, by status. */
+  /** A body for documents; undefined where it has none. */
+  readonly example: object | undefined
+  /** The shape of each successful response, by status. */
   readonly answers: Readonly<Record<number, z.ZodType>>
-  /** What it may refuse with, beside what every operation of its kind may. */
+  /** The refusals of its own, beside those of its callers and of its input. */
   readonly problems: readonly ProblemCode[]
   /** Throws Problem. */
-  run(clientRequest: OperationRequest): Promise<Answered>
+  run(call: OperationCall): Promise<Answered>
 }
 
-/** A client's request for an operation, nothing of it checked. */
-interface OperationRequest extends Arrival {
+/** A call of an operation: the caller is known, and nothing else is checked. */
+interface OperationCall {
+  readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
-  /** The value of its JSON; undefined where the operation takes none. */
+  /** Parsed JSON; undefined where the operation takes none. */
   readonly body: unknown
+  /** Called with the number of rows or models that a long operation has read so far. */
+  readonly onProgress?: (done: number) => void
 }
 
-/** What an operation answers. */
+/** A successful response. */
 export interface Answered {
   readonly httpStatus: number
   readonly body: object
 }
 
-/** A client's request once it is checked. */
-interface CheckedRequest<Query, Body, Who> {
-  /** Who sends it; undefined where nobody is asked. */
-  readonly who: Who
+/** A call whose input has been checked. */
+interface CheckedCall<Kind extends CallerKind, Query, Body> {
+  readonly caller: Extract<Caller, { kind: Kind }>
   /**
-   * A parameter of the path; throws where the path has none of this name, and Problem `not_found` for
-   * control characters in it.
+   * The account that the call is for: the caller's own, or the `{account_id}` of an admin's path. Throws
+   * as `param` does.
+   */
+  readonly accountId: string
+  /**
+   * A parameter of the path. Throws TypeError where the path has no such parameter, and Problem
+   * `not_found` where its value has control characters.
    */
   param(name: string): string
   readonly query: Query
   readonly body: Body
+  readonly onProgress: (done: number) => void
 }
 
-interface OperationInput<Query extends z.ZodType, Body extends z.ZodType, Who>
-  extends Omit<Operation, 'query' | 'body' | 'problems' | 'run'> {
-  /** Default: the query string is not looked at. */
+interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends z.ZodType>
+  extends Pick<Operation, 'name' | 'method' | 'summary' | 'answers'> {
+  readonly paths: P
+  /** Default: the query string is ignored. */
   readonly query?: Query
-  /** Default: the body is not looked at. */
+  /** Default: the body is ignored. */
   readonly body?: Body
+  /** A body for documents. Default: none, for operations that take none. */
+  readonly example?: z.input<Body>
   /** Default: none. */
   readonly problems?: readonly ProblemCode[]
-  /** Tells who sends a request, before anything else of it is checked. Throws Problem. */
-  readonly authenticate?: (arrival: Arrival) => Promise<Who>
   readonly run: (
-    clientRequest: CheckedRequest<z.output<Query>, z.output<Body>, Who>,
+    call: CheckedCall<keyof P & CallerKind, z.output<Query>, z.output<Body>>,
   ) => Promise<Answered>
 }
 
-/** Makes an operation that checks what it is sent before it runs. */
+/** Makes an operation that checks its input before it runs. */
 export function operation<
+  const P extends Paths,
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
-  Who = undefined,
->(input: OperationInput<Query, Body, Who>): Operation {
-  const { query, body, problems = [], authenticate, run, ...told } = input
+>(input: OperationInput<P, Query, Body>): Operation {
+  const { query, body, example, problems = [], run, ...described } = input
   return {
-    ...told,
+    ...described,
     query: query ?? null,
     body: body ?? null,
+    example: typeof example === 'object' && example !== null ? example : undefined,
     problems,
-    async run({ params, ...sent }) {
+    async run({ caller, params, onProgress = () => {}, ...sent }) {
+      const param = (name: string): string => {
+        const value = params[name]
+        if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)
+        // No id has one, and PostgreSQL would not even look for it.
+        if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
+        return value
+      }
       return run({
-        // Without it the type is `undefined`, and so is the value: here and below.
-        who: (await authenticate?.(sent)) as Who,
-        param(name) {
-          const value = params[name]
-          if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)
-          // No id has one, and PostgreSQL would not even look for it.
-          if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
-          return value
+        // A caller reaches an operation only by the path of its kind.
+        caller: caller as Extract<Caller, { kind: keyof P & CallerKind }>,
+        get accountId() {
+          return caller.kind === 'admin' ? param('account_id') : caller.accountId
         },
-        // As above.
+        param,
+        // Without a schema the type is `undefined`, and so is the value: here and below.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
         // As above.
         body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
+        onProgress,
       })
     },
   }

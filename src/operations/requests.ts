@@ -5,12 +5,12 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { REQUEST_STATES } from '../vocabulary/request-state.ts'
-import type { CommandParts } from './admin-parts.ts'
 import { timeAnswer } from './answers/fields.ts'
 import { listAnswer, listShape } from './answers/list.ts'
 import { requestAnswer, requestShape } from './answers/request.ts'
 import { notFound } from './not-found.ts'
 import { type Operation, operation } from './operation.ts'
+import type { OperationParts } from './operation-parts.ts'
 import {
   costField,
   filterField,
@@ -21,12 +21,12 @@ import {
 } from './request-fields.ts'
 
 /** The Activity of all accounts. */
-export function requestAdmin(parts: CommandParts): readonly Operation[] {
+export function requestOperations(parts: OperationParts): readonly Operation[] {
   return [list(parts), show(parts), settle(parts)]
 }
 
 // A request that was refused has no record, and a settled one is pruned some day.
-async function noRequest({ reports }: CommandParts['store'], requestId: string): Promise<Problem> {
+async function noRequest({ reports }: OperationParts['store'], requestId: string): Promise<Problem> {
   const problem = notFound('request that opened a hold', requestId)
   const untilMs = await prunedUntilMs(reports, requestId)
   if (untilMs === null) return problem
@@ -34,11 +34,11 @@ async function noRequest({ reports }: CommandParts['store'], requestId: string):
   return new Problem('not_found', { message: `${problem.message} ${pruned}` })
 }
 
-function list({ store }: CommandParts): Operation {
+function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listRequests',
     method: 'GET',
-    path: '/v1/admin/requests',
+    paths: { admin: '/v1/admin/requests' },
     summary: 'Requests, newest first.',
     query: pageQuery('requests', {
       account: idFilterField('acct').optional(),
@@ -66,11 +66,11 @@ function list({ store }: CommandParts): Operation {
   })
 }
 
-function show({ store }: CommandParts): Operation {
+function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getRequest',
     method: 'GET',
-    path: '/v1/admin/requests/{request_id}',
+    paths: { admin: '/v1/admin/requests/{request_id}' },
     summary: 'One request with its hold, cost and charge.',
     answers: { 200: requestShape },
     problems: ['not_found'],
@@ -83,14 +83,15 @@ function show({ store }: CommandParts): Operation {
   })
 }
 
-function settle({ store, books }: CommandParts): Operation {
+function settle({ store, books }: OperationParts): Operation {
   return operation({
     name: 'settleRequest',
     method: 'POST',
-    path: '/v1/admin/requests/{request_id}/settle',
+    paths: { admin: '/v1/admin/requests/{request_id}/settle' },
     summary:
       "Settle an unresolved or provisional request by the provider's cost; the charge is the cost plus the fee.",
     body: z.strictObject({ cost: costField }),
+    example: { cost: '0.000123' },
     answers: { 200: requestShape },
     problems: ['not_found', 'request_not_settleable'],
     async run({ param, body: { cost: costUsd } }) {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { ROWS } from '../contract/rows.ts'
+import { TOY_PATHS } from './toy-operation.ts'
 
 /** One method on one path of the contract, and who may ask for it. */
 export interface Endpoint {
@@ -33,6 +34,7 @@ const OF_THE_KEY: readonly Endpoint[] = [
   { ...openai, path: '/v1/key', access: 'required' },
   { ...openai, path: '/v1/balance', access: 'required' },
   { ...openai, path: '/v1/credit/purchases', access: 'required' },
+  { ...openai, path: TOY_PATHS.key, access: 'required' },
 ]
 
 const RETIRED: readonly Endpoint[] = [
@@ -84,7 +86,7 @@ const ABSENT: readonly Endpoint[] = [
   { ...openai, path: '/v1/admin/audit', access: 'absent' },
 ]
 
-/** Every path that the contract speaks of. */
+/** Every path that the contract speaks of, and that of the toy. */
 export const ENDPOINTS: readonly Endpoint[] = [
   ...INFERENCE,
   ...PUBLIC,

@@ -11,6 +11,7 @@ import {
   operationsOf,
   refsOf,
 } from './openapi-reading.ts'
+import { WITH_TOY } from './toy-operation.ts'
 
 let admin: Management
 let document: JsonObject
@@ -19,7 +20,7 @@ let apiKey: string
 let params: Record<string, string>
 
 beforeAll(async () => {
-  admin = await Management.start()
+  admin = await Management.start({ operations: WITH_TOY })
   admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   document = (await admin.get('/openapi.json', null)).json
   const accountId = await admin.account(1_000_000_000)
@@ -44,6 +45,7 @@ afterAll(() => admin.close())
 /** What is sent to operations that take a body. */
 const BODIES: Readonly<Record<string, () => object>> = {
   ...Object.fromEntries(ROWS.map(({ endpoint, body }) => [`create_${endpoint}`, () => body])),
+  addToy: () => ({ name: 'bear' }),
   createAccount: () => ({ name: 'Ada', email: null }),
   changeAccount: () => ({ name: 'Ada L.' }),
   addCredit: () => ({ kind: 'backed', amount: 7, reference: 'documented' }),

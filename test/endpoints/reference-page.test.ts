@@ -8,6 +8,7 @@ import { FIELD_WORDS } from '../../src/http/openapi/field-words.ts'
 import { PROBLEMS } from '../../src/vocabulary/problem.ts'
 import { ADMIN_TOKEN, Management, textOf } from './management.ts'
 import { operationsOf } from './openapi-reading.ts'
+import { WITH_TOY } from './toy-operation.ts'
 
 /** The page at `/docs`: whole, safe, and each of its commands as it is pasted. */
 
@@ -19,7 +20,7 @@ let page: string
 let policy: unknown
 
 beforeAll(async () => {
-  admin = await Management.start()
+  admin = await Management.start({ operations: WITH_TOY })
   admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   const answer = await request(admin.world.url('/docs'))
   expect(answer.statusCode).toBe(200)

@@ -5,6 +5,7 @@ import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { listApiKeys } from '../../src/ledger/api-keys.ts'
 import { startWorld, type World } from '../world.ts'
 import { ENDPOINTS, type Endpoint } from './endpoints.ts'
+import { WITH_TOY } from './toy-operation.ts'
 
 let world: World
 let credentials: Readonly<Record<Credential, Readonly<Record<string, string>>>>
@@ -34,7 +35,7 @@ async function changedKey(change: { readonly disabled?: true; readonly expiresAt
 }
 
 beforeAll(async () => {
-  world = await startWorld({ settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' } })
+  world = await startWorld({ operations: WITH_TOY, settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' } })
   const { apiKey } = await world.account({ creditMicros: 1_000_000_000 })
   credentials = {
     'no key': {},

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
 import type { CommandSettings } from '../books.ts'
+import { COMMANDS } from '../commands.ts'
+import type { CommandRow } from '../operation-command.ts'
 import { tollgateProgram } from '../program.ts'
 import { runCommandLine } from '../run-command-line.ts'
 
@@ -25,15 +28,30 @@ export interface CommandLine {
   close(): void
 }
 
+/** What a command line may run beside what the product has. */
+export interface MoreCommands {
+  readonly operations: readonly OperationSource[]
+  readonly commands: readonly CommandRow[]
+}
+
 /** Opens a command line; settings stand over those of a store of its own and no provider. */
-export function openCommandLine(settings: Partial<CommandSettings> = {}): CommandLine {
+export function openCommandLine(
+  settings: Partial<CommandSettings> = {},
+  more: MoreCommands = { operations: [], commands: [] },
+): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
   const storeFile = join(folder, 'store.db')
   // A store without tables: commands make them.
   writeFileSync(storeFile, '')
   const storeUrl = settings.storeUrl ?? `sqlite:${storeFile}`
-  const whole = { keyTag: 'tollgate', ...settings, storeUrl }
-  const run = (...args: string[]): Promise<Seen> => runProgram(whole, args)
+  const whole = { keyTag: 'tollgate', settleAfterMs: 30_000, ...settings, storeUrl }
+  const input = {
+    version: '1.2.3',
+    settings: () => whole,
+    operations: [...OPERATIONS, ...more.operations],
+    commands: [...COMMANDS, ...more.commands],
+  }
+  const run = (...args: string[]): Promise<Seen> => runProgram(input, args)
   return {
     storeUrl,
     run,
@@ -46,7 +64,9 @@ export function openCommandLine(settings: Partial<CommandSettings> = {}): Comman
   }
 }
 
-async function runProgram(settings: CommandSettings, args: readonly string[]): Promise<Seen> {
+type ProgramParts = Omit<Parameters<typeof tollgateProgram>[0], 'terminal' | 'serve'>
+
+async function runProgram(input: ProgramParts, args: readonly string[]): Promise<Seen> {
   let out = ''
   let notes = ''
   const terminal = {
@@ -58,12 +78,8 @@ async function runProgram(settings: CommandSettings, args: readonly string[]): P
     },
     progress: () => {},
   }
-  const program = tollgateProgram({
-    version: '1.2.3',
-    settings: () => settings,
-    terminal,
-    serve: async () => terminal.note('serving'),
-  })
+  const serve = async () => terminal.note('serving')
+  const program = tollgateProgram({ ...input, terminal, serve })
   forAll(program, (command) =>
     command.configureOutput({ getOutHelpWidth: () => 100, getErrHelpWidth: () => 100 }),
   )

@@ -1,7 +1,6 @@
 import type { EnvelopeFamily } from '../../formats/format.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
-import { EXAMPLES } from './examples.ts'
 import { FIELD_WORDS, PATH_PARAMETER_WORDS } from './field-words.ts'
 import {
   answerSchema,
@@ -27,6 +26,8 @@ export interface DocumentedOperation {
   readonly parameters: readonly Parameter[]
   /** Null: it takes none. */
   readonly body: JsonSchema | null
+  /** A body; undefined where it takes none. */
+  readonly example: object | undefined
   /** Successes by status; each media type with its schema. */
   readonly answers: readonly DocumentedAnswer[]
   readonly problems: readonly ProblemCode[]
@@ -70,35 +71,50 @@ type OpenApiDocument = Readonly<Record<string, unknown>>
 /** What any operation may answer, whatever it is asked. */
 const ALWAYS: readonly ProblemCode[] = ['internal_error', 'service_unavailable']
 
-/** Tells an operation that the server runs by its own schemas. */
+/** What a caller of each kind may be refused with. */
+const OF_CALLERS: Readonly<Record<'key' | 'admin', readonly ProblemCode[]>> = {
+  key: [
+    'missing_api_key',
+    'invalid_api_key',
+    'api_key_disabled',
+    'api_key_expired',
+    'rate_limited',
+  ],
+  admin: ['invalid_admin_token', 'rate_limited'],
+}
+
+/** Describes an operation for one kind of caller, by its own schemas; null: it is not for them. */
 export function documentedOperation(
   told: Operation,
-  { access, named }: { readonly access: Access; readonly named: NamedSchemas },
-): DocumentedOperation {
+  { access, named }: { readonly access: 'key' | 'admin'; readonly named: NamedSchemas },
+): DocumentedOperation | null {
+  const path = told.paths[access]
+  if (path === undefined) return null
   const ofBody: readonly ProblemCode[] =
     told.body === null
       ? []
       : ['invalid_json', 'invalid_parameter', 'request_too_large', 'request_timeout', 'bad_request']
   const ofQuery: readonly ProblemCode[] = told.query === null ? [] : ['invalid_parameter']
-  const ofToken: readonly ProblemCode[] =
-    access === 'admin' ? ['invalid_admin_token', 'rate_limited'] : []
+  const ofCaller = OF_CALLERS[access]
   return {
-    name: told.name,
+    // Names are unique in a document: an operation of both is the admin's.
+    name: access === 'key' && told.paths.admin !== undefined ? `${told.name}ByKey` : told.name,
     method: told.method.toLowerCase(),
-    path: told.path,
+    path,
     summary: told.summary,
     access,
     family: 'openai',
     isRetired: false,
-    parameters: [...pathParameters(told.path), ...queryParameters(told)],
+    parameters: [...pathParameters(path), ...queryParameters(told)],
     body: told.body === null ? null : requestSchema(told.body),
+    example: told.example,
     answers: Object.entries(told.answers).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
       description: ANSWER_WORDS[httpStatus] ?? 'Success.',
       headers: {},
       content: { 'application/json': answerSchema(shape, named) },
     })),
-    problems: [...new Set([...ofToken, ...told.problems, ...ofBody, ...ofQuery, ...ALWAYS])],
+    problems: [...new Set([...ofCaller, ...told.problems, ...ofBody, ...ofQuery, ...ALWAYS])],
   }
 }
 
@@ -210,7 +226,7 @@ function operationObject(told: DocumentedOperation, tag: string): object {
           requestBody: {
             required: true,
             content: {
-              'application/json': { schema: told.body, example: EXAMPLES.get(told.name) },
+              'application/json': { schema: told.body, example: told.example },
             },
           },
         }),

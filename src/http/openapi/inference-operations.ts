@@ -57,9 +57,23 @@ export function inferenceOperation(
       additionalProperties: true,
       description: 'Fields that are not named here pass through to the provider.',
     },
+    example: EXAMPLES.get(endpoint),
     answers: [success],
     problems: ALL_CODES.filter((code) => !OF_OTHERS.has(code)),
   }
 }
+
+const model = 'sim/text'
+const messages = [{ role: 'user', content: 'Say hello.' }]
+
+/** A body for each wire format, by its endpoint; a test runs them. */
+const EXAMPLES: ReadonlyMap<string, object> = new Map<string, object>([
+  ['chat', { model, messages }],
+  ['completions', { model, prompt: 'Once upon a time', max_tokens: 100 }],
+  ['messages', { model, max_tokens: 100, messages }],
+  ['responses', { model, input: 'Say hello.' }],
+  ['embeddings', { model: 'sim/embed', input: ['A fjord', 'A mountain'] }],
+  ['images', { model: 'sim/image', prompt: 'A fjord' }],
+])
 
 const ALL_CODES = Object.keys(PROBLEMS).filter((code): code is ProblemCode => code in PROBLEMS)

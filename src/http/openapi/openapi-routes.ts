@@ -1,9 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import type { OperationSection } from '../../operations/admin-sections.ts'
-import type { Operation } from '../../operations/operation.ts'
+import type { OperationSection } from '../../operations/operations.ts'
 import { keptAnswer, sendKept } from '../kept-answer.ts'
 import { RETIRED_PATHS } from '../retired-routes.ts'
-import { type DocumentSection, documentedOperation, openApiDocument } from './document.ts'
+import {
+  type DocumentedOperation,
+  type DocumentSection,
+  documentedOperation,
+  openApiDocument,
+} from './document.ts'
 import { type DocumentedFormat, inferenceOperation } from './inference-operations.ts'
 import type { JsonSchema, NamedSchemas } from './json-schema.ts'
 import { PUBLIC_OPERATIONS, retiredOperations } from './public-operations.ts'
@@ -14,8 +18,7 @@ export interface OpenApiInput {
   readonly formats: readonly DocumentedFormat[]
   /** Response header with a request's charge. */
   readonly costHeader: string
-  readonly account: readonly Operation[]
-  readonly admin: readonly OperationSection[]
+  readonly sections: readonly OperationSection[]
 }
 
 /** `/openapi.json`, and `/docs`, to which `/` leads: a page that is drawn from it. */
@@ -41,23 +44,21 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
 }
 
 function sectionsOf(
-  { formats, costHeader, account, admin }: OpenApiInput,
+  { formats, costHeader, sections }: OpenApiInput,
   named: NamedSchemas,
 ): readonly DocumentSection[] {
+  const of = (section: OperationSection, access: 'key' | 'admin'): readonly DocumentedOperation[] =>
+    section.operations.flatMap((each) => documentedOperation(each, { access, named }) ?? [])
   return [
     {
       title: 'Inference',
       operations: formats.map((format) => inferenceOperation(format, { costHeader })),
     },
     { title: 'Service and models', operations: PUBLIC_OPERATIONS },
-    {
-      title: 'Key and account',
-      operations: account.map((each) => documentedOperation(each, { access: 'key', named })),
-    },
-    ...admin.map(({ title, operations }) => ({
-      title: `Admin: ${title}`,
-      operations: operations.map((each) => documentedOperation(each, { access: 'admin', named })),
-    })),
+    { title: 'Key and account', operations: sections.flatMap((section) => of(section, 'key')) },
+    ...sections
+      .map((section) => ({ title: `Admin: ${section.title}`, operations: of(section, 'admin') }))
+      .filter(({ operations }) => operations.length > 0),
     { title: 'Retired', operations: retiredOperations(RETIRED_PATHS) },
   ]
 }

@@ -8,6 +8,7 @@ const COMMON = {
   isRetired: false,
   parameters: [],
   body: null,
+  example: undefined,
 } as const
 
 const text: JsonSchema = { type: 'string' }

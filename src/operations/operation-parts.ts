@@ -4,17 +4,21 @@ import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 
-/** What the operations that commands run are made of. */
-export interface CommandParts {
+/** What a process has for its operations. */
+export interface OperationParts {
   readonly store: Store
   readonly books: Omit<LedgerBooks, 'sweepInstance' | 'sweepHolds'>
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */
   readonly keyTag: string
+  /** How long an unresolved hold stays reserved. */
+  readonly settleAfterMs: number
   readonly maintenance: MaintenanceSwitch
+  /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
+  readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOutcome>
   /**
-   * Told when a key or an account has changed; resolves once nothing in this process believes anything
+   * Called when a key or an account has changed; resolves once nothing in this process believes anything
    * older. Never rejects.
    */
   readonly onCallersChanged: () => Promise<void>
@@ -24,10 +28,4 @@ export interface CommandParts {
 export interface MaintenanceSwitch {
   readonly isOn: boolean | Promise<boolean>
   turn(to: 'on' | 'off'): Promise<void>
-}
-
-/** What the admin API is made of. */
-export interface AdminParts extends CommandParts {
-  /** Never rejects. */
-  readonly refreshCatalog: () => Promise<RefreshOutcome>
 }

@@ -1,0 +1,86 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
+import type { Caller, CallerKind } from '../operations/operation.ts'
+import type { Arrival } from '../vocabulary/arrival.ts'
+
+/** How one kind of caller gets access to its operations. */
+export interface Access {
+  readonly kind: CallerKind
+  /**
+   * Everything below this path is refused without access, known or not, so that a stranger does not learn
+   * which paths exist. Null: only the operations of this kind ask.
+   */
+  readonly guards: `/${string}` | null
+  /** Who sends a request, before its body is read. `params` are those of the path. Throws Problem. */
+  authenticate(arrival: Arrival, params: Readonly<Record<string, string>>): Promise<Caller>
+  /** Called with each request below the guarded path when it has been answered. Default: nothing is. */
+  readonly onAnswered?: (call: AnsweredCall) => void
+}
+
+/** A request to a guarded path, for the log. */
+export interface AnsweredCall {
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  readonly httpStatus: number
+}
+
+interface AdminAccessInput {
+  readonly adminToken: string
+  /** Counts, by address, the requests with another token. */
+  readonly unknownCallers: Pick<UnknownCallers, 'refusal'>
+  readonly onAnswered: (call: AnsweredCall) => void
+}
+
+/** Access by the admin token, to everything below `/v1/admin`. */
+export function adminAccess({ adminToken, unknownCallers, onAnswered }: AdminAccessInput): Access {
+  const isAdmin = bearerCheck(adminToken)
+  return {
+    kind: 'admin',
+    guards: '/v1/admin',
+    onAnswered,
+    async authenticate(arrival) {
+      const { authorization } = arrival.headers
+      if (isAdmin(authorization)) return { kind: 'admin' }
+      throw unknownCallers.refusal(arrival, {
+        code: 'invalid_admin_token',
+        ...(authorization === undefined ? {} : { message: 'The admin token is wrong.' }),
+      })
+    },
+  }
+}
+
+/** Access by an API key, to what concerns its own account. */
+export function keyAccess(
+  authenticate: (arrival: Arrival) => Promise<{
+    readonly apiKeyId: string
+    readonly accountId: string
+  }>,
+): Access {
+  return {
+    kind: 'key',
+    guards: null,
+    async authenticate(arrival) {
+      const { apiKeyId, accountId } = await authenticate(arrival)
+      return { kind: 'key', apiKeyId, accountId }
+    },
+  }
+}
+
+/**
+ * Makes a check whether an `Authorization` header presents a token. It takes a time that reveals nothing
+ * of the token, not even its length.
+ */
+export function bearerCheck(
+  bearerToken: string,
+): (authorization: Arrival['headers'][string]) => boolean {
+  const expected = digest(bearerToken)
+  return (authorization = '') => {
+    const presented = /^bearer +(\S+) *$/i.exec(String(authorization))?.[1]
+    return presented !== undefined && timingSafeEqual(digest(presented), expected)
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,85 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseJsonBody } from '../json/body.ts'
+import type { Operation } from '../operations/operation.ts'
+import type { Arrival } from '../vocabulary/arrival.ts'
+import type { Access } from './access.ts'
+import { asksToGoOn } from './expect-continue.ts'
+import { readBody } from './read-body.ts'
+import { unknownRoute } from './unknown-route.ts'
+
+interface OperationRoutesInput {
+  readonly operations: readonly Operation[]
+  readonly access: Access
+  readonly bodyTimeoutMs: number
+}
+
+/** A client that takes no byte of an answer for so long is gone. */
+export const ANSWER_STALL_TIMEOUT_MS = 60_000
+
+/** What an operation's body may have: an object of a few fields. */
+const BODY_BYTES_MAX = 64 * 1024
+
+/**
+ * Adds the routes that one kind of caller has. The caller is authenticated before anything else is
+ * looked at. Bodies are read whatever their content-type says.
+ */
+export function registerOperations(app: FastifyInstance, input: OperationRoutesInput): void {
+  const { operations, access, bodyTimeoutMs } = input
+  const { guards, onAnswered } = access
+  app.register(async (scope) => {
+    if (onAnswered !== undefined) {
+      scope.addHook('onResponse', async ({ id, method, url }, reply) => {
+        const [path = ''] = url.split('?')
+        onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
+      })
+    }
+    for (const { method, paths, body, run } of operations) {
+      const path = paths[access.kind]
+      if (path === undefined) continue
+      scope.route<{ Params: Record<string, string> }>({
+        method,
+        url: path.replace(/\{(\w+)\}/g, ':$1'),
+        async handler(request, reply) {
+          const { params, query } = request
+          const caller = await access.authenticate(arrivalOf(request), params)
+          const sent = body === null ? undefined : await readJson({ request, reply, bodyTimeoutMs })
+          // An operation may take long, such as an audit: only the reading of its response is timed.
+          reply.raw.setTimeout(0)
+          const answered = await run({ caller, params, query, body: sent })
+          reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
+          return reply
+            .code(answered.httpStatus)
+            .header('x-request-id', request.id)
+            .send(answered.body)
+        },
+      })
+    }
+    if (guards === null) return
+    const refuse = async (request: FastifyRequest): Promise<never> => {
+      await access.authenticate(arrivalOf(request), {})
+      throw unknownRoute(request.raw)
+    }
+    for (const url of [guards, `${guards}/*`]) scope.all(url, refuse)
+  })
+}
+
+function arrivalOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): Arrival {
+  return { headers, peerAddress: raw.socket.remoteAddress }
+}
+
+interface SmallBodyInput {
+  readonly request: Pick<FastifyRequest, 'raw'>
+  readonly reply: Pick<FastifyReply, 'raw'>
+  readonly bodyTimeoutMs: number
+}
+
+async function readJson({ request, reply, bodyTimeoutMs }: SmallBodyInput): Promise<unknown> {
+  const bytes = await readBody(request.raw, {
+    bytesMax: BODY_BYTES_MAX,
+    timeoutMs: bodyTimeoutMs,
+    beforeReading: () => {
+      if (asksToGoOn(request.raw)) reply.raw.writeContinue()
+    },
+  })
+  return parseJsonBody(bytes).root
+}

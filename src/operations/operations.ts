@@ -1,0 +1,46 @@
+import { accountOperations } from './accounts.ts'
+import { apiKeyOperations } from './api-keys.ts'
+import { creditOperations } from './credit.ts'
+import { creditCodeOperations } from './credit-codes.ts'
+import { maintenanceOperations } from './maintenance.ts'
+import type { Operation } from './operation.ts'
+import type { OperationParts } from './operation-parts.ts'
+import { ownAccountOperations } from './own-account.ts'
+import { requestOperations } from './requests.ts'
+import { upkeepOperations } from './upkeep.ts'
+
+/** The operations of a file, made of a process's parts, with the title that documents give them. */
+export type OperationSource = readonly [
+  title: string,
+  make: (parts: OperationParts) => readonly Operation[],
+]
+
+/** Every operation of the product, in the order of the documents: a new file is a line here. */
+export const OPERATIONS: readonly OperationSource[] = [
+  ['Account', ownAccountOperations],
+  ['Accounts', accountOperations],
+  ['Credit', creditOperations],
+  ['API keys', apiKeyOperations],
+  ['Credit codes', creditCodeOperations],
+  ['Requests', requestOperations],
+  ['Upkeep', upkeepOperations],
+  ['Upkeep', maintenanceOperations],
+]
+
+/** Operations that documents show under one title. */
+export interface OperationSection {
+  readonly title: string
+  readonly operations: readonly Operation[]
+}
+
+/** Makes the operations of a list, under their titles. */
+export function makeOperations(
+  sources: readonly OperationSource[],
+  parts: OperationParts,
+): readonly OperationSection[] {
+  const byTitle = Map.groupBy(sources, ([title]) => title)
+  return [...byTitle].map(([title, ofTitle]) => ({
+    title,
+    operations: ofTitle.flatMap(([, make]) => make(parts)),
+  }))
+}

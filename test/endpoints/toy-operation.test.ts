@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CommandLine, openCommandLine } from '../../src/cli/testing/command-line.ts'
+import { errorOf, Management } from './management.ts'
+import { objectAt } from './openapi-reading.ts'
+import { TOY_COMMANDS, TOY_PATHS, WITH_TOY } from './toy-operation.ts'
+
+/** An operation is a file that is handed in: all that operations have follows from it. */
+
+let admin: Management
+let line: CommandLine
+let accountId: string
+let path: string
+
+beforeAll(async () => {
+  admin = await Management.start({ operations: WITH_TOY })
+  const storeUrl = `sqlite:${join(admin.world.folder, 'store.db')}`
+  line = openCommandLine({ storeUrl }, TOY_COMMANDS)
+  accountId = await admin.account()
+  path = `/v1/admin/accounts/${accountId}/toys`
+})
+afterAll(async () => {
+  line.close()
+  await admin.close()
+})
+
+test('it has its route, for each kind of caller that it names', async () => {
+  const added = await admin.post(path, { name: ' bear ' })
+  expect([added.httpStatus, added.json]).toEqual([
+    201,
+    { object: 'toy', account: accountId, name: 'bear' },
+  ])
+  const counted = { object: 'toys', account: accountId, count: 1 }
+  expect((await admin.get(path)).json).toEqual(counted)
+  const { text: apiKey } = await admin.apiKey(accountId)
+  expect((await admin.get('/v1/toys', apiKey)).json).toEqual(counted)
+})
+
+test('a key sees its own account, and neither calls the operation of the other nor by its path', async () => {
+  const other = await admin.apiKey(await admin.account())
+  expect((await admin.get('/v1/toys', other.text)).json).toMatchObject({ count: 0 })
+  for (const method of ['GET', 'POST'] as const) {
+    const asKey = await admin.call({ method, path, body: { name: 'bear' }, token: other.text })
+    expect([asKey.httpStatus, asKey.json]).toEqual([401, errorOf('invalid_admin_token')])
+  }
+  const posted = await admin.call({ method: 'POST', path: '/v1/toys', token: other.text })
+  expect([posted.httpStatus, posted.json]).toEqual([404, errorOf('not_found')])
+})
+
+test('the caller is asked for before anything else', async () => {
+  for (const token of [null, 'another']) {
+    const refused = await admin.call({ method: 'POST', path, body: 'no JSON', token })
+    expect([refused.httpStatus, refused.json]).toEqual([401, errorOf('invalid_admin_token')])
+  }
+  const byKey = await admin.get('/v1/toys', null)
+  expect([byKey.httpStatus, byKey.json]).toEqual([401, errorOf('missing_api_key')])
+})
+
+test.each([
+  [{}, 'name'],
+  [{ name: '' }, 'name'],
+  [{ name: 7 }, 'name'],
+  [{ name: 'a\u0007b' }, 'name'],
+  [{ name: 'bear', colour: 'brown' }, 'colour'],
+])('its schema refuses %j', async (body, param) => {
+  const { httpStatus, json } = await admin.post(path, body)
+  expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])
+})
+
+test('an id that names nothing, or that no store keeps, is 404', async () => {
+  for (const id of ['acct_0', '%00', 'acct_%00']) {
+    const { httpStatus, json } = await admin.post(`/v1/admin/accounts/${id}/toys`, { name: 'bear' })
+    expect([httpStatus, json], id).toEqual([404, errorOf('not_found')])
+  }
+})
+
+test('documents have it for each kind of caller, under its title', async () => {
+  const { json } = await admin.get('/openapi.json', null)
+  const paths = objectAt(json, 'paths')
+  expect(objectAt(paths, TOY_PATHS.admin, 'post')).toMatchObject({
+    operationId: 'addToy',
+    tags: ['Admin: Toys'],
+    security: [{ adminToken: [] }],
+    requestBody: { content: { 'application/json': { example: { name: 'bear' } } } },
+  })
+  expect(objectAt(paths, TOY_PATHS.admin, 'get')).toMatchObject({ operationId: 'countToys' })
+  expect(objectAt(paths, TOY_PATHS.key, 'get')).toMatchObject({
+    operationId: 'countToysByKey',
+    tags: ['Key and account'],
+    security: [{ key: [] }, { keyHeader: [] }],
+  })
+})
+
+test('its command runs it on the store, with --json and in words, by the same rules', async () => {
+  expect(await line.json('toy', 'add', accountId, '--name', 'bear')).toEqual({
+    object: 'toy',
+    account: accountId,
+    name: 'bear',
+  })
+  expect(await line.run('toy', 'add', accountId, '--name', 'bear')).toEqual({
+    exitCode: 0,
+    out: 'added bear\n',
+    notes: '',
+  })
+  expect(await line.run('toy', 'add', accountId)).toMatchObject({
+    exitCode: 2,
+    notes: expect.stringContaining('`--name` is required'),
+  })
+  expect(await line.run('toy', 'count', 'acct_0')).toEqual({
+    exitCode: 3,
+    out: '',
+    notes: 'tollgate: No account has the id "acct_0".\n',
+  })
+})
