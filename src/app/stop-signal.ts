@@ -3,18 +3,22 @@ import type { Logger } from 'pino'
 // A Ctrl-C comes twice below npm, from the terminal and from npm; so does what is sent to all processes.
 const SAME_SIGNAL_MS = 1_000
 
-/** Resolves at the first signal to stop; one that comes later ends the process at once. */
-export function stopSignal(log: Logger): Promise<void> {
+/**
+ * Resolves at the first signal to stop. A later one ends the process at once, or does nothing where only the
+ * first counts.
+ */
+export function stopSignal(log: Logger, counts: 'all' | 'firstOnly' = 'all'): Promise<void> {
   return new Promise((resolve) => {
     let firstAtMs: number | null = null
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (firstAtMs !== null) {
-        if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1)
-        return
+      if (firstAtMs === null) {
+        firstAtMs = performance.now()
+        const hint = counts === 'all' ? '; a second signal ends them' : ''
+        log.info({ signal }, `stopping: requests in flight may end${hint}`)
+        resolve()
+      } else if (counts === 'all' && performance.now() - firstAtMs > SAME_SIGNAL_MS) {
+        process.exit(1)
       }
-      firstAtMs = performance.now()
-      log.info({ signal }, 'stopping: requests in flight may end, a second signal ends them')
-      resolve()
     }
     process.on('SIGINT', onSignal)
     process.on('SIGTERM', onSignal)

@@ -14,6 +14,8 @@ export interface WorkerStart {
 /** What the parent sends a worker process. All but the start comes after the worker has said that it serves. */
 export type ToWorker =
   | WorkerStart
+  /** Ends the worker once its requests have ended. */
+  | { readonly kind: 'stop' }
   /** Once a second, and when another worker ends: the checks that fail elsewhere. Answered by `seen`. */
   | { readonly kind: 'look'; readonly faults: readonly ReadinessCheck[] }
   /** Answered by `metrics`. */

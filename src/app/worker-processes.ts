@@ -104,9 +104,10 @@ export class WorkerProcesses {
     this.#stopping = true
     for (const timer of this.#retries.values()) clearTimeout(timer)
     const workers = [...this.#workers.values()]
-    for (const { child, servingSinceMs } of workers) {
+    for (const worker of workers) {
       // One that does not serve yet has no request to end.
-      child.kill(servingSinceMs === null ? 'SIGKILL' : 'SIGTERM')
+      if (worker.servingSinceMs === null) worker.child.kill('SIGKILL')
+      else send(worker, { kind: 'stop' })
     }
     await Promise.all(workers.map(({ gone }) => gone))
     clearInterval(this.#looking)

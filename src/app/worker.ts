@@ -10,6 +10,7 @@ import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts'
 /** This worker's line to its parent, by which it learns of its siblings. */
 class Parent implements Siblings {
   readonly #started = Promise.withResolvers<WorkerStart>()
+  readonly #stopAsked = Promise.withResolvers<void>()
   #gateway: Gateway | null = null
   #faultsElsewhere: readonly ReadinessCheck[] = []
   #page: PromiseWithResolvers<string> | null = null
@@ -23,6 +24,11 @@ class Parent implements Siblings {
   /** Resolves with what to serve. */
   get started(): Promise<WorkerStart> {
     return this.#started.promise
+  }
+
+  /** Resolves when the parent asks for a stop. */
+  get stopAsked(): Promise<void> {
+    return this.#stopAsked.promise
   }
 
   /** Says that a gateway listens. */
@@ -59,6 +65,9 @@ class Parent implements Siblings {
       case 'start':
         this.#started.resolve(message)
         return
+      case 'stop':
+        this.#stopAsked.resolve()
+        return
       case 'look': {
         this.#faultsElsewhere = message.faults
         const checks = this.#gateway?.ownChecks() ?? []
@@ -94,7 +103,9 @@ function end(): void {
 const parent = new Parent()
 const { config, upstream } = await parent.started
 const { log, close } = openLog({ level: config.LOG_LEVEL })
-const stopping = stopSignal(log)
+// The parent kills a worker that must end at once. Signals that repeat a stop do not: the first may have been
+// sent by hand, and a later one by a service manager to every process of the server.
+const stopping = Promise.race([parent.stopAsked, stopSignal(log, 'firstOnly')])
 const gateway = await start()
 if (gateway !== null) {
   await stopping

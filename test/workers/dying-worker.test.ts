@@ -63,6 +63,28 @@ test("a worker that is killed is replaced, another's streams go on, and its hold
   await bench.audit()
 })
 
+test('a worker that was stopped by hand ends its streams when its server stops too, a second later', async () => {
+  const [client] = dying.clients
+  const messages = [{ role: 'user', content: '{"events":60,"interval_ms":50}' }]
+  const { statusCode, body } = await client.request({
+    path: '/v1/chat/completions',
+    method: 'POST',
+    headers: { 'x-api-key': bench.apiKeys[0].text },
+    body: JSON.stringify({ model: 'sim/paced', stream: true, messages }),
+  })
+  expect(statusCode).toBe(200)
+  let text = ''
+  let ended: ReturnType<typeof server.stop> | undefined
+  for await (const piece of body) {
+    if (text === '') process.kill(dying.pid, 'SIGTERM')
+    text += String(piece)
+    // After a second and a half of the stream.
+    if (text.split('data: ').length > 30) ended ??= server.stop('SIGTERM')
+  }
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+  expect(await ended).toEqual({ code: 0, signal: null })
+})
+
 test('while a worker is missing the server is not ready, and what the worker counted is not lost', async () => {
   const apiKey = bench.apiKeys[0].text
   const [client] = other.clients

@@ -11,6 +11,7 @@ let script = 'well'
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   if (message.kind === 'look') look()
+  if (message.kind === 'stop') process.exit(script === 'ends-badly' ? 3 : 0)
 })
 
 /** The first look comes when the parent knows that it serves. */
@@ -28,7 +29,6 @@ function start({ upstream }: WorkerStart): void {
     process.channel?.unref()
     return
   }
-  process.on('SIGTERM', () => process.exit(script === 'ends-badly' ? 3 : 0))
   process.stdout.write(`{"script":"${script}"}\n{"half":`)
   tell({ kind: 'serving', address: 'http://127.0.0.1:1' })
 }
