@@ -1,5 +1,5 @@
-import { accountShape } from '../operations/answers/account.ts'
-import { entryShape } from '../operations/answers/entry.ts'
+import { accountShape } from '../operations/accounts.ts'
+import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './shown-rows.ts'

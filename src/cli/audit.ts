@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { auditShape } from '../operations/answers/audit.ts'
+import { auditShape } from '../operations/upkeep.ts'
 import { counted, listed } from './counted.ts'
 import { type OperationCommand, show } from './operation-command.ts'
 import { moment, table } from './table.ts'

@@ -1,5 +1,5 @@
-import { createdCreditCodeShape, creditCodeShape } from '../operations/answers/credit-code.ts'
-import { entryShape } from '../operations/answers/entry.ts'
+import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
+import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
 import { listOptions, shownRows } from './shown-rows.ts'

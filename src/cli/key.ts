@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { apiKeyShape, createdApiKeyShape } from '../operations/answers/api-key.ts'
+import { apiKeyShape, createdApiKeyShape } from '../operations/api-keys.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './shown-rows.ts'

@@ -1,4 +1,4 @@
-import { maintenanceShape } from '../operations/maintenance.ts'
+import { maintenanceShape } from '../operations/upkeep.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 
 const STATE = show(maintenanceShape, ({ enabled }) => ({

@@ -1,4 +1,4 @@
-import { requestShape } from '../operations/answers/request.ts'
+import { requestShape } from '../operations/requests.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/request-state.ts'
 import { type CommandGroup, show } from './operation-command.ts'

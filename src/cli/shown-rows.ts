@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { listShape } from '../operations/answers/list.ts'
+import { listShape } from '../operations/fields.ts'
 import type { Answered } from '../operations/operation.ts'
 import { type Shown, show, type Taken } from './operation-command.ts'
 import { table } from './table.ts'

@@ -1,4 +1,4 @@
-import { type ListName, readCursor, writeCursor } from '../operations/cursor.ts'
+import { type ListName, readCursor, writeCursor } from '../operations/fields.ts'
 import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { UsageFailure } from './terminal.ts'
 

@@ -3,13 +3,10 @@ import { hashCreditCode } from '../ledger/credit-code-text.ts'
 import { createCreditCode, getCreditCode, listCreditCodes } from '../ledger/credit-codes.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { createdCreditCodeShape, creditCodeAnswer, creditCodeShape } from './answers/credit-code.ts'
-import { entryAnswer, entryShape } from './answers/entry.ts'
-import { listAnswer, listShape } from './answers/list.ts'
-import { notFound } from './not-found.ts'
-import { type Operation, operation } from './operation.ts'
-import type { OperationParts } from './operation-parts.ts'
-import { futureField, idCursor, pageQuery, positiveAmountField, text } from './request-fields.ts'
+import { entryAnswer, entryShape } from './credit.ts'
+import { listAnswer, listShape, futureField, idCursor, pageQuery, positiveAmountField, text, moneyField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { notFound, type Operation, operation, type OperationParts } from './operation.ts'
+import type { CreditCodeRow } from '../store/schema.ts'
 
 /** Codes that are worth backed credit, once. */
 export function creditCodeOperations(parts: OperationParts): readonly Operation[] {
@@ -132,4 +129,41 @@ function redeem({ books, onCallersChanged }: OperationParts): Operation {
       }
     },
   })
+}
+
+/** A credit code, never with its text. */
+export const creditCodeShape = z
+  .object({
+    id: idField('code'),
+    object: z.literal('credit_code'),
+    suffix: z.string().describe('The last characters of the code.'),
+    amount: moneyField.describe('The backed credit of the code, in micro-dollars.'),
+    expires_at: timeField.nullable(),
+    revoked_at: timeField.nullable(),
+    redeemed_at: timeField.nullable(),
+    redeemed_by: idField('acct').nullable().describe('The account that redeemed it.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'CreditCode' })
+
+/** A code that has just been made: the only answer with its text. */
+export const createdCreditCodeShape = creditCodeShape
+  .extend({
+    code: z.string().describe('The text of the code. No later answer has it.'),
+  })
+  .meta({ id: 'CreatedCreditCode' })
+
+/** A credit code as it is answered. */
+function creditCodeAnswer(row: CreditCodeRow): z.infer<typeof creditCodeShape> {
+  return {
+    id: row.id,
+    object: 'credit_code',
+    suffix: row.displaySuffix,
+    amount: row.amountMicros,
+    expires_at: timeOrNull(row.expiresAtMs),
+    revoked_at: timeOrNull(row.revokedAtMs),
+    redeemed_at: timeOrNull(row.redeemedAtMs),
+    redeemed_by: row.redeemedBy,
+    created_at: timeAnswer(row.createdAtMs),
+  }
 }

@@ -6,20 +6,10 @@ import { isCodeReference } from '../ledger/rules/add-credit.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { entryAnswer, entryShape } from './answers/entry.ts'
-import { listAnswer, listShape } from './answers/list.ts'
-import { notFound } from './not-found.ts'
-import { type Answered, type Operation, operation } from './operation.ts'
-import type { OperationParts } from './operation-parts.ts'
-import {
-  changeField,
-  entryCursor,
-  entryPageQuery,
-  MUST_BE_FUTURE,
-  momentField,
-  positiveAmountField,
-  text,
-} from './request-fields.ts'
+import { listAnswer, listShape, changeField, entryCursor, entryPageQuery, MUST_BE_FUTURE, momentField, positiveAmountField, text, moneyField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { notFound, type Answered, type Operation, operation, type OperationParts } from './operation.ts'
+import type { Entry } from '../store/schema.ts'
+import { ENTRY_KINDS, PURSES } from '../vocabulary/entry-kind.ts'
 
 /** What accounts may spend, and how it came and went. */
 export function creditOperations(parts: OperationParts): readonly Operation[] {
@@ -133,4 +123,39 @@ function entries({ store }: OperationParts): Operation {
       return { httpStatus: 200, body: listAnswer(page.entries.map(entryAnswer), next) }
     },
   })
+}
+
+/** A line of an account's books. */
+export const entryShape = z
+  .object({
+    id: z.string().describe('The account and the number of the entry.'),
+    object: z.literal('entry'),
+    account_id: idField('acct'),
+    kind: z.enum(ENTRY_KINDS),
+    amount: moneyField.describe('The change of the balance in micro-dollars.'),
+    purse: z.enum(PURSES),
+    reference: z
+      .string()
+      .nullable()
+      .describe('The reference of added credit, or the code of an activation.'),
+    request_id: idField('req').nullable(),
+    expires_at: timeField.nullable().describe('The expiry of free credit.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'Entry' })
+
+/** An entry as it is answered. */
+export function entryAnswer(entry: Entry): z.infer<typeof entryShape> {
+  return {
+    id: `${entry.accountId}/${entry.number}`,
+    object: 'entry',
+    account_id: entry.accountId,
+    kind: entry.kind,
+    amount: entry.amountMicros,
+    purse: entry.purse,
+    reference: entry.reference,
+    request_id: entry.requestId,
+    expires_at: timeOrNull(entry.expiresAtMs),
+    created_at: timeAnswer(entry.createdAtMs),
+  }
 }

@@ -1,6 +1,11 @@
 import type { z } from 'zod'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import { checkInput } from './check-input.ts'
+import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { LedgerBooks } from '../ledger/ledger.ts'
+import type { Store } from '../store/open-store.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { echoed } from '../vocabulary/echoed.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
@@ -130,4 +135,111 @@ export function operation<
       })
     },
   }
+}
+
+/** What a process has for its operations. */
+export interface OperationParts {
+  readonly store: Store
+  readonly books: Omit<LedgerBooks, 'sweepInstance' | 'sweepHolds'>
+  readonly ids: IdSource
+  readonly clock: Clock
+  /** The `<tag>` of new API keys. */
+  readonly keyTag: string
+  /** How long an unresolved hold stays reserved. */
+  readonly settleAfterMs: number
+  readonly maintenance: MaintenanceSwitch
+  /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
+  readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOutcome>
+  /**
+   * Called when a key or an account has changed; resolves once nothing in this process believes anything
+   * older. Never rejects.
+   */
+  readonly onCallersChanged: () => Promise<void>
+}
+
+/** Whether inference is refused for every process of a store. */
+export interface MaintenanceSwitch {
+  readonly isOn: boolean | Promise<boolean>
+  turn(to: 'on' | 'off'): Promise<void>
+}
+
+// A body of a thousand unknown fields is refused in a few words.
+const FAULTS_MAX = 10
+
+/**
+ * Checks what a client sent against a schema, and reads it. Throws the Problem `invalid_parameter`,
+ * which names the first ten faults and has the first one's field as its `param`.
+ */
+function checkInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value, { error: messageOf })
+  if (parsed.success) return parsed.data
+  const faults = parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX)
+  throw new Problem('invalid_parameter', {
+    message: `${faults.map(({ field, message }) => `\`${field}\` ${message}`).join('; ')}.`,
+    ...(faults[0] === undefined ? {} : { param: faults[0].field }),
+  })
+}
+
+interface Fault {
+  readonly field: string
+  readonly message: string
+}
+
+function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {
+  const field = issue.path.map(String).join('.')
+  if (issue.code !== 'unrecognized_keys') return [{ field, message: issue.message }]
+  const inside = field === '' ? '' : `${field}.`
+  return issue.keys.map((name) => {
+    const shown = echoed(name) ?? '…'
+    return { field: `${inside}${shown}`, message: issue.message }
+  })
+}
+
+/** What a field must be, in words that stand behind its name. */
+function messageOf(issue: z.core.$ZodRawIssue): string {
+  if (issue.input === undefined) return 'is required'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPE_WORDS[issue.expected] ?? `of type ${issue.expected}`}`
+    case 'invalid_value':
+      return `must be ${oneOf(issue.values.map(String))}`
+    case 'invalid_format':
+      return `must be ${FORMAT_WORDS[issue.format] ?? 'in another format'}`
+    case 'unrecognized_keys':
+      return 'is not a known field'
+    default:
+      return 'has a value that cannot be used'
+  }
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+}
+
+const FORMAT_WORDS: Readonly<Record<string, string>> = {
+  datetime: 'a time such as 2027-01-31T12:00:00Z',
+  email: 'an e-mail address',
+  safeint: 'a whole number',
+}
+
+function oneOf(values: readonly string[]): string {
+  const last = values.at(-1) ?? ''
+  return values.length < 2 ? last : `${values.slice(0, -1).join(', ')} or ${last}`
+}
+
+/** The 404 of an id that names nothing of a kind. */
+export function notFound(
+  kind: 'account' | 'API key' | 'credit code' | 'request that opened a hold',
+  namedId: string,
+): Problem {
+  const shown = echoed(namedId)
+  const named = shown === null ? 'this id' : `the id "${shown}"`
+  return new Problem('not_found', { message: `No ${kind} has ${named}.` })
 }

@@ -1,13 +1,12 @@
-import { getBalance, listPurchases } from '../ledger/activity/activity.ts'
+import { getBalance, listPurchases, type Balance } from '../ledger/activity/activity.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { ownKeyAnswer, ownKeyShape } from './answers/api-key.ts'
-import { balanceAnswer, balanceShape } from './answers/balance.ts'
-import { entryAnswer, entryShape } from './answers/entry.ts'
-import { listAnswer, listShape } from './answers/list.ts'
-import { type Operation, operation } from './operation.ts'
-import type { OperationParts } from './operation-parts.ts'
-import { entryCursor, entryPageQuery } from './request-fields.ts'
+import { ownKeyAnswer, ownKeyShape } from './api-keys.ts'
+import { entryAnswer, entryShape } from './credit.ts'
+import { listAnswer, listShape, entryCursor, entryPageQuery, moneyField, idField, timeField, timeOrNull } from './fields.ts'
+import { type Operation, operation, type OperationParts } from './operation.ts'
+import { z } from 'zod'
+import { creditAnswer, creditShape } from './accounts.ts'
 
 /** What a key sees of itself and of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
 export function ownAccountOperations(parts: OperationParts): readonly Operation[] {
@@ -61,4 +60,63 @@ function purchases({ store }: OperationParts): Operation {
       return { httpStatus: 200, body: listAnswer(entries.map(entryAnswer), next) }
     },
   })
+}
+
+/** `GET /v1/balance`: the money of the calling key's account. */
+const balanceShape = z
+  .object({
+    object: z.literal('balance'),
+    account_id: idField('acct'),
+    credit: creditShape,
+    total: z
+      .object({ balance: moneyField, held: moneyField, available: moneyField })
+      .describe('Both purses together.'),
+    has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
+    unresolved: z
+      .object({
+        requests: z.int(),
+        held: moneyField,
+        next_release_at: timeField
+          .nullable()
+          .describe(
+            'When the first of them is released if the provider reports no cost until then.',
+          ),
+      })
+      .describe('Unresolved requests: not charged yet, with their holds reserved.'),
+  })
+  .meta({ id: 'Balance' })
+
+interface BalanceAnswerInput {
+  readonly accountId: string
+  readonly balance: Balance
+  /** How long an unresolved hold stays reserved. */
+  readonly settleAfterMs: number
+}
+
+/** A balance as it is answered. */
+function balanceAnswer({
+  accountId,
+  balance,
+  settleAfterMs,
+}: BalanceAnswerInput): z.infer<typeof balanceShape> {
+  const { backed, free, hasBackedCredit, unresolved } = balance
+  const { requests, heldMicros, oldestEndedAtMs } = unresolved
+  return {
+    object: 'balance',
+    account_id: accountId,
+    credit: creditAnswer(balance),
+    total: {
+      balance: backed.balanceMicros + free.balanceMicros,
+      held: backed.heldMicros + free.heldMicros,
+      available: backed.availableMicros + free.availableMicros,
+    },
+    has_backed_credit: hasBackedCredit,
+    unresolved: {
+      requests,
+      held: heldMicros,
+      next_release_at: timeOrNull(
+        oldestEndedAtMs === null ? null : oldestEndedAtMs + settleAfterMs,
+      ),
+    },
+  }
 }

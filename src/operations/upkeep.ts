@@ -1,13 +1,13 @@
 import { type Audit, auditStore } from '../ledger/audit/audit.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { auditAnswer, auditShape } from './answers/audit.ts'
-import { catalogRefreshAnswer, catalogRefreshShape } from './answers/catalog-refresh.ts'
-import { type Operation, operation } from './operation.ts'
-import type { OperationParts } from './operation-parts.ts'
+import { type Operation, operation, type OperationParts, type MaintenanceSwitch } from './operation.ts'
+import { z } from 'zod'
+import { idField, timeAnswer, timeField } from './fields.ts'
+import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 
-/** The audit, and refreshing the catalog. */
+/** The audit, refreshing the catalog, and maintenance. */
 export function upkeepOperations(parts: OperationParts): readonly Operation[] {
-  return [audit(parts), refreshCatalog(parts)]
+  return [audit(parts), refreshCatalog(parts), showMaintenance(parts), turnMaintenance(parts)]
 }
 
 function audit({ store }: OperationParts): Operation {
@@ -47,4 +47,127 @@ function refreshCatalog(parts: OperationParts): Operation {
       return { httpStatus: 200, body: catalogRefreshAnswer(outcome) }
     },
   })
+}
+
+const figure = z.union([z.string(), z.number()]).nullable()
+
+/** What an audit of the books found. */
+export const auditShape = z
+  .object({
+    object: z.literal('audit'),
+    ok: z.boolean().describe('Whether every figure is exact.'),
+    checked: z
+      .object({
+        accounts: z.int(),
+        keys: z.int(),
+        requests: z.int(),
+        entries: z.int(),
+        codes: z.int(),
+      })
+      .describe('The number of rows that were recomputed.'),
+    newest_request: z
+      .object({ id: idField('req'), opened_at: timeField })
+      .nullable()
+      .describe('The newest request: an old copy of a store has an old one.'),
+    differences: z
+      .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
+      .describe(
+        'Stored figures that are not what the rows behind them come to; the first thousand.',
+      ),
+  })
+  .meta({ id: 'Audit' })
+
+/** An audit as it is answered. */
+function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
+  const { ok, checked, newestRequest, differences } = audit
+  return {
+    object: 'audit',
+    ok,
+    checked: {
+      accounts: checked.accounts,
+      keys: checked.apiKeys,
+      requests: checked.requests,
+      entries: checked.entries,
+      codes: checked.creditCodes,
+    },
+    newest_request:
+      newestRequest === null
+        ? null
+        : { id: newestRequest.id, opened_at: timeAnswer(newestRequest.openedAtMs) },
+    differences: differences.map(({ what, id, stored, recomputed }) => {
+      return { what, id, stored, recomputed }
+    }),
+  }
+}
+
+/** What a refresh of the catalog found. */
+export const catalogRefreshShape = z
+  .object({
+    object: z.literal('catalog_refresh'),
+    models: z.int(),
+    stored: z.boolean().describe('Whether it is stored, so that a restarted server has it.'),
+    doubted: z
+      .array(z.string())
+      .describe(
+        'Models with a doubted figure: a price, context window or maximum output that fell to a tenth or less.',
+      ),
+    skipped: z
+      .array(z.object({ model: z.string().nullable(), why: z.string() }))
+      .describe("Rows of the provider's list that are not offered, with the reason."),
+  })
+  .meta({ id: 'CatalogRefresh' })
+
+/** A refresh as it is answered. */
+function catalogRefreshAnswer(
+  outcome: Extract<RefreshOutcome, { kind: 'refreshed' }>,
+): z.infer<typeof catalogRefreshShape> {
+  return {
+    object: 'catalog_refresh',
+    models: outcome.models,
+    stored: outcome.storeFailure === null,
+    doubted: [...outcome.doubtedIds],
+    skipped: outcome.skipped.map(({ modelId, why }) => ({ model: modelId, why })),
+  }
+}
+
+/** Whether inference is refused. */
+export const maintenanceShape = z.object({
+  object: z.literal('maintenance'),
+  enabled: z.boolean().describe('Whether new inference requests are answered 503.'),
+})
+
+function showMaintenance({ maintenance }: OperationParts): Operation {
+  return operation({
+    name: 'getMaintenance',
+    method: 'GET',
+    paths: { admin: '/v1/admin/maintenance' },
+    summary: 'Whether maintenance is on.',
+    answers: { 200: maintenanceShape },
+    async run() {
+      return { httpStatus: 200, body: await maintenanceAnswer(maintenance) }
+    },
+  })
+}
+
+function turnMaintenance({ maintenance }: OperationParts): Operation {
+  return operation({
+    name: 'setMaintenance',
+    method: 'PUT',
+    paths: { admin: '/v1/admin/maintenance' },
+    summary:
+      'Switch maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
+    body: z.strictObject({ enabled: z.boolean() }),
+    example: { enabled: false },
+    answers: { 200: maintenanceShape },
+    async run({ body: { enabled } }) {
+      await maintenance.turn(enabled ? 'on' : 'off')
+      return { httpStatus: 200, body: await maintenanceAnswer(maintenance) }
+    },
+  })
+}
+
+async function maintenanceAnswer({
+  isOn,
+}: MaintenanceSwitch): Promise<z.infer<typeof maintenanceShape>> {
+  return { object: 'maintenance', enabled: await isOn }
 }

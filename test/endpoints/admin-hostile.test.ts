@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { writeCursor } from '../../src/operations/cursor.ts'
+import { writeCursor } from '../../src/operations/fields.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { errorOf, Management, textOf } from './management.ts'
 

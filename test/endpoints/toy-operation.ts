@@ -1,12 +1,9 @@
 import { z } from 'zod'
-import type { CommandRow } from '../../src/cli/operation-command.ts'
-import { show } from '../../src/cli/operation-command.ts'
+import { type CommandRow, show } from '../../src/cli/operation-command.ts'
 import { getAccount } from '../../src/ledger/accounts.ts'
-import { notFound } from '../../src/operations/not-found.ts'
-import { operation } from '../../src/operations/operation.ts'
-import type { OperationParts } from '../../src/operations/operation-parts.ts'
+import { notFound, operation, type OperationParts } from '../../src/operations/operation.ts'
 import { OPERATIONS, type OperationSource } from '../../src/operations/operations.ts'
-import { nameField } from '../../src/operations/request-fields.ts'
+import { nameField } from '../../src/operations/fields.ts'
 
 /**
  * Operations that the product does not have, all of them in this file: admins give an account a toy, and

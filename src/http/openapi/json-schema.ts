@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { limitField } from '../../operations/request-fields.ts'
+import { limitField } from '../../operations/fields.ts'
 
 /** A JSON Schema of the 2020-12 draft, as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdPrefix } from '../vocabulary/ids.ts'
 import { type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
-import { type ListName, readCursor, writeCursor } from './cursor.ts'
 
 /** How many characters what people call something may have. */
 const NAME_CHARS_MAX = 200
@@ -154,4 +153,88 @@ function amount({ min, message }: { readonly min: number; readonly message: stri
     .refine((value) => value >= min, message)
     .refine((value) => value <= AMOUNT_MICROS_MAX, 'must be at most $100,000,000')
     .transform((value): Micros => micros(value))
+}
+
+/** Money, in micro-dollars. */
+export const moneyField = z.int().describe('Micro-dollars: 1,000,000 to the dollar.')
+
+/** A moment, RFC 3339 in UTC. */
+export const timeField = z.iso.datetime().describe('RFC 3339, UTC.')
+
+/** The id of something, which says by its prefix what it names. */
+export function idField(prefix: string): z.ZodType<string> {
+  return z.string().describe(`${prefix}_…`)
+}
+
+/** A moment of the program as an answer has it. */
+export function timeAnswer(atMs: number): string {
+  return new Date(atMs).toISOString()
+}
+
+/** As {@link timeAnswer}; null stays null. */
+export function timeOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : timeAnswer(atMs)
+}
+
+/** A page of a list whose items have this shape. */
+export function listShape<T extends z.ZodType>(item: T) {
+  return z.object({
+    object: z.literal('list'),
+    data: z.array(item),
+    has_more: z.boolean(),
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe('The `cursor` of the next page; null on the last page.'),
+  })
+}
+
+/** A page of a list as it is answered. */
+interface ListAnswer<T> {
+  readonly object: 'list'
+  readonly data: readonly T[]
+  readonly has_more: boolean
+  /** Null: there is no next page. */
+  readonly next_cursor: string | null
+}
+
+/** Makes the answer of a page. */
+export function listAnswer<T>(items: readonly T[], nextCursor: string | null): ListAnswer<T> {
+  return {
+    object: 'list',
+    data: items,
+    has_more: nextCursor !== null,
+    next_cursor: nextCursor,
+  }
+}
+
+/** The list that a cursor is a place of. */
+export type ListName = 'accounts' | 'keys' | 'entries' | 'purchases' | 'codes' | 'requests'
+
+/** A place in a list. */
+interface Cursor {
+  readonly list: ListName
+  /** What the page before ended with. */
+  readonly after: string
+}
+
+// What ids and entry numbers are written with: a store need not take any other character.
+const PLACE = /^\w+$/
+
+/** A cursor as clients see it: text that means nothing to them. */
+export function writeCursor({ list, after }: Cursor): string {
+  return Buffer.from(`${list} ${after}`).toString('base64url')
+}
+
+/** Reads a client's cursor of a list; null: it is none of this list's. */
+export function readCursor({
+  list,
+  text,
+}: {
+  readonly list: ListName
+  readonly text: string
+}): string | null {
+  const [named, after, ...more] = Buffer.from(text, 'base64url').toString().split(' ')
+  const isWhole = named === list && after !== undefined && more.length === 0 && PLACE.test(after)
+  return isWhole && writeCursor({ list, after }) === text ? after : null
 }
