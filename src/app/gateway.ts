@@ -1,12 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { Logger } from 'pino'
-import { Catalog } from '../catalog/catalog.ts'
-import {
-  type CatalogRefresher,
-  createCatalogRefresher,
-  type RefreshOutcome,
-} from '../catalog/catalog-refresher.ts'
-import { createCatalogStore } from '../catalog/catalog-store.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CatalogRefresher } from '../catalog/catalog-refresher.ts'
 import type { EndpointPrices } from '../catalog/endpoint-prices.ts'
 import type { WireFormat } from '../formats/format.ts'
 import { FORMATS } from '../formats/formats.ts'
@@ -25,13 +20,12 @@ import type { Dialect, Upstream } from '../upstreams/upstream.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
-import { type Config, catalogSettingsOf } from './config.ts'
+import type { Config } from './config.ts'
 import { openBooks, type ServedBooks } from './open-books.ts'
 import { openServing } from './open-serving.ts'
-import { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
-import { openEndpointPrices, openUpstream } from './open-upstream.ts'
-import { showGauges } from './show-gauges.ts'
-import { openWhole, sourceOf, type UpstreamAddress, type Wiring } from './wiring.ts'
+import { type OpenTelemetry, openTelemetry, showGauges } from './open-telemetry.ts'
+import { openCatalog, openEndpointPrices, openUpstream } from './open-catalog.ts'
+import { openWhole, type UpstreamAddress, type Wiring } from './wiring.ts'
 
 interface StartGatewayInput {
   readonly config: Config
@@ -196,40 +190,6 @@ function withFaultsOf(
   )
 }
 
-async function openCatalog(
-  { config, address, log, clock, telemetry, closing }: Wiring,
-  {
-    store,
-    upstream,
-    endpoints,
-  }: Pick<GatewayParts, 'upstream' | 'endpoints'> & { readonly store: Store },
-): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
-  const settings = catalogSettingsOf(config)
-  const catalog = new Catalog({ clock, settings })
-  const refresher = createCatalogRefresher({
-    catalog,
-    store: createCatalogStore(store.db),
-    source: sourceOf(address),
-    clock,
-    settings,
-    fetchModels: (listing) => upstream.dialect.fetchModels(upstream, listing),
-    fetchFlatImagePrice: (modelId) => upstream.dialect.fetchFlatImagePrice(upstream, modelId),
-    endpoints,
-    onRefreshed: (outcome) => {
-      logRefresh(log, outcome)
-      telemetry.catalogRefreshed(outcome)
-      if (outcome.kind !== 'refreshed') return
-      // Nothing waits for it: a start with many models in use serves at once.
-      void endpoints.refresh(catalog.modelIds)
-    },
-  })
-  await refresher.load()
-  closing.defer(() => refresher.stop())
-  await refresher.refreshNow()
-  refresher.start()
-  return { catalog, refresher }
-}
-
 /** Removes old requests from Activity, where the operator says how old. */
 function openActivityPruner({ config, log, clock, closing }: Wiring, store: Store): void {
   const keepDays = config.TOLLGATE_ACTIVITY_DAYS
@@ -285,19 +245,4 @@ function openReconciler(
   closing.defer(() => reconciler.stop())
   reconciler.start()
   return reconciler
-}
-
-function logRefresh(log: Logger, outcome: RefreshOutcome): void {
-  if (outcome.kind === 'failed') {
-    log.error(
-      { cause: String(outcome.cause) },
-      'the catalog could not be refreshed: can UPSTREAM_BASE_URL be reached, and its list of models be read? It is tried again',
-    )
-    return
-  }
-  const { models, skipped, doubtedIds, storeFailure } = outcome
-  log.info({ models, skipped: skipped.length, doubtedIds }, 'catalog refreshed')
-  if (storeFailure !== null) {
-    log.error({ cause: String(storeFailure) }, 'the refreshed catalog could not be stored')
-  }
 }

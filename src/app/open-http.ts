@@ -4,7 +4,7 @@ import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { type AnsweredCall, adminAccess, keyAccess } from '../http/access.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createInference, type Inference } from '../http/inference.ts'
-import { faultOf, requestLogger } from '../http/request-log.ts'
+import { faultOf, requestLogger } from './log.ts'
 import { createHttpServer, type ManagementInput } from '../http/server.ts'
 import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { Maintenance } from '../journey/gate/maintenance.ts'
@@ -16,8 +16,7 @@ import type { Store } from '../store/open-store.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { Config } from './config.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
-import { VERSION } from './version.ts'
-import type { Wiring } from './wiring.ts'
+import { VERSION, type Wiring } from './wiring.ts'
 
 /** The parts that the HTTP face is made of. */
 export interface HttpParts {

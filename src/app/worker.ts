@@ -2,8 +2,8 @@ import type { ReadinessCheck } from '../http/health.ts'
 import { type Gateway, type Siblings, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { startFailureOf } from './start-failure.ts'
-import { stopSignal } from './stop-signal.ts'
-import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts'
+import { stopSignal } from './wiring.ts'
+import type { FromWorker, ToWorker, WorkerStart } from './worker-processes.ts'
 
 // The entry file of a worker process: a gateway as it would run alone, on a port that others listen on too.
 

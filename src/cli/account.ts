@@ -2,9 +2,8 @@ import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows } from './shown-rows.ts'
+import { listOptions, shownRows, orNone } from './rows.ts'
 import { moment } from './table.ts'
-import { orNone } from './typed-values.ts'
 
 const ACCOUNTS = shownRows(accountShape, {
   list: 'accounts',

@@ -4,9 +4,8 @@ import { Command } from 'commander'
 import { backupStore } from '../store/backup.ts'
 import { WrongPlace } from '../store/new-file.ts'
 import { type CommandInput, withBooks } from './books.ts'
-import { grouped } from './counted.ts'
-import { showProgress } from './progress.ts'
-import { CommandFailure } from './terminal.ts'
+import { grouped } from './table.ts'
+import { showProgress, CommandFailure } from './terminal.ts'
 
 // SQLite copies in one statement and tells nothing meanwhile: the file is watched growing.
 const WATCH_INTERVAL_MS = 200

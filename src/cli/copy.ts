@@ -5,11 +5,10 @@ import { type Copied, CopyFailed, CopyUnconfirmed, copyStore } from '../store/co
 import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
 import { readSetting } from '../store/settings.ts'
 import { systemClock } from '../vocabulary/clock.ts'
-import { differenceTable } from './audit.ts'
+import { differenceTable } from './upkeep.ts'
 import { type CommandInput, requireStore } from './books.ts'
-import { counted } from './counted.ts'
-import { showProgress } from './progress.ts'
-import { CommandFailure, type Terminal } from './terminal.ts'
+import { counted } from './table.ts'
+import { showProgress, CommandFailure, type Terminal } from './terminal.ts'
 
 interface CopyOptions {
   readonly to: string

@@ -2,9 +2,8 @@ import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-co
 import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
-import { listOptions, shownRows } from './shown-rows.ts'
+import { listOptions, shownRows, readDollars, readMoment, readPurse } from './rows.ts'
 import { moment } from './table.ts'
-import { readDollars, readMoment, readPurse } from './typed-values.ts'
 
 const CODES = shownRows(creditCodeShape, {
   list: 'codes',

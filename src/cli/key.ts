@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { apiKeyShape, createdApiKeyShape } from '../operations/api-keys.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows } from './shown-rows.ts'
+import { listOptions, shownRows, orNone, readDollars, readMoment } from './rows.ts'
 import { moment } from './table.ts'
-import { orNone, readDollars, readMoment } from './typed-values.ts'
 
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
 import { OPERATIONS } from '../operations/operations.ts'
-import { COMMANDS } from './commands.ts'
-import { tollgateProgram } from './program.ts'
+import { COMMANDS, tollgateProgram } from './program.ts'
 import { openCommandLine } from './testing/command-line.ts'
 
 const line = openCommandLine()

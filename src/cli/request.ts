@@ -2,9 +2,8 @@ import { requestShape } from '../operations/requests.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/request-state.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows } from './shown-rows.ts'
+import { listOptions, shownRows, readMoment } from './rows.ts'
 import { moment, table } from './table.ts'
-import { readMoment } from './typed-values.ts'
 
 const REQUESTS = shownRows(requestShape, {
   list: 'requests',

@@ -1,3 +1,4 @@
+
 /** Rows under headings, as aligned columns; cells that are numbers stand to the right. */
 export function table(
   headings: readonly string[],
@@ -25,4 +26,42 @@ export function table(
 /** A moment as it stands in a table; a dash where there is none. */
 export function moment(at: string | number | null): string {
   return at === null ? '-' : new Date(at).toISOString()
+}
+
+/** A word for one of something, and one for several. */
+interface Noun {
+  readonly one: string
+  readonly many: string
+}
+
+/** What the command line counts. */
+const NOUNS = {
+  account: { one: 'account', many: 'accounts' },
+  code: { one: 'credit code', many: 'credit codes' },
+  difference: { one: 'figure differs', many: 'figures differ' },
+  entry: { one: 'entry', many: 'entries' },
+  apiKey: { one: 'key', many: 'keys' },
+  imageModel: { one: 'image model', many: 'image models' },
+  model: { one: 'model', many: 'models' },
+  openHold: { one: 'request was in flight', many: 'requests were in flight' },
+  price: { one: 'price doubted', many: 'prices doubted' },
+  request: { one: 'request', many: 'requests' },
+  row: { one: 'row', many: 'rows' },
+  skippedRow: { one: 'row skipped', many: 'rows skipped' },
+} as const satisfies Readonly<Record<string, Noun>>
+
+/** A number and what it counts: `1 key`, `1,204 requests`. */
+export function counted(count: number, noun: keyof typeof NOUNS): string {
+  const { one, many } = NOUNS[noun]
+  return `${grouped(count)} ${count === 1 ? one : many}`
+}
+
+/** A whole number as a person reads it: `1,204`. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
+}
+
+/** Things one after another: `1 account, 2 keys`. */
+export function listed(counts: readonly (readonly [number, keyof typeof NOUNS])[]): string {
+  return counts.map(([count, noun]) => counted(count, noun)).join(', ')
 }

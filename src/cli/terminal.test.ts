@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { counted, listed } from './counted.ts'
-import { showProgress } from './progress.ts'
-import { createTerminal, type Terminal } from './terminal.ts'
+import { counted, listed } from './table.ts'
+import { showProgress, createTerminal, type Terminal } from './terminal.ts'
 
 let written: string
 

@@ -103,3 +103,10 @@ export class ClientRequest extends IncomingMessage {
 export function breakOfBody({ errored }: IncomingMessage): Problem | null {
   return errored instanceof Problem ? errored : null
 }
+
+/** Whether the client waits to be told to go on before it sends its body. */
+export function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
+  return (
+    headers.expect !== undefined && httpVersion === '1.1' && /100-continue/i.test(headers.expect)
+  )
+}

@@ -5,7 +5,7 @@ import { clientClosed } from '../journey/relay/end-answer.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
-import { asksToGoOn } from './expect-continue.ts'
+import { asksToGoOn } from './client-request.ts'
 import { readBody } from './read-body.ts'
 
 interface InferenceInput {

@@ -3,9 +3,9 @@ import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Access } from './access.ts'
-import { asksToGoOn } from './expect-continue.ts'
+import { asksToGoOn } from './client-request.ts'
 import { readBody } from './read-body.ts'
-import { unknownRoute } from './unknown-route.ts'
+import { unknownRoute } from './answer-problem.ts'
 
 interface OperationRoutesInput {
   readonly operations: readonly Operation[]

@@ -1,24 +1,20 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import type { OperationSection } from '../operations/operations.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import type { Access } from './access.ts'
-import { answerProblem, problemOf } from './answer-problem.ts'
+import { answerProblem, problemOf, unknownRoute } from './answer-problem.ts'
 import { ClientRequest } from './client-request.ts'
 import { Connections } from './connections.ts'
-import { registerCreditSaleRoutes } from './credit-sale-routes.ts'
+import { type PublicRoutesInput, registerPublicRoutes } from './public-routes.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
 import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
-import { type ModelRoutesInput, registerModelRoutes } from './model-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
-import { registerRetiredRoutes } from './retired-routes.ts'
-import { type RootInput, registerRootRoute } from './root-route.ts'
-import { unknownRoute } from './unknown-route.ts'
 
 interface HttpServerInput {
   /** Every format that is served. */
@@ -27,8 +23,8 @@ interface HttpServerInput {
   readonly inference: Inference
   /** What is taken of the thread by bodies in tiny pieces. */
   readonly threadShare: ThreadShare
-  readonly catalog: ModelRoutesInput
-  readonly root: Pick<RootInput, 'version' | 'mode'>
+  readonly catalog: PublicRoutesInput['catalog']
+  readonly root: Pick<PublicRoutesInput, 'version' | 'mode'>
   /** What `GET /readyz` goes by. Default: nothing, so that it is ready as soon as it listens. */
   readonly readiness?: HealthInput['readiness']
   /** `/metrics` for who has the token; null or absent: nothing is there. */
@@ -98,10 +94,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     reply.hijack()
     answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
   })
-  registerRootRoute(app, { ...input.root, formats })
-  registerModelRoutes(app, input.catalog)
-  registerRetiredRoutes(app)
-  registerCreditSaleRoutes(app)
+  registerPublicRoutes(app, { ...input.root, formats, catalog: input.catalog })
   if (input.metrics != null) registerMetricsRoute(app, input.metrics)
   if (input.management !== undefined) registerManagement(app, { ...input.management, formats })
   return app

@@ -1,6 +1,6 @@
 import { readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FromWorker, ToWorker, WorkerStart } from '../worker-messages.ts'
+import type { FromWorker, ToWorker, WorkerStart } from '../worker-processes.ts'
 
 // A worker process that serves no client. What it does is the name of the first file of a folder, whose address
 // stands in the place of the provider's: `1-crashes`. Without one it does everything well.

@@ -1,14 +1,7 @@
 import type { EnvelopeFamily } from '../../formats/format.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
-import { FIELD_WORDS, PATH_PARAMETER_WORDS } from './field-words.ts'
-import {
-  answerSchema,
-  componentRef,
-  type JsonSchema,
-  type NamedSchemas,
-  requestSchema,
-} from './json-schema.ts'
+import { FIELD_WORDS, PATH_PARAMETER_WORDS, answerSchema, componentRef, type JsonSchema, type NamedSchemas, requestSchema } from './schemas.ts'
 
 /** Which header lets a caller in; `none`: nobody is asked. */
 type Access = 'key' | 'admin' | 'none'

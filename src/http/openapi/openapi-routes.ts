@@ -1,17 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { OperationSection } from '../../operations/operations.ts'
-import { keptAnswer, sendKept } from '../kept-answer.ts'
-import { RETIRED_PATHS } from '../retired-routes.ts'
-import {
-  type DocumentedOperation,
-  type DocumentSection,
-  documentedOperation,
-  openApiDocument,
-} from './document.ts'
-import { type DocumentedFormat, inferenceOperation } from './inference-operations.ts'
-import type { JsonSchema, NamedSchemas } from './json-schema.ts'
-import { PUBLIC_OPERATIONS, retiredOperations } from './public-operations.ts'
-import { REFERENCE_PAGE, REFERENCE_POLICY } from './reference-page.ts'
+import { keptAnswer, sendKept, RETIRED_PATHS } from '../public-routes.ts'
+import { type DocumentedOperation, type DocumentSection, documentedOperation, openApiDocument } from './document.ts'
+import { type DocumentedFormat, inferenceOperation, PUBLIC_OPERATIONS, retiredOperations } from './fixed-operations.ts'
+import type { JsonSchema, NamedSchemas } from './schemas.ts'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 export interface OpenApiInput {
   readonly version: string
@@ -29,17 +24,17 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
     Buffer.from(JSON.stringify(openApiDocument({ version: input.version, sections, named }))),
   )
   const page = keptAnswer(Buffer.from(REFERENCE_PAGE), 'text/html; charset=utf-8')
-  app.get('/openapi.json', (request, reply) => sendKept({ request, reply }, document))
+  app.get('/openapi.json', (_request, reply) => sendKept(reply, document))
   // A browser that is given the bare address is shown what is here.
   app.get('/', (request, reply) => {
     reply.header('x-request-id', request.id).redirect('/docs')
   })
-  app.get('/docs', (request, reply) => {
+  app.get('/docs', (_request, reply) => {
     reply
       .header('content-security-policy', REFERENCE_POLICY)
       .header('x-content-type-options', 'nosniff')
       .header('referrer-policy', 'no-referrer')
-    sendKept({ request, reply }, page)
+    sendKept(reply, page)
   })
 }
 
@@ -61,4 +56,36 @@ function sectionsOf(
       .filter(({ operations }) => operations.length > 0),
     { title: 'Retired', operations: retiredOperations(RETIRED_PATHS) },
   ]
+}
+
+const FOLDER = join(import.meta.dirname, 'page')
+
+const style = read('page.css')
+// One script: the module that draws, with what it imports in the place of the import.
+const script = read('draw.js').replace(/^import .*\n/, () =>
+  read('render.js').replace('export ', ''),
+)
+
+/** The reference: a page that draws `/openapi.json` of the address that it was asked at. */
+const REFERENCE_PAGE = read('page.html')
+  .replace('<style>', () => `<style>${style}`)
+  .replace('<script type="module">', () => `<script type="module">${script}`)
+
+/** What a browser may do with the reference: run its script, show its style, and ask its own address. */
+const REFERENCE_POLICY = [
+  "default-src 'none'",
+  `script-src '${hashOf(script)}'`,
+  `style-src '${hashOf(style)}'`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+function read(name: string): string {
+  return readFileSync(join(FOLDER, name), 'utf8')
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }

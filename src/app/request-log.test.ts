@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { chat } from '../formats/chat.ts'
 import type { JourneyRecord } from '../journey/journey.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { EndedRequest } from './inference.ts'
-import { requestLogger } from './request-log.ts'
+import type { EndedRequest } from '../http/inference.ts'
+import { requestLogger } from './log.ts'
 
 const FACTS = {
   accountId: 'acct_1',

@@ -1,8 +1,7 @@
 import type { z } from 'zod'
-import { auditShape } from '../operations/upkeep.ts'
-import { counted, listed } from './counted.ts'
-import { type OperationCommand, show } from './operation-command.ts'
-import { moment, table } from './table.ts'
+import { auditShape, maintenanceShape } from '../operations/upkeep.ts'
+import { counted, listed, moment, table } from './table.ts'
+import { type OperationCommand, show, type CommandGroup } from './operation-command.ts'
 
 type Audit = z.output<typeof auditShape>
 
@@ -52,4 +51,41 @@ export function differenceTable(differences: Audit['differences']): string {
       String(recomputed),
     ]),
   )
+}
+
+const STATE = show(maintenanceShape, ({ enabled }) => ({
+  out: enabled
+    ? 'maintenance is on: inference requests are answered 503'
+    : 'maintenance is off: inference requests are served',
+}))
+
+/** `tollgate maintenance`: refuses inference for a while. */
+export const MAINTENANCE_COMMANDS: CommandGroup = {
+  name: 'maintenance',
+  words: 'refuse new inference requests with 503, or take them again',
+  commands: [
+    {
+      name: 'on',
+      runs: 'setMaintenance',
+      words: 'refuse new inference requests; requests in flight finish',
+      takes: [],
+      body: { enabled: true },
+      show: STATE,
+    },
+    {
+      name: 'off',
+      runs: 'setMaintenance',
+      words: 'serve inference requests again',
+      takes: [],
+      body: { enabled: false },
+      show: STATE,
+    },
+    {
+      name: 'show',
+      runs: 'getMaintenance',
+      words: 'show whether maintenance is on',
+      takes: [],
+      show: STATE,
+    },
+  ],
 }
