@@ -106,11 +106,6 @@ export class Bench {
     return [...this.failures, ...this.#running.flatMap(({ witness }) => witness.failures)]
   }
 
-  /** Has a target end with the others, and be looked through then. */
-  keep(target: RunningTarget): void {
-    this.#running.push(target)
-  }
-
   /** Ends a target before the run does, and notes what was wrong with it. */
   async end(target: RunningTarget): Promise<void> {
     const at = this.#running.indexOf(target)
@@ -127,9 +122,10 @@ export class Bench {
     for (const target of this.#running.toReversed()) await this.end(target)
   }
 
+  /** Has a target end with the others, and be looked through then. */
   async #keep<T extends RunningTarget>(starting: Promise<T>): Promise<T> {
     const target = await starting
-    this.keep(target)
+    this.#running.push(target)
     return target
   }
 }

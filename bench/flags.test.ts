@@ -4,7 +4,7 @@ import { helpText } from './help.ts'
 import { SCENARIOS } from './scenarios/scenarios.ts'
 
 test('without arguments, every canonical scenario runs in seven rounds', () => {
-  expect(readFlags([])).toMatchObject({ scenarios: [], rounds: 7, quick: false, peer: null })
+  expect(readFlags([])).toMatchObject({ scenarios: [], rounds: 7, quick: false })
 })
 
 test('a quick run has fewer rounds, unless they are named', () => {
@@ -19,35 +19,14 @@ test.each([
   [['--rounds', '0'], '--rounds takes a whole number above 0'],
   [['--rounds', 'many'], '--rounds takes a whole number above 0'],
   [['--setting', 'LOG_LEVEL'], '--setting takes NAME=value'],
-  [['--peer-command', 'serve'], 'are given together'],
-  [['--peer-command', 'serve', '--peer-address', 'host'], 'takes an http address'],
-  [
-    ['--peer-command', 'serve', '--peer-address', 'http://a', '--peer-header', 'x'],
-    '--peer-header takes "name: value"',
-  ],
   [['--fast'], "Unknown option '--fast'"],
 ])('%j is refused, and why', (args, message) => {
   expect(() => readFlags(args)).toThrow(message)
 })
 
-test('settings and another gateway are read by name', () => {
-  const flags = readFlags([
-    '--setting',
-    'LOG_LEVEL=silent',
-    '--peer-command',
-    'serve --to {upstream}',
-    '--peer-address',
-    'http://127.0.0.1:9000',
-    '--peer-header',
-    'X-Host: {upstream}',
-  ])
-  expect(flags.settings).toEqual({ LOG_LEVEL: 'silent' })
-  expect(flags.peer).toEqual({
-    name: 'peer',
-    command: 'serve --to {upstream}',
-    address: 'http://127.0.0.1:9000',
-    headers: { 'x-host': '{upstream}' },
-  })
+test('settings are read by name', () => {
+  const flags = readFlags(['--setting', 'LOG_LEVEL=silent', '--setting', 'WORKERS=2'])
+  expect(flags.settings).toEqual({ LOG_LEVEL: 'silent', WORKERS: '2' })
 })
 
 test('the help names every scenario and every flag once', () => {
@@ -64,8 +43,5 @@ test('the help names every scenario and every flag once', () => {
     'profile-folder',
     'checkout',
     'setting',
-    'peer-command',
-    'peer-address',
-    'peer-header',
   ])
 })

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Peer } from './peers.ts'
 
 /** What a run is told on its command line. */
 export interface Flags {
@@ -20,8 +19,6 @@ export interface Flags {
   readonly profileFolder: string | null
   /** Another checkout of tollgate to measure; undefined: this one. */
   readonly checkout: string | undefined
-  /** Another gateway to compare with; null: none but those of bench/package.json. */
-  readonly peer: Peer | null
   /** Settings of the gateway, by name. */
   readonly settings: Readonly<Record<string, string>>
 }
@@ -44,9 +41,6 @@ export function readFlags(args: readonly string[]): Flags {
       profile: { type: 'boolean', default: false },
       'profile-folder': { type: 'string', default: join(ROOT, 'bench', 'results', 'profiles') },
       checkout: { type: 'string' },
-      'peer-command': { type: 'string' },
-      'peer-address': { type: 'string' },
-      'peer-header': { type: 'string', multiple: true, default: [] },
       setting: { type: 'string', multiple: true, default: [] },
     },
   })
@@ -60,11 +54,6 @@ export function readFlags(args: readonly string[]): Flags {
     resultFile: values.result ?? null,
     profileFolder: values.profile ? values['profile-folder'] : null,
     checkout: values.checkout,
-    peer: peerOf({
-      command: values['peer-command'],
-      address: values['peer-address'],
-      headers: values['peer-header'],
-    }),
     settings: Object.fromEntries(values.setting.map(settingOf)),
   }
 }
@@ -74,29 +63,6 @@ function wholeNumber(name: string, text: string | undefined): number | null {
   if (text === undefined) return null
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError(`--${name} takes a whole number above 0`)
   return Number(text)
-}
-
-interface PeerFlags {
-  readonly command: string | undefined
-  readonly address: string | undefined
-  readonly headers: readonly string[]
-}
-
-function peerOf({ command, address, headers }: PeerFlags): Peer | null {
-  if (command === undefined && address === undefined) return null
-  if (command === undefined || address === undefined) {
-    throw new TypeError('--peer-command and --peer-address are given together')
-  }
-  if (!URL.canParse(address) || new URL(address).protocol !== 'http:') {
-    throw new TypeError('--peer-address takes an http address')
-  }
-  return { name: 'peer', command, address, headers: Object.fromEntries(headers.map(headerOf)) }
-}
-
-function headerOf(text: string): [string, string] {
-  const colon = text.indexOf(':')
-  if (colon < 1) throw new TypeError('--peer-header takes "name: value"')
-  return [text.slice(0, colon).toLowerCase(), text.slice(colon + 1).trim()]
 }
 
 function settingOf(text: string): [string, string] {

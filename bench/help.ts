@@ -25,8 +25,5 @@ ${listed.join('\n')}
   --profile               the gateway writes CPU profiles into bench/results/profiles/
   --profile-folder <path> or into this folder
   --checkout <path>       starts the gateway from another checkout
-  --setting <NAME=value>  a setting of the gateway; may be given again
-  --peer-command <line>   another gateway, for peers; {upstream} is the provider's base address
-  --peer-address <url>    where that one listens
-  --peer-header <n: v>    what its clients send; may be given again, and hold {upstream}`
+  --setting <NAME=value>  a setting of the gateway; may be given again`
 }

@@ -5,7 +5,6 @@ import { type Flags, readFlags } from './flags.ts'
 import { helpText } from './help.ts'
 import { describeMachine, machineText } from './machine.ts'
 import { isMet } from './measure.ts'
-import { profileShares, profilesIn, sharesTable } from './profile-shares.ts'
 import { SCENARIOS } from './scenarios/scenarios.ts'
 import { numberText, type Section, tablesOf } from './table.ts'
 
@@ -21,7 +20,6 @@ async function run(flags: Flags): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   const machine = describeMachine(bench.folder)
   console.log(machineText(machine))
-  const profilesBefore = new Set(profilesIn(flags.profileFolder ?? ''))
   const sections: Section[] = []
   for (const scenario of scenarios) {
     const section = await runOne(scenario, bench)
@@ -37,12 +35,7 @@ async function run(flags: Flags): Promise<number> {
   const result = { startedAt, machine, flags, sections, failures }
   writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
   console.log(`result: ${file}`)
-  if (flags.profileFolder !== null) {
-    for (const shares of profileShares(flags.profileFolder, profilesBefore)) {
-      console.log(sharesTable(shares))
-    }
-    console.log(`profiles: ${flags.profileFolder}`)
-  }
+  if (flags.profileFolder !== null) console.log(`profiles: ${flags.profileFolder}`)
   for (const failure of failures) console.error(`FAILED  ${failure}`)
   return failures.length === 0 ? 0 : 1
 }

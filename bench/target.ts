@@ -8,7 +8,7 @@ export interface Probe {
   readonly body: string
 }
 
-/** Something that answers requests: the gateway, the bare proxy, a peer, or the simulator itself. */
+/** Something that answers requests: the gateway, the bare proxy, or the simulator itself. */
 export interface Target {
   readonly name: string
   /** `http://127.0.0.1:8787`, without a path. */

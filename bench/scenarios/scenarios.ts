@@ -5,7 +5,6 @@ import { LARGE_BODIES } from './large-bodies.ts'
 import { LATENCY } from './latency.ts'
 import { MEMORY } from './memory.ts'
 import { PACED } from './paced.ts'
-import { PEERS } from './peers.ts'
 import { POSTGRES } from './postgres.ts'
 import { ARRIVALS, REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
@@ -22,5 +21,4 @@ export const SCENARIOS: readonly Scenario[] = [
   HOSTILE,
   GROWTH,
   MEMORY,
-  PEERS,
 ]
