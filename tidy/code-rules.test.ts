@@ -2,35 +2,10 @@ import { expect, test } from 'vitest'
 import { checkAssertions } from './assertions.ts'
 import { checkDialectWords } from './dialect-words.ts'
 import { checkDocComments } from './doc-comments.ts'
-import { checkEnvironment } from './environment.ts'
 import { checkFloats } from './floats.ts'
 import { checkLeftovers } from './leftovers.ts'
 import { checkParameters } from './parameters.ts'
 import { judgeToyTree } from './toy-tree.ts'
-
-test.each([
-  'const port = process.env.PORT',
-  `const port = process['env']`,
-  `import { env } from 'node:process'`,
-  'const { env } = process',
-])('%s reads the environment', async (text) => {
-  expect(await judgeToyTree(checkEnvironment, { 'src/http/a.ts': text })).toEqual([
-    expect.stringContaining('src/http/a.ts:1 reads the environment'),
-  ])
-})
-
-test('config.ts, the front door of the simulator and tests may read the environment', async () => {
-  const text = 'const port = process.env.PORT'
-  const paths = [
-    'src/app/config.ts',
-    'simulator/main.ts',
-    'src/http/a.test.ts',
-    'test/a.ts',
-    'bench/a.ts',
-  ]
-  const texts = Object.fromEntries(paths.map((path) => [path, text]))
-  expect(await judgeToyTree(checkEnvironment, { ...texts, 'src/a.ts': 'row.env' })).toEqual([])
-})
 
 test.each([
   'parseFloat(text)',

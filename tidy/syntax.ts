@@ -1,6 +1,5 @@
 import {
   type Comment,
-  type MemberExpression,
   type Node,
   type Program,
   parseSync,
@@ -53,12 +52,6 @@ export function nodesOf(root: Node): Node[] {
 export function nameOf(node: Node | null | undefined): string | null {
   if (node === null || node === undefined) return null
   return node.type === 'Identifier' || node.type === 'PrivateIdentifier' ? node.name : null
-}
-
-/** The property that `a.b` or `a['b']` names; null where it is computed. */
-export function propertyOf({ property, computed }: MemberExpression): string | null {
-  if (!computed) return nameOf(property)
-  return property.type === 'Literal' && typeof property.value === 'string' ? property.value : null
 }
 
 function childrenOf(node: Node): Node[] {

@@ -9,13 +9,10 @@ import { COMMANDS_WITH_TESTS } from './commands-with-tests.ts'
 import { checkDialectWords } from './dialect-words.ts'
 import { checkDocComments } from './doc-comments.ts'
 import { checkDocumentedCommands } from './documented-commands.ts'
-import { checkEnvironment } from './environment.ts'
 import { checkFileNames } from './file-names.ts'
 import { checkFloats } from './floats.ts'
 import { checkLayers, ROWS } from './layers.ts'
 import { checkLeftovers } from './leftovers.ts'
-import { LENGTH_BASELINE } from './length-baseline.ts'
-import { checkLengths } from './lengths.ts'
 import { checkLinks, checkTitles } from './markdown.ts'
 import { checkParameters } from './parameters.ts'
 import { checkPlainEnglish } from './plain-english.ts'
@@ -35,13 +32,11 @@ const files = await readSourceTree(join(import.meta.dirname, '..'))
 const RULES: readonly (readonly [string, Rule])[] = [
   ['imports go to strictly lower layers, and the simulator stands alone', checkLayers],
   ['files and folders are named for what is inside', checkFileNames],
-  ['files and functions keep to their length', (tree) => checkLengths(tree, LENGTH_BASELINE)],
   ['numbers that are durations, sizes or money say their unit', checkUnits],
   ['names use the words of the house', checkWords],
   ["a provider's words stand in the folder of its dialect alone", checkDialectWords],
   ['parameters are told apart at the call', checkParameters],
   ['type assertions give their reason', checkAssertions],
-  ['the environment is read in config.ts alone', checkEnvironment],
   ['floating point stays out of the server', checkFloats],
   ['tests run whole, on real parts, and never sleep', checkTestHygiene],
   ['every export of src/ has a doc comment', checkDocComments],
