@@ -1,10 +1,9 @@
-import type { Act } from './faults.ts'
+import type { Act, Fault } from './faults.ts'
 import { type AnswerInput, type Bill, billOf, type Pace, type Reply } from './formats/format.ts'
-import { isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
+import { isObject, type JsonObject, type JsonValue, parseObject, instanceOf } from './json-value.ts'
 import { mostBill } from './most.ts'
 import type { Counts } from './price.ts'
 import type { PromptCount } from './prompt-meter.ts'
-import { instanceOf } from './schema-instance.ts'
 
 /** What a text request asks for, whatever its format. */
 export interface Ask {
@@ -248,7 +247,7 @@ export const BROKEN_BYTES_MARK = '\u{e000}'
 
 function spoilt(
   text: readonly string[],
-  fault: { readonly fillBytes?: number; readonly invalidUtf8?: boolean },
+  fault: Pick<Fault, 'fillBytes' | 'invalidUtf8'>,
 ): readonly string[] {
   if (fault.fillBytes === undefined && fault.invalidUtf8 !== true) return text
   const extra =

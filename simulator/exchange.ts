@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { traitsOf } from './catalog.ts'
 import { type DeliverInput, deliver } from './delivery.ts'
-import { errorBody } from './error-bodies.ts'
+import { errorBody, badRequest, Refusal, changedBody, wholeJson, wrongAnswer } from './error-bodies.ts'
 import { type Fault, NO_FAULT, omits } from './faults.ts'
 import type { AnswerInput, Format, Reply } from './formats/format.ts'
 import { FORMATS_BY_PATH } from './formats/formats.ts'
@@ -10,9 +10,7 @@ import { type JsonObject, parseObject } from './json-value.ts'
 import { Line } from './line.ts'
 import { readListing } from './listings.ts'
 import { RecordedRequest } from './recorder.ts'
-import { badRequest, Refusal } from './refusal.ts'
 import type { World } from './world.ts'
-import { changedBody, wholeJson, wrongAnswer } from './wrong-answer.ts'
 
 /** One request on its way to an answer. */
 interface Exchange {

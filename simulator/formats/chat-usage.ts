@@ -1,6 +1,9 @@
-import { omits } from '../faults.ts'
-import type { JsonObject } from '../json-value.ts'
-import { type AnswerInput, type Bill, reportedCost } from './format.ts'
+import { metadataErrorType } from '../error-bodies.ts'
+import { DEFAULT_MARKER, omits } from '../faults.ts'
+import { type JsonObject, objectOr } from '../json-value.ts'
+import { type AnswerInput, type Bill, dataFrame, type Frame, reportedCost } from './format.ts'
+
+/* What chat and legacy completions have in common. */
 
 /** The `usage` of chat and legacy completions, whose prompt has the cache inside; undefined where left out. */
 export function chatUsage(input: AnswerInput, bill: Bill): JsonObject | undefined {
@@ -49,4 +52,50 @@ export function chatUsage(input: AnswerInput, bill: Bill): JsonObject | undefine
             tool_calls_executed: counts.searches,
           },
   }
+}
+
+/** The error of an answer that failed half-way. */
+export function failureOf(input: AnswerInput, code: number): JsonObject {
+  const marker = input.fault.marker ?? DEFAULT_MARKER
+  return {
+    code,
+    message: `Provider disconnected (${marker})`,
+    metadata: {
+      error_type: metadataErrorType(code),
+      provider_name: `Provider ${marker}`,
+      raw: `upstream 10.0.4.17 ${marker}`,
+    },
+  }
+}
+
+/** The frame with the usage; with `include_usage` it has no choice, without, one that says nothing. */
+export function* usageFrame(
+  input: AnswerInput,
+  bill: Bill,
+  parts: { readonly head: string; readonly emptyChoice: string; readonly outputTokens: number },
+): Generator<Frame> {
+  const usage = chatUsage(input, bill)
+  if (usage === undefined) return
+  const includes = objectOr(input.body['stream_options'])['include_usage'] === true
+  const choices = includes ? '' : parts.emptyChoice
+  const text = `${parts.head},"choices":[${choices}],"usage":${JSON.stringify(usage)}}\n\n`
+  yield { text, outputTokens: parts.outputTokens }
+}
+
+/** The frame that ends a stream with an error. */
+export function errorFrameOf(
+  input: AnswerInput,
+  bill: Bill,
+  parts: { readonly head: JsonObject; readonly choice: JsonObject },
+): string {
+  const { code = 502, withUsage = false } = input.fault.errorEvent ?? {}
+  const ending = { finish_reason: 'error', native_finish_reason: 'error' }
+  return dataFrame(
+    JSON.stringify({
+      ...parts.head,
+      error: failureOf(input, code),
+      choices: [{ index: 0, ...parts.choice, ...ending }],
+      usage: withUsage ? chatUsage(input, bill) : undefined,
+    }),
+  )
 }

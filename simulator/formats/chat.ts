@@ -1,34 +1,11 @@
 import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
-import { metadataErrorType } from '../error-bodies.ts'
-import { DEFAULT_MARKER, omits } from '../faults.ts'
-import { isArray, type JsonObject, objectOr } from '../json-value.ts'
-import { PNG_BASE64 } from '../picture.ts'
+import { omits } from '../faults.ts'
+import { isArray, type JsonObject } from '../json-value.ts'
+import { PNG_BASE64, type AnswerInput, COMMENT_FRAME, DONE_FRAME, type Format, type Frame, reportedId } from './format.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { badRequest } from '../refusal.ts'
-import { chatUsage } from './chat-usage.ts'
-import {
-  type AnswerInput,
-  COMMENT_FRAME,
-  DONE_FRAME,
-  dataFrame,
-  type Format,
-  type Frame,
-  reportedId,
-} from './format.ts'
-import {
-  checkWindow,
-  lastUserText,
-  readCap,
-  readMessages,
-  readParsedFiles,
-  readReasoning,
-  readSchema,
-  readSearches,
-  readTerms,
-  readToolChoice,
-  readTools,
-  textOf,
-} from './text-request.ts'
+import { badRequest } from '../error-bodies.ts'
+import { chatUsage, errorFrameOf, failureOf, usageFrame } from './chat-usage.ts'
+import { checkWindow, lastUserText, readCap, readMessages, readParsedFiles, readReasoning, readSchema, readSearches, readTerms, readToolChoice, readTools, textOf } from './text-request.ts'
 
 /** Chat completions. */
 export const chat: Format = {
@@ -42,7 +19,11 @@ export const chat: Format = {
       finishReason: finishReason(answered.answer),
       whole: () => JSON.stringify(wholeBody(answered)),
       frames: () => frames(answered),
-      errorFrame: () => errorFrame(answered),
+      errorFrame: () =>
+        errorFrameOf(input, answered.bill, {
+          head: chunkHead(input),
+          choice: { delta: { content: '' } },
+        }),
     })
   },
 }
@@ -168,35 +149,24 @@ function reasoningDetail(text: string): JsonObject {
   return { type: 'reasoning.text', text, format: 'unknown', index: 0 }
 }
 
-function failureOf(input: AnswerInput, code: number): JsonObject {
-  const marker = input.fault.marker ?? DEFAULT_MARKER
+function chunkHead(input: AnswerInput): JsonObject {
   return {
-    code,
-    message: `Provider disconnected (${marker})`,
-    metadata: {
-      error_type: metadataErrorType(code),
-      provider_name: `Provider ${marker}`,
-      raw: `upstream 10.0.4.17 ${marker}`,
-    },
-  }
-}
-
-function chunkHead(input: AnswerInput): string {
-  const head = JSON.stringify({
     id: reportedId(input),
     provider: 'Simulator',
     model: input.row.id,
     object: 'chat.completion.chunk',
     created: Math.floor(input.nowMs / 1000),
-  })
-  return `data: ${head.slice(0, -1)}`
+  }
 }
+
+const EMPTY_CHOICE =
+  '{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null,"native_finish_reason":null,"logprobs":null}'
 
 const OPEN_TAIL = ',"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}\n\n'
 
 function* frames(answered: Answered): Generator<Frame> {
   const { ask, answer, input } = answered
-  const head = chunkHead(input)
+  const head = `data: ${JSON.stringify(chunkHead(input)).slice(0, -1)}`
   let outputTokens = 0
   yield { text: COMMENT_FRAME, outputTokens }
   for (let index = 0; index < ask.choices; index += 1) {
@@ -225,13 +195,7 @@ function* frames(answered: Answered): Generator<Frame> {
       yield { text: `${open}{"role":"assistant","content":""},${end}}]}\n\n`, outputTokens }
     }
   }
-  const usage = chatUsage(input, answered.bill)
-  if (usage !== undefined) {
-    yield {
-      text: `${head},"choices":${usageChoices(input)},"usage":${JSON.stringify(usage)}}\n\n`,
-      outputTokens,
-    }
-  }
+  yield* usageFrame(input, answered.bill, { head, emptyChoice: EMPTY_CHOICE, outputTokens })
   if (!omits(input.fault, 'done')) yield { text: DONE_FRAME, outputTokens }
 }
 
@@ -258,30 +222,4 @@ function* contentDeltas({ answer, input }: Answered): Generator<string> {
   for (const piece of argumentPieces) {
     yield JSON.stringify({ tool_calls: [{ index: 0, function: { arguments: piece } }] })
   }
-}
-
-/** With `include_usage` the usage chunk has no choice; without, one that says nothing. */
-function usageChoices(input: AnswerInput): string {
-  return objectOr(input.body['stream_options'])['include_usage'] === true
-    ? '[]'
-    : '[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]'
-}
-
-function errorFrame(answered: Answered): string {
-  const { input, bill } = answered
-  const { code = 502, withUsage = false } = input.fault.errorEvent ?? {}
-  return dataFrame(
-    JSON.stringify({
-      id: reportedId(input),
-      object: 'chat.completion.chunk',
-      created: Math.floor(input.nowMs / 1000),
-      model: input.row.id,
-      provider: 'Simulator',
-      error: failureOf(input, code),
-      choices: [
-        { index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: 'error' },
-      ],
-      usage: withUsage ? chatUsage(input, bill) : undefined,
-    }),
-  )
 }

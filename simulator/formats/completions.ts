@@ -1,19 +1,10 @@
 import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
-import { metadataErrorType } from '../error-bodies.ts'
-import { DEFAULT_MARKER, omits } from '../faults.ts'
-import { isArray, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
+import { omits } from '../faults.ts'
+import { isArray, type JsonObject, type JsonValue } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { badRequest } from '../refusal.ts'
-import { chatUsage } from './chat-usage.ts'
-import {
-  type AnswerInput,
-  COMMENT_FRAME,
-  DONE_FRAME,
-  dataFrame,
-  type Format,
-  type Frame,
-  reportedId,
-} from './format.ts'
+import { badRequest } from '../error-bodies.ts'
+import { chatUsage, errorFrameOf, failureOf, usageFrame } from './chat-usage.ts'
+import { type AnswerInput, COMMENT_FRAME, DONE_FRAME, type Format, type Frame, reportedId } from './format.ts'
 import { checkWindow, readCap, readTerms } from './text-request.ts'
 
 /** Legacy text completions. */
@@ -29,7 +20,11 @@ export const completions: Format = {
       finishReason: finishReason(answered.answer),
       whole: () => JSON.stringify(wholeBody(answered)),
       frames: () => frames(answered),
-      errorFrame: () => errorFrame(answered),
+      errorFrame: () =>
+        errorFrameOf(input, answered.bill, {
+          head: head(input),
+          choice: { text: '', logprobs: null },
+        }),
     })
   },
 }
@@ -140,12 +135,7 @@ function* frames(answered: Completion): Generator<Frame> {
     }
   }
   outputTokens = answer.outputTokens
-  const usage = chatUsage(input, bill)
-  if (usage !== undefined) {
-    const choices = includesUsage(input) ? '[]' : `[${EMPTY_CHOICE}]`
-    const text = `${start},"choices":${choices},"usage":${JSON.stringify(usage)}}\n\n`
-    yield { text, outputTokens }
-  }
+  yield* usageFrame(input, bill, { head: start, emptyChoice: EMPTY_CHOICE, outputTokens })
   if (!omits(input.fault, 'done')) yield { text: DONE_FRAME, outputTokens }
 }
 
@@ -155,37 +145,4 @@ const EMPTY_CHOICE =
 function finishTail(reason: string | null): string {
   const word = JSON.stringify(reason)
   return `,"finish_reason":${word},"native_finish_reason":${word},"logprobs":null}]}\n\n`
-}
-
-function includesUsage(input: AnswerInput): boolean {
-  return objectOr(input.body['stream_options'])['include_usage'] === true
-}
-
-function failureOf(input: AnswerInput, code: number): JsonObject {
-  const marker = input.fault.marker ?? DEFAULT_MARKER
-  return {
-    code,
-    message: `Provider disconnected (${marker})`,
-    metadata: { error_type: metadataErrorType(code), provider_name: `Provider ${marker}` },
-  }
-}
-
-function errorFrame({ input, bill }: Answered): string {
-  const { code = 502, withUsage = false } = input.fault.errorEvent ?? {}
-  return dataFrame(
-    JSON.stringify({
-      ...head(input),
-      choices: [
-        {
-          index: 0,
-          text: '',
-          finish_reason: 'error',
-          native_finish_reason: 'error',
-          logprobs: null,
-        },
-      ],
-      error: failureOf(input, code),
-      usage: withUsage ? chatUsage(input, bill) : undefined,
-    }),
-  )
 }

@@ -123,3 +123,7 @@ export const DONE_FRAME = 'data: [DONE]\n\n'
 
 /** The comment line that keeps a waiting client awake. */
 export const COMMENT_FRAME = ': OPENROUTER PROCESSING\n\n'
+
+/** A PNG of one pixel, base64. */
+export const PNG_BASE64 =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

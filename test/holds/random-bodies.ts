@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { CatalogRow } from '../../simulator/catalog.ts'
 import { CATALOG_ROWS, catalogRow } from '../../simulator/catalog-rows.ts'
-import { PNG_BASE64 } from '../../simulator/picture.ts'
+import { PNG_BASE64 } from '../../simulator/formats/format.ts'
 
 /** A body for an endpoint, whose options may make it longer, dearer or several. */
 export interface RandomBody {
