@@ -49,8 +49,8 @@ process.exitCode = await runCommandLine(program, {
   args: process.argv.slice(2),
   terminal,
   explain: (error) => {
-    const told = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
-    return told?.message ?? null
+    const known = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
+    return known?.message ?? null
   },
 })
 

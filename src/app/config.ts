@@ -365,7 +365,7 @@ export function configFromEnvironment(): Config {
   return readConfig(process.env)
 }
 
-/** Where the store is: as set, or a file whose name tells play money from real. */
+/** Where the store is: as set, or a file whose name depends on whether money is play. */
 export function storeUrlOf(config: Config): string {
   if (config.DATABASE_URL !== null) return config.DATABASE_URL
   return config.UPSTREAM_BASE_URL === null

@@ -206,7 +206,7 @@ function openActivityPruner({ config, log, clock, closing }: Wiring, store: Stor
   pruner.start()
 }
 
-/** Opened before the settler that tells it of each settle, and so closed after its last. */
+/** Opened before the settler, which reports each settle to it, and so closed after the last one. */
 function openReconciler(
   { config, log, telemetry, closing }: Wiring,
   { store, ledger, storeClock, upstream }: ServedBooks & { readonly upstream: Upstream },
@@ -215,7 +215,7 @@ function openReconciler(
     listUnsettled: (page) => listUnsettled(store.reports, page),
     books: ledger,
     fetchGeneration: (input) => upstream.dialect.fetchGeneration(upstream, input),
-    // When an attempt ended is in the store: how long ago that is, is told by the same clock.
+    // The end of an attempt is stored in this clock's time, so its age must be read from this clock.
     clock: storeClock,
     settings: {
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,

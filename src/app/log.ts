@@ -18,8 +18,8 @@ interface OpenLog {
   close(): Promise<void>
 }
 
-// A write a line was an eighth of a request's time on the event loop; a write a batch is none of it.
-// What a killed process had not written yet is at most this old.
+// One write for each line took an eighth of a request's time on the event loop; one for each batch takes none.
+// A killed process loses the lines of at most this time.
 const FLUSH_INTERVAL_MS = 100
 const BATCH_BYTES = 15 * 1024
 
@@ -49,7 +49,7 @@ export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
   }
 }
 
-// Of no use to who sits before the machine, or at the beginning of the line.
+// Of no use on a terminal, or already at the beginning of the line.
 const LEFT_OUT = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
 /**
@@ -70,7 +70,7 @@ export function linesForPeople(lines: string): string {
   })
 }
 
-/** Whether it is the line of a request; one that failed for a fault of ours says why in whole. */
+/** Whether it is the short line of a request. A request that failed for a fault of ours is shown in full. */
 function isRequest({ msg, endpoint }: Readonly<Record<string, unknown>>): boolean {
   return msg === 'request' && endpoint !== undefined
 }
@@ -79,12 +79,12 @@ function isRequest({ msg, endpoint }: Readonly<Record<string, unknown>>): boolea
 function requestForPeople(entry: Readonly<Record<string, unknown>>): string {
   const { endpoint, modelId, httpStatus, errorCode, chargeMicros, durationMs, requestId } = entry
   const words = [endpoint, modelId, httpStatus, errorCode]
-  const told = words.filter((word) => word !== null && word !== undefined).map(shown)
+  const first = words.filter((word) => word !== null && word !== undefined).map(shown)
   const charge = typeof chargeMicros === 'number' ? [showMicros(chargeMicros)] : []
-  return [...told, ...charge, `${shown(durationMs)} ms`, shown(requestId)].join(' ')
+  return [...first, ...charge, `${shown(durationMs)} ms`, shown(requestId)].join(' ')
 }
 
-/** No byte of it steers the terminal that it is read on. */
+/** Escapes characters that could control the terminal. */
 function shown(value: unknown): string {
   if (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)) return value
   return JSON.stringify(value).replace(
@@ -93,7 +93,7 @@ function shown(value: unknown): string {
   )
 }
 
-/** Makes the writer of one log line a request: who, which model, what state, what charge; never content. */
+/** Makes a function that logs a request in one line: account, model, state, charge; never content. */
 export function requestLogger(log: Logger): (ended: EndedRequest) => void {
   return ({ requestId, format, record, problem, httpStatus, startedAtMs, endedAtMs }) => {
     const line = {
@@ -108,7 +108,7 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
       holdMicros: record.holdMicros,
       chargeMicros: record.chargeMicros,
       generationId: record.generationId,
-      // Of a stream that failed after its 200, why; of all else, what the client was told.
+      // For a stream that failed after its 200, why; otherwise the code that the client received.
       errorCode: problem?.code ?? record.errorCode,
       firstByteMs: record.firstByteAtMs === null ? null : record.firstByteAtMs - startedAtMs,
       durationMs: endedAtMs - startedAtMs,
@@ -125,14 +125,14 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
 }
 
 /**
- * A cause as the log may have it: by name and place alone. Its message may quote what a client or a
- * provider sent. Null where it is no error.
+ * What the log says of a cause: its name and stack frames. Its message is left out, because it may quote what
+ * a client or a provider sent. Null if it is no error.
  */
 export function faultOf(cause: unknown): object | null {
   if (!(cause instanceof Error)) return null
   const { stack = '', message } = cause
-  // The message stands before the frames, and may have lines that look like them. Where it is another
-  // than the stack has, nothing says where the frames begin.
+  // The message precedes the frames and may have lines that look like frames. If the stack does not have this
+  // message, nothing shows where the frames begin.
   const messageAt = stack.indexOf(message)
   const trace = messageAt < 0 ? '' : stack.slice(messageAt + message.length)
   const frames = trace.split('\n').filter((line) => line.startsWith('    at '))

@@ -30,7 +30,7 @@ export async function openBooks(
   { onSwept }: { readonly onSwept: () => void },
 ): Promise<ServedBooks> {
   const url = storeUrlOf(config)
-  // Before anything is migrated or swept: nobody else may be serving from this store.
+  // Before anything is migrated or marked: no other process may be serving from this store.
   const location = parseDatabaseUrl(url)
   if (location.kind === 'sqlite') {
     const lock = acquireServeLock(location.file)

@@ -18,7 +18,7 @@ import type { Config } from './config.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
-/** The parts that the HTTP face is made of. */
+/** The parts of the HTTP server. */
 export interface HttpParts {
   readonly parts: JourneyParts
   readonly store: Store
@@ -30,13 +30,13 @@ export interface HttpParts {
   readonly refreshCatalog: () => Promise<RefreshOutcome>
   readonly upstream: Upstream
   readonly metricsRoute: OpenTelemetry['metricsRoute']
-  /** What `/readyz` goes by, beside what the server itself knows. */
+  /** The checks of `/readyz`. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }
 
-/** An HTTP face that listens. */
+/** An HTTP server that listens. */
 interface ServedHttp {
-  /** Where clients reach it. */
+  /** The address for clients. */
   readonly address: string
   readonly inference: Inference
 }
@@ -140,7 +140,7 @@ function managementOf(
   }
 }
 
-/** Several workers listen on one port: the system gives each connection to one of them. */
+/** Several workers listen on one port, and the system gives each connection to one of them. */
 function sharingOf({ WORKERS: workers }: Config): { readonly reusePort?: true } {
   return workers > 1 ? { reusePort: true } : {}
 }

@@ -21,22 +21,22 @@ import type { ServedBooks } from './open-books.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { Wiring } from './wiring.ts'
 
-/** What a server is made of, and what it reports. */
+/** The parts of a server, and its events. */
 interface ServingInput extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness'> {
   readonly books: ServedBooks
   readonly catalog: Catalog
   readonly endpoints: EndpointPrices
   readonly upstream: Upstream
   readonly byteBudget: ByteBudget
-  /** Told of each request that has just become provisional or unresolved. */
+  /** Called with each request that has just become provisional or unresolved. */
   readonly onUnsettled: (request: UnsettledRequest) => void
-  /** Told when forgotten holds have become unresolved. */
+  /** Called when orphaned holds have become unresolved. */
   readonly onSwept: () => void
 }
 
 /** A server that listens. */
 interface Serving {
-  /** Where clients reach it. */
+  /** The address for clients. */
   readonly address: string
   readonly inference: Inference
   readonly forgottenHolds: ForgottenHolds
@@ -44,7 +44,7 @@ interface Serving {
   settled(): Promise<void>
 }
 
-/** Opens all that stands between a client's socket and the books, and listens. */
+/** Opens everything between a client's socket and the ledger, and listens. */
 export async function openServing(wiring: Wiring, input: ServingInput): Promise<Serving> {
   const { config, clock } = wiring
   const { books, catalog, endpoints, upstream } = input
@@ -137,7 +137,7 @@ function openForgottenHolds(
     db: store.db,
     books: ledger,
     instanceId,
-    // Whoever has a hold forgets it only once another has it, or its end is durable.
+    // A part forgets a hold only after another part has taken it over, or its end is durable.
     isKnown: (requestId) =>
       inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
     onSwept: (swept) => {
@@ -163,13 +163,13 @@ function openUnknownCallers({ config, clock }: Wiring): UnknownCallers {
   })
 }
 
-/** How much of this thread each caller may take. */
+/** The limits of each caller on this thread. */
 async function openCallers(
   { config }: Wiring,
   { books: { store, storeClock }, byteBudget }: ServingInput,
 ): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare'>> {
   const gate = createGate({
-    // Its seconds are then those of the ledger's windows.
+    // The same clock as the ledger's, so that both count the same seconds.
     clock: storeClock,
     settings: {
       inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,

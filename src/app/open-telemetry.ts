@@ -15,11 +15,11 @@ import type { Reconciler } from '../reconcile/reconciler.ts'
 import { HoldFigures } from '../telemetry/hold-figures.ts'
 import type { ServedBooks } from './open-books.ts'
 
-/** What looks on, opened before all that it looks at and closed after it. */
+/** Metrics, traces and readiness, opened before the parts that they observe and closed after them. */
 export interface OpenTelemetry {
   readonly telemetry: Telemetry
   readonly readiness: Readiness
-  /** Null: nobody can read any. */
+  /** Null: metrics are off. */
   readonly metrics: Metrics | null
   /** Where metrics are on a port of their own; null: they are not. */
   readonly metricsAddress: string | null
@@ -95,7 +95,7 @@ async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
   return tracer
 }
 
-/** By position: as the address has it, and the protocol that it stands for where it has none. */
+/** By position: the port as the address has it, and the protocol whose default it is otherwise. */
 function portOf(port: string, protocol: string): number {
   if (port !== '') return Number(port)
   return protocol === 'https:' ? 443 : 80
@@ -112,7 +112,7 @@ interface ShowGaugesInput {
   readonly checks: () => readonly ReadinessCheck[]
 }
 
-/** Lets the metrics read what the parts have, now that all of them are there. */
+/** Connects the gauges to the parts, once all parts are open. */
 export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): void {
   const { looksOn, books, catalog, inference, byteBudget, reconciler, checks } = input
   const holds = new HoldFigures({ countHolds: () => countHolds(books.store.reports), clock })

@@ -13,7 +13,7 @@ import { micros } from '../vocabulary/money.ts'
 /** What the simulator accepts as a key: anything. */
 const SIMULATOR_API_KEY = 'simulator'
 
-/** `tollgate serve`: runs until it is told to stop. Rejects where it can't start. */
+/** `tollgate serve`: runs until a signal stops it. Rejects if it can't start. */
 export async function serve(terminal: Terminal): Promise<void> {
   const config = configFromEnvironment()
   const closing = new AsyncDisposableStack()

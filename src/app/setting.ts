@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** One setting of the environment: how it is read, and what an operator is told about it. */
+/** One setting of the environment: how it is read, and its description for operators. */
 export interface Setting<T> {
   readonly schema: z.ZodType<T, string | undefined>
-  /** As text; null: unset means something of its own, told in the description. */
+  /** As text; null: unset has a meaning of its own, which the description names. */
   readonly fallback: string | null
   readonly description: string
   /** Whether its value must never be shown. */
@@ -81,7 +81,7 @@ export function optional(description: string): Setting<string | null> {
   return { schema, fallback: null, description, secret: false }
 }
 
-/** What somebody sends as a bearer token, or null where it is unset. Never shown. */
+/** A bearer token, or null where it is unset. Never shown. */
 export function secretToken(description: string): Setting<string | null> {
   const schema = z
     .string()

@@ -35,7 +35,7 @@ export interface Wiring {
   readonly log: Logger
   readonly clock: Clock
   readonly ids: IdSource
-  /** Told of what the parts do. */
+  /** Receives the events of all parts. */
   readonly telemetry: Telemetry
   /** Takes the closing of each part as it is opened. */
   readonly closing: AsyncDisposableStack

@@ -16,22 +16,22 @@ interface WorkerProcessesInput {
   readonly log: Logger
   /** Takes whole lines of the workers' logs. */
   readonly writeLog: (lines: string) => void
-  /** Time between two looks at each worker. Default 1,000. */
+  /** Time between two checks of each worker. Default 1,000. */
   readonly lookEveryMs?: number
 }
 
 interface Worker {
-  /** From 1 on; the process that takes its place has it too. */
+  /** From 1 on; the process that replaces it has the same number. */
   readonly number: number
   readonly child: ChildProcess
   readonly gone: Promise<void>
   /** Null until it serves. */
   servingSinceMs: number | null
-  /** Why it could not start or was ended; null: it has not said, and was not. */
+  /** Why it could not start or was killed; null: neither is known. */
   failure: string | null
   /** Its own readiness checks that failed at the latest look. */
   faults: readonly ReadinessCheck[]
-  /** Looks since it last answered one. */
+  /** Checks that it has not answered yet. */
   looksUnanswered: number
   /** Its metrics as of its latest answer. */
   metrics: MetricsSnapshot
@@ -45,7 +45,7 @@ const RETRY_MS_MAX = 30_000
 const STEADY_AFTER_MS = 60_000
 const METRICS_WAIT_MS = 5_000
 const LOOK_EVERY_MS = 1_000
-// Counted in looks and not in time: while the whole machine sleeps, the parent does not look either.
+// Counted in checks and not in time: while the whole machine sleeps, the parent does not check either.
 const LOOKS_UNANSWERED_MAX = 30
 
 const MISSING: ReadinessCheck = {
@@ -81,7 +81,7 @@ export class WorkerProcesses {
   async start(): Promise<string> {
     const { count, lookEveryMs = LOOK_EVERY_MS } = this.#input
     this.#looking = setInterval(() => this.#lookAtEach(), lookEveryMs)
-    // However this process ends, no worker outlives it.
+    // No worker outlives this process, however it ends.
     process.once('exit', this.#killAll)
     const numbers = Array.from({ length: count }, (_, place) => place + 1)
     const [address = ''] = await Promise.all(numbers.map((number) => this.#start(number)))
@@ -90,7 +90,7 @@ export class WorkerProcesses {
 
   /** One page of the metrics of all workers, without what a worker counted that does not answer in time. */
   metricsPage(): Promise<string> {
-    // However many ask, the workers are asked once at a time.
+    // Concurrent calls share one round of messages to the workers.
     this.#rendering ??= this.#render().finally(() => {
       this.#rendering = null
     })
@@ -106,7 +106,7 @@ export class WorkerProcesses {
     for (const timer of this.#retries.values()) clearTimeout(timer)
     const workers = [...this.#workers.values()]
     for (const worker of workers) {
-      // One that does not serve yet has no request to end.
+      // A worker that does not serve yet has no requests in flight.
       if (worker.servingSinceMs === null) worker.child.kill('SIGKILL')
       else send(worker, { kind: 'stop' })
     }
@@ -234,7 +234,7 @@ export class WorkerProcesses {
     this.#retries.set(number, setTimeout(retry, retryMs))
   }
 
-  /** Kills each worker whose event loop has not turned for long: its clients would wait for ever. */
+  /** Kills each worker whose event loop has stood still for long: its clients would wait for ever. */
   #lookAtEach(): void {
     for (const worker of this.#serving()) {
       if (worker.looksUnanswered === LOOKS_UNANSWERED_MAX) {
@@ -246,7 +246,7 @@ export class WorkerProcesses {
     this.#tellFaults()
   }
 
-  /** Tells each worker what is wrong with the others, so that any of them answers for all. */
+  /** Sends each worker the failing checks of the others, so that any of them can answer for all. */
   #tellFaults(): void {
     const serving = this.#serving()
     const missing = serving.length === this.#input.count ? [] : [MISSING]
@@ -296,7 +296,7 @@ interface Ended {
   readonly isClean: boolean
 }
 
-/** By position: a worker, and what to send it. One that has gone gets nothing. */
+/** By position: a worker, and the message. A worker that has ended gets nothing. */
 function send({ child }: Worker, message: ToWorker): void {
   // A process that could not be made has no such method, against its type: its `error` event says why.
   child.send?.(message, () => {})
@@ -322,7 +322,7 @@ export interface WorkerStart {
   readonly upstream: UpstreamAddress
 }
 
-/** What the parent sends a worker process. All but the start comes after the worker has said that it serves. */
+/** Messages to a worker process. All but `start` are sent after the worker has sent `serving`. */
 export type ToWorker =
   | WorkerStart
   /** Ends the worker once its requests have ended. */
@@ -334,7 +334,7 @@ export type ToWorker =
   /** The page that the worker asked for: the metrics of all workers. */
   | { readonly kind: 'page'; readonly page: string }
 
-/** What a worker process sends its parent. */
+/** Messages from a worker process. */
 export type FromWorker =
   | { readonly kind: 'serving'; readonly address: string }
   /** It could not start, and ends. */

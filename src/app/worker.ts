@@ -5,9 +5,9 @@ import { startFailureOf } from './start-failure.ts'
 import { stopSignal } from './wiring.ts'
 import type { FromWorker, ToWorker, WorkerStart } from './worker-processes.ts'
 
-// The entry file of a worker process: a gateway as it would run alone, on a port that others listen on too.
+// The entry file of a worker process: an ordinary gateway, on a port that it shares with its siblings.
 
-/** This worker's line to its parent, by which it learns of its siblings. */
+/** The connection of this worker to its parent, and through it to its siblings. */
 class Parent implements Siblings {
   readonly #started = Promise.withResolvers<WorkerStart>()
   readonly #stopAsked = Promise.withResolvers<void>()
@@ -42,13 +42,13 @@ class Parent implements Siblings {
     this.#send({ kind: 'failed', message })
   }
 
-  /** Lets the process end although its parent is there. */
+  /** Lets the process end although its parent is still connected. */
   leave(): void {
     process.channel?.unref()
   }
 
   metricsPage(): Promise<string> {
-    // However many ask, the parent is asked once at a time.
+    // Concurrent calls share one message to the parent.
     if (this.#page === null) {
       this.#page = Promise.withResolvers<string>()
       this.#send({ kind: 'pageWanted' })
@@ -87,14 +87,14 @@ class Parent implements Siblings {
   }
 
   #send(message: FromWorker): void {
-    // A parent that has gone ends this process by its `disconnect`; what it would have been sent is lost.
+    // If the parent is gone, its `disconnect` event ends this process; the message does not matter then.
     process.send?.(message, undefined, undefined, () => {})
   }
 }
 
 /**
- * Ends this process whose parent has gone, at once, as that has: nothing would replace it, and the next server
- * would find its port taken. By a signal, since an orderly exit waits for a log whose reader has gone.
+ * Ends this process at once when its parent is gone: nothing would replace it, and the next server would find
+ * its port taken. It ends by a signal, since an orderly exit would wait for a log that has no reader any more.
  */
 function end(): void {
   process.kill(process.pid, 'SIGKILL')

@@ -33,7 +33,7 @@ const ENTRIES = shownRows(entryShape, {
 
 const account = { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' } as const
 
-/** `tollgate account`: who owns credit. */
+/** `tollgate account`: the owners of credit. */
 export const ACCOUNT_COMMANDS: CommandGroup = {
   name: 'account',
   words: 'create, list and change accounts',

@@ -7,7 +7,7 @@ import { type CommandInput, withBooks } from './books.ts'
 import { grouped } from './table.ts'
 import { showProgress, CommandFailure } from './terminal.ts'
 
-// SQLite copies in one statement and tells nothing meanwhile: the file is watched growing.
+// SQLite copies in one statement without reporting progress, so the size of the file is watched.
 const WATCH_INTERVAL_MS = 200
 
 /**

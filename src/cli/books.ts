@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { CommandFailure, type Terminal } from './terminal.ts'
 
-/** An open store as commands use it: safe beside a running server, whose holds are never swept here. */
+/** An open store for commands. It is safe beside a running server: commands never mark its holds unresolved. */
 export interface Books {
   readonly store: Store
   readonly ledger: LedgerBooks
@@ -31,7 +31,7 @@ export interface CommandSettings {
   readonly upstream?: UpstreamSettings
 }
 
-/** How the provider is reached, and what an operator decides about its catalog. */
+/** How the provider is reached, and the settings of its catalog. */
 export interface UpstreamSettings {
   /** Ends in `/v1`. */
   readonly baseUrl: string
@@ -72,7 +72,7 @@ export function requireStore(url: string): void {
   )
 }
 
-/** The same for a command that may be the first on its store, which it makes where there is none. */
+/** The same for a command that may be the first on its store: it makes the store if there is none. */
 export async function withNewBooks<T>(
   input: CommandInput,
   use: (books: Books) => Promise<T>,

@@ -87,12 +87,12 @@ function modelTable(rows: readonly CatalogRow[]): string {
   )
 }
 
-/** A price a token, for a million of them: as many micro-dollars as it is pico-dollars. */
+/** The price of a million tokens: pico-dollars of one token are micro-dollars of a million. */
 function perMillion(price: Picos): string {
   return showMicros(Number(price))
 }
 
-/** Every price but those of input and output, where it is not what it would be anyhow. */
+/** Every price but input and output, if it differs from its default. */
 function otherPrices(prices: PriceTable): string {
   const said = [...cachePrices(prices)]
   for (const [name, words] of TOKEN_PRICES) {
@@ -108,7 +108,7 @@ function otherPrices(prices: PriceTable): string {
   return said.length === 0 ? '-' : said.join('; ')
 }
 
-// A price of the cache that is not listed is that of input; of the hour, that of other writes.
+// An unlisted cache price equals the input price; the one-hour write price equals the other write price.
 function cachePrices(prices: PriceTable | PriceTier): string[] {
   const { input, cacheRead, cacheWrite, cacheWriteLong } = prices
   return [

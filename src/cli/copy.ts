@@ -69,7 +69,7 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
   const from = options.from ?? settings().storeUrl
   const shown = { from: shownAddress('from', from), to: shownAddress('to', options.to) }
   requireStore(from)
-  // Heartbeats grow old during a long copy.
+  // Read now: heartbeats grow old during a long copy.
   const startedAtMs = systemClock.nowMs()
   const copied = await copyStore<Verified>({
     from,
@@ -93,7 +93,7 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
   else report(terminal, shown, copied)
 }
 
-/** By position: the option, and the address that it was given or stands for. */
+/** By position: the option, and its address. */
 function shownAddress(option: 'from' | 'to', url: string): string {
   if (url === '') throw new CommandFailure(`--${option} is empty: write the address of a store`)
   try {
@@ -112,7 +112,7 @@ function notExact(terminal: Terminal, { differences }: Audit): CommandFailure {
   )
 }
 
-/** By position: where to write, the addresses, and what the copy came to. */
+/** By position: the terminal, the addresses, and the finished copy. */
 function report(
   terminal: Terminal,
   { from, to }: Addresses,

@@ -26,7 +26,7 @@ const account = {
 } as const
 const apiKey = { flags: '<key>', words: 'its id, key_…', to: 'params.key_id' } as const
 
-/** `tollgate key`: what clients send. */
+/** `tollgate key`: API keys. */
 export const KEY_COMMANDS: CommandGroup = {
   name: 'key',
   words: 'create, list, change, disable and delete API keys',

@@ -14,9 +14,9 @@ export interface Taken {
   readonly words: string
   /** Where the field is, such as `params.account_id`, `query.limit` or `body.name`. */
   readonly to: `${Place}.${string}`
-  /** The field's value of what was typed; absent: the text itself. Its rule is the operation's schema. */
+  /** Converts the typed text to the field's value; absent: the text itself. The schema checks it. */
   readonly read?: (text: string) => unknown
-  /** What stands for an option that is left out. */
+  /** The value of an option that is left out. */
   readonly fallback?: string
 }
 
@@ -30,7 +30,7 @@ export interface OperationCommand {
   readonly words: string
   /** Arguments first, in the order in which they are typed. */
   readonly takes: readonly Taken[]
-  /** What the command itself says of the body. */
+  /** Fixed fields of the body. */
   readonly body?: Readonly<Record<string, unknown>>
   readonly show: Show
   /** A remark before a long operation, not with `--json`. Throws `CommandFailure` before the store is opened. */
@@ -143,7 +143,7 @@ function operationOf(
       const { refreshCatalog } = await import('./refresh-catalog.ts')
       return refreshCatalog(books, { upstream, onImageModel })
     },
-    // A running server asks the store by itself.
+    // A running server reads the store again within seconds.
     onCallersChanged: async () => {},
   })
   const found = sections.flatMap((section) => section.operations).find((each) => each.name === name)
@@ -157,7 +157,7 @@ interface Typed {
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** What the operation is sent for what was typed. */
+/** The input of the operation, from the typed words and options. */
 function sentOf({ takes, body, changes }: OperationCommand, { words, options }: Typed) {
   const sent: {
     params: Record<string, string>
@@ -196,12 +196,12 @@ function readTyped(
   }
 }
 
-/** What a person calls it: `--limit`, or `<dollars>`. */
+/** Its name on the command line: `--limit`, or `<dollars>`. */
 function nameOf({ flags }: Pick<Taken, 'flags'>): string {
   return flags.startsWith('--') ? (flags.split(' ')[0] ?? flags) : flags
 }
 
-/** A refusal that names fields by what was typed for them. */
+/** Rethrows a refusal with the command line's names of the fields. */
 function rethrowTyped(error: unknown, { takes }: OperationCommand): never {
   if (!(error instanceof Problem)) throw error
   const names = new Map(takes.map((taken) => [taken.to.replace(/^\w+\./, ''), nameOf(taken)]))

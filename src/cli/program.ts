@@ -16,7 +16,7 @@ interface ProgramInput extends CommandInput {
   readonly version: string
   /** The commands that run operations. */
   readonly commands: readonly CommandRow[]
-  /** Runs the gateway until it is told to stop. */
+  /** Runs the gateway until a signal stops it. */
   readonly serve: () => Promise<void>
 }
 
@@ -25,7 +25,7 @@ export function tollgateProgram(input: ProgramInput): Command {
   const program = new Command('tollgate')
     .description('A self-hosted gateway to hosted models, with prepaid credit.')
     .version(input.version)
-    // What was wrong is told where every failure is.
+    // `runCommandLine` prints all failures.
     .exitOverride()
     .configureOutput({
       outputError: () => {},
@@ -66,7 +66,7 @@ README.md has the first steps, docs/config.md the settings.`,
   return program
 }
 
-// The few that a first hour needs; docs/config.md has all.
+// The settings of a first hour; docs/config.md has all of them.
 const SERVE_SETTINGS = `
 Settings are environment variables, or lines of a file named .env, such as
   PORT=8788                                        the port; 8787 by default
@@ -77,7 +77,7 @@ Settings are environment variables, or lines of a file named .env, such as
   DATABASE_URL=postgres://...                      the store; a SQLite file in ./data by default
 docs/config.md has all settings. Ctrl-C waits for requests in flight; a second Ctrl-C does not.`
 
-/** Commands that were made apart take the settings of their program, down to the last. */
+/** Copies the settings of the program to a command and everything below it. */
 function inherit(command: Command, parent: Command): void {
   command.copyInheritedSettings(parent)
   for (const below of command.commands) inherit(below, command)
@@ -94,10 +94,10 @@ export const COMMANDS: readonly CommandRow[] = [
 ]
 
 interface RunInput {
-  /** What was typed behind the program's name. */
+  /** The arguments after the program's name. */
   readonly args: readonly string[]
   readonly terminal: Terminal
-  /** A failure's message for the person, where it is not the command line's own; null: it is a bug. */
+  /** The message of a failure that the command line does not know; null: it is a bug. */
   readonly explain: (error: unknown) => string | null
 }
 
@@ -110,7 +110,7 @@ interface Failure {
   readonly exitCode: number
 }
 
-/** Runs a command line and gives its exit code. Throws what is a bug. */
+/** Runs a command line and returns its exit code. Rethrows bugs. */
 export async function runCommandLine(
   program: Command,
   { args, terminal, explain }: RunInput,
@@ -134,7 +134,7 @@ export async function runCommandLine(
   }
 }
 
-// A help or a version that was asked for, or the help in place of a missing command, was printed.
+// Commander has printed the help or the version.
 function isUsage({ code }: CommanderError): boolean {
   return !['commander.help', 'commander.helpDisplayed', 'commander.version'].includes(code)
 }

@@ -90,7 +90,7 @@ function shown(name: string, value: unknown): string {
   if (typeof value === 'number' && MONEY_FIELDS.includes(name)) return showMicros(value)
   if (name === 'provider_cost') return `$${String(value)}`
   if (typeof value !== 'object') return String(value)
-  // Tokens by their kind, of those that there were.
+  // Token counts by kind, without zeros.
   const counts = Object.entries(value).filter(([, count]) => count !== 0)
   return counts.length === 0 ? '-' : counts.map(([kind, count]) => `${kind} ${count}`).join(', ')
 }

@@ -9,15 +9,15 @@ import { UsageFailure } from './terminal.ts'
 type PagedList = Parameters<typeof readPlace>[0]
 
 interface Columns<Row> {
-  /** The list that `--after` is a place of. */
+  /** The list that `--after` continues. */
   readonly list: PagedList
-  /** What is said where there are no rows. */
+  /** The text where there are no rows. */
   readonly none: string
   /** Cells by heading. */
   readonly columns: Readonly<Record<string, (row: Row) => string>>
 }
 
-/** How rows of a shape are shown: one by itself, or a page of them. */
+/** Shows rows of a shape: one row, or a page of them. */
 export function shownRows<Shape extends z.ZodType>(
   shape: Shape,
   { list, none, columns }: Columns<z.output<Shape>>,
@@ -39,7 +39,7 @@ export function shownRows<Shape extends z.ZodType>(
   }
 }
 
-/** The options of every list; `what` is what `--after` names. */
+/** The options of every list; `what` names the value of `--after`. */
 export function listOptions(list: PagedList, what: string): readonly Taken[] {
   return [
     { flags: '--limit <rows>', words: 'how many, 1 to 100', to: 'query.limit', fallback: '20' },
@@ -53,8 +53,7 @@ export function listOptions(list: PagedList, what: string): readonly Taken[] {
 }
 
 /*
- * How a person types what an operation takes. What a value must be is the rule of the operation's schema;
- * here it is only written in the operation's units.
+ * Converts what a person types to the units of an operation. The operation's schema checks the value.
  */
 
 /** Dollars such as `10`, `$0.50` or `-2.25` as micro-dollars. */
@@ -70,12 +69,12 @@ export function readDollars(text: string): number {
   return sign === '-' ? -micros : micros
 }
 
-/** A date such as `2027-01-31`, which is its start in UTC; any other text is as the API takes it. */
+/** A date such as `2027-01-31`, read as its start in UTC; any other text goes to the API unchanged. */
 export function readMoment(text: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
 }
 
-/** A value, or `none`, which takes it away. */
+/** A value, or `none`, which removes it. */
 export function orNone(read: (text: string) => unknown): (text: string) => unknown {
   return (text) => (text === 'none' ? null : read(text))
 }
@@ -93,12 +92,12 @@ export function readPlace(list: keyof typeof PLACES): (text: string) => string {
   return (text) => (PLACES[list].test(text) ? writeCursor({ list, after: text }) : text)
 }
 
-/** What a person types for the next page; null where there is none. */
+/** The `--after` of the next page; null where there is none. */
 export function nextPlace(list: ListName, nextCursor: string | null): string | null {
   return nextCursor === null ? null : readCursor({ list, text: nextCursor })
 }
 
-/** Which credit `--free` asks for. */
+/** The purse that `--free` selects. */
 export function readPurse(free: string): 'free' | 'backed' {
   return free === 'true' ? 'free' : 'backed'
 }

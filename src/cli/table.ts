@@ -28,13 +28,13 @@ export function moment(at: string | number | null): string {
   return at === null ? '-' : new Date(at).toISOString()
 }
 
-/** A word for one of something, and one for several. */
+/** The singular and the plural of a noun. */
 interface Noun {
   readonly one: string
   readonly many: string
 }
 
-/** What the command line counts. */
+/** Nouns of the command line's counts. */
 const NOUNS = {
   account: { one: 'account', many: 'accounts' },
   code: { one: 'credit code', many: 'credit codes' },
@@ -61,7 +61,7 @@ export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** Things one after another: `1 account, 2 keys`. */
+/** A list of counts: `1 account, 2 keys`. */
 export function listed(counts: readonly (readonly [number, keyof typeof NOUNS])[]): string {
   return counts.map(([count, noun]) => counted(count, noun)).join(', ')
 }

@@ -1,13 +1,13 @@
 
-/** Where a command writes. Passed in, so that a test reads what a person would. */
+/** Where a command writes. Passed in, so that tests can read it. */
 export interface Terminal {
-  /** Results: what a pipe is given. */
+  /** Writes a result, to standard output. */
   out(text: string): void
-  /** Remarks. */
+  /** Writes a remark, to standard error. */
   note(text: string): void
   /**
-   * Shows how far a long command is, in place of what it showed before, until the next result or remark
-   * or an empty text. Shown to people alone: where nobody watches, nothing is written.
+   * Shows how far a long command is, replacing the earlier text, until the next result, remark or empty text.
+   * Written to a terminal only, never to a pipe.
    */
   progress(text: string): void
 }
@@ -46,12 +46,12 @@ export const processTerminal: Terminal = createTerminal({
   remarks: process.stderr,
 })
 
-/** What a command ends with when it could not do what it was asked: the message is for the person. */
+/** A command failed. The message is for the person who typed it. */
 export class CommandFailure extends Error {
   override readonly name: string = 'CommandFailure'
 }
 
-/** A command was typed in a way that cannot be meant. */
+/** A command was typed wrongly. */
 export class UsageFailure extends CommandFailure {
   override readonly name: string = 'UsageFailure'
 }
@@ -64,10 +64,10 @@ interface ProgressInput {
   readonly elapsedMs?: () => number
 }
 
-// Often enough to look alive, seldom enough to cost nothing.
+// Often enough to look alive, rarely enough to cost nothing.
 const REDRAW_INTERVAL_MS = 100
 
-/** A function that is told how far a command is, as often as it likes, and shows it now and then. */
+/** Makes a function that takes how far a command is, as often as it is called, and shows it now and then. */
 export function showProgress({
   terminal,
   say,

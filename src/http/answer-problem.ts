@@ -11,20 +11,20 @@ interface AnswerProblemInput {
   readonly client: ServerResponse
   readonly problem: Problem
   readonly family: EnvelopeFamily
-  /** Null on the one path whose 404 carries none. */
+  /** Null on the one path whose 404 has none. */
   readonly requestId: string | null
 }
 
-// How much of a refused upload is read, and for how long, so that its sender sees the answer: a socket
-// closed with unread bytes is reset, and a reset takes the answer with it.
+// How much of a refused upload is read, and for how long, so that the sender sees the response: a socket
+// that is closed with unread bytes is reset, and the reset discards the response.
 const DRAIN_BYTES_MAX = 128 * 1024 * 1024
 const DRAIN_TIMEOUT_MS = 10_000
 const BROKEN_DRAIN_TIMEOUT_MS = 2_000
 
-// Node reads and drops the rest of such a body by itself, and goes on to the next request.
+// Node itself reads and drops the rest of a body this small, and goes on to the next request.
 const SMALL_BODY_BYTES_MAX = 64 * 1024
 
-/** Anything thrown, as a problem: what is not one is a fault of ours, whose text stays in the log. */
+/** Turns anything thrown into a problem. An unknown error is `internal_error`; its text goes to the log only. */
 export function problemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown
   if (thrown instanceof StoreUnavailable) {
@@ -33,11 +33,11 @@ export function problemOf(thrown: unknown): Problem {
   return new Problem('internal_error', { cause: thrown })
 }
 
-/** Turns a problem into HTTP, in the family's envelope: the one place that does. */
+/** Answers with a problem, in the family's envelope. Every error response is written here. */
 export function answerProblem(input: AnswerProblemInput): void {
   const { clientRequest, client, problem, family, requestId } = input
   if (client.headersSent) {
-    // A stream that broke off can't be told from a whole one unless its connection ends too.
+    // A client notices that a stream broke off only if its connection ends too.
     client.destroy()
     return
   }
@@ -54,7 +54,7 @@ export function answerProblem(input: AnswerProblemInput): void {
   drain(clientRequest, () => client.end())
 }
 
-/** Whether so much may still come that the connection is not worth keeping for it. */
+/** Whether so much of the body may still come that the connection is closed instead of kept. */
 function isUploading({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false
   const declaredBytes = Number(headers['content-length'] ?? 0)
@@ -75,7 +75,7 @@ function problemHeaders(
   return headers
 }
 
-/** Reads and drops what still comes, up to a bound, then calls back once. */
+/** Reads and drops the rest of the body, up to a bound, then calls back once. */
 function drain(clientRequest: IncomingMessage, onDrained: () => void): void {
   const { socket } = clientRequest
   const isBroken = breakOfBody(clientRequest) !== null
@@ -93,7 +93,7 @@ function drain(clientRequest: IncomingMessage, onDrained: () => void): void {
     if (bytes > DRAIN_BYTES_MAX) finish()
   })
   clientRequest.once('end', finish)
-  // What comes behind a broken body reaches Node's parser alone, which drops it.
+  // Bytes behind a broken body reach only Node's parser, which drops them.
   socket.once('end', finish)
   socket.once('close', finish)
   clientRequest.resume()
@@ -101,7 +101,7 @@ function drain(clientRequest: IncomingMessage, onDrained: () => void): void {
   if (socket.readableEnded) finish()
 }
 
-/** The 404 of a method and path that nothing is at. */
+/** The 404 of an unknown method and path. */
 export function unknownRoute({
   method = '',
   url = '',

@@ -1,4 +1,4 @@
-/** How often a body's pace is looked at. */
+/** How often a body's pace is checked. */
 export const PACE_INTERVAL_MS = 1_000
 
 interface PaceRule {
@@ -10,19 +10,19 @@ const ALWAYS: PaceRule = { lastSeconds: 30, bytesMin: 30 * 8 * 1024 }
 const WHILE_CROWDED: PaceRule = { lastSeconds: 5, bytesMin: 100 * 1024 }
 
 /**
- * How fast a body comes. Memory is reserved for a body as long as it is read, so a sender that withholds
- * its last bytes would have that memory for nothing. Counted are the bytes as they were sent, because
- * a few compressed ones can stand for many.
+ * How fast a body arrives. Memory is reserved for a body while it is read, so a sender that withholds its
+ * last bytes would keep that memory for nothing. Bytes are counted as they were sent, because a few
+ * compressed bytes can stand for many.
  */
 export class BodyPace {
-  /** What had come at each look, the oldest first: of the last 30 seconds and no more. */
+  /** The bytes that had arrived at each check of the last 30 seconds, oldest first. */
   readonly #came: number[]
 
   constructor(bytesAtStart: number) {
     this.#came = [bytesAtStart]
   }
 
-  /** To be asked every second: whether the body is slower than any may be, or than is good while memory is short. */
+  /** Call it every second: whether the body is slower than allowed; the limit is higher while memory is short. */
   isTooSlow(bytesNow: number, { isCrowded }: { readonly isCrowded: boolean }): boolean {
     this.#came.push(bytesNow)
     if (this.#came.length > ALWAYS.lastSeconds + 1) this.#came.shift()

@@ -6,19 +6,18 @@ import { Problem } from '../vocabulary/problem.ts'
 // A smaller piece waits for the next ones, or for the end of the body.
 const PIECE_BYTES_MIN = 16 * 1024
 
-// Node's parser takes a microsecond or two for a piece of whatever size. Nobody who does not mean it sends
-// so many so small.
+// Node's parser takes a microsecond or two for a piece of any size. No ordinary client sends this many pieces
+// this small.
 const TINY_PIECE_BYTES_MAX = 64
 const TINY_PIECES_A_TURN = 1_024
 const TINY_PIECES = 'bodies in tiny pieces'
 
 /**
- * A client's request as Node's parser makes it, with three differences. The tiny pieces of a body are put
- * together before anything keeps them: Node would keep an object of some 200 bytes for each, also
- * while the request waits for its turn. And a body that breaks off ends the request's reading, and not
- * its connection, which an answer still has to go out on. One whose body comes in tiny pieces is read in
- * turns with others of its kind, also where the body is only dropped: each read of 64 KB of such pieces
- * takes the thread for ten milliseconds.
+ * A client's request as Node's parser makes it, with three differences. The tiny pieces of a body are joined
+ * before they are kept: Node would keep an object of some 200 bytes for each, also while the request waits
+ * for its turn. A body that breaks off ends the reading of the request but not its connection, which the
+ * response still needs. Bodies in tiny pieces are read in turns, also when they are only dropped: each read
+ * of 64 KB of such pieces takes the thread for ten milliseconds.
  */
 export class ClientRequest extends IncomingMessage {
   #piece: Buffer | null = null
@@ -28,12 +27,12 @@ export class ClientRequest extends IncomingMessage {
   #waitsForTurn = false
   #isAskedForMore = false
 
-  /** Has the body read in turns where it comes in tiny pieces. */
+  /** From here on the body is read in turns if it comes in tiny pieces. */
   shareThread(threadShare: ThreadShare): void {
     this.#threadShare = threadShare
   }
 
-  /** Whether all of a body of this length is here, which Node says only a moment later. */
+  /** Whether a body of this length has arrived whole. Node reports that only a moment later. */
   hasWhole(declaredBytes: number): boolean {
     return this.complete || this.#piece?.length === declaredBytes
   }
@@ -70,11 +69,11 @@ export class ClientRequest extends IncomingMessage {
     this.socket.pause()
     void this.#threadShare.turn(TINY_PIECES).then((turn) => {
       this.#waitsForTurn = false
-      // Who is asked for no more has enough for now, and asks when it has not.
+      // A full buffer is not filled further: the reader asks for more when it needs it.
       const isFull = this.readableLength >= this.readableHighWaterMark
       if (this.#isAskedForMore || !isFull) this.socket.resume()
       this.#isAskedForMore = false
-      // The socket is read between the one and the other at the latest.
+      // The socket is read between the two at the latest.
       setImmediate(() => setImmediate(() => turn.end()))
     })
   }
@@ -99,12 +98,12 @@ export class ClientRequest extends IncomingMessage {
   }
 }
 
-/** Why a request's reading was ended before its body was whole; null: the client is gone. */
+/** Why the reading of a request ended before its body was whole; null: the client left. */
 export function breakOfBody({ errored }: IncomingMessage): Problem | null {
   return errored instanceof Problem ? errored : null
 }
 
-/** Whether the client waits to be told to go on before it sends its body. */
+/** Whether the client waits for `100 Continue` before it sends its body. */
 export function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
   return (
     headers.expect !== undefined && httpVersion === '1.1' && /100-continue/i.test(headers.expect)

@@ -13,28 +13,28 @@ interface Unanswered {
   readonly client: ServerResponse
 }
 
-// Nobody sends so many ahead but to fill memory.
+// A client that sends this many ahead can only mean to fill memory.
 const UNANSWERED_MAX = 16
 
-// How long what comes after a refused head is dropped, so that its sender sees the answer: a socket
-// closed with unread bytes is reset, and a reset takes the answer with it.
+// How long bytes after a refused head are read and dropped, so that the sender sees the response: a socket
+// that is closed with unread bytes is reset, and the reset discards the response.
 const DRAIN_TIMEOUT_MS = 2_000
 
 /**
- * What stands between a connection and its requests. Requests that a client sends ahead of their turn
- * wait for it: a response has no socket before, and would never hear that the client left.
+ * The queue of requests on each connection. A request that a client sends ahead of its turn waits for it:
+ * before its turn a response has no socket, and would not notice that the client left.
  */
 export class Connections {
   readonly #threadShare: ThreadShare
   readonly #unanswered = new WeakMap<Socket, Unanswered>()
-  /** Connections of which nothing more is read. */
+  /** Connections from which nothing more is read. */
   readonly #refused = new WeakSet<Socket>()
 
   constructor(threadShare: ThreadShare) {
     this.#threadShare = threadShare
   }
 
-  /** Calls back when it is this request's turn on its connection, which mostly is at once. */
+  /** Calls back when it is this request's turn on its connection, usually at once. */
   take(clientRequest: ClientRequest, client: ServerResponse, serve: () => void): void {
     const { socket } = clientRequest
     if (this.#refused.has(socket)) return
@@ -56,9 +56,9 @@ export class Connections {
   }
 
   /**
-   * Ends what Node's own parser refuses. In the middle of a body that is the reading of this body, and
-   * the request is answered by what serves it. Elsewhere it is answered here, unless that would write into
-   * another answer. The rest of the refused bytes raise this again and are dropped.
+   * Handles bytes that Node's parser refuses. In the middle of a body, the reading of that body ends with an
+   * error, and the code that serves the request answers it. Elsewhere this answers, unless that would write
+   * into another response. The rest of the refused bytes raise this again and are dropped.
    */
   refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     if (this.#refused.has(socket)) return
@@ -81,11 +81,11 @@ export class Connections {
     }
   }
 
-  /** Answers those that wait, the last of them with `connection: close`, and drops what comes behind them. */
+  /** Serves the requests that wait, the last with `connection: close`, and drops the bytes behind them. */
   #takeNoMore(socket: Socket, last: ServerResponse): void {
     this.#refused.add(socket)
     last.setHeader('connection', 'close')
-    // From here on Node's parser is given nothing: each head would be kept as a request.
+    // From here on Node's parser gets nothing: it would keep each head as a request.
     socket.removeAllListeners('data')
     socket.on('data', () => {})
     socket.once('end', () => socket.end())
@@ -97,7 +97,7 @@ export class Connections {
     this.#unanswered.set(socket, unanswered)
     client.once('close', () => {
       const latest = this.#unanswered.get(socket)
-      // An idle connection keeps nothing of what it was used for.
+      // An idle connection keeps no request in memory.
       if (latest === undefined || latest.count === 1) this.#unanswered.delete(socket)
       else latest.count--
     })

@@ -12,9 +12,9 @@ interface InferenceInput {
   readonly parts: JourneyParts
   readonly ids: IdSource
   readonly bodyTimeoutMs: number
-  /** Whether an admin has inference refused at this moment. Default: never. */
+  /** Whether inference is refused for maintenance. Default: never. */
   readonly isInMaintenance?: () => boolean
-  /** Told once of each request when its answer has ended, for the log. */
+  /** Called once for each request when its response has ended, for the log. */
   readonly onEnded: (ended: EndedRequest) => void
 }
 
@@ -56,7 +56,7 @@ interface DrainInput {
   readonly cutOff: () => void
 }
 
-/** Makes the inference endpoints, which share nothing with any other. */
+/** Makes the inference endpoints. They share nothing with other routes. */
 export function createInference(input: InferenceInput): Inference {
   const inFlight = new Map<ServerResponse, Promise<void>>()
   const underWay = new Set<string>()
@@ -81,7 +81,7 @@ export function createInference(input: InferenceInput): Inference {
       const format = formats.get(pathOf(clientRequest.url ?? ''))
       if (format === undefined) return false
       const answered = serve(input, { clientRequest, client, format, draining, underWay })
-      // Those who are refused for it do not keep the server from stopping, however many come.
+      // A refused request does not keep the server from stopping, however many come.
       if (draining) return true
       const ended = answered.then(() => clientClosed(client))
       inFlight.set(client, ended)

@@ -4,13 +4,13 @@ import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
 import { bearerCheck } from './access.ts'
 
-/** What there is to read at `/metrics`. */
+/** The page at `/metrics`. */
 export interface MetricsPage {
   readonly render: () => Promise<string>
   readonly contentType: string
 }
 
-/** Adds `/metrics` to the clients' own port, for who has the token. */
+/** Adds `/metrics` to the clients' port. Readers send the token. */
 export function registerMetricsRoute(
   app: FastifyInstance,
   { page, metricsToken }: { readonly page: MetricsPage; readonly metricsToken: string },
@@ -29,7 +29,7 @@ export function registerMetricsRoute(
 
 interface MetricsServerInput {
   readonly page: MetricsPage
-  /** What whoever reads must send; null: nothing. */
+  /** The token that readers send; null: none. */
   readonly metricsToken: string | null
   readonly host: string
   /** 0 takes a free one. */
@@ -88,7 +88,7 @@ function answer(reply: ServerResponse, httpStatus: number, text: string): void {
   reply.end(body)
 }
 
-/** By position: what is bound, and the address it was asked for. */
+/** By position: the bound address, and the host that was asked for. */
 function placeOf(bound: AddressInfo | string | null, host: string): string {
   if (bound === null || typeof bound === 'string') return host
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address

@@ -21,17 +21,17 @@ interface HttpServerInput {
   readonly formats: readonly WireFormat[]
   readonly ids: IdSource
   readonly inference: Inference
-  /** What is taken of the thread by bodies in tiny pieces. */
+  /** Divides the thread among bodies in tiny pieces. */
   readonly threadShare: ThreadShare
   readonly catalog: PublicRoutesInput['catalog']
   readonly root: Pick<PublicRoutesInput, 'version' | 'mode'>
-  /** What `GET /readyz` goes by. Default: nothing, so that it is ready as soon as it listens. */
+  /** The checks of `GET /readyz`. Default: none, so that it is ready as soon as it listens. */
   readonly readiness?: HealthInput['readiness']
-  /** `/metrics` for who has the token; null or absent: nothing is there. */
+  /** `/metrics`, with its token; null or absent: no such route. */
   readonly metrics?: { readonly page: MetricsPage; readonly metricsToken: string } | null
   /** Default: only inference and models are served. */
   readonly management?: ManagementInput
-  /** Told of failures that are no client's fault. */
+  /** Called with failures of the server itself. */
   readonly onFailure: (requestId: string, problem: Problem) => void
 }
 
@@ -45,7 +45,7 @@ export interface ManagementInput {
   readonly document: Pick<OpenApiInput, 'version' | 'costHeader'>
 }
 
-/** The whole HTTP face: inference on Node's own server, everything else by Fastify on the same one. */
+/** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const { formats, inference, ids, readiness = () => [] } = input
   const connections = new Connections(input.threadShare)
@@ -53,10 +53,10 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const app = Fastify({
     logger: false,
     genReqId: () => ids.next('req'),
-    // The answer takes as long as the provider; a body has its own deadline.
+    // A response takes as long as the provider takes; a body has its own deadline.
     requestTimeout: 0,
-    // Only when every inference answer has been given: Node itself waits for connections on which no
-    // request was ever sent.
+    // This happens after every inference response has ended: Node itself would wait for connections on which
+    // no request was ever sent.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
@@ -75,7 +75,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       problem: unknownRoute(clientRequest),
       family: familyOf(clientRequest.url ?? ''),
     })
-  // No route here reads a body that is not JSON, and none refuses one for its content-type.
+  // Bodies are read by the routes, whatever their content-type says.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setErrorHandler((error, request, reply) => {
@@ -128,16 +128,16 @@ function nodeServer({ inference, health, connections, serveRest }: NodeServerInp
   const server = createServer(
     {
       IncomingMessage: ClientRequest,
-      // Longer than any proxy in front keeps an idle connection, so that it is the proxy that closes it.
+      // Longer than proxies keep an idle connection, so that the proxy closes it and not this server.
       keepAliveTimeout: 75_000,
       headersTimeout: 60_000,
       requestTimeout: 0,
     },
     onRequest,
   )
-  // Who asks before uploading is told to go on only once the body is to be read, or is refused without.
+  // `100 Continue` is sent once the body is about to be read; a refusal is sent without it.
   server.on('checkContinue', onRequest)
-  // Other expectations may be ignored; Node would answer them outside of any envelope.
+  // Other expectations are ignored: Node would answer them without an error envelope.
   server.on('checkExpectation', onRequest)
   return server
 }
@@ -148,7 +148,7 @@ interface Unknown {
   readonly requestId: string
 }
 
-/** The envelope of what is at or below a format's path is the format's; of all else, OpenAI's. */
+/** Finds the error envelope of a URL: the format's at or below its path, OpenAI's elsewhere. */
 function familyFinder(formats: readonly WireFormat[]): (url: string) => EnvelopeFamily {
   return (url) => {
     const format = formats.find(

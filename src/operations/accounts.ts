@@ -5,7 +5,7 @@ import type { AccountRow } from '../store/schema.ts'
 import { listAnswer, listShape, emailField, idCursor, nameField, pageQuery, moneyField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { notFound, type Operation, operation, type OperationParts } from './operation.ts'
 
-/** Who owns credit. */
+/** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts)]
 }

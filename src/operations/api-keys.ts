@@ -6,7 +6,7 @@ import { notFound, type Operation, operation, type OperationParts } from './oper
 import type { Balance } from '../ledger/activity/activity.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
 
-/** What clients send. */
+/** API keys. */
 export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
 }

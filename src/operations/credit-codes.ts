@@ -8,7 +8,7 @@ import { listAnswer, listShape, futureField, idCursor, pageQuery, positiveAmount
 import { notFound, type Operation, operation, type OperationParts } from './operation.ts'
 import type { CreditCodeRow } from '../store/schema.ts'
 
-/** Codes that are worth backed credit, once. */
+/** Credit codes: each can be redeemed once, for backed credit. */
 export function creditCodeOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
 }

@@ -11,7 +11,7 @@ import { notFound, type Answered, type Operation, operation, type OperationParts
 import type { Entry } from '../store/schema.ts'
 import { ENTRY_KINDS, PURSES } from '../vocabulary/entry-kind.ts'
 
-/** What accounts may spend, and how it came and went. */
+/** Adding credit to accounts, and their entries. */
 export function creditOperations(parts: OperationParts): readonly Operation[] {
   return [add(parts), entries(parts)]
 }
@@ -74,7 +74,7 @@ function add(parts: OperationParts): Operation {
   })
 }
 
-/** A repeat is answered also when what it added has expired since. */
+/** A repeated grant is answered even if its credit has expired since. */
 async function refusePastExpiry(
   { store, clock }: OperationParts,
   { expiresAtMs, ...place }: AddCreditInput,
@@ -125,7 +125,7 @@ function entries({ store }: OperationParts): Operation {
   })
 }
 
-/** A line of an account's books. */
+/** A line of an account's ledger. */
 export const entryShape = z
   .object({
     id: z.string().describe('The account and the number of the entry.'),

@@ -3,19 +3,19 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { IdPrefix } from '../vocabulary/ids.ts'
 import { type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
 
-/** How many characters what people call something may have. */
+/** The most characters of a name. */
 const NAME_CHARS_MAX = 200
 
 /** The most that one command may move, in micro-dollars: $100 million. */
 const AMOUNT_MICROS_MAX = 100_000_000_000_000
 
-/** What people call something. */
+/** A name for people. */
 export const nameField = text({ charsMax: NAME_CHARS_MAX })
 
-/** Whom to write to. */
+/** An e-mail address. */
 export const emailField = z.email().max(320, 'must be an e-mail address')
 
-// What RFC 3339 can write of UTC: an offset can lead out of it.
+// The years that RFC 3339 can write in UTC; with an offset a moment can lie outside of them.
 const MOMENT_MS_MIN = Date.parse('0000-01-01T00:00:00Z')
 const MOMENT_MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
@@ -28,10 +28,10 @@ export const momentField = z.iso
     'must be a time in the years 0000 to 9999, UTC',
   )
 
-/** What is said of a moment that has passed where it must not have. */
+/** The message for a moment that must be in the future and is not. */
 export const MUST_BE_FUTURE = 'must be in the future'
 
-/** A moment that has not come yet. */
+/** A moment in the future. */
 export function futureField(clock: Clock) {
   return momentField.refine((momentMs) => momentMs > clock.nowMs(), MUST_BE_FUTURE)
 }
@@ -63,17 +63,16 @@ export const costField = z
     return z.NEVER
   })
 
-// Control characters, of which PostgreSQL takes not all; and halves of characters, which no store gives
-// back as they were.
+// PostgreSQL refuses some control characters, and no store returns half a surrogate pair unchanged.
 const UNSTORABLE = /[\p{Cc}\p{Cs}]/u
 
 interface TextInput {
   readonly charsMax: number
-  /** What is said where it is not there. Default: that it is required. */
+  /** The message where it is missing. Default: that it is required. */
   readonly missing?: string
 }
 
-/** Text that somebody chose, without what can't be seen. */
+/** Text without control characters, trimmed. */
 export function text({ charsMax, missing }: TextInput) {
   const message = `must be 1 to ${charsMax} characters without control characters`
   return z
@@ -82,12 +81,12 @@ export function text({ charsMax, missing }: TextInput) {
     .refine((value) => value !== '' && value.length <= charsMax && !UNSTORABLE.test(value), message)
 }
 
-/** `?limit=` and `?cursor=` of a list that goes by ids, and what filters it. */
+/** `?limit=` and `?cursor=` of a list in the order of ids, and its filters. */
 export function pageQuery<Filter extends z.ZodRawShape>(list: ListName, filter: Filter) {
   return z.strictObject({ limit: limitField, cursor: cursorField(list).optional(), ...filter })
 }
 
-/** `?limit=` and `?cursor=` of a list of entries, which goes by their numbers. */
+/** `?limit=` and `?cursor=` of a list of entries, in the order of their numbers. */
 export function entryPageQuery(list: ListName) {
   return z.strictObject({
     limit: limitField,
@@ -98,7 +97,7 @@ export function entryPageQuery(list: ListName) {
   })
 }
 
-/** The cursor of the next page of a list that goes by ids; null: there is none. */
+/** The cursor of the next page of a list in the order of ids; null: there is none. */
 export function idCursor(list: ListName, after: string | null): string | null {
   return after === null ? null : writeCursor({ list, after })
 }
@@ -114,7 +113,7 @@ export const filterField = z
   .min(1, 'must not be empty')
   .refine((value) => !UNSTORABLE.test(value), 'must have no control characters')
 
-/** A filter of a list by what an id names. */
+/** A filter of a list by an id. */
 export function idFilterField(prefix: IdPrefix) {
   const message = `must be an id that begins with ${prefix}_`
   return filterField
@@ -124,7 +123,7 @@ export function idFilterField(prefix: IdPrefix) {
 
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
 
-/** How many rows a page has at the most: text in the query, a number from there on. */
+/** The most rows of a page: text in the query, read as a number. */
 export const limitField = z
   .string('must be given once')
   .refine(
@@ -161,12 +160,12 @@ export const moneyField = z.int().describe('Micro-dollars: 1,000,000 to the doll
 /** A moment, RFC 3339 in UTC. */
 export const timeField = z.iso.datetime().describe('RFC 3339, UTC.')
 
-/** The id of something, which says by its prefix what it names. */
+/** An id; its prefix names the kind of thing. */
 export function idField(prefix: string): z.ZodType<string> {
   return z.string().describe(`${prefix}_…`)
 }
 
-/** A moment of the program as an answer has it. */
+/** A moment as responses have it. */
 export function timeAnswer(atMs: number): string {
   return new Date(atMs).toISOString()
 }
@@ -211,22 +210,22 @@ export function listAnswer<T>(items: readonly T[], nextCursor: string | null): L
 /** The list that a cursor is a place of. */
 export type ListName = 'accounts' | 'keys' | 'entries' | 'purchases' | 'codes' | 'requests'
 
-/** A place in a list. */
+/** A place in a list: after which item. */
 interface Cursor {
   readonly list: ListName
-  /** What the page before ended with. */
+  /** The last item of the previous page. */
   readonly after: string
 }
 
-// What ids and entry numbers are written with: a store need not take any other character.
+// The characters of ids and entry numbers: no other reaches the store.
 const PLACE = /^\w+$/
 
-/** A cursor as clients see it: text that means nothing to them. */
+/** Writes a cursor as opaque text. */
 export function writeCursor({ list, after }: Cursor): string {
   return Buffer.from(`${list} ${after}`).toString('base64url')
 }
 
-/** Reads a client's cursor of a list; null: it is none of this list's. */
+/** Reads a client's cursor; null: it is not a cursor of this list. */
 export function readCursor({
   list,
   text,

@@ -163,7 +163,7 @@ export interface MaintenanceSwitch {
   turn(to: 'on' | 'off'): Promise<void>
 }
 
-// A body of a thousand unknown fields is refused in a few words.
+// A body with a thousand unknown fields gets a short refusal.
 const FAULTS_MAX = 10
 
 /**
@@ -198,7 +198,7 @@ function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {
   })
 }
 
-/** What a field must be, in words that stand behind its name. */
+/** The message for a field, to follow its name. */
 function messageOf(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return 'is required'
   switch (issue.code) {
@@ -234,7 +234,7 @@ function oneOf(values: readonly string[]): string {
   return values.length < 2 ? last : `${values.slice(0, -1).join(', ')} or ${last}`
 }
 
-/** The 404 of an id that names nothing of a kind. */
+/** The 404 of an unknown id. */
 export function notFound(
   kind: 'account' | 'API key' | 'credit code' | 'request that opened a hold',
   namedId: string,

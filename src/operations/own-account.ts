@@ -8,7 +8,7 @@ import { type Operation, operation, type OperationParts } from './operation.ts'
 import { z } from 'zod'
 import { creditAnswer, creditShape } from './accounts.ts'
 
-/** What a key sees of itself and of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
+/** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
 export function ownAccountOperations(parts: OperationParts): readonly Operation[] {
   return [ownKey(parts), balance(parts), purchases(parts)]
 }
@@ -23,7 +23,7 @@ function ownKey({ store, clock }: OperationParts): Operation {
     async run({ caller: { apiKeyId, accountId } }) {
       const apiKey = await getApiKey(store.db, apiKeyId)
       const held = await getBalance(store.db, { accountId, nowMs: clock.nowMs() })
-      // Deleted since it was looked up.
+      // The key was deleted after it had been authenticated.
       if (apiKey === null || held === null) throw new Problem('invalid_api_key')
       return { httpStatus: 200, body: ownKeyAnswer(apiKey, held) }
     },

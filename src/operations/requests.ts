@@ -15,7 +15,7 @@ export function requestOperations(parts: OperationParts): readonly Operation[] {
   return [list(parts), show(parts), settle(parts)]
 }
 
-// A request that was refused has no record, and a settled one is pruned some day.
+// A refused request has no record, and a settled one may have been pruned.
 async function noRequest({ reports }: OperationParts['store'], requestId: string): Promise<Problem> {
   const problem = notFound('request that opened a hold', requestId)
   const untilMs = await prunedUntilMs(reports, requestId)

@@ -51,7 +51,7 @@ function refreshCatalog(parts: OperationParts): Operation {
 
 const figure = z.union([z.string(), z.number()]).nullable()
 
-/** What an audit of the books found. */
+/** The result of an audit. */
 export const auditShape = z
   .object({
     object: z.literal('audit'),
@@ -100,7 +100,7 @@ function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
   }
 }
 
-/** What a refresh of the catalog found. */
+/** The result of a refresh of the catalog. */
 export const catalogRefreshShape = z
   .object({
     object: z.literal('catalog_refresh'),

@@ -3,10 +3,10 @@ import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import { FIELD_WORDS, PATH_PARAMETER_WORDS, answerSchema, componentRef, type JsonSchema, type NamedSchemas, requestSchema } from './schemas.ts'
 
-/** Which header lets a caller in; `none`: nobody is asked. */
+/** Which credential a caller sends; `none`: no credential. */
 type Access = 'key' | 'admin' | 'none'
 
-/** One method on one path, as a document tells it. */
+/** One method on one path, as the document shows it. */
 export interface DocumentedOperation {
   readonly name: string
   /** In lower case. */
@@ -40,7 +40,7 @@ interface Parameter {
 export interface DocumentedAnswer {
   readonly httpStatus: number
   readonly description: string
-  /** Beside `x-request-id`, by name: what each says. */
+  /** Descriptions of the headers beside `x-request-id`, by name. */
   readonly headers: Readonly<Record<string, string>>
   /** By media type. */
   readonly content: Readonly<Record<string, JsonSchema>>
@@ -61,10 +61,10 @@ interface DocumentInput {
 /** An OpenAPI 3.1 document. */
 type OpenApiDocument = Readonly<Record<string, unknown>>
 
-/** What any operation may answer, whatever it is asked. */
+/** Codes that every operation may answer with. */
 const ALWAYS: readonly ProblemCode[] = ['internal_error', 'service_unavailable']
 
-/** What a caller of each kind may be refused with. */
+/** Codes of each kind of caller's credential. */
 const OF_CALLERS: Readonly<Record<'key' | 'admin', readonly ProblemCode[]>> = {
   key: [
     'missing_api_key',
@@ -76,38 +76,38 @@ const OF_CALLERS: Readonly<Record<'key' | 'admin', readonly ProblemCode[]>> = {
   admin: ['invalid_admin_token', 'rate_limited'],
 }
 
-/** Describes an operation for one kind of caller, by its own schemas; null: it is not for them. */
+/** Describes an operation for one kind of caller, from its schemas; null: that kind may not call it. */
 export function documentedOperation(
-  told: Operation,
+  operation: Operation,
   { access, named }: { readonly access: 'key' | 'admin'; readonly named: NamedSchemas },
 ): DocumentedOperation | null {
-  const path = told.paths[access]
+  const path = operation.paths[access]
   if (path === undefined) return null
   const ofBody: readonly ProblemCode[] =
-    told.body === null
+    operation.body === null
       ? []
       : ['invalid_json', 'invalid_parameter', 'request_too_large', 'request_timeout', 'bad_request']
-  const ofQuery: readonly ProblemCode[] = told.query === null ? [] : ['invalid_parameter']
+  const ofQuery: readonly ProblemCode[] = operation.query === null ? [] : ['invalid_parameter']
   const ofCaller = OF_CALLERS[access]
   return {
-    // Names are unique in a document: an operation of both is the admin's.
-    name: access === 'key' && told.paths.admin !== undefined ? `${told.name}ByKey` : told.name,
-    method: told.method.toLowerCase(),
+    // Names are unique in a document: where both kinds may call, the admin's has the operation's own name.
+    name: access === 'key' && operation.paths.admin !== undefined ? `${operation.name}ByKey` : operation.name,
+    method: operation.method.toLowerCase(),
     path,
-    summary: told.summary,
+    summary: operation.summary,
     access,
     family: 'openai',
     isRetired: false,
-    parameters: [...pathParameters(path), ...queryParameters(told)],
-    body: told.body === null ? null : requestSchema(told.body),
-    example: told.example,
-    answers: Object.entries(told.answers).map(([httpStatus, shape]) => ({
+    parameters: [...pathParameters(path), ...queryParameters(operation)],
+    body: operation.body === null ? null : requestSchema(operation.body),
+    example: operation.example,
+    answers: Object.entries(operation.answers).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
       description: ANSWER_WORDS[httpStatus] ?? 'Success.',
       headers: {},
       content: { 'application/json': answerSchema(shape, named) },
     })),
-    problems: [...new Set([...ofCaller, ...told.problems, ...ofBody, ...ofQuery, ...ALWAYS])],
+    problems: [...new Set([...ofCaller, ...operation.problems, ...ofBody, ...ofQuery, ...ALWAYS])],
   }
 }
 
@@ -141,7 +141,7 @@ function queryParameters({ query }: Operation): readonly Parameter[] {
   })
 }
 
-/** The document of everything that the service answers, for people and for generators of clients. */
+/** The OpenAPI document of the whole service, for people and for client generators. */
 export function openApiDocument({ version, sections, named }: DocumentInput): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const { title, operations } of sections) {
@@ -179,7 +179,7 @@ export function openApiDocument({ version, sections, named }: DocumentInput): Op
   return asObject(withDescriptions(document))
 }
 
-/** The same schemas, with what {@link FIELD_WORDS} says of properties that say nothing themselves. */
+/** The same schemas; a property without a description gets that of {@link FIELD_WORDS}. */
 function withDescriptions(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withDescriptions)
   if (typeof node !== 'object' || node === null) return node
@@ -205,25 +205,25 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-function operationObject(told: DocumentedOperation, tag: string): object {
+function operationObject(operation: DocumentedOperation, tag: string): object {
   return {
-    operationId: told.name,
-    summary: told.summary,
+    operationId: operation.name,
+    summary: operation.summary,
     tags: [tag],
-    ...(told.isRetired ? { deprecated: true } : {}),
-    security: SECURITY[told.access],
-    ...(told.parameters.length === 0 ? {} : { parameters: told.parameters.map(parameterObject) }),
-    ...(told.body === null
+    ...(operation.isRetired ? { deprecated: true } : {}),
+    security: SECURITY[operation.access],
+    ...(operation.parameters.length === 0 ? {} : { parameters: operation.parameters.map(parameterObject) }),
+    ...(operation.body === null
       ? {}
       : {
           requestBody: {
             required: true,
             content: {
-              'application/json': { schema: told.body, example: told.example },
+              'application/json': { schema: operation.body, example: operation.example },
             },
           },
         }),
-    responses: { ...successes(told), ...refusals(told) },
+    responses: { ...successes(operation), ...refusals(operation) },
   }
 }
 
@@ -233,9 +233,9 @@ const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   none: [],
 }
 
-function parameterObject({ description: own, ...told }: Parameter): object {
-  const description = own === '' ? FIELD_WORDS.get(told.name) : own
-  return description === undefined ? told : { ...told, description }
+function parameterObject({ description: own, ...parameter }: Parameter): object {
+  const description = own === '' ? FIELD_WORDS.get(parameter.name) : own
+  return description === undefined ? parameter : { ...parameter, description }
 }
 
 const REQUEST_ID = { 'x-request-id': 'The id of the request.' }

@@ -3,10 +3,10 @@ import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import { type DocumentedAnswer, type DocumentedOperation, pathParameters } from './document.ts'
 import type { JsonSchema } from './schemas.ts'
 
-/** What a document says of a wire format. */
+/** The parts of a wire format that documents show. */
 export type DocumentedFormat = Pick<WireFormat, 'endpoint' | 'path' | 'family' | 'documentation'>
 
-// What no inference request is refused with.
+// Codes that no inference request is refused with.
 const OF_OTHERS = new Set<ProblemCode>([
   'not_found',
   'endpoint_retired',
@@ -20,7 +20,7 @@ const OF_OTHERS = new Set<ProblemCode>([
   'credit_code_expired',
 ])
 
-/** Tells an inference endpoint, whose fields are the provider's but for a few. */
+/** Describes an inference endpoint. Most of its fields are the provider's. */
 export function inferenceOperation(
   { endpoint, path, family, documentation }: DocumentedFormat,
   { costHeader }: { readonly costHeader: string },
@@ -150,7 +150,7 @@ const READINESS: JsonSchema = {
   },
 }
 
-/** What anybody may read: the service itself, how it fares, and its models. */
+/** Operations without a key: the service, its probes, and its models. */
 export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
   {
     ...COMMON,
@@ -215,7 +215,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
   },
 ]
 
-/** What existed once. */
+/** Operations of earlier releases. */
 export function retiredOperations(
   retired: readonly { readonly method: string; readonly path: string }[],
 ): readonly DocumentedOperation[] {

@@ -16,7 +16,7 @@ export interface OpenApiInput {
   readonly sections: readonly OperationSection[]
 }
 
-/** `/openapi.json`, and `/docs`, to which `/` leads: a page that is drawn from it. */
+/** Registers `/openapi.json`, and `/docs`, a page that is drawn from it; `/` redirects to `/docs`. */
 export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput): void {
   const named: NamedSchemas = new Map<string, JsonSchema>()
   const sections = sectionsOf(input, named)
@@ -25,7 +25,7 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
   )
   const page = keptAnswer(Buffer.from(REFERENCE_PAGE), 'text/html; charset=utf-8')
   app.get('/openapi.json', (_request, reply) => sendKept(reply, document))
-  // A browser that is given the bare address is shown what is here.
+  // For a person who opens the bare address in a browser.
   app.get('/', (request, reply) => {
     reply.header('x-request-id', request.id).redirect('/docs')
   })
@@ -61,17 +61,17 @@ function sectionsOf(
 const FOLDER = join(import.meta.dirname, 'page')
 
 const style = read('page.css')
-// One script: the module that draws, with what it imports in the place of the import.
+// One script: the import of draw.js is replaced by the imported module.
 const script = read('draw.js').replace(/^import .*\n/, () =>
   read('render.js').replace('export ', ''),
 )
 
-/** The reference: a page that draws `/openapi.json` of the address that it was asked at. */
+/** The page at `/docs`. It fetches and draws the `/openapi.json` of its own address. */
 const REFERENCE_PAGE = read('page.html')
   .replace('<style>', () => `<style>${style}`)
   .replace('<script type="module">', () => `<script type="module">${script}`)
 
-/** What a browser may do with the reference: run its script, show its style, and ask its own address. */
+/** Its content security policy: its own script, its own style, and requests to its own address. */
 const REFERENCE_POLICY = [
   "default-src 'none'",
   `script-src '${hashOf(script)}'`,

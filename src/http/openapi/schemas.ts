@@ -4,15 +4,15 @@ import { limitField } from '../../operations/fields.ts'
 /** A JSON Schema of the 2020-12 draft, as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** Schemas that documents name, by their names; filled as schemas are converted. */
+/** The named schemas of a document, filled as schemas are converted. */
 export type NamedSchemas = Map<string, JsonSchema>
 
-/** What a client sends, as a schema says it: unknown fields are refused. */
+/** The JSON Schema of input: unknown fields are refused. */
 export function requestSchema(schema: z.ZodType): JsonSchema {
   return convert(schema, 'input')
 }
 
-/** What is answered, as a schema says it: clients ignore fields that they do not know. */
+/** The JSON Schema of a response: clients ignore fields that they do not know. */
 export function answerSchema(schema: z.ZodType, named: NamedSchemas): JsonSchema {
   const { $defs, ...converted } = convert(schema, 'output')
   for (const [name, definition] of Object.entries(asRecord($defs))) {
@@ -26,18 +26,18 @@ function convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     io,
     override: ({ zodSchema, jsonSchema }) => {
       if (io === 'output') delete jsonSchema.additionalProperties
-      // In the query it is text, which says less than it must be.
+      // In the query it is text, but the document shows it as the number that it must be.
       if (zodSchema === limitField) {
         Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: 100, default: 20 })
       }
-      // A hundred characters that say what `date-time` says.
+      // The pattern of a `date-time` repeats in a hundred characters what the format says.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     },
   })
   return converted
 }
 
-/** Where a document keeps what it names. */
+/** The reference to a named schema. */
 export function componentRef(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` }
 }
@@ -54,7 +54,7 @@ function asRecord(value: unknown): JsonSchema {
 }
 
 /**
- * What a field is, by its name, where its schema does not say: names mean the same wherever they stand.
+ * Descriptions of fields by name, for schemas without one: a name has one meaning everywhere.
  * Backticks mark code.
  */
 export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
@@ -130,7 +130,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['usage', 'Token counts.'],
 ])
 
-/** What a parameter of a path is, by its name; it must have a row here. */
+/** Descriptions of the parameters of paths, by name. */
 export const PATH_PARAMETER_WORDS: ReadonlyMap<string, string> = new Map([
   ['account_id', 'The `id` of an account, `acct_…`.'],
   ['key_id', 'The `id` of an API key, `key_…`; not the key itself.'],
