@@ -40,7 +40,7 @@ async function streamOnce(fault: Fault, until: string): Promise<RequestRow | und
 test('what a stream cost that the provider dropped is recorded and counted, and never charged', async () => {
   const row = await streamOnce(
     { cut: { at: { afterEvents: 2 }, how: 'reset' } },
-    'a released request was billed',
+    'the provider billed a released request',
   )
   expect(row).toMatchObject({
     state: 'released',

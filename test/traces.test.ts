@@ -197,7 +197,7 @@ test('a sampler that keeps nothing sends nothing', async () => {
 test('a collector that refuses fails no request, and is logged once, and once when it is back', async () => {
   const to = await open()
   collector.answerWith(400)
-  const away = () => to.log.filter((line) => line.includes('does not take traces'))
+  const away = () => to.log.filter((line) => line.includes('refuses traces'))
   for (let batch = 1; batch <= 3; batch++) {
     expect((await send(to)).statusCode).toBe(200)
     await expect.poll(() => collector.batches.length).toBe(batch)
@@ -206,7 +206,7 @@ test('a collector that refuses fails no request, and is logged once, and once wh
   collector.answerWith(200)
   expect((await send(to)).statusCode).toBe(200)
   await expect
-    .poll(() => to.log.filter((line) => line.includes('takes traces again')))
+    .poll(() => to.log.filter((line) => line.includes('accepts traces again')))
     .toHaveLength(1)
   expect(away()).toHaveLength(1)
 })

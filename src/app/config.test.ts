@@ -12,7 +12,7 @@ function faultsOf(env: Readonly<Record<string, string>>): string[] {
   }
 }
 
-test('an empty environment has every default, as the settings tell them', () => {
+test('an empty environment has every default', () => {
   const config = readConfig({})
   expect(Object.keys(config)).toEqual(Object.keys(SETTINGS))
   for (const [name, { fallback }] of Object.entries(SETTINGS)) {
@@ -28,7 +28,7 @@ test('an empty value is the same as none', () => {
   expect(readConfig(empty)).toEqual(readConfig({}))
 })
 
-test('every fault is told at once, each with what to write instead', () => {
+test('all faults are reported at once, each with its remedy', () => {
   const faults = faultsOf({
     PORT: '70000',
     DATABASE_URL: 'mysql://x',
@@ -66,7 +66,7 @@ test.each([
   ])
 })
 
-test('a value that is a secret is in no message', () => {
+test('no message has the value of a secret', () => {
   const faults = faultsOf({
     ADMIN_API_TOKEN: 'hush hush',
     METRICS_TOKEN: 'hush hush',
@@ -85,7 +85,7 @@ test('metrics never take the port of the clients', () => {
   expect(faultsOf({ METRICS_PORT: '70000' })).toHaveLength(2)
 })
 
-test('play money and real money are in stores of their own unless a store is named', () => {
+test('play money and real money have separate stores unless DATABASE_URL is set', () => {
   const upstream = { UPSTREAM_BASE_URL: 'https://provider.example/v1', UPSTREAM_API_KEY: 'k' }
   expect(storeUrlOf(readConfig({}))).toBe('sqlite:./data/simulator.db')
   expect(storeUrlOf(readConfig(upstream))).toBe('sqlite:./data/tollgate.db')

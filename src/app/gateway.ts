@@ -200,7 +200,7 @@ function openActivityPruner({ config, log, clock, closing }: Wiring, store: Stor
     keepDays,
     onPruned: (requests) => log.info({ requests, keepDays }, 'requests pruned from Activity'),
     onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'Activity could not be pruned; it is tried again'),
+      log.warn({ cause: String(cause) }, 'Activity could not be pruned and will be tried again'),
   })
   closing.defer(() => pruner.stop())
   pruner.start()
@@ -229,16 +229,16 @@ function openReconciler(
     },
     onFailure: (failure) => {
       const { of, requestId, cause } = failure
-      log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled yet')
+      log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled and will be tried again')
       telemetry.reconcileFailed(failure)
     },
     onBilledLate: (billed) => {
       const { requestId, costUsd } = billed
-      log.info({ requestId, costUsd: formatDecimal(costUsd) }, 'a released request was billed')
+      log.info({ requestId, costUsd: formatDecimal(costUsd) }, 'the provider billed a released request')
       telemetry.billedLate(billed)
     },
     onDoubted: ({ requestId, doubt }) => {
-      log.warn({ requestId, doubt }, "the provider's record of a request is not believed")
+      log.warn({ requestId, doubt }, "the provider's record of a request is implausible and was ignored")
       telemetry.lookupDoubted(doubt)
     },
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { linesForPeople } from './log.ts'
 
-test('a person reads time, level and message, and each value that there is', () => {
+test('lines for people have time, level, message and each value', () => {
   const [first, second] = [
     {
       level: 30,
@@ -27,7 +27,7 @@ test('a person reads time, level and message, and each value that there is', () 
   )
 })
 
-test('a person reads one short line a request: what, which model, status, charge, time, id', () => {
+test('lines for people show a request as endpoint, model, status, charge, time and id', () => {
   const entry = {
     level: 30,
     time: 1_795_271_402_254,
@@ -51,7 +51,7 @@ test('a person reads one short line a request: what, which model, status, charge
   expect(lineOf({ level: 50, msg: 'request failed' })).toContain('error request failed requestId=')
 })
 
-test('no value steers the terminal that a person reads on', () => {
+test('no value can control the terminal', () => {
   const entry = {
     level: 40,
     time: 0,

@@ -53,7 +53,7 @@ export async function openBooks(
     instanceId,
     clock,
     onSwept: (swept) => {
-      log.warn({ swept }, 'requests of a dead process were in flight: unresolved')
+      log.warn({ swept }, 'requests of a dead process were in flight and are unresolved now')
       onSwept()
     },
     onBeat: () => telemetry.heartbeatStored(),

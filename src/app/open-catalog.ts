@@ -50,7 +50,7 @@ function logRead(log: Logger, { modelId, failure, isChange }: EndpointRead): voi
   else {
     log.warn(
       { modelId, cause: String(failure.cause) },
-      "the prices of a model's providers could not be read: its listed prices are held",
+      "the prices of a model's providers could not be read: holds use its listed prices",
     )
   }
 }
@@ -96,7 +96,7 @@ function logRefresh(log: Logger, outcome: RefreshOutcome): void {
   if (outcome.kind === 'failed') {
     log.error(
       { cause: String(outcome.cause) },
-      'the catalog could not be refreshed: can UPSTREAM_BASE_URL be reached, and its list of models be read? It is tried again',
+      'the catalog could not be refreshed and will be tried again: check that UPSTREAM_BASE_URL can be reached and lists models',
     )
     return
   }

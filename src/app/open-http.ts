@@ -95,10 +95,10 @@ async function openMaintenance(
     db: store.db,
     pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
     onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'the store could not say whether maintenance is on'),
+      log.warn({ cause: String(cause) }, 'the maintenance switch could not be read from the store'),
   })
   closing.defer(() => maintenance.stop())
-  if (maintenance.isOn) log.warn('maintenance is on: inference is refused until it is turned off')
+  if (maintenance.isOn) log.warn('maintenance is on: inference requests are refused until it is switched off')
   return maintenance
 }
 

@@ -108,7 +108,7 @@ function openSettler(
     ledger,
     waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
     onFailure: (requestId, cause) =>
-      log.error({ requestId, cause: String(cause) }, 'a charge could not be stored yet'),
+      log.error({ requestId, cause: String(cause) }, 'a charge could not be stored and will be tried again'),
     onSettled: (settled, input) => {
       const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
       if (unsettled !== null) onUnsettled(unsettled)
@@ -141,10 +141,10 @@ function openForgottenHolds(
     isKnown: (requestId) =>
       inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
     onSwept: (swept) => {
-      log.error({ swept }, 'holds of this process were forgotten: unresolved')
+      log.error({ swept }, 'orphaned holds of this process are unresolved now')
       onSwept()
     },
-    onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be looked at'),
+    onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be checked for orphans'),
   })
   closing.defer(() => holds.close())
   holds.start()

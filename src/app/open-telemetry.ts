@@ -88,8 +88,8 @@ async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
     },
     upstream: { address: hostname, port: portOf(port, protocol) },
     onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'the collector does not take traces: they are dropped'),
-    onRecovery: () => log.info('the collector takes traces again'),
+      log.warn({ cause: String(cause) }, 'the collector refuses traces: they are dropped'),
+    onRecovery: () => log.info('the collector accepts traces again'),
   })
   closing.defer(() => tracer.close())
   return tracer

@@ -44,7 +44,7 @@ function lineOf(record: Partial<JourneyRecord>, ended: Partial<EndedRequest> = {
   return JSON.parse(lines[0] ?? '')
 }
 
-test('the line of a request says who, what, how it ended, what it cost and how long it took', () => {
+test('the line of a request has its account, model, outcome, charge and duration', () => {
   expect(lineOf({})).toEqual({
     level: 30,
     requestId: 'req_1',
@@ -88,19 +88,19 @@ test.each([
   },
 )
 
-test('a fault of ours that the client was not told of is an error, by its name and place alone', () => {
+test('an internal fault is logged as an error, by its name and stack frames alone', () => {
   const line = lineOf({ fault: new TypeError('quotes what a provider sent') })
   expect(line).toMatchObject({ level: 50, msg: 'request failed', cause: { name: 'TypeError' } })
   expect(JSON.stringify(line)).not.toContain('quotes')
 })
 
-test('no line of what a fault quotes is taken for a place in the program', () => {
+test('no line of a fault's message is taken for a stack frame', () => {
   const line = lineOf({ fault: new TypeError('not JSON: "\n    at the office, as I said"') })
   expect(JSON.stringify(line)).not.toContain('office')
   expect(JSON.stringify(line)).toContain('request-log.test.ts')
 })
 
-test('of a fault whose message was changed since, no line is taken for a place in the program', () => {
+test('if a fault's message was changed, no line is taken for a stack frame', () => {
   const fault = new TypeError('"\n    at the office, as I said"')
   expect(fault.stack).toContain('office')
   fault.message = 'not JSON'

@@ -51,7 +51,7 @@ const LOOKS_UNANSWERED_MAX = 30
 const MISSING: ReadinessCheck = {
   name: 'serving',
   fault:
-    'A worker of this server does not serve yet: it starts, or takes the place of one that ended.',
+    'A worker of this server does not serve yet: it is starting, or replaces one that ended.',
 }
 
 /** The worker processes of a server. One that ends is replaced; one whose event loop stands still is killed first. */
@@ -159,7 +159,7 @@ export class WorkerProcesses {
     )
     child.on('error', ({ message }) => {
       if (child.pid === undefined) ended({ words: `at once: ${message}`, isClean: false })
-      else log.warn({ worker: number, cause: message }, 'a worker could not be reached')
+      else log.warn({ worker: number, cause: message }, 'a message to a worker could not be sent')
     })
     relayLines(child, this.#input.writeLog)
     send(worker, { kind: 'start', ...startWith })
@@ -220,7 +220,7 @@ export class WorkerProcesses {
     const retryMs = Math.min(RETRY_MS_MIN * 2 ** before, RETRY_MS_MAX)
     this.#input.log.error(
       { worker: number, workerPid: child.pid, cause, retryMs },
-      'worker ended: another takes its place',
+      'worker ended and will be replaced',
     )
     this.#tellFaults()
     const retry = (): void => {
@@ -282,7 +282,7 @@ export class WorkerProcesses {
     } catch (cause) {
       this.#input.log.error(
         { cause: String(cause) },
-        'the metrics of the workers could not be added up',
+        'the metrics of the workers could not be summed',
       )
       send(worker, { kind: 'page', page: '' })
     }

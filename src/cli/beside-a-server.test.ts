@@ -47,7 +47,7 @@ async function chat(apiKey: string): Promise<string> {
   return answer.headers.get('x-request-id') ?? ''
 }
 
-test('an unresolved request is settled by what it cost, exactly, and once', async () => {
+test('an unresolved request is settled by its cost, exactly and once', async () => {
   const { id, apiKey } = await world.account()
   world.simulator.script({ cut: { at: { afterBytes: 40 }, how: 'reset' } })
   const requestId = await chat(apiKey)
@@ -75,7 +75,7 @@ test.each([
   expect(notes).toContain(said)
 })
 
-test('a backup of a store at work is a whole store, with exact books', async () => {
+test('a backup of a store in use is a whole store with an exact ledger', async () => {
   const { apiKey } = await world.account()
   const requestId = await chat(apiKey)
   const file = join(world.folder, 'backups', 'today.db')
@@ -103,7 +103,7 @@ test('a backup of a store at work is a whole store, with exact books', async () 
   copy.close()
 })
 
-test('a backup never writes over a file, nor leaves half of one', async () => {
+test('a backup never overwrites a file and never leaves half of one', async () => {
   const { db } = world.gateway.store
   const folder = join(world.folder, 'backups')
   mkdirSync(join(folder, 'there.db'), { recursive: true })
@@ -116,7 +116,7 @@ test('a backup never writes over a file, nor leaves half of one', async () => {
   expect(readdirSync(folder)).toEqual(['there.db'])
 })
 
-test('the catalog is listed with prices a million tokens, and fetched anew', async () => {
+test('the catalog is listed with prices per million tokens, and refreshed', async () => {
   const refreshed = await line.run('catalog', 'refresh')
   expect(refreshed).toMatchObject({
     exitCode: 0,
@@ -140,7 +140,7 @@ test('the catalog is listed with prices a million tokens, and fetched anew', asy
   expect(listed['data']).toContainEqual(served)
 })
 
-test('a refresh that fails says so and leaves what is there; without a provider there is none', async () => {
+test('a failed refresh reports it and changes nothing; without a provider it is refused', async () => {
   world.simulator.script({ path: '/models', status: 500 })
   const before = await line.json('catalog', 'list')
   expect(await line.run('catalog', 'refresh')).toMatchObject({

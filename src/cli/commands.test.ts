@@ -61,7 +61,7 @@ describe('account', () => {
     ])
   })
 
-  test('entries lists what came and went, newest first, page by page', async () => {
+  test('entries lists credit and charges, newest first, page by page', async () => {
     const id = await makeAccount()
     await line.run('credit', 'grant', id, '25', '--reference', 'invoice-1')
     await line.run('credit', 'grant', id, '-5', '--reference', 'chargeback-1')
@@ -78,7 +78,7 @@ describe('account', () => {
     expect(after).toMatchObject({ data: [{ reference: 'invoice-1' }], has_more: false })
   })
 
-  test('list says how to make the first', async () => {
+  test('an empty list says how to make the first account', async () => {
     expect(await line.run('account', 'list')).toEqual({
       exitCode: 0,
       out: 'no accounts yet: make one with `tollgate account create <name>`\n',
@@ -87,7 +87,7 @@ describe('account', () => {
     expect(await line.json('account', 'list')).toMatchObject({ data: [], has_more: false })
   })
 
-  test('list goes on where it is told to, and says where', async () => {
+  test('list continues after --after, and prints the next place', async () => {
     const ids = [await makeAccount('one'), await makeAccount('two'), await makeAccount('three')]
     const first = await line.run('account', 'list', '--limit', '2')
     expect(cells(first.out).map(([, name]) => name)).toEqual(['NAME', 'three', 'two'])
@@ -194,7 +194,7 @@ describe('credit grant', () => {
     expect(await credit()).toMatchObject({ backed: { balance: 0 }, free: { balance: 0 } })
   })
 
-  test('to nobody fails', async () => {
+  test('to an unknown account fails', async () => {
     const { exitCode, notes } = await line.run(
       ...['credit', 'grant', 'acct_0', '5', '--reference', 'r'],
     )
@@ -209,7 +209,7 @@ describe('key', () => {
     id = await makeAccount()
   })
 
-  test('create prints nothing but the key where a pipe reads, and says that it is not shown again', async () => {
+  test('create prints only the key to a pipe, and notes that it is not shown again', async () => {
     const { exitCode, out, notes } = await line.run('key', 'create', id)
     expect(exitCode).toBe(0)
     expect(out).toMatch(/^sk-tollgate-[A-Za-z0-9]{43}\n$/)
@@ -247,7 +247,7 @@ describe('key', () => {
     expect(enabled).toMatchObject({ disabled: false })
   })
 
-  test('update changes what is given, and none takes a limit or an expiry away', async () => {
+  test('update changes the given fields, and none removes a limit or an expiry', async () => {
     const { id: key } = await line.json('key', 'create', id, '--limit', '5')
     const update = (...args: string[]) => line.json('key', 'update', String(key), ...args)
     expect(await update('--limit', '20', '--expires', '2999-01-31')).toMatchObject({
@@ -285,7 +285,7 @@ describe('key', () => {
     expect(notes).toContain(message)
   })
 
-  test('delete is for good: the key is listed no more, nor deleted twice', async () => {
+  test('a deleted key is not listed any more, and can't be deleted twice', async () => {
     const { id: key } = await line.json('key', 'create', id)
     expect(await line.run('key', 'delete', String(key))).toEqual({
       exitCode: 0,
@@ -302,7 +302,7 @@ describe('key', () => {
     }
   })
 
-  test('list goes on where it is told to', async () => {
+  test('list continues after --after', async () => {
     await line.json('key', 'create', id, '--name', 'one')
     const two = await line.json('key', 'create', id, '--name', 'two')
     const first = await line.run('key', 'list', id, '--limit', '1')
@@ -311,7 +311,7 @@ describe('key', () => {
     expect(cells(second.out)[1]?.[2]).toBe('one')
   })
 
-  test('list of an account without keys says so', async () => {
+  test('an empty list says how to make a key', async () => {
     expect(await line.run('key', 'list', id)).toEqual({
       exitCode: 0,
       out: 'no API keys: make one with `tollgate key create <account>`\n',

@@ -43,7 +43,7 @@ test('a code is shown once, and gives its credit to one account', async () => {
   expect(await line.json('audit')).toMatchObject({ ok: true, checked: { codes: 1 } })
 })
 
-test('codes are listed newest first, with who has their credit', async () => {
+test('codes are listed newest first, with the accounts that redeemed them', async () => {
   expect((await line.run('credit', 'code', 'list')).out).toMatch(/^no credit codes: make one with/)
   const ada = await makeAccount('Ada')
   const first = await makeCode('--expires', '2999-01-31')
@@ -73,7 +73,7 @@ test('codes are listed newest first, with who has their credit', async () => {
   })
 })
 
-test('what gives nothing says why', async () => {
+test('a code that can't be redeemed says why', async () => {
   const ada = await makeAccount('Ada')
   const revoked = await makeCode()
   const redeemed = await makeCode()

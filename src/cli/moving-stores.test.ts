@@ -70,7 +70,7 @@ function lastChat({ simulator }: World): unknown {
   return last.body
 }
 
-test('whatever has happened in a store, it moves to PostgreSQL and back with every row, and stays exact', async () => {
+test('a store with every kind of row moves to PostgreSQL and back, and stays exact', async () => {
   await fc.assert(
     fc.asyncProperty(randomScript, async (script) => {
       const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
@@ -131,7 +131,7 @@ describe.each(TEST_DATABASES)('to $engine', ({ create }) => {
   })
 })
 
-describe('what was in flight at the copy', () => {
+describe('requests in flight at the copy', () => {
   async function withOpenHold(): Promise<string> {
     const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
     closing.push(() => bench.close())
@@ -142,7 +142,7 @@ describe('what was in flight at the copy', () => {
     return `sqlite:${bench.file}`
   }
 
-  test('is reported, and becomes unresolved when a server starts on a SQLite store', async () => {
+  test('are reported, and become unresolved when a server starts on a SQLite store', async () => {
     const from = commandsOn(await withOpenHold())
     const to = newSqlite()
     expect((await from.run('copy', '--to', to)).notes).toContain('1 request was in flight')
@@ -154,7 +154,7 @@ describe('what was in flight at the copy', () => {
     })
   })
 
-  test('becomes unresolved on PostgreSQL once its instance was watched being dead', async () => {
+  test('become unresolved on PostgreSQL once their instance has missed its heartbeats', async () => {
     const url = await databaseOf(createPostgresDatabase)
     await move(await withOpenHold(), url)
     const store = await openStore({ url })
@@ -180,7 +180,7 @@ describe('what was in flight at the copy', () => {
   })
 })
 
-test('a copy beside a server is of one moment, says that it is a copy, and is its owner’s alone', async () => {
+test('a copy beside a server is of one moment, says so, and only its owner can read it', async () => {
   const world = await startWorld()
   closing.push(() => world.close())
   const { apiKey } = await world.account()
@@ -200,7 +200,7 @@ test('a copy beside a server is of one moment, says that it is a copy, and is it
   expect(await commandsOn(to).json('audit')).toMatchObject({ ok: true, checked: { requests: 1 } })
 })
 
-test('--from names the store to copy, and --json says what was copied', async () => {
+test('--from names the store to copy, and --json prints the counts', async () => {
   const from = commandsOn(newSqlite())
   await from.run('account', 'create', 'Ada')
   const to = newSqlite()
@@ -244,7 +244,7 @@ describe('a copy is refused', () => {
     })
   })
 
-  test('of books that are not exact, with the figures that differ', async () => {
+  test('of a ledger that is not exact, with the figures that differ', async () => {
     const store = await openStore({ url: from })
     await store.db.updateTable('accounts').set({ backed_balance_micros: 6_000_000 }).execute()
     await store.close()

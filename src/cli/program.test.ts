@@ -16,7 +16,7 @@ const GROUPS = {
   maintenance: ['on', 'off', 'show'],
 }
 
-test('without a command it shows what there is, and fails', async () => {
+test('without a command it prints the help and fails', async () => {
   const { exitCode, out, notes } = await line.run()
   expect([exitCode, out]).toEqual([2, ''])
   for (const group of ['serve', ...Object.keys(GROUPS), 'audit', 'copy']) {
@@ -25,7 +25,7 @@ test('without a command it shows what there is, and fails', async () => {
   expect(notes).not.toMatch(/^ {2}(export|import) /m)
 })
 
-test('it tells its version', async () => {
+test('--version prints the version', async () => {
   expect(await line.run('--version')).toEqual({ exitCode: 0, out: '1.2.3\n', notes: '' })
 })
 
@@ -102,7 +102,7 @@ describe('--help', () => {
     }
   })
 
-  test('reads nothing of the environment and opens no store', async () => {
+  test('reads no environment and opens no store', async () => {
     const { out } = await line.run('credit', 'grant', '--help')
     expect(out).toBe(`Usage: tollgate credit grant [options] <account> <dollars>
 
@@ -127,7 +127,7 @@ Examples:
   })
 })
 
-describe('a command line that is wrong fails, says what is, and where to read on', () => {
+describe('a wrong command line fails, with the reason and a hint to --help', () => {
   test.each<[string[], RegExp]>([
     [['acount', 'list'], /unknown command 'acount'\n\(Did you mean account\?\)/],
     [['account', 'lst'], /unknown command 'lst'\n\(Did you mean list\?\)/],

@@ -67,7 +67,7 @@ describe('request', () => {
     })
   })
 
-  test('list shows the newest first, with what it held and was charged', async () => {
+  test('list shows the newest first, with hold and charge', async () => {
     const { requests } = await makeRequests()
     const { out } = await line.run('request', 'list')
     expect(cells(out)).toEqual([
@@ -113,7 +113,7 @@ describe('request', () => {
     expect(found).toEqual(expected)
   })
 
-  test('show shows all of it', async () => {
+  test('show prints every field', async () => {
     const { requests } = await makeRequests()
     const { out } = await line.run('request', 'show', String(requests[0]))
     expect(cells(out)).toEqual(
@@ -137,7 +137,7 @@ describe('request', () => {
     })
   })
 
-  test('show of none fails', async () => {
+  test('show of an unknown id fails', async () => {
     expect(await line.run('request', 'show', 'req_0')).toEqual({
       exitCode: 3,
       out: '',
@@ -147,7 +147,7 @@ describe('request', () => {
 })
 
 describe('audit', () => {
-  test('of exact books says so, and names the newest request, so that an old copy shows itself', async () => {
+  test('of an exact ledger says so, and names the newest request, which reveals an old copy', async () => {
     const { requests } = await makeRequests()
     const newest = requests[1] ?? ''
     const { opened_at } = await line.json('request', 'show', newest)
@@ -180,7 +180,7 @@ describe('audit', () => {
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^empty store: it has no account\./)])
   })
 
-  test('of books that are off by a micro-dollar fails, and names what is off', async () => {
+  test('of a ledger that is off by a micro-dollar fails, and names the figure', async () => {
     const { account } = await makeRequests()
     const store = new DatabaseSync(line.storeUrl.replace('sqlite:', ''))
     store.exec('update accounts set backed_balance_micros = backed_balance_micros + 1')

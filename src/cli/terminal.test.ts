@@ -29,7 +29,7 @@ describe('progress', () => {
     expect(written).toBe('\r\x1b[K1 row\r\x1b[K2 rows\r\x1b[Ka remark\na result\n')
   })
 
-  test('is not written where nobody watches', () => {
+  test('is not written to a pipe', () => {
     const terminal = terminalOf(false)
     terminal.progress('1 row')
     terminal.note('a remark')

@@ -71,7 +71,7 @@ test('endpoints that stall hold a request up for as long as is set, once, and ar
   })
   expect(await page.text()).toContain('tollgate_endpoint_price_reads_total{outcome="failed"} 1')
   const lines = slow.world.log.filter((line) =>
-    line.includes('could not be read: its listed prices'),
+    line.includes('could not be read: holds use its listed prices'),
   )
   expect(lines.map((line) => JSON.parse(line).modelId)).toEqual(['sim/steered'])
 })
