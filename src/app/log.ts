@@ -3,28 +3,24 @@ import { showMicros } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import type { EndedRequest } from '../http/inference.ts'
 
-interface OpenLogInput {
-  readonly level: string
-  /** Whether a person reads the lines, as on a terminal, and not a program. Default false. */
-  readonly isForPeople?: boolean
-}
-
-/** The process's log, on standard output: one JSON object a line, and text for people. */
-interface OpenLog {
-  readonly log: Logger
-  /** Writes whole lines that the log of another process has made. */
-  writeLines(lines: string): void
-  /** Writes the lines that are still in memory, unless the reader has gone; call it last. */
-  close(): Promise<void>
-}
-
 // One write for each line took an eighth of a request's time on the event loop; one for each batch takes none.
 // A killed process loses the lines of at most this time.
 const FLUSH_INTERVAL_MS = 100
 const BATCH_BYTES = 15 * 1024
 
-/** Opens the log. Lines reach standard output within a tenth of a second. */
-export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
+/**
+ * Opens the process's log, on standard output: one JSON object a line, or text where a person reads it, as
+ * on a terminal. Lines reach standard output within a tenth of a second. `writeLines` takes whole lines of
+ * another process's log. Call `close` last: it writes the lines that are still in memory, unless the reader
+ * has gone.
+ */
+export function openLog({
+  level,
+  isForPeople = false,
+}: {
+  readonly level: string
+  readonly isForPeople?: boolean
+}) {
   const destination = pino.destination({ fd: 1, sync: false, minLength: BATCH_BYTES })
   let isRead = true
   destination.on('error', (error: NodeJS.ErrnoException) => {
@@ -38,7 +34,7 @@ export function openLog({ level, isForPeople = false }: OpenLogInput): OpenLog {
   return {
     log: pino({ level }, isForPeople ? { write: writeLines } : destination),
     writeLines,
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer)
       if (!isRead) return
       // `flushSync` tries without end to write to a pipe whose reader has gone.

@@ -34,15 +34,8 @@ export interface HttpParts {
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }
 
-/** An HTTP server that listens. */
-interface ServedHttp {
-  /** The address for clients. */
-  readonly address: string
-  readonly inference: Inference
-}
-
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
-export async function openHttp(wiring: Wiring, http: HttpParts): Promise<ServedHttp> {
+export async function openHttp(wiring: Wiring, http: HttpParts) {
   const { config, formats, address, log, ids, telemetry, closing } = wiring
   const { parts, catalog, upstream, metricsRoute, readiness } = http
   const maintenance = await openMaintenance(wiring, http)

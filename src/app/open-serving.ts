@@ -34,18 +34,8 @@ interface ServingInput extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute'
   readonly onSwept: () => void
 }
 
-/** A server that listens. */
-interface Serving {
-  /** The address for clients. */
-  readonly address: string
-  readonly inference: Inference
-  readonly forgottenHolds: ForgottenHolds
-  /** Resolves when no request is in flight and no settle under way. */
-  settled(): Promise<void>
-}
-
 /** Opens everything between a client's socket and the ledger, and listens. */
-export async function openServing(wiring: Wiring, input: ServingInput): Promise<Serving> {
+export async function openServing(wiring: Wiring, input: ServingInput) {
   const { config, clock } = wiring
   const { books, catalog, endpoints, upstream } = input
   const settler = openSettler(wiring, input)
@@ -93,7 +83,8 @@ export async function openServing(wiring: Wiring, input: ServingInput): Promise<
     address,
     inference,
     forgottenHolds,
-    async settled() {
+    /** Resolves when no request is in flight and no settle under way. */
+    async settled(): Promise<void> {
       await inference.idle()
       await settler.drained()
     },

@@ -107,22 +107,15 @@ Every endpoint, with a command to paste: ${address}/docs
 `)
 }
 
-/** What a first start gives a person to try the gateway with. */
-interface FirstAccount {
-  readonly accountId: string
-  /** The key's text, which is shown now and never again. */
-  readonly apiKey: string
-}
-
 const FIRST_CREDIT = micros(10_000_000)
 
 /**
  * Makes one account with $10 of play money and one key, on a store without accounts. Only for the simulator's store: a printed key must never spend real credit.
  */
-export async function makeFirstAccount(
+async function makeFirstAccount(
   { ledger, ids }: Pick<Gateway, 'ledger' | 'ids'>,
   keyTag: string,
-): Promise<FirstAccount> {
+) {
   const account = await ledger.createAccount({ id: ids.next('acct'), name: 'first' })
   await ledger.addCredit({
     accountId: account.id,

@@ -10,16 +10,13 @@ export interface Setting<T> {
   readonly secret: boolean
 }
 
-/** The range of a whole number. */
-interface WholeNumber {
-  readonly fallback: number
-  readonly min?: number
-  readonly max?: number
-}
-
 /** A whole number. */
 export function wholeNumber(
-  { fallback, min = 1, max = Number.MAX_SAFE_INTEGER }: WholeNumber,
+  {
+    fallback,
+    min = 1,
+    max = Number.MAX_SAFE_INTEGER,
+  }: { readonly fallback: number; readonly min?: number; readonly max?: number },
   description: string,
 ): Setting<number> {
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`

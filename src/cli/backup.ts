@@ -39,7 +39,7 @@ It contains the hashes of keys and the secret of account tags: keep it as safe a
         await backupStore(store.db, {
           file,
           onCopy: (partial) => {
-            const show = showProgress({ terminal, say: (bytes) => `copied ${megabytes(bytes)}` })
+            const show = showProgress(terminal, (bytes) => `copied ${megabytes(bytes)}`)
             watching = setInterval(() => show(bytesOf(partial)), WATCH_INTERVAL_MS)
           },
         })

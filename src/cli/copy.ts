@@ -74,11 +74,11 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
   const copied = await copyStore<Verified>({
     from,
     to: options.to,
-    onRows: showProgress({ terminal, say: (rows) => `copied ${counted(rows, 'row')}` }),
+    onRows: showProgress(terminal, (rows) => `copied ${counted(rows, 'row')}`),
     async verify(copy) {
       const audit = await auditView(
         copy,
-        showProgress({ terminal, say: (rows) => `audited ${counted(rows, 'row')}` }),
+        showProgress(terminal, (rows) => `audited ${counted(rows, 'row')}`),
       )
       if (!audit.ok) throw notExact(terminal, audit)
       const upstream = await readSetting(copy, 'upstream')

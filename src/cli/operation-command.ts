@@ -90,7 +90,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
   if (row.help !== undefined) command.addHelpText('after', row.help)
   return command.action(async () => {
     const options: Readonly<Record<string, unknown>> = command.opts()
-    const sent = sentOf(row, { words: command.args, options })
+    const sent = sentOf(row, command.args, options)
     const begins = row.begins?.(input)
     const open = row.makesStore === true ? withNewBooks : withBooks
     await open(input, async (books) => {
@@ -98,11 +98,11 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const { progress } = row
       const isJson = options['json'] === true
       if (begins !== undefined && !isJson) terminal.note(begins)
-      const answered = await operationOf(input, { books, name: row.runs })
+      const answered = await operationOf(input, books, row.runs)
         .run({
           caller: { kind: 'admin' },
           ...sent,
-          ...(progress && { onProgress: showProgress({ terminal, say: progress }) }),
+          ...(progress && { onProgress: showProgress(terminal, progress) }),
         })
         .catch((error: unknown) => rethrowTyped(error, row))
       const { out, note, failure } = row.show(answered)
@@ -113,14 +113,10 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
   })
 }
 
-interface NamedOperation {
-  readonly books: Books
-  readonly name: string
-}
-
 function operationOf(
   { settings, operations }: CommandInput,
-  { books, name }: NamedOperation,
+  books: Books,
+  name: string,
 ): Operation {
   const { store, ledger, ids, clock } = books
   const { keyTag, settleAfterMs, upstream } = settings()
@@ -141,7 +137,7 @@ function operationOf(
       if (upstream === undefined) throw new CommandFailure('no upstream is configured')
       // The code that talks to the provider is loaded for this alone: other commands start sooner without it.
       const { refreshCatalog } = await import('./refresh-catalog.ts')
-      return refreshCatalog(books, { upstream, onImageModel })
+      return refreshCatalog(books, upstream, onImageModel)
     },
     // A running server reads the store again within seconds.
     onCallersChanged: async () => {},
@@ -151,14 +147,12 @@ function operationOf(
   return found
 }
 
-interface Typed {
-  /** Arguments, in their order. */
-  readonly words: readonly string[]
-  readonly options: Readonly<Record<string, unknown>>
-}
-
 /** The input of the operation, from the typed words and options. */
-function sentOf({ takes, body, changes }: OperationCommand, { words, options }: Typed) {
+function sentOf(
+  { takes, body, changes }: OperationCommand,
+  words: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+) {
   const sent: {
     params: Record<string, string>
     query: Record<string, unknown>

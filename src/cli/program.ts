@@ -104,12 +104,6 @@ interface RunInput {
 // Beside 0.
 const EXIT = { failed: 1, usage: 2, notFound: 3 } as const
 
-interface Failure {
-  readonly message: string
-  readonly code: string
-  readonly exitCode: number
-}
-
 /** Runs a command line and returns its exit code. Rethrows bugs. */
 export async function runCommandLine(
   program: Command,
@@ -139,7 +133,7 @@ function isUsage({ code }: CommanderError): boolean {
   return !['commander.help', 'commander.helpDisplayed', 'commander.version'].includes(code)
 }
 
-function failureOf(error: unknown, explain: RunInput['explain']): Failure | null {
+function failureOf(error: unknown, explain: RunInput['explain']) {
   if (error instanceof CommanderError) {
     const message = error.message.replace(/^error: /, '')
     return { message, code: 'invalid_usage', exitCode: EXIT.usage }

@@ -6,16 +6,14 @@ import { Upstream } from '../upstreams/upstream.ts'
 import type { Books, UpstreamSettings } from './books.ts'
 import { CommandFailure } from './terminal.ts'
 
-interface RefreshCatalogInput {
-  readonly upstream: UpstreamSettings
-  /** Called with the number of image models whose price has been read. */
-  readonly onImageModel: (done: number) => void
-}
-
-/** Fetches models and prices and stores them. Throws `CommandFailure` where that fails. */
+/**
+ * Fetches models and prices and stores them. `onImageModel` is called with the number of image models whose
+ * price has been read. Throws `CommandFailure` where that fails.
+ */
 export async function refreshCatalog(
   { store, clock }: Books,
-  { upstream: { catalog: settings, loadDialect, ...reached }, onImageModel }: RefreshCatalogInput,
+  { catalog: settings, loadDialect, ...reached }: UpstreamSettings,
+  onImageModel: (done: number) => void,
 ): Promise<RefreshOutcome> {
   const { baseUrl } = reached
   await claimUpstream(store.db, baseUrl)

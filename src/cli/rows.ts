@@ -89,12 +89,12 @@ const PLACES = {
 
 /** A place in a list: the last id of the page before, or the `next_cursor` of its JSON. */
 export function readPlace(list: keyof typeof PLACES): (text: string) => string {
-  return (text) => (PLACES[list].test(text) ? writeCursor({ list, after: text }) : text)
+  return (text) => (PLACES[list].test(text) ? writeCursor(list, text) : text)
 }
 
 /** The `--after` of the next page; null where there is none. */
 export function nextPlace(list: ListName, nextCursor: string | null): string | null {
-  return nextCursor === null ? null : readCursor({ list, text: nextCursor })
+  return nextCursor === null ? null : readCursor(list, nextCursor)
 }
 
 /** The purse that `--free` selects. */

@@ -28,12 +28,6 @@ export function moment(at: string | number | null): string {
   return at === null ? '-' : new Date(at).toISOString()
 }
 
-/** The singular and the plural of a noun. */
-interface Noun {
-  readonly one: string
-  readonly many: string
-}
-
 /** Nouns of the command line's counts. */
 const NOUNS = {
   account: { one: 'account', many: 'accounts' },
@@ -48,7 +42,7 @@ const NOUNS = {
   request: { one: 'request', many: 'requests' },
   row: { one: 'row', many: 'rows' },
   skippedRow: { one: 'row skipped', many: 'rows skipped' },
-} as const satisfies Readonly<Record<string, Noun>>
+} as const
 
 /** A number and what it counts: `1 key`, `1,204 requests`. */
 export function counted(count: number, noun: keyof typeof NOUNS): string {

@@ -38,11 +38,8 @@ describe('progress', () => {
 
   test('is shown at once, and then ten times a second at most', () => {
     let elapsedMs = 0
-    const show = showProgress({
-      terminal: terminalOf(true),
-      say: (rows) => counted(rows, 'row'),
-      elapsedMs: () => elapsedMs,
-    })
+    const say = (rows: number) => counted(rows, 'row')
+    const show = showProgress(terminalOf(true), say, () => elapsedMs)
     for (let rows = 1_000; rows <= 4_000; rows += 1_000) {
       show(rows)
       elapsedMs += 50

@@ -56,23 +56,15 @@ export class UsageFailure extends CommandFailure {
   override readonly name: string = 'UsageFailure'
 }
 
-interface ProgressInput {
-  readonly terminal: Terminal
-  /** What is said of how far it is. */
-  readonly say: (done: number) => string
-  /** A clock that never steps, in milliseconds. Default the process's own. */
-  readonly elapsedMs?: () => number
-}
-
 // Often enough to look alive, rarely enough to cost nothing.
 const REDRAW_INTERVAL_MS = 100
 
 /** Makes a function that takes how far a command is, as often as it is called, and shows it now and then. */
-export function showProgress({
-  terminal,
-  say,
-  elapsedMs = () => performance.now(),
-}: ProgressInput): (done: number) => void {
+export function showProgress(
+  terminal: Terminal,
+  say: (done: number) => string,
+  elapsedMs: () => number = () => performance.now(),
+): (done: number) => void {
   let shownAtMs = Number.NEGATIVE_INFINITY
   return (done) => {
     const nowMs = elapsedMs()

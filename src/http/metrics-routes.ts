@@ -36,15 +36,8 @@ interface MetricsServerInput {
   readonly port: number
 }
 
-/** `/metrics` on a port of its own. */
-interface MetricsServer {
-  /** Where it is: `http://127.0.0.1:9464/metrics`. */
-  readonly address: string
-  close(): Promise<void>
-}
-
 /** Listens. Rejects where the port is taken. */
-export async function openMetricsServer(input: MetricsServerInput): Promise<MetricsServer> {
+export async function openMetricsServer(input: MetricsServerInput) {
   const { page, metricsToken, host, port } = input
   const isAllowed = metricsToken === null ? () => true : bearerCheck(metricsToken)
   const server = createServer({ requestTimeout: 10_000 }, (asked, reply) => {
@@ -68,7 +61,7 @@ export async function openMetricsServer(input: MetricsServerInput): Promise<Metr
   await listening
   return {
     address: `http://${placeOf(server.address(), host)}/metrics`,
-    async close() {
+    async close(): Promise<void> {
       const closed = Promise.withResolvers<void>()
       server.close(() => closed.resolve())
       server.closeAllConnections()

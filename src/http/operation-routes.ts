@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
@@ -42,7 +43,7 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
         async handler(request, reply) {
           const { params, query } = request
           const caller = await access.authenticate(arrivalOf(request), params)
-          const sent = body === null ? undefined : await readJson({ request, reply, bodyTimeoutMs })
+          const sent = body === null ? undefined : await readJson(request.raw, reply.raw, bodyTimeoutMs)
           // An operation may take long, such as an audit: only the reading of its response is timed.
           reply.raw.setTimeout(0)
           const answered = await run({ caller, params, query, body: sent })
@@ -67,18 +68,16 @@ function arrivalOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): A
   return { headers, peerAddress: raw.socket.remoteAddress }
 }
 
-interface SmallBodyInput {
-  readonly request: Pick<FastifyRequest, 'raw'>
-  readonly reply: Pick<FastifyReply, 'raw'>
-  readonly bodyTimeoutMs: number
-}
-
-async function readJson({ request, reply, bodyTimeoutMs }: SmallBodyInput): Promise<unknown> {
-  const bytes = await readBody(request.raw, {
+async function readJson(
+  clientRequest: IncomingMessage,
+  client: ServerResponse,
+  timeoutMs: number,
+): Promise<unknown> {
+  const bytes = await readBody(clientRequest, {
     bytesMax: BODY_BYTES_MAX,
-    timeoutMs: bodyTimeoutMs,
+    timeoutMs,
     beforeReading: () => {
-      if (asksToGoOn(request.raw)) reply.raw.writeContinue()
+      if (asksToGoOn(clientRequest)) client.writeContinue()
     },
   })
   return parseJsonBody(bytes).root

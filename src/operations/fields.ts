@@ -66,14 +66,17 @@ export const costField = z
 // PostgreSQL refuses some control characters, and no store returns half a surrogate pair unchanged.
 const UNSTORABLE = /[\p{Cc}\p{Cs}]/u
 
-interface TextInput {
+/**
+ * Text without control characters, trimmed. `missing` is the message where it is missing; default: that it
+ * is required.
+ */
+export function text({
+  charsMax,
+  missing,
+}: {
   readonly charsMax: number
-  /** The message where it is missing. Default: that it is required. */
   readonly missing?: string
-}
-
-/** Text without control characters, trimmed. */
-export function text({ charsMax, missing }: TextInput) {
+}) {
   const message = `must be 1 to ${charsMax} characters without control characters`
   return z
     .string({ error: ({ input }) => (input === undefined ? missing : undefined) })
@@ -99,7 +102,7 @@ export function entryPageQuery(list: ListName) {
 
 /** The cursor of the next page of a list in the order of ids; null: there is none. */
 export function idCursor(list: ListName, after: string | null): string | null {
-  return after === null ? null : writeCursor({ list, after })
+  return after === null ? null : writeCursor(list, after)
 }
 
 /** The cursor of the next page of a list of entries; null: there is none. */
@@ -138,7 +141,7 @@ function cursorField(list: ListName) {
   return z
     .string('must be given once')
     .transform((value, checked) => {
-      const after = readCursor({ list, text: value })
+      const after = readCursor(list, value)
       if (after !== null) return after
       checked.addIssue({ code: 'custom', message: CURSOR_MESSAGE })
       return z.NEVER
@@ -188,17 +191,8 @@ export function listShape<T extends z.ZodType>(item: T) {
   })
 }
 
-/** A page of a list as it is answered. */
-interface ListAnswer<T> {
-  readonly object: 'list'
-  readonly data: readonly T[]
-  readonly has_more: boolean
-  /** Null: there is no next page. */
-  readonly next_cursor: string | null
-}
-
 /** Makes the answer of a page. */
-export function listAnswer<T>(items: readonly T[], nextCursor: string | null): ListAnswer<T> {
+export function listAnswer<T>(items: readonly T[], nextCursor: string | null) {
   return {
     object: 'list',
     data: items,
@@ -210,30 +204,17 @@ export function listAnswer<T>(items: readonly T[], nextCursor: string | null): L
 /** The list that a cursor is a place of. */
 export type ListName = 'accounts' | 'keys' | 'entries' | 'purchases' | 'codes' | 'requests'
 
-/** A place in a list: after which item. */
-interface Cursor {
-  readonly list: ListName
-  /** The last item of the previous page. */
-  readonly after: string
-}
-
 // The characters of ids and entry numbers: no other reaches the store.
 const PLACE = /^\w+$/
 
 /** Writes a cursor as opaque text. */
-export function writeCursor({ list, after }: Cursor): string {
+export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(`${list} ${after}`).toString('base64url')
 }
 
 /** Reads a client's cursor; null: it is not a cursor of this list. */
-export function readCursor({
-  list,
-  text,
-}: {
-  readonly list: ListName
-  readonly text: string
-}): string | null {
+export function readCursor(list: ListName, text: string): string | null {
   const [named, after, ...more] = Buffer.from(text, 'base64url').toString().split(' ')
   const isWhole = named === list && after !== undefined && more.length === 0 && PLACE.test(after)
-  return isWhole && writeCursor({ list, after }) === text ? after : null
+  return isWhole && writeCursor(list, after) === text ? after : null
 }

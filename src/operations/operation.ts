@@ -15,17 +15,14 @@ export type Caller =
 /** The kinds of callers. */
 export type CallerKind = Caller['kind']
 
-/** Below which path the routes of each kind of caller are. */
-interface PathPrefix {
-  readonly admin: '/v1/admin'
-  readonly key: '/v1'
-}
-
 /**
  * Who may call an operation, and the path of its route for each: from the root, parameters in braces,
  * such as `/v1/admin/accounts/{account_id}`.
  */
-type Paths = { readonly [Kind in CallerKind]?: `${PathPrefix[Kind]}/${string}` }
+interface Paths {
+  readonly admin?: `/v1/admin/${string}`
+  readonly key?: `/v1/${string}`
+}
 
 /** What people may do: input, rule and response, once for HTTP, its documents and the command line. */
 export interface Operation {

@@ -40,7 +40,7 @@ function balance({ store, clock, settleAfterMs }: OperationParts): Operation {
     async run({ accountId }) {
       const held = await getBalance(store.db, { accountId, nowMs: clock.nowMs() })
       if (held === null) throw new Problem('invalid_api_key')
-      return { httpStatus: 200, body: balanceAnswer({ accountId, balance: held, settleAfterMs }) }
+      return { httpStatus: 200, body: balanceAnswer(accountId, held, settleAfterMs) }
     },
   })
 }
@@ -86,19 +86,12 @@ const balanceShape = z
   })
   .meta({ id: 'Balance' })
 
-interface BalanceAnswerInput {
-  readonly accountId: string
-  readonly balance: Balance
-  /** How long an unresolved hold stays reserved. */
-  readonly settleAfterMs: number
-}
-
 /** A balance as it is answered. */
-function balanceAnswer({
-  accountId,
-  balance,
-  settleAfterMs,
-}: BalanceAnswerInput): z.infer<typeof balanceShape> {
+function balanceAnswer(
+  accountId: string,
+  balance: Balance,
+  settleAfterMs: number,
+): z.infer<typeof balanceShape> {
   const { backed, free, hasBackedCredit, unresolved } = balance
   const { requests, heldMicros, oldestEndedAtMs } = unresolved
   return {

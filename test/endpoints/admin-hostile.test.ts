@@ -45,8 +45,8 @@ for (const { engine, create } of TEST_DATABASES) {
       ['requests?model=%00', 'model'],
       ['requests?account=%00', 'account'],
       ['requests?key=%00', 'key'],
-      [`requests?cursor=${writeCursor({ list: 'requests', after: '\0' })}`, 'cursor'],
-      [`accounts?cursor=${writeCursor({ list: 'accounts', after: '\0' })}`, 'cursor'],
+      [`requests?cursor=${writeCursor('requests', '\0')}`, 'cursor'],
+      [`accounts?cursor=${writeCursor('accounts', '\0')}`, 'cursor'],
     ])('a list refuses %s', async (path, param) => {
       const { httpStatus, json } = await admin.get(`/v1/admin/${path}`)
       expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])

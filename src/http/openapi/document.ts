@@ -52,12 +52,6 @@ export interface DocumentSection {
   readonly operations: readonly DocumentedOperation[]
 }
 
-interface DocumentInput {
-  readonly version: string
-  readonly sections: readonly DocumentSection[]
-  readonly named: NamedSchemas
-}
-
 /** An OpenAPI 3.1 document. */
 type OpenApiDocument = Readonly<Record<string, unknown>>
 
@@ -142,7 +136,11 @@ function queryParameters({ query }: Operation): readonly Parameter[] {
 }
 
 /** The OpenAPI document of the whole service, for people and for client generators. */
-export function openApiDocument({ version, sections, named }: DocumentInput): OpenApiDocument {
+export function openApiDocument(
+  version: string,
+  sections: readonly DocumentSection[],
+  named: NamedSchemas,
+): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const { title, operations } of sections) {
     for (const each of operations) {

@@ -21,7 +21,7 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
   const named: NamedSchemas = new Map<string, JsonSchema>()
   const sections = sectionsOf(input, named)
   const document = keptAnswer(
-    Buffer.from(JSON.stringify(openApiDocument({ version: input.version, sections, named }))),
+    Buffer.from(JSON.stringify(openApiDocument(input.version, sections, named))),
   )
   const page = keptAnswer(Buffer.from(REFERENCE_PAGE), 'text/html; charset=utf-8')
   app.get('/openapi.json', (_request, reply) => sendKept(reply, document))
