@@ -151,7 +151,7 @@ interface TargetOfInput {
 }
 
 /** A program as a target that sees what it answers. */
-export function targetOf(input: TargetOfInput): RunningTarget {
+function targetOf(input: TargetOfInput): RunningTarget {
   const { name, program, callers, givesRequestIds = false } = input
   const witness = new Witness({ name, givesRequestIds })
   return {

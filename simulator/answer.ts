@@ -1,6 +1,6 @@
 import type { Act, Fault } from './faults.ts'
 import { type AnswerInput, type Bill, billOf, type Pace, type Reply } from './formats/format.ts'
-import { isObject, type JsonObject, type JsonValue, parseObject, instanceOf } from './json-value.ts'
+import { instanceOf, isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
 import { mostBill } from './most.ts'
 import type { Counts } from './price.ts'
 import type { PromptCount } from './prompt-meter.ts'

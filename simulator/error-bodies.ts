@@ -1,6 +1,6 @@
+import type { Payload } from './delivery.ts'
 import { DEFAULT_MARKER, type ErrorKind, type Fault, NO_FAULT } from './faults.ts'
 import type { JsonObject } from './json-value.ts'
-import type { Payload } from './delivery.ts'
 
 /** How a path words its errors. */
 export type Skin = 'chat' | 'messages' | 'responses'
@@ -104,7 +104,7 @@ export function errorBody(skin: Skin, httpStatus: number, message: string): Json
  * An error body as a careless aggregator words it: provider names, a key, an account id and an
  * internal address, each with the fault's marker in it.
  */
-export function leakyErrorBody(skin: Skin, httpStatus: number, fault: Fault): JsonObject {
+function leakyErrorBody(skin: Skin, httpStatus: number, fault: Fault): JsonObject {
   const marker = fault.marker ?? DEFAULT_MARKER
   const text = fault.kind === undefined ? null : KIND_TEXTS[fault.kind]
   const errorType = text?.type ?? metadataErrorType(httpStatus)
@@ -149,7 +149,7 @@ export function leakyErrorBody(skin: Skin, httpStatus: number, fault: Fault): Js
 }
 
 /** An error page as a proxy in front of the upstream words it. */
-export function htmlErrorPage(httpStatus: number, marker: string): string {
+function htmlErrorPage(httpStatus: number, marker: string): string {
   return `<html><head><title>${httpStatus}</title></head><body>edge ${marker} at 10.0.4.17</body></html>`
 }
 

@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { traitsOf } from './catalog.ts'
 import { type DeliverInput, deliver } from './delivery.ts'
-import { errorBody, badRequest, Refusal, changedBody, wholeJson, wrongAnswer } from './error-bodies.ts'
+import {
+  badRequest,
+  changedBody,
+  errorBody,
+  Refusal,
+  wholeJson,
+  wrongAnswer,
+} from './error-bodies.ts'
 import { type Fault, NO_FAULT, omits } from './faults.ts'
 import type { AnswerInput, Format, Reply } from './formats/format.ts'
 import { FORMATS_BY_PATH } from './formats/formats.ts'

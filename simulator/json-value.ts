@@ -1,4 +1,3 @@
-
 /** Anything that JSON can say. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 

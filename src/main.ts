@@ -1,7 +1,7 @@
 import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './app/config.ts'
 import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
 import { VERSION } from './app/wiring.ts'
-import { COMMANDS, tollgateProgram, runCommandLine } from './cli/program.ts'
+import { COMMANDS, runCommandLine, tollgateProgram } from './cli/program.ts'
 import { processTerminal } from './cli/terminal.ts'
 import { OPERATIONS } from './operations/operations.ts'
 import { SchemaMismatch } from './store/migrate.ts'

@@ -1,10 +1,4 @@
-import {
-  type Comment,
-  type Node,
-  type Program,
-  parseSync,
-  visitorKeys,
-} from 'oxc-parser'
+import { type Comment, type Node, type Program, parseSync, visitorKeys } from 'oxc-parser'
 
 /** A parsed file. */
 export interface Syntax {

@@ -1,11 +1,32 @@
 import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
+import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject } from '../json-value.ts'
-import { PNG_BASE64, type AnswerInput, COMMENT_FRAME, DONE_FRAME, type Format, type Frame, reportedId } from './format.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { badRequest } from '../error-bodies.ts'
 import { chatUsage, errorFrameOf, failureOf, usageFrame } from './chat-usage.ts'
-import { checkWindow, lastUserText, readCap, readMessages, readParsedFiles, readReasoning, readSchema, readSearches, readTerms, readToolChoice, readTools, textOf } from './text-request.ts'
+import {
+  type AnswerInput,
+  COMMENT_FRAME,
+  DONE_FRAME,
+  type Format,
+  type Frame,
+  PNG_BASE64,
+  reportedId,
+} from './format.ts'
+import {
+  checkWindow,
+  lastUserText,
+  readCap,
+  readMessages,
+  readParsedFiles,
+  readReasoning,
+  readSchema,
+  readSearches,
+  readTerms,
+  readToolChoice,
+  readTools,
+  textOf,
+} from './text-request.ts'
 
 /** Chat completions. */
 export const chat: Format = {

@@ -1,10 +1,17 @@
 import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
+import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject, type JsonValue } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { badRequest } from '../error-bodies.ts'
 import { chatUsage, errorFrameOf, failureOf, usageFrame } from './chat-usage.ts'
-import { type AnswerInput, COMMENT_FRAME, DONE_FRAME, type Format, type Frame, reportedId } from './format.ts'
+import {
+  type AnswerInput,
+  COMMENT_FRAME,
+  DONE_FRAME,
+  type Format,
+  type Frame,
+  reportedId,
+} from './format.ts'
 import { checkWindow, readCap, readTerms } from './text-request.ts'
 
 /** Legacy text completions. */

@@ -1,7 +1,7 @@
+import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { badRequest } from '../error-bodies.ts'
 import { type AnswerInput, billOf, type Format, reportedCost, reportedId } from './format.ts'
 import { checkWindow } from './text-request.ts'
 

@@ -1,8 +1,19 @@
+import { badRequest } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { arrayOr, type JsonObject } from '../json-value.ts'
-import { PNG_BASE64, type AnswerInput, type Bill, billOf, COMMENT_FRAME, DONE_FRAME, dataFrame, type Format, type Frame, reportedCost } from './format.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { badRequest } from '../error-bodies.ts'
+import {
+  type AnswerInput,
+  type Bill,
+  billOf,
+  COMMENT_FRAME,
+  DONE_FRAME,
+  dataFrame,
+  type Format,
+  type Frame,
+  PNG_BASE64,
+  reportedCost,
+} from './format.ts'
 
 const TOKENS_PER_IMAGE = 1024
 const PARTIAL_IMAGES = 2

@@ -1,10 +1,22 @@
 import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
+import { badRequest } from '../error-bodies.ts'
 import { isArray, isObject, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { badRequest } from '../error-bodies.ts'
 import type { AnswerInput, Format } from './format.ts'
 import { responseBody, responseErrorFrame, responseFrames } from './response-events.ts'
-import { checkWindow, lastUserText, readCap, readParsedFiles, readReasoning, readSchema, readSearches, readTerms, readToolChoice, readTools, textOf } from './text-request.ts'
+import {
+  checkWindow,
+  lastUserText,
+  readCap,
+  readParsedFiles,
+  readReasoning,
+  readSchema,
+  readSearches,
+  readTerms,
+  readToolChoice,
+  readTools,
+  textOf,
+} from './text-request.ts'
 
 /** Responses. */
 export const responses: Format = {

@@ -1,7 +1,15 @@
 import type { Ask, Tool, ToolChoice } from '../answer.ts'
-import { arrayOr, isArray, isObject, type JsonObject, type JsonValue, objectOr, stringOr } from '../json-value.ts'
-import { type PromptCount, PromptMeter } from '../prompt-meter.ts'
 import { badRequest } from '../error-bodies.ts'
+import {
+  arrayOr,
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objectOr,
+  stringOr,
+} from '../json-value.ts'
+import { type PromptCount, PromptMeter } from '../prompt-meter.ts'
 import type { AnswerInput } from './format.ts'
 
 /** Reads an output cap. Throws Refusal for what is no whole number above 0. */

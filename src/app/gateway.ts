@@ -22,9 +22,9 @@ import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import type { Config } from './config.ts'
 import { openBooks, type ServedBooks } from './open-books.ts'
+import { openCatalog, openEndpointPrices, openUpstream } from './open-catalog.ts'
 import { openServing } from './open-serving.ts'
 import { type OpenTelemetry, openTelemetry, showGauges } from './open-telemetry.ts'
-import { openCatalog, openEndpointPrices, openUpstream } from './open-catalog.ts'
 import { openWhole, type UpstreamAddress, type Wiring } from './wiring.ts'
 
 interface StartGatewayInput {
@@ -84,13 +84,12 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const { config, formats = FORMATS, operations = OPERATIONS, dialect = openrouter } = input
   const { upstream: address, log, clock = systemClock, siblings = null } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const looksOn = await openTelemetry(
-    { config, formats, dialect, address, log, clock, ids, closing },
-    { pageOfAll: siblings && (() => siblings.metricsPage()) },
-  )
+  const started = { config, formats, operations, dialect, address, log, clock, ids, closing }
+  const looksOn = await openTelemetry(started, {
+    pageOfAll: siblings && (() => siblings.metricsPage()),
+  })
   const { telemetry, metrics, metricsAddress } = looksOn
-  const started = { config, formats, operations, dialect, address, log, clock, ids }
-  const wiring: Wiring = { ...started, telemetry, closing }
+  const wiring: Wiring = { ...started, telemetry }
   // Null until it is open: it begins with all that was left before.
   let reconciler: Reconciler | null = null
   const books = await openBooks(wiring, { onSwept: () => reconciler?.sweepNow() })
@@ -229,16 +228,25 @@ function openReconciler(
     },
     onFailure: (failure) => {
       const { of, requestId, cause } = failure
-      log.warn({ of, requestId, cause: String(cause) }, 'a request could not be reconciled and will be tried again')
+      log.warn(
+        { of, requestId, cause: String(cause) },
+        'a request could not be reconciled and will be tried again',
+      )
       telemetry.reconcileFailed(failure)
     },
     onBilledLate: (billed) => {
       const { requestId, costUsd } = billed
-      log.info({ requestId, costUsd: formatDecimal(costUsd) }, 'the provider billed a released request')
+      log.info(
+        { requestId, costUsd: formatDecimal(costUsd) },
+        'the provider billed a released request',
+      )
       telemetry.billedLate(billed)
     },
     onDoubted: ({ requestId, doubt }) => {
-      log.warn({ requestId, doubt }, "the provider's record of a request is implausible and was ignored")
+      log.warn(
+        { requestId, doubt },
+        "the provider's record of a request is implausible and was ignored",
+      )
       telemetry.lookupDoubted(doubt)
     },
   })

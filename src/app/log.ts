@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino'
+import type { EndedRequest } from '../http/inference.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
-import type { EndedRequest } from '../http/inference.ts'
 
 // One write for each line took an eighth of a request's time on the event loop; one for each batch takes none.
 // A killed process loses the lines of at most this time.

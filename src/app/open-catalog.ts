@@ -6,10 +6,10 @@ import {
   type RefreshOutcome,
 } from '../catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
-import type { Store } from '../store/open-store.ts'
-import { catalogSettingsOf } from './config.ts'
 import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts'
+import type { Store } from '../store/open-store.ts'
 import { Upstream } from '../upstreams/upstream.ts'
+import { catalogSettingsOf } from './config.ts'
 import { sourceOf, type Wiring } from './wiring.ts'
 
 /** The connections of this process to the provider. */

@@ -3,8 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { type AnsweredCall, adminAccess, keyAccess } from '../http/access.ts'
 import type { ReadinessCheck } from '../http/health.ts'
-import { createInference, type Inference } from '../http/inference.ts'
-import { faultOf, requestLogger } from './log.ts'
+import { createInference } from '../http/inference.ts'
 import { createHttpServer, type ManagementInput } from '../http/server.ts'
 import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { Maintenance } from '../journey/gate/maintenance.ts'
@@ -15,6 +14,7 @@ import { makeOperations } from '../operations/operations.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { Config } from './config.ts'
+import { faultOf, requestLogger } from './log.ts'
 import type { OpenTelemetry } from './open-telemetry.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
@@ -91,7 +91,8 @@ async function openMaintenance(
       log.warn({ cause: String(cause) }, 'the maintenance switch could not be read from the store'),
   })
   closing.defer(() => maintenance.stop())
-  if (maintenance.isOn) log.warn('maintenance is on: inference requests are refused until it is switched off')
+  if (maintenance.isOn)
+    log.warn('maintenance is on: inference requests are refused until it is switched off')
   return maintenance
 }
 

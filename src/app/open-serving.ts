@@ -99,7 +99,10 @@ function openSettler(
     ledger,
     waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
     onFailure: (requestId, cause) =>
-      log.error({ requestId, cause: String(cause) }, 'a charge could not be stored and will be tried again'),
+      log.error(
+        { requestId, cause: String(cause) },
+        'a charge could not be stored and will be tried again',
+      ),
     onSettled: (settled, input) => {
       const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
       if (unsettled !== null) onUnsettled(unsettled)
@@ -135,7 +138,8 @@ function openForgottenHolds(
       log.error({ swept }, 'orphaned holds of this process are unresolved now')
       onSwept()
     },
-    onFailure: (cause) => log.warn({ cause: String(cause) }, 'open holds could not be checked for orphans'),
+    onFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'open holds could not be checked for orphans'),
   })
   closing.defer(() => holds.close())
   holds.start()

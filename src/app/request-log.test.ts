@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { chat } from '../formats/chat.ts'
+import type { EndedRequest } from '../http/inference.ts'
 import type { JourneyRecord } from '../journey/journey.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { EndedRequest } from '../http/inference.ts'
 import { requestLogger } from './log.ts'
 
 const FACTS = {
@@ -94,13 +94,13 @@ test('an internal fault is logged as an error, by its name and stack frames alon
   expect(JSON.stringify(line)).not.toContain('quotes')
 })
 
-test('no line of a fault's message is taken for a stack frame', () => {
+test("no line of a fault's message is taken for a stack frame", () => {
   const line = lineOf({ fault: new TypeError('not JSON: "\n    at the office, as I said"') })
   expect(JSON.stringify(line)).not.toContain('office')
   expect(JSON.stringify(line)).toContain('request-log.test.ts')
 })
 
-test('if a fault's message was changed, no line is taken for a stack frame', () => {
+test("if a fault's message was changed, no line is taken for a stack frame", () => {
   const fault = new TypeError('"\n    at the office, as I said"')
   expect(fault.stack).toContain('office')
   fault.message = 'not JSON'

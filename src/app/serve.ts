@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
 import type { Terminal } from '../cli/terminal.ts'
 import { listAccounts } from '../ledger/accounts.ts'
+import { createApiKey } from '../ledger/api-keys.ts'
 import { showDatabaseUrl } from '../store/database-url.ts'
+import { micros } from '../vocabulary/money.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
-import { startGateway, type Gateway } from './gateway.ts'
+import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { type RunningServer, startWorkers } from './start-workers.ts'
 import { stopSignal, type UpstreamAddress } from './wiring.ts'
-import { createApiKey } from '../ledger/api-keys.ts'
-import { micros } from '../vocabulary/money.ts'
 
 /** What the simulator accepts as a key: anything. */
 const SIMULATOR_API_KEY = 'simulator'
@@ -112,10 +112,7 @@ const FIRST_CREDIT = micros(10_000_000)
 /**
  * Makes one account with $10 of play money and one key, on a store without accounts. Only for the simulator's store: a printed key must never spend real credit.
  */
-async function makeFirstAccount(
-  { ledger, ids }: Pick<Gateway, 'ledger' | 'ids'>,
-  keyTag: string,
-) {
+async function makeFirstAccount({ ledger, ids }: Pick<Gateway, 'ledger' | 'ids'>, keyTag: string) {
   const account = await ledger.createAccount({ id: ids.next('acct'), name: 'first' })
   await ledger.addCredit({
     accountId: account.id,

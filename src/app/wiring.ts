@@ -1,5 +1,5 @@
-import manifest from '../../package.json' with { type: 'json' }
 import type { Logger } from 'pino'
+import manifest from '../../package.json' with { type: 'json' }
 import type { WireFormat } from '../formats/format.ts'
 import type { OperationSource } from '../operations/operations.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -78,7 +78,6 @@ export function stopSignal(log: Logger, counts: 'all' | 'firstOnly' = 'all'): Pr
     process.on('SIGTERM', onSignal)
   })
 }
-
 
 /** The program's version, as its package has it. */
 export const VERSION: string = manifest.version

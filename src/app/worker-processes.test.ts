@@ -77,7 +77,7 @@ test('a worker that keeps crashing is replaced after growing delays, and the oth
   expect(new Set(ended.map(({ worker }) => worker)).size).toBe(1)
 })
 
-test('if a worker can't start, the whole start fails with its reason and no worker is left', async () => {
+test("if a worker can't start, the whole start fails with its reason and no worker is left", async () => {
   open({ scripts: ['well', 'never-serves'] })
   await expect(workers.start()).rejects.toThrow(/^worker \d could not start: it can not serve$/)
   await workers.stop()
@@ -104,7 +104,7 @@ test('a worker that ends badly while it stops is reported, and none is replaced'
   expect(linesOf('worker ended')).toEqual([])
 })
 
-test('if the system can't create a process, the start fails and the program goes on', async () => {
+test("if the system can't create a process, the start fails and the program goes on", async () => {
   open({ count: 1 })
   const { stdout } = await promisify(execFile)('sh', [
     '-c',

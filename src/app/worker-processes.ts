@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { MetricsSnapshot } from '../telemetry/metrics.ts'
 import { SumMetrics } from '../telemetry/sum-metrics.ts'
-import { WorkerFailure } from './start-failure.ts'
 import type { Config } from './config.ts'
+import { WorkerFailure } from './start-failure.ts'
 import type { UpstreamAddress } from './wiring.ts'
 
 interface WorkerProcessesInput {
@@ -50,8 +50,7 @@ const LOOKS_UNANSWERED_MAX = 30
 
 const MISSING: ReadinessCheck = {
   name: 'serving',
-  fault:
-    'A worker of this server does not serve yet: it is starting, or replaces one that ended.',
+  fault: 'A worker of this server does not serve yet: it is starting, or replaces one that ended.',
 }
 
 /** The worker processes of a server. One that ends is replaced; one whose event loop stands still is killed first. */

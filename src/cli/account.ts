@@ -2,7 +2,7 @@ import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows, orNone } from './rows.ts'
+import { listOptions, orNone, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const ACCOUNTS = shownRows(accountShape, {

@@ -5,7 +5,7 @@ import { backupStore } from '../store/backup.ts'
 import { WrongPlace } from '../store/new-file.ts'
 import { type CommandInput, withBooks } from './books.ts'
 import { grouped } from './table.ts'
-import { showProgress, CommandFailure } from './terminal.ts'
+import { CommandFailure, showProgress } from './terminal.ts'
 
 // SQLite copies in one statement without reporting progress, so the size of the file is watched.
 const WATCH_INTERVAL_MS = 200

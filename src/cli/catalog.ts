@@ -8,8 +8,8 @@ import { readSetting } from '../store/settings.ts'
 import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
 import { type Books, type CommandInput, withBooks } from './books.ts'
-import { counted, listed, moment, table } from './table.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
+import { counted, listed, moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
 interface JsonOption {

@@ -285,7 +285,7 @@ describe('key', () => {
     expect(notes).toContain(message)
   })
 
-  test('a deleted key is not listed any more, and can't be deleted twice', async () => {
+  test("a deleted key is not listed any more, and can't be deleted twice", async () => {
     const { id: key } = await line.json('key', 'create', id)
     expect(await line.run('key', 'delete', String(key))).toEqual({
       exitCode: 0,

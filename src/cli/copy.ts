@@ -5,10 +5,10 @@ import { type Copied, CopyFailed, CopyUnconfirmed, copyStore } from '../store/co
 import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
 import { readSetting } from '../store/settings.ts'
 import { systemClock } from '../vocabulary/clock.ts'
-import { differenceTable } from './upkeep.ts'
 import { type CommandInput, requireStore } from './books.ts'
 import { counted } from './table.ts'
-import { showProgress, CommandFailure, type Terminal } from './terminal.ts'
+import { CommandFailure, showProgress, type Terminal } from './terminal.ts'
+import { differenceTable } from './upkeep.ts'
 
 interface CopyOptions {
   readonly to: string

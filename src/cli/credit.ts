@@ -1,8 +1,8 @@
-import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
 import { entryShape } from '../operations/credit.ts'
+import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
-import { listOptions, shownRows, readDollars, readMoment, readPurse } from './rows.ts'
+import { listOptions, readDollars, readMoment, readPurse, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const CODES = shownRows(creditCodeShape, {

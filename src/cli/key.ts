@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { apiKeyShape, createdApiKeyShape } from '../operations/api-keys.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows, orNone, readDollars, readMoment } from './rows.ts'
+import { listOptions, orNone, readDollars, readMoment, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const KEYS = shownRows(apiKeyShape, {

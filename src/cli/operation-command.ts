@@ -5,7 +5,7 @@ import { makeOperations } from '../operations/operations.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
-import { showProgress, CommandFailure, UsageFailure } from './terminal.ts'
+import { CommandFailure, showProgress, UsageFailure } from './terminal.ts'
 
 /** An argument or an option of a command: a field of its operation's input. */
 export interface Taken {

@@ -1,16 +1,16 @@
 import { Command, CommanderError } from 'commander'
+import { Problem } from '../vocabulary/problem.ts'
+import { ACCOUNT_COMMANDS } from './account.ts'
 import { backupCommand } from './backup.ts'
 import type { CommandInput } from './books.ts'
 import { catalogCommand } from './catalog.ts'
 import { copyCommand, retiredCommand } from './copy.ts'
-import { type CommandRow, operationCommand } from './operation-command.ts'
-import { ACCOUNT_COMMANDS } from './account.ts'
-import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { CREDIT_COMMANDS } from './credit.ts'
 import { KEY_COMMANDS } from './key.ts'
+import { type CommandRow, operationCommand } from './operation-command.ts'
 import { REQUEST_COMMANDS } from './request.ts'
-import { Problem } from '../vocabulary/problem.ts'
 import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
+import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
 
 interface ProgramInput extends CommandInput {
   readonly version: string

@@ -2,7 +2,7 @@ import { requestShape } from '../operations/requests.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/request-state.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows, readMoment } from './rows.ts'
+import { listOptions, readMoment, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
 
 const REQUESTS = shownRows(requestShape, {

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
-import { listShape, type ListName, readCursor, writeCursor } from '../operations/fields.ts'
+import { type ListName, listShape, readCursor, writeCursor } from '../operations/fields.ts'
 import type { Answered } from '../operations/operation.ts'
+import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { type Shown, show, type Taken } from './operation-command.ts'
 import { table } from './table.ts'
-import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { UsageFailure } from './terminal.ts'
 
 type PagedList = Parameters<typeof readPlace>[0]
@@ -88,12 +88,12 @@ const PLACES = {
 } as const satisfies Partial<Record<ListName, RegExp>>
 
 /** A place in a list: the last id of the page before, or the `next_cursor` of its JSON. */
-export function readPlace(list: keyof typeof PLACES): (text: string) => string {
+function readPlace(list: keyof typeof PLACES): (text: string) => string {
   return (text) => (PLACES[list].test(text) ? writeCursor(list, text) : text)
 }
 
 /** The `--after` of the next page; null where there is none. */
-export function nextPlace(list: ListName, nextCursor: string | null): string | null {
+function nextPlace(list: ListName, nextCursor: string | null): string | null {
   return nextCursor === null ? null : readCursor(list, nextCursor)
 }
 

@@ -1,4 +1,3 @@
-
 /** Rows under headings, as aligned columns; cells that are numbers stand to the right. */
 export function table(
   headings: readonly string[],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { counted, listed } from './table.ts'
-import { showProgress, createTerminal, type Terminal } from './terminal.ts'
+import { createTerminal, showProgress, type Terminal } from './terminal.ts'
 
 let written: string
 

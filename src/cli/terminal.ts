@@ -1,4 +1,3 @@
-
 /** Where a command writes. Passed in, so that tests can read it. */
 export interface Terminal {
   /** Writes a result, to standard output. */

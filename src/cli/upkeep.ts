@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { auditShape, maintenanceShape } from '../operations/upkeep.ts'
+import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
 import { counted, listed, moment, table } from './table.ts'
-import { type OperationCommand, show, type CommandGroup } from './operation-command.ts'
 
 type Audit = z.output<typeof auditShape>
 
@@ -41,7 +41,7 @@ function found({ checked, newest_request }: Audit): string {
 }
 
 /** Figures that differ, as a person reads them. */
-export function differenceTable(differences: Audit['differences']): string {
+export function differenceTable(differences: readonly Audit['differences'][number][]): string {
   return table(
     ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
     differences.map(({ what, id, stored, recomputed }) => [

@@ -2,9 +2,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { errorEnvelope } from '../formats/envelope.ts'
 import type { EnvelopeFamily } from '../formats/format.ts'
 import { StoreUnavailable } from '../store/store-unavailable.ts'
+import { echoed } from '../vocabulary/echoed.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { breakOfBody } from './client-request.ts'
-import { echoed } from '../vocabulary/echoed.ts'
 
 interface AnswerProblemInput {
   readonly clientRequest: IncomingMessage

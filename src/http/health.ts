@@ -50,7 +50,10 @@ export function createHealth({ ids, readiness }: HealthInput): Health {
       const checks = readiness()
       const ready = checks.every(({ fault }) => fault === null)
       const shown = checks.map(({ name, fault }) => ({ name, ok: fault === null, message: fault }))
-      const body = Buffer.from(JSON.stringify({ object: 'readiness', ready, checks: shown }), 'utf8')
+      const body = Buffer.from(
+        JSON.stringify({ object: 'readiness', ready, checks: shown }),
+        'utf8',
+      )
       answer(client, ready ? 200 : 503, body)
       return true
     },

@@ -4,9 +4,9 @@ import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Access } from './access.ts'
+import { unknownRoute } from './answer-problem.ts'
 import { asksToGoOn } from './client-request.ts'
 import { readBody } from './read-body.ts'
-import { unknownRoute } from './answer-problem.ts'
 
 interface OperationRoutesInput {
   readonly operations: readonly Operation[]
@@ -43,7 +43,8 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
         async handler(request, reply) {
           const { params, query } = request
           const caller = await access.authenticate(arrivalOf(request), params)
-          const sent = body === null ? undefined : await readJson(request.raw, reply.raw, bodyTimeoutMs)
+          const sent =
+            body === null ? undefined : await readJson(request.raw, reply.raw, bodyTimeoutMs)
           // An operation may take long, such as an audit: only the reading of its response is timed.
           reply.raw.setTimeout(0)
           const answered = await run({ caller, params, query, body: sent })

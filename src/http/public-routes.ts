@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { WireFormat } from '../formats/format.ts'
-import { modelNotFound } from '../catalog/catalog.ts'
-import { answerProblem } from './answer-problem.ts'
-import { Problem } from '../vocabulary/problem.ts'
 import { hash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { modelNotFound } from '../catalog/catalog.ts'
+import type { WireFormat } from '../formats/format.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { answerProblem } from './answer-problem.ts'
 
 /** What the routes that need no key show. */
 export interface PublicRoutesInput {
@@ -30,7 +30,10 @@ export function registerPublicRoutes(app: FastifyInstance, input: PublicRoutesIn
   // Credit is given by admins.
   const message = 'This service does not sell credit.'
   for (const path of ['/v1/credit', '/v1/credit/quote']) {
-    app.get(path, refuse(() => new Problem('not_found', { message })))
+    app.get(
+      path,
+      refuse(() => new Problem('not_found', { message })),
+    )
   }
 }
 

@@ -1,5 +1,5 @@
-import Fastify, { type FastifyInstance } from 'fastify'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import Fastify, { type FastifyInstance } from 'fastify'
 import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import type { OperationSection } from '../operations/operations.ts'
@@ -9,12 +9,12 @@ import type { Access } from './access.ts'
 import { answerProblem, problemOf, unknownRoute } from './answer-problem.ts'
 import { ClientRequest } from './client-request.ts'
 import { Connections } from './connections.ts'
-import { type PublicRoutesInput, registerPublicRoutes } from './public-routes.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
 import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
+import { type PublicRoutesInput, registerPublicRoutes } from './public-routes.ts'
 
 interface HttpServerInput {
   /** Every format that is served. */

@@ -1,9 +1,21 @@
 import { z } from 'zod'
 import { getAccount, listAccounts } from '../ledger/accounts.ts'
-import { getCredits, type AccountCredit, type PurseBalance } from '../ledger/activity/activity.ts'
+import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/activity/activity.ts'
 import type { AccountRow } from '../store/schema.ts'
-import { listAnswer, listShape, emailField, idCursor, nameField, pageQuery, moneyField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
-import { notFound, type Operation, operation, type OperationParts } from './operation.ts'
+import {
+  emailField,
+  idCursor,
+  idField,
+  listAnswer,
+  listShape,
+  moneyField,
+  nameField,
+  pageQuery,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 
 /** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts): readonly Operation[] {
@@ -132,10 +144,7 @@ export const accountShape = z
   .meta({ id: 'Account' })
 
 /** An account as it is answered. */
-function accountAnswer(
-  account: AccountRow,
-  purses: AccountCredit,
-): z.infer<typeof accountShape> {
+function accountAnswer(account: AccountRow, purses: AccountCredit): z.infer<typeof accountShape> {
   return {
     id: account.id,
     object: 'account',

@@ -1,10 +1,23 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import { createApiKey, getApiKey, listApiKeys } from '../ledger/api-keys.ts'
-import { idField, listAnswer, listShape, amountField, futureField, idCursor, nameField, pageQuery, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
-import { notFound, type Operation, operation, type OperationParts } from './operation.ts'
 import type { Balance } from '../ledger/activity/activity.ts'
+import { createApiKey, getApiKey, listApiKeys } from '../ledger/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
+import {
+  amountField,
+  futureField,
+  idCursor,
+  idField,
+  listAnswer,
+  listShape,
+  moneyField,
+  nameField,
+  pageQuery,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 
 /** API keys. */
 export function apiKeyOperations(parts: OperationParts): readonly Operation[] {

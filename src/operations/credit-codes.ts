@@ -1,12 +1,25 @@
 import { z } from 'zod'
 import { hashCreditCode } from '../ledger/credit-code-text.ts'
 import { createCreditCode, getCreditCode, listCreditCodes } from '../ledger/credit-codes.ts'
+import type { CreditCodeRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { entryAnswer, entryShape } from './credit.ts'
-import { listAnswer, listShape, futureField, idCursor, pageQuery, positiveAmountField, text, moneyField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
-import { notFound, type Operation, operation, type OperationParts } from './operation.ts'
-import type { CreditCodeRow } from '../store/schema.ts'
+import {
+  futureField,
+  idCursor,
+  idField,
+  listAnswer,
+  listShape,
+  moneyField,
+  pageQuery,
+  positiveAmountField,
+  text,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 
 /** Credit codes: each can be redeemed once, for backed credit. */
 export function creditCodeOperations(parts: OperationParts): readonly Operation[] {

@@ -3,13 +3,34 @@ import { getAccount } from '../ledger/accounts.ts'
 import { findCredit, listEntries } from '../ledger/activity/activity.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
 import { isCodeReference } from '../ledger/rules/add-credit.ts'
+import type { Entry } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { ENTRY_KINDS, PURSES } from '../vocabulary/entry-kind.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { listAnswer, listShape, changeField, entryCursor, entryPageQuery, MUST_BE_FUTURE, momentField, positiveAmountField, text, moneyField, idField, timeAnswer, timeField, timeOrNull } from './fields.ts'
-import { notFound, type Answered, type Operation, operation, type OperationParts } from './operation.ts'
-import type { Entry } from '../store/schema.ts'
-import { ENTRY_KINDS, PURSES } from '../vocabulary/entry-kind.ts'
+import {
+  changeField,
+  entryCursor,
+  entryPageQuery,
+  idField,
+  listAnswer,
+  listShape,
+  MUST_BE_FUTURE,
+  momentField,
+  moneyField,
+  positiveAmountField,
+  text,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import {
+  type Answered,
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+} from './operation.ts'
 
 /** Adding credit to accounts, and their entries. */
 export function creditOperations(parts: OperationParts): readonly Operation[] {

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { LedgerBooks } from '../ledger/ledger.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
 import { echoed } from '../vocabulary/echoed.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
@@ -167,10 +167,7 @@ const FAULTS_MAX = 10
  * Checks what a client sent against a schema, and reads it. Throws the Problem `invalid_parameter`,
  * which names the first ten faults and has the first one's field as its `param`.
  */
-function checkInput<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-): z.output<Schema> {
+function checkInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value, { error: messageOf })
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX)

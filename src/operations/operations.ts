@@ -2,10 +2,10 @@ import { accountOperations } from './accounts.ts'
 import { apiKeyOperations } from './api-keys.ts'
 import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
-import { upkeepOperations } from './upkeep.ts'
 import type { Operation, OperationParts } from './operation.ts'
 import { ownAccountOperations } from './own-account.ts'
 import { requestOperations } from './requests.ts'
+import { upkeepOperations } from './upkeep.ts'
 
 /** The operations of a file, made of a process's parts, with the title that documents give them. */
 export type OperationSource = readonly [

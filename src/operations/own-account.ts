@@ -1,12 +1,21 @@
-import { getBalance, listPurchases, type Balance } from '../ledger/activity/activity.ts'
+import { z } from 'zod'
+import { type Balance, getBalance, listPurchases } from '../ledger/activity/activity.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-keys.ts'
 import { entryAnswer, entryShape } from './credit.ts'
-import { listAnswer, listShape, entryCursor, entryPageQuery, moneyField, idField, timeField, timeOrNull } from './fields.ts'
-import { type Operation, operation, type OperationParts } from './operation.ts'
-import { z } from 'zod'
-import { creditAnswer, creditShape } from './accounts.ts'
+import {
+  entryCursor,
+  entryPageQuery,
+  idField,
+  listAnswer,
+  listShape,
+  moneyField,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import { type Operation, type OperationParts, operation } from './operation.ts'
 
 /** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
 export function ownAccountOperations(parts: OperationParts): readonly Operation[] {

@@ -1,14 +1,28 @@
 import { z } from 'zod'
 import { getRequest, listRequests } from '../ledger/activity/activity.ts'
 import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
+import type { RequestRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { REQUEST_STATES } from '../vocabulary/request-state.ts'
-import { timeAnswer, listAnswer, listShape, costField, filterField, idCursor, idFilterField, momentField, pageQuery, moneyField, idField, timeField, timeOrNull } from './fields.ts'
-import { notFound, type Operation, operation, type OperationParts } from './operation.ts'
-import type { RequestRow } from '../store/schema.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
+import {
+  costField,
+  filterField,
+  idCursor,
+  idField,
+  idFilterField,
+  listAnswer,
+  listShape,
+  momentField,
+  moneyField,
+  pageQuery,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 
 /** The Activity of all accounts. */
 export function requestOperations(parts: OperationParts): readonly Operation[] {
@@ -16,7 +30,10 @@ export function requestOperations(parts: OperationParts): readonly Operation[] {
 }
 
 // A refused request has no record, and a settled one may have been pruned.
-async function noRequest({ reports }: OperationParts['store'], requestId: string): Promise<Problem> {
+async function noRequest(
+  { reports }: OperationParts['store'],
+  requestId: string,
+): Promise<Problem> {
   const problem = notFound('request that opened a hold', requestId)
   const untilMs = await prunedUntilMs(reports, requestId)
   if (untilMs === null) return problem

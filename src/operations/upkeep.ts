@@ -1,9 +1,14 @@
+import { z } from 'zod'
+import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { type Audit, auditStore } from '../ledger/audit/audit.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { type Operation, operation, type OperationParts, type MaintenanceSwitch } from './operation.ts'
-import { z } from 'zod'
 import { idField, timeAnswer, timeField } from './fields.ts'
-import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import {
+  type MaintenanceSwitch,
+  type Operation,
+  type OperationParts,
+  operation,
+} from './operation.ts'
 
 /** The audit, refreshing the catalog, and maintenance. */
 export function upkeepOperations(parts: OperationParts): readonly Operation[] {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { type CommandRow, show } from '../../src/cli/operation-command.ts'
 import { getAccount } from '../../src/ledger/accounts.ts'
-import { notFound, operation, type OperationParts } from '../../src/operations/operation.ts'
-import { OPERATIONS, type OperationSource } from '../../src/operations/operations.ts'
 import { nameField } from '../../src/operations/fields.ts'
+import { notFound, type OperationParts, operation } from '../../src/operations/operation.ts'
+import { OPERATIONS, type OperationSource } from '../../src/operations/operations.ts'
 
 /**
  * Operations that the product does not have, all of them in this file: admins give an account a toy, and

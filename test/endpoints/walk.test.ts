@@ -35,7 +35,10 @@ async function changedKey(change: { readonly disabled?: true; readonly expiresAt
 }
 
 beforeAll(async () => {
-  world = await startWorld({ operations: WITH_TOY, settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' } })
+  world = await startWorld({
+    operations: WITH_TOY,
+    settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' },
+  })
   const { apiKey } = await world.account({ creditMicros: 1_000_000_000 })
   credentials = {
     'no key': {},

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
 import type { CommandSettings } from '../books.ts'
-import { COMMANDS, tollgateProgram, runCommandLine } from '../program.ts'
 import type { CommandRow } from '../operation-command.ts'
+import { COMMANDS, runCommandLine, tollgateProgram } from '../program.ts'
 
 /** What a person saw of one command. */
 export interface Seen {

@@ -1,7 +1,15 @@
 import type { EnvelopeFamily } from '../../formats/format.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
-import { FIELD_WORDS, PATH_PARAMETER_WORDS, answerSchema, componentRef, type JsonSchema, type NamedSchemas, requestSchema } from './schemas.ts'
+import {
+  answerSchema,
+  componentRef,
+  FIELD_WORDS,
+  type JsonSchema,
+  type NamedSchemas,
+  PATH_PARAMETER_WORDS,
+  requestSchema,
+} from './schemas.ts'
 
 /** Which credential a caller sends; `none`: no credential. */
 type Access = 'key' | 'admin' | 'none'
@@ -85,7 +93,10 @@ export function documentedOperation(
   const ofCaller = OF_CALLERS[access]
   return {
     // Names are unique in a document: where both kinds may call, the admin's has the operation's own name.
-    name: access === 'key' && operation.paths.admin !== undefined ? `${operation.name}ByKey` : operation.name,
+    name:
+      access === 'key' && operation.paths.admin !== undefined
+        ? `${operation.name}ByKey`
+        : operation.name,
     method: operation.method.toLowerCase(),
     path,
     summary: operation.summary,
@@ -210,7 +221,9 @@ function operationObject(operation: DocumentedOperation, tag: string): object {
     tags: [tag],
     ...(operation.isRetired ? { deprecated: true } : {}),
     security: SECURITY[operation.access],
-    ...(operation.parameters.length === 0 ? {} : { parameters: operation.parameters.map(parameterObject) }),
+    ...(operation.parameters.length === 0
+      ? {}
+      : { parameters: operation.parameters.map(parameterObject) }),
     ...(operation.body === null
       ? {}
       : {

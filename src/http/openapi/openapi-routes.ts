@@ -1,12 +1,22 @@
-import type { FastifyInstance } from 'fastify'
-import type { OperationSection } from '../../operations/operations.ts'
-import { keptAnswer, sendKept, RETIRED_PATHS } from '../public-routes.ts'
-import { type DocumentedOperation, type DocumentSection, documentedOperation, openApiDocument } from './document.ts'
-import { type DocumentedFormat, inferenceOperation, PUBLIC_OPERATIONS, retiredOperations } from './fixed-operations.ts'
-import type { JsonSchema, NamedSchemas } from './schemas.ts'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import type { OperationSection } from '../../operations/operations.ts'
+import { keptAnswer, RETIRED_PATHS, sendKept } from '../public-routes.ts'
+import {
+  type DocumentedOperation,
+  type DocumentSection,
+  documentedOperation,
+  openApiDocument,
+} from './document.ts'
+import {
+  type DocumentedFormat,
+  inferenceOperation,
+  PUBLIC_OPERATIONS,
+  retiredOperations,
+} from './fixed-operations.ts'
+import type { JsonSchema, NamedSchemas } from './schemas.ts'
 
 export interface OpenApiInput {
   readonly version: string
