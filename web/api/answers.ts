@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import type { accountShape, creditShape } from '../../src/operations/answers/account.ts'
-import type { apiKeyShape } from '../../src/operations/answers/api-key.ts'
-import type { requestShape } from '../../src/operations/answers/request.ts'
+import type { accountShape, creditShape } from '../../src/operations/accounts.ts'
+import type { apiKeyShape } from '../../src/operations/api-keys.ts'
+import type { requestShape } from '../../src/operations/requests.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
 
