@@ -52,6 +52,7 @@ export function Choose({ label, icon, options, value, onChange }: ChooseProps) {
 }
 
 interface PickManyProps {
+  readonly className?: string
   readonly label: string
   readonly options: readonly Option[]
   readonly picked: readonly string[]
@@ -63,7 +64,7 @@ const SHOWN_MAX = 100
 
 /** Any of many: check boxes in a panel, with a field to find them by where there are many. */
 export function PickMany(props: PickManyProps) {
-  const { label, options, picked } = props
+  const { label, options, picked, className = '' } = props
   const [one] = picked
   const text =
     picked.length === 1
@@ -73,7 +74,11 @@ export function PickMany(props: PickManyProps) {
     <Popover
       label={label}
       button={(button) => (
-        <button type="button" className={picked.length === 0 ? 'pill' : 'pill on'} {...button}>
+        <button
+          type="button"
+          className={`pill ${picked.length === 0 ? className : 'on'}`}
+          {...button}
+        >
           {picked.length === 0 ? (
             label
           ) : (

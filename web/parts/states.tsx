@@ -15,7 +15,7 @@ export function Failed({ what, error, onRetry }: FailedProps) {
   const requestId = error instanceof ApiError ? error.requestId : null
   return (
     <div className="blank" role="alert">
-      <h3>{what}</h3>
+      <h2>{what}</h2>
       <p>{error.message}</p>
       {requestId !== null && (
         <p className="note">
@@ -51,7 +51,7 @@ interface EmptyProps {
 export function Empty({ title, children }: EmptyProps) {
   return (
     <div className="blank">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children}
     </div>
   )

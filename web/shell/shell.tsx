@@ -142,7 +142,12 @@ function PhoneTop() {
           label="Accounts"
           align="end"
           button={(button) => (
-            <button type="button" className="iconb" aria-label={`Account ${name}`} {...button}>
+            <button
+              type="button"
+              className="iconb"
+              aria-label={`${initials(name)}: account ${name}`}
+              {...button}
+            >
               {avatar}
             </button>
           )}

@@ -59,6 +59,7 @@ export function Filters({ search, isLive, onLive, onFind, onChange }: FiltersPro
       />
       <PickMany
         label="Endpoint"
+        className="hide-s"
         options={ENDPOINTS}
         picked={search.endpoint ?? []}
         onChange={(endpoint) => change({ endpoint })}

@@ -55,7 +55,7 @@ export function RequestList(props: RequestListProps) {
         <table className="cards requests">
           <RequestHeads />
           {newest.data === undefined ? (
-            <GreyRows rows={10} columns={6} />
+            <GreyRows rows={10} columns={7} />
           ) : (
             <tbody>
               {rows.map((request) => (

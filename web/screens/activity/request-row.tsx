@@ -16,10 +16,13 @@ export function RequestHeads() {
       <tr>
         <th scope="col">Time</th>
         <th scope="col">Model</th>
+        <th scope="col" className="hide-s hide-m beside">
+          Key
+        </th>
         <th scope="col" className="num">
           Tokens
         </th>
-        <th scope="col" className="num">
+        <th scope="col" className="num hide-m">
           Taken
         </th>
         <th scope="col" className="num">
@@ -70,10 +73,11 @@ export function RequestRow({ request, keyName, isOpen, isFresh, onOpen }: Reques
           <ModelName id={request.model} />
         </Link>
       </td>
+      <td className="hide-s hide-m beside text-ink-2">{keyName}</td>
       <td className="num hide-s">
         <Tokens request={request} />
       </td>
-      <td className="num hide-s">
+      <td className="num hide-s hide-m">
         <Taken request={request} />
       </td>
       <td className="num">

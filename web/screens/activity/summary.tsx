@@ -41,7 +41,7 @@ export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
           <b>{money(data.charge)}</b> charged
         </span>
         {data.held > 0 && (
-          <span>
+          <span className="hide-s">
             <b>{money(data.held)}</b> held
           </span>
         )}

@@ -126,7 +126,7 @@ function KeyMenu({ apiKey }: { apiKey: ApiKey }) {
         button={(button) => (
           <button
             type="button"
-            className="iconb -my-1.5 ml-auto"
+            className="iconb"
             aria-label={`Actions for ${apiKey.name}`}
             {...button}
           >

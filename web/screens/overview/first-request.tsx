@@ -8,7 +8,7 @@ export function FirstRequest() {
   return (
     <>
       <section className="card blank">
-        <h3>No requests yet</h3>
+        <h2>No requests yet</h2>
         <p>
           Create a key, put it into <span className="mono">TOLLGATE_KEY</span> and run the line
           below. The request shows up here and in Activity within seconds.

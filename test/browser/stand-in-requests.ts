@@ -124,7 +124,7 @@ export const REQUESTS: readonly ActivityRequest[] = (
       tokens: [1_869, 678],
       takenMs: 11_300,
       money: 0,
-      failed: [502, 'provider_unavailable'],
+      failed: [502, 'upstream_error'],
       key: 2,
     },
     {

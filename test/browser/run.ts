@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startVitest } from 'vitest/node'
 import { sourceStamp } from '../../web/stamp.ts'
 import { HANG_LIMITS } from '../hang-limits.ts'
-import { findChromium } from './browser.ts'
+import { findChromium } from './chromium.ts'
 
 /**
  * `npm run test:page`: the page in a Chromium. What follows on the command line names the tests to run;
@@ -46,8 +46,9 @@ async function areTestsPassed(names: readonly string[]): Promise<boolean> {
     config: false,
     root: ROOT,
     watch: false,
-    include: ['test/page/**/*.page.test.ts'],
+    include: ['test/browser/**/*.page.test.ts'],
     maxWorkers: 2,
+    reporters: ['verbose'],
     ...HANG_LIMITS,
   })
   const modules = state.getTestModules()

@@ -31,14 +31,13 @@ export async function openBrowser(): Promise<Browser> {
 
 /** A window: how wide, and in which theme. */
 export interface Look {
-  readonly width: 'desk' | 'phone' | 'narrow'
+  readonly width: 'desk' | 'phone'
   readonly theme: 'light' | 'dark'
 }
 
 const SIZES = {
   desk: { width: 1440, height: 900 },
-  phone: { width: 390, height: 844 },
-  narrow: { width: 360, height: 740 },
+  phone: { width: 360, height: 780 },
 } as const
 
 /** A window of a browser, whose tests have no other time-out than those of all tests. */

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openBrowser, openPage, openWindow } from './browser.ts'
+import { openBrowser, openPage, openWindow } from './chromium.ts'
 import { type StandIn, startStandIn } from './stand-in.ts'
 import { HELIX, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
