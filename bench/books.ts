@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { auditStore } from '../src/ledger/audit/audit.ts'
+import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import { openStore } from '../src/store/open-store.ts'
 import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'
@@ -23,7 +24,7 @@ export async function checkBooks(input: CheckBooksInput): Promise<string[]> {
   const store = await openStore({ url: input.url })
   closing.defer(() => store.close())
   const faults: string[] = []
-  const audit = await auditStore(store)
+  const audit = await auditStore(store, { checks: AUDIT_CHECKS })
   for (const difference of audit.differences.slice(0, 5)) {
     faults.push(`the audit differs: ${JSON.stringify(difference)}`)
   }

@@ -8,6 +8,10 @@ export interface SeedActivityInput {
   /** Each has about as many of the requests. */
   readonly apiKeys: readonly SeededKey[]
   readonly requests: number
+  /** How many days they are spread over. Default 30. */
+  readonly days?: number
+  /** The models that they name. Default one. */
+  readonly modelIds?: readonly string[]
 }
 
 /** Requests of the past that are in a store before a gateway serves it. */
@@ -18,23 +22,33 @@ export interface SeededActivity {
 }
 
 const CHARGE = { costUsd: '0.0001', micros: 105 }
-const PAST_MS = 30 * 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
+
+/** The requests that are written, by their numbers. */
+interface Past {
+  readonly apiKeys: readonly SeededKey[]
+  readonly requests: number
+  readonly modelIds: readonly string[]
+  atMs(number: number): number
+  requestId(number: number): string
+}
 
 /**
- * Writes requests of the last month, settled and charged, straight into the tables, as fast as SQLite
+ * Writes requests of the past, settled and charged, straight into the tables, as fast as SQLite
  * can: the store is not safe against a crash meanwhile.
  */
 export function seedActivity(input: SeedActivityInput): SeededActivity {
   const { file, requests } = input
   if (requests === 0) return { requests: 0, chargedMicros: 0 }
+  const past = pastOf(input)
   const database = new DatabaseSync(file)
   try {
     database.exec('pragma journal_mode = off; pragma synchronous = off')
     withoutIndexes(database, () => {
       database.exec('begin')
-      insertRequests(database, input)
-      insertEntries(database, input)
-      chargeOwners(database, input)
+      insertRequests(database, past)
+      insertEntries(database, past)
+      chargeOwners(database, past)
       database.exec('commit')
     })
     database.exec('pragma journal_mode = wal')
@@ -57,32 +71,34 @@ function withoutIndexes(database: DatabaseSync, write: () => void): void {
 }
 
 // Requests come in turns from all keys, so that the one of that number is known without being read.
-function insertRequests(
-  database: DatabaseSync,
-  { apiKeys, requests }: Omit<SeedActivityInput, 'file'>,
-): void {
-  const startMs = Date.now() - PAST_MS
+function insertRequests(database: DatabaseSync, past: Past): void {
+  const { apiKeys, requests, modelIds } = past
   const insert = database.prepare(
     `insert into requests (id, account_id, api_key_id, instance_id, endpoint, model_id, stream,
        state, cost_usd, price_snapshot_id, http_status, generation_id, input_tokens, output_tokens,
        cache_read_tokens, cache_write_tokens, cache_write_long_tokens, reasoning_tokens,
        image_output_tokens, searches, opened_at_ms, first_byte_at_ms, ended_at_ms, settled_at_ms, backed_granted_micros,
        backed_charge_micros)
-     values (?, ?, ?, 'inst_seeded', 'chat', 'sim/text', 0, 'final', '${CHARGE.costUsd}',
+     values (?, ?, ?, 'inst_seeded', 'chat', ?, 0, 'final', '${CHARGE.costUsd}',
        'price_seeded', 200, ?, 250, 64, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, 5000, ${CHARGE.micros})`,
   )
   for (let number = 0; number < requests; number++) {
     const { accountId, apiKeyId } = ownerOf(apiKeys, number)
-    const atMs = startMs + Math.floor((PAST_MS * number) / requests)
-    const requestId = requestIdOf(number)
-    insert.run(requestId, accountId, apiKeyId, `gen-${number}`, atMs, atMs, atMs, atMs)
+    const atMs = past.atMs(number)
+    // Each key uses a few models.
+    const place = (number % apiKeys.length) + (Math.floor(number / apiKeys.length) % 3)
+    const modelId = modelIds[place % modelIds.length] ?? ''
+    const firstByteAtMs = atMs + 100 + ((number * 7_919) % 3_000)
+    const requestId = past.requestId(number)
+    const generationId = `gen-${number}`
+    insert.run(
+      ...[requestId, accountId, apiKeyId, modelId, generationId],
+      ...[atMs, firstByteAtMs, firstByteAtMs, firstByteAtMs],
+    )
   }
 }
 
-function insertEntries(
-  database: DatabaseSync,
-  { apiKeys, requests }: Omit<SeedActivityInput, 'file'>,
-): void {
+function insertEntries(database: DatabaseSync, { apiKeys, requests, requestId }: Past): void {
   const nowMs = Date.now()
   const insert = database.prepare(
     `insert into entries (account_id, number, kind, purse, amount_micros, request_id, api_key_id,
@@ -95,15 +111,12 @@ function insertEntries(
     for (let number = place; number < requests; number += apiKeys.length) {
       const entryNumber = (numbers.get(accountId) ?? 1) + 1
       numbers.set(accountId, entryNumber)
-      insert.run(accountId, entryNumber, requestIdOf(number), apiKeyId, nowMs)
+      insert.run(accountId, entryNumber, requestId(number), apiKeyId, nowMs)
     }
   }
 }
 
-function chargeOwners(
-  database: DatabaseSync,
-  { apiKeys, requests }: Omit<SeedActivityInput, 'file'>,
-): void {
+function chargeOwners(database: DatabaseSync, { apiKeys, requests }: Past): void {
   const chargeKey = database.prepare(
     'update api_keys set spend_micros = spend_micros + ? where id = ?',
   )
@@ -124,9 +137,18 @@ function ownerOf(apiKeys: readonly SeededKey[], number: number): SeededKey {
   return owner
 }
 
-/** Of the month before, in the order of their numbers. */
-function requestIdOf(number: number): string {
-  return `${MONTH_BEFORE}${number.toString(32).padStart(16, '0')}`
+function pastOf({ apiKeys, requests, days, modelIds }: SeedActivityInput): Past {
+  const pastMs = (days ?? 30) * DAY_MS
+  const startMs = Date.now() - pastMs
+  const atMs = (number: number): number => startMs + Math.floor((pastMs * number) / requests)
+  return {
+    apiKeys,
+    requests,
+    modelIds: modelIds ?? ['sim/text'],
+    atMs,
+    requestId(number) {
+      const first = firstIdOf({ prefix: 'req', timeMs: atMs(number) })
+      return `${first}${number.toString(32).padStart(16, '0')}`
+    },
+  }
 }
-
-const MONTH_BEFORE = firstIdOf({ prefix: 'req', timeMs: Date.now() - PAST_MS })

@@ -43,9 +43,13 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
   const inTwoDays = { nowMs: () => Date.now() + TWO_DAYS_MS }
 
-  /** Starts a server in two days, which begins to prune at once, and stops it: that ends the batch. */
-  async function serveInTwoDays(settings: Readonly<Record<string, string>>): Promise<World> {
+  /** Starts a server in two days, which begins to roll up and to prune at once, and stops it. */
+  async function serveInTwoDays(
+    settings: Readonly<Record<string, string>>,
+    logged: string | null = null,
+  ): Promise<World> {
     const world = await open({ settings, clock: inTwoDays })
+    if (logged !== null) await world.logged(logged)
     const { status } = await fetch(world.url(`/v1/admin/requests/${requestId}`), { headers: ADMIN })
     expect([200, 404]).toContain(status)
     await world.close()
@@ -53,7 +57,10 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   }
 
   test('a server removes what was settled longer ago than TOLLGATE_ACTIVITY_DAYS, and says so', async () => {
-    const { log } = await serveInTwoDays({ TOLLGATE_ACTIVITY_DAYS: '1' })
+    const { log } = await serveInTwoDays(
+      { TOLLGATE_ACTIVITY_DAYS: '1' },
+      'requests pruned from Activity',
+    )
     expect(log.filter((text) => text.includes('requests pruned from Activity'))).toHaveLength(1)
     expect(await line.run('request', 'show', requestId)).toMatchObject({
       exitCode: 3,

@@ -10,6 +10,7 @@ import { getBalance } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
 import type { OperationSource } from '../src/operations/operations.ts'
+import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
@@ -94,7 +95,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       if (balance === null) throw new Error(`no account ${accountId}`)
       return balance.backed.balanceMicros
     },
-    audit: () => auditStore(gateway.store),
+    audit: () => auditStore(gateway.store, { checks: AUDIT_CHECKS }),
     async close() {
       await gateway.close()
       await simulator.close()

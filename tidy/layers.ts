@@ -13,7 +13,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['upstreams'],
   ['catalog'],
   ['journey'],
-  ['reconcile'],
+  ['reconcile', 'usage'],
   ['operations'],
   ['http', 'cli'],
   ['telemetry'],

@@ -15,29 +15,37 @@ export interface HouseLimits {
  */
 export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
-    vocabulary: { files: 19, lines: 929 },
+    // The steps of charts.
+    vocabulary: { files: 20, lines: 972 },
     json: { files: 10, lines: 1_159 },
     // Large texts are estimated in parts, and calls sized in them, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
-    store: { files: 32, lines: 2_436 },
+    // Roll-ups are tables, and upkeep passes over the store are begun and stopped in one way.
+    store: { files: 35, lines: 2_691 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
-    ledger: { files: 49, lines: 4_810 },
+    // Requests that few filters match are searched for by slices of time.
+    ledger: { files: 50, lines: 5_019 },
     formats: { files: 27, lines: 2_788 },
     upstreams: { files: 27, lines: 2_679 },
     catalog: { files: 8, lines: 1_043 },
     // A body leaves the memory budget once it is sent.
     journey: { files: 34, lines: 3_853 },
     reconcile: { files: 6, lines: 749 },
-    operations: { files: 10, lines: 1_795 },
+    // Roll-ups of requests, charts of them, and their audit.
+    usage: { files: 7, lines: 1_198 },
+    // Lists say how far they were searched.
+    operations: { files: 10, lines: 1_817 },
     http: { files: 18, lines: 2_600 },
-    cli: { files: 15, lines: 1_670 },
+    cli: { files: 15, lines: 1_671 },
     telemetry: { files: 15, lines: 1_311 },
     // The log line of a request came from http.
-    app: { files: 16, lines: 2_566 },
+    // Roll-ups are upkeep beside pruning.
+    app: { files: 17, lines: 2_600 },
     // Operations and commands are handed in.
     'main.ts': { files: 1, lines: 66 },
   },
-  interfacesUsedOnce: 95,
+  // Some are of roll-ups and charts.
+  interfacesUsedOnce: 101,
 }
 
 /**

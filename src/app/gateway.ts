@@ -7,7 +7,6 @@ import type { WireFormat } from '../formats/format.ts'
 import { FORMATS } from '../formats/formats.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createByteBudget } from '../journey/gate/byte-budget.ts'
-import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
 import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
@@ -25,6 +24,7 @@ import { openBooks, type ServedBooks } from './open-books.ts'
 import { openCatalog, openEndpointPrices, openUpstream } from './open-catalog.ts'
 import { openServing } from './open-serving.ts'
 import { type OpenTelemetry, openTelemetry, showGauges } from './open-telemetry.ts'
+import { openUpkeep } from './open-upkeep.ts'
 import { openWhole, type UpstreamAddress, type Wiring } from './wiring.ts'
 
 interface StartGatewayInput {
@@ -96,7 +96,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const upstream = openUpstream(wiring)
   const endpoints = openEndpointPrices(wiring, upstream)
   const { catalog, refresher } = await openCatalog(wiring, { ...books, upstream, endpoints })
-  openActivityPruner(wiring, books.store)
+  openUpkeep(wiring, books.store)
   reconciler = openReconciler(wiring, { ...books, upstream })
   const serving = await serve(wiring, {
     looksOn,
@@ -187,22 +187,6 @@ function withFaultsOf(
   return own.map((check) =>
     check.fault === null ? (others.find(({ name }) => name === check.name) ?? check) : check,
   )
-}
-
-/** Removes old requests from Activity, where the operator says how old. */
-function openActivityPruner({ config, log, clock, closing }: Wiring, store: Store): void {
-  const keepDays = config.TOLLGATE_ACTIVITY_DAYS
-  if (keepDays === null) return
-  const pruner = new ActivityPruner({
-    store,
-    clock,
-    keepDays,
-    onPruned: (requests) => log.info({ requests, keepDays }, 'requests pruned from Activity'),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'Activity could not be pruned and will be tried again'),
-  })
-  closing.defer(() => pruner.stop())
-  pruner.start()
 }
 
 /** Opened before the settler, which reports each settle to it, and so closed after the last one. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { type Audit, auditView } from '../ledger/audit/audit.ts'
 import { type AtWork, readAtWork } from '../ledger/instances/at-work.ts'
+import { AUDIT_CHECKS } from '../operations/upkeep.ts'
 import { type Copied, CopyFailed, CopyUnconfirmed, copyStore } from '../store/copy/copy-store.ts'
 import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
 import { readSetting } from '../store/settings.ts'
@@ -76,10 +77,10 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
     to: options.to,
     onRows: showProgress(terminal, (rows) => `copied ${counted(rows, 'row')}`),
     async verify(copy) {
-      const audit = await auditView(
-        copy,
-        showProgress(terminal, (rows) => `audited ${counted(rows, 'row')}`),
-      )
+      const audit = await auditView(copy, {
+        checks: AUDIT_CHECKS,
+        onRows: showProgress(terminal, (rows) => `audited ${counted(rows, 'row')}`),
+      })
       if (!audit.ok) throw notExact(terminal, audit)
       const upstream = await readSetting(copy, 'upstream')
       return { upstream, ...(await readAtWork(copy, startedAtMs)) }

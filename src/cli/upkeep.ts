@@ -5,11 +5,11 @@ import { counted, listed, moment, table } from './table.ts'
 
 type Audit = z.output<typeof auditShape>
 
-/** `tollgate audit`: recomputes every balance, hold and charge; exits 1 where one differs. */
+/** `tollgate audit`: recomputes every balance, hold, charge and roll-up; exits 1 where one differs. */
 export const AUDIT_COMMAND: OperationCommand = {
   name: 'audit',
   runs: 'audit',
-  words: 'recompute every balance, hold and charge from the entries and requests',
+  words: 'recompute every balance, hold, charge and roll-up from the entries and requests',
   takes: [],
   progress: (rows) => `audited ${counted(rows, 'row')}`,
   show: show(auditShape, (audit) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { getRequest, listRequests } from '../ledger/activity/activity.ts'
+import { getRequest } from '../ledger/activity/activity.ts'
 import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
+import { type FoundRequests, searchRequests } from '../ledger/activity/search-requests.ts'
 import type { RequestRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
@@ -55,9 +56,9 @@ function list({ store }: OperationParts): Operation {
       since: momentField.optional().describe('Opened at this moment or later.'),
       until: momentField.optional().describe('Opened before this moment.'),
     }),
-    answers: { 200: listShape(requestShape) },
+    answers: { 200: foundShape },
     async run({ query: { limit, cursor, account, key: apiKeyId, state, model, since, until } }) {
-      const { requests, nextCursor } = await listRequests(store.reports, {
+      const found = await searchRequests(store.reports, {
         limit,
         cursor: cursor ?? null,
         ...(account === undefined ? {} : { accountId: account }),
@@ -67,8 +68,7 @@ function list({ store }: OperationParts): Operation {
         ...(since === undefined ? {} : { sinceMs: since }),
         ...(until === undefined ? {} : { untilMs: until }),
       })
-      const next = idCursor('requests', nextCursor)
-      return { httpStatus: 200, body: listAnswer(requests.map(requestAnswer), next) }
+      return { httpStatus: 200, body: foundAnswer(found) }
     },
   })
 }
@@ -224,5 +224,21 @@ function usageAnswer(usage: TokenUsage): z.infer<typeof usageShape> {
     reasoning_tokens: usage.reasoningTokens,
     image_output_tokens: usage.imageOutputTokens,
     searches: usage.searches,
+  }
+}
+
+/** A page of requests that were searched for. */
+const foundShape = listShape(requestShape).extend({
+  searched_back_to: timeField
+    .nullable()
+    .describe(
+      'Set where little matches: the search ended at this time for now, with fewer rows than `limit` or none, and `next_cursor` continues it.',
+    ),
+})
+
+function foundAnswer({ requests, nextCursor, searchedBackToMs }: FoundRequests) {
+  return {
+    ...listAnswer(requests.map(requestAnswer), idCursor('requests', nextCursor)),
+    searched_back_to: timeOrNull(searchedBackToMs),
   }
 }

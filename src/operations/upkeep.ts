@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
-import { type Audit, auditStore } from '../ledger/audit/audit.ts'
+import { type Audit, type AuditCheck, auditStore } from '../ledger/audit/audit.ts'
+import { auditUsage } from '../usage/audit-usage.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { idField, timeAnswer, timeField } from './fields.ts'
 import {
@@ -9,6 +10,9 @@ import {
   type OperationParts,
   operation,
 } from './operation.ts'
+
+/** What an audit checks beside the ledger. */
+export const AUDIT_CHECKS: readonly AuditCheck[] = [auditUsage]
 
 /** The audit, refreshing the catalog, and maintenance. */
 export function upkeepOperations(parts: OperationParts): readonly Operation[] {
@@ -22,10 +26,13 @@ function audit({ store }: OperationParts): Operation {
     name: 'audit',
     method: 'GET',
     paths: { admin: '/v1/admin/audit' },
-    summary: 'Recompute every balance, hold and charge from the entries and requests.',
+    summary: 'Recompute every balance, hold, charge and roll-up from the entries and requests.',
     answers: { 200: auditShape },
     async run({ onProgress }) {
-      underWay ??= auditStore(store, onProgress).finally(() => {
+      underWay ??= auditStore(store, {
+        checks: AUDIT_CHECKS,
+        onRows: onProgress,
+      }).finally(() => {
         underWay = null
       })
       return { httpStatus: 200, body: auditAnswer(await underWay) }

@@ -29,6 +29,8 @@ export interface Store {
   readonly db: Kysely<Tables>
   /** Long reads, such as lists for pages, on connections of their own. Read-only. */
   readonly reports: Kysely<Tables>
+  /** Reads of the page, on connections of their own: an audit does not hold them up. Read-only. */
+  readonly pages: Kysely<Tables>
   /** Runs `read` on one unchanging view of the store and a connection of its own. Read-only. */
   snapshot<T>(read: (view: Kysely<Tables>) => Promise<T>): Promise<T>
   close(): Promise<void>

@@ -38,6 +38,9 @@ export function createIdSource({ clock, fillRandom }: IdSourceInput): IdSource {
   }
 }
 
+/** A hold opens within this time after its request's id was made: bodies may be slow, and clocks disagree. */
+export const ID_AGE_MS_MAX = 3_600_000
+
 /** A moment in the ids of one kind. */
 interface FirstIdInput {
   readonly prefix: IdPrefix
@@ -48,6 +51,19 @@ interface FirstIdInput {
 /** What all ids of a moment or later sort behind, and all earlier ones before. */
 export function firstIdOf({ prefix, timeMs }: FirstIdInput): string {
   return `${prefix}_${timeTextOf(Math.max(0, timeMs))}`
+}
+
+/** When an id was made, milliseconds since the Unix epoch; null: it does not say. */
+export function timeOfId(id: string): number | null {
+  const start = id.indexOf('_') + 1
+  if (start === 0 || id.length < start + TIME_CHARS) return null
+  let timeMs = 0
+  for (let place = start; place < start + TIME_CHARS; place++) {
+    const digit = ALPHABET.indexOf(id.charAt(place))
+    if (digit === -1) return null
+    timeMs = timeMs * 32 + digit
+  }
+  return timeMs
 }
 
 function timeTextOf(timeMs: number): string {

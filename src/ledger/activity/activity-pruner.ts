@@ -1,4 +1,5 @@
 import type { Store } from '../../store/open-store.ts'
+import { Passes } from '../../store/passes.ts'
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
 import { StoreThread } from '../../store/threads/store-thread.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
@@ -31,27 +32,37 @@ const BATCH_PAUSE_MS_MIN = 50
 const PAUSE_PER_BATCH = 9
 
 /**
- * Removes requests from Activity that were settled long ago, a few at a time and the oldest first. What
+ * Removes requests from Activity that were settled long ago and are rolled up, a few at a time and the oldest first. What
  * they were charged stays in the entries, and is added up in `pruned_requests`, against which the audit
  * checks the entries. Several gateways may prune the same store.
  */
 export class ActivityPruner {
   readonly #input: ActivityPrunerInput
   readonly #thread: StoreThread<PruneBatch, Pruned> | null
-  #timer: NodeJS.Timeout | null = null
-  #wake: (() => void) | null = null
-  #passing: Promise<void> = Promise.resolve()
-  #stopped = false
+  readonly #passes: Passes
 
   constructor(input: ActivityPrunerInput) {
     this.#input = input
     const { location } = input.store
     this.#thread = location.kind === 'sqlite' ? openThread({ file: location.file }) : null
+    this.#passes = new Passes({
+      intervalMs: PASS_INTERVAL_MS,
+      onFailure: input.onFailure,
+      pass: async () => {
+        const requests = await this.pass()
+        if (requests > 0) input.onPruned(requests)
+      },
+    })
   }
 
   /** Begins a pass at once, and another a minute after each. */
   start(): void {
-    this.#passing = this.#passRepeatedly()
+    this.#passes.start()
+  }
+
+  /** Begins a pass now, unless one is under way. */
+  wake(): void {
+    this.#passes.wake()
   }
 
   /** Prunes all that is old enough by now, and returns how many. Rejects where the store fails. */
@@ -60,51 +71,22 @@ export class ActivityPruner {
     const settledBeforeMs = clock.nowMs() - keepDays * DAY_MS
     let requests = 0
     let afterId: string | null = ''
-    while (afterId !== null && !this.#stopped) {
+    while (afterId !== null && !this.#passes.stopped) {
       const batch: PruneBatch = { settledBeforeMs, afterId, rowsMax: batchRowsMax }
       const begunAtMs = performance.now()
       const pruned: Pruned = await (this.#thread?.call(batch) ?? prunePostgres(store.db, batch))
       const pauseMs = PAUSE_PER_BATCH * (performance.now() - begunAtMs)
       requests += pruned.requests
       afterId = pruned.nextAfterId
-      if (afterId !== null) await this.#wait(Math.max(BATCH_PAUSE_MS_MIN, pauseMs))
+      if (afterId !== null) await this.#passes.wait(Math.max(BATCH_PAUSE_MS_MIN, pauseMs))
     }
     return requests
   }
 
   /** Ends with the batch that is under way. */
   async stop(): Promise<void> {
-    this.#stopped = true
-    this.#wake?.()
-    await this.#passing
+    await this.#passes.stop()
     await this.#thread?.close()
-  }
-
-  async #passRepeatedly(): Promise<void> {
-    while (!this.#stopped) {
-      try {
-        const requests = await this.pass()
-        if (requests > 0) this.#input.onPruned(requests)
-      } catch (cause) {
-        this.#input.onFailure(cause)
-      }
-      await this.#wait(PASS_INTERVAL_MS)
-    }
-  }
-
-  /** Resolves after a time, or when it is to stop. */
-  #wait(waitMs: number): Promise<void> {
-    if (this.#stopped) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.#wake = () => {
-        if (this.#timer !== null) clearTimeout(this.#timer)
-        this.#timer = null
-        this.#wake = null
-        resolve()
-      }
-      this.#timer = setTimeout(this.#wake, waitMs)
-      this.#timer.unref()
-    })
   }
 }
 

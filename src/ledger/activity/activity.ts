@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -8,17 +8,23 @@ import {
   type RequestRow,
   type Tables,
 } from '../../store/schema.ts'
-import { firstIdOf } from '../../vocabulary/ids.ts'
+import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { RequestState } from '../../vocabulary/request-state.ts'
 import { availableCredit, freeCreditExpired } from '../rules/postings.ts'
 
+/** One value, or any of several. */
+type Some<Value> = Value | readonly Value[]
+
 /** Which requests to list; absent fields filter nothing. */
 export interface RequestFilter {
   readonly accountId?: string
-  readonly apiKeyId?: string
-  readonly state?: RequestState
-  readonly modelId?: string
+  readonly apiKeyId?: Some<string>
+  readonly state?: Some<RequestState>
+  readonly modelId?: Some<string>
+  readonly endpoint?: Some<string>
+  /** Whether it ended with an error. */
+  readonly failed?: boolean
   /** Opened at this moment or later. */
   readonly sinceMs?: number
   /** Opened before this moment. */
@@ -32,21 +38,38 @@ export interface Page {
   readonly limit: number
 }
 
-// A hold opens after its request's id was made: the time in the id narrows what is read to the part
-// of Activity that can match, with room for slow bodies and for clocks that disagree.
-const ID_AGE_MS_MAX = 3_600_000
-
-/** One page of requests, newest first; the cursor of the next is null where there is none. */
+/**
+ * One page of requests, newest first; the cursor of the next is null where there is none. The time in the
+ * ids narrows what is read to the part of Activity that can match.
+ */
 export async function listRequests(
   db: Kysely<Tables>,
   { cursor, limit, ...filter }: RequestFilter & Page,
 ): Promise<{ readonly requests: readonly RequestRow[]; readonly nextCursor: string | null }> {
+  const query = requestsLike(db, { ...filter, cursor: cursor ?? null })
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const requests = rows.slice(0, limit).map((row) => REQUESTS.read(row))
+  return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
+}
+
+/** Every request that a filter lets through, in no order yet, before a cursor where there is one. */
+export function requestsLike(
+  db: Kysely<Tables>,
+  { cursor, ...filter }: RequestFilter & { readonly cursor: string | null },
+): SelectQueryBuilder<Tables, 'requests', Selectable<Tables['requests']>> {
   let query = db.selectFrom('requests').selectAll()
   if (filter.accountId !== undefined) query = query.where('account_id', '=', filter.accountId)
-  if (filter.apiKeyId !== undefined) query = query.where('api_key_id', '=', filter.apiKeyId)
-  // As a literal: the index of unsettled requests is chosen by the text of the query.
-  if (filter.state !== undefined) query = query.where('state', '=', sql.lit(filter.state))
-  if (filter.modelId !== undefined) query = query.where('model_id', '=', filter.modelId)
+  if (filter.apiKeyId !== undefined)
+    query = query.where('api_key_id', 'in', listOf(filter.apiKeyId))
+  if (filter.state !== undefined) query = query.where(inState(listOf(filter.state)))
+  if (filter.modelId !== undefined) query = query.where('model_id', 'in', listOf(filter.modelId))
+  if (filter.endpoint !== undefined) query = query.where('endpoint', 'in', listOf(filter.endpoint))
+  if (filter.failed !== undefined) {
+    query = query.where('error_code', filter.failed ? 'is not' : 'is', null)
+  }
   if (filter.sinceMs !== undefined) {
     query = query
       .where('opened_at_ms', '>=', filter.sinceMs)
@@ -57,13 +80,19 @@ export async function listRequests(
       .where('opened_at_ms', '<', filter.untilMs)
       .where('id', '<', firstIdOf({ prefix: 'req', timeMs: filter.untilMs + ID_AGE_MS_MAX }))
   }
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const requests = rows.slice(0, limit).map((row) => REQUESTS.read(row))
-  return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
+  return cursor === null ? query : query.where('id', '<', cursor)
+}
+
+function listOf<Value extends string>(some: Some<Value>): readonly Value[] {
+  return typeof some === 'string' ? [some] : some
+}
+
+// As literals: the index of unsettled requests is chosen by the text of the query.
+function inState(states: readonly RequestState[]): RawBuilder<boolean> {
+  return sql`(${sql.join(
+    states.map((state) => sql`state = ${sql.lit(state)}`),
+    sql` or `,
+  )})`
 }
 
 /** Null where no hold was opened for this id, or it has been pruned. */

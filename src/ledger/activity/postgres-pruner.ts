@@ -2,6 +2,8 @@ import { CompiledQuery, type Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import {
   addToPruned,
+  chartedWithout,
+  daysOf,
   PRUNABLE,
   PRUNED_COLUMNS,
   PRUNED_SUMS,
@@ -40,11 +42,28 @@ export async function prunePostgres(
   const { rows } = await db.executeQuery<PageRow>(
     CompiledQuery.raw(PAGE, [settledBeforeMs, afterId, pruneUntilId(settledBeforeMs), rowsMax]),
   )
-  const old = rows.filter(({ prunable }) => prunable)
+  const ids = rows.filter(({ prunable }) => prunable).map(({ id }) => id)
+  const charted = new Set(chartedWithout(ids, await rolledDays(db, ids)))
+  const old = rows.filter(({ id }) => charted.has(id))
   return {
     requests: old.length === 0 ? 0 : await prune(db, { old, settledBeforeMs }),
     nextAfterId: rows.length < rowsMax ? null : (rows.at(-1)?.id ?? null),
   }
+}
+
+async function rolledDays(
+  db: Kysely<Tables>,
+  requestIds: readonly string[],
+): Promise<ReadonlySet<number>> {
+  const days = daysOf(requestIds)
+  if (days.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('usage_rolled')
+    .select('number')
+    .where('step', '=', 'day')
+    .where('number', 'in', days)
+    .execute()
+  return new Set(rows.map((row) => row.number))
 }
 
 function prune(

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { PRUNED_REQUESTS, REQUESTS, type Tables } from '../../store/schema.ts'
-import { firstIdOf } from '../../vocabulary/ids.ts'
+import { firstIdOf, timeOfId } from '../../vocabulary/ids.ts'
+import { DAY_HOURS, HOUR_MS } from '../../vocabulary/usage-step.ts'
 
 /** Which part of Activity to prune next. */
 export interface PruneBatch {
@@ -26,6 +27,27 @@ export function pruneUntilId(settledBeforeMs: number): string {
 
 /** Whether a row is settled, and was before a moment: `$` stands for the moment's parameter. */
 export const PRUNABLE = "(state = 'final' or state = 'released') and settled_at_ms < $"
+
+/** The UTC days whose roll-ups requests are in; an id that says no time is in none. */
+export function daysOf(requestIds: readonly string[]): readonly number[] {
+  return [...new Set(requestIds.map(dayOf))].filter((day) => day !== null)
+}
+
+/** Those that may go: charts would lose requests of a day that is not rolled up. */
+export function chartedWithout(
+  requestIds: readonly string[],
+  rolledDays: ReadonlySet<unknown>,
+): readonly string[] {
+  return requestIds.filter((requestId) => {
+    const day = dayOf(requestId)
+    return day === null || rolledDays.has(day)
+  })
+}
+
+function dayOf(requestId: string): number | null {
+  const timeMs = timeOfId(requestId)
+  return timeMs === null ? null : Math.floor(timeMs / HOUR_MS / DAY_HOURS)
+}
 
 // What of a request's money is kept: the figures that both tables have, by the same name.
 const SUMMED = PRUNED_REQUESTS.columns

@@ -7,6 +7,8 @@ import {
 import { serveThread, type ThreadDesk } from '../../store/threads/thread-worker.ts'
 import {
   addToPruned,
+  chartedWithout,
+  daysOf,
   PRUNABLE,
   PRUNED_COLUMNS,
   PRUNED_SUMS,
@@ -25,6 +27,7 @@ const OF_IDS = `from requests where id in (select value from json_each(?1)) and
 class SqlitePruner implements ThreadDesk<PruneBatch, Pruned> {
   readonly #connection: DatabaseSync
   readonly #page: StatementSync
+  readonly #rolled: StatementSync
   readonly #keep: StatementSync
   readonly #remove: StatementSync
 
@@ -33,6 +36,10 @@ class SqlitePruner implements ThreadDesk<PruneBatch, Pruned> {
     this.#page = connection.prepare(
       `select id, ${PRUNABLE.replace('$', '?1')} as prunable from requests
        where id > ?2 and id < ?3 order by id limit ?4`,
+    )
+    this.#rolled = connection.prepare(
+      `select number from usage_rolled
+       where step = 'day' and number in (select value from json_each(?1))`,
     )
     this.#keep = connection.prepare(
       `insert into pruned_requests (${PRUNED_COLUMNS}) select ${PRUNED_SUMS} ${OF_IDS}
@@ -44,7 +51,9 @@ class SqlitePruner implements ThreadDesk<PruneBatch, Pruned> {
   answer({ settledBeforeMs, afterId, rowsMax }: PruneBatch): Pruned {
     const untilId = pruneUntilId(settledBeforeMs)
     const page = this.#page.all(settledBeforeMs, afterId, untilId, rowsMax)
-    const ids = page.filter((row) => row['prunable'] === 1).map((row) => row['id'])
+    const old = page.filter((row) => row['prunable'] === 1).map((row) => String(row['id']))
+    const rolled = this.#rolled.all(JSON.stringify(daysOf(old)))
+    const ids = chartedWithout(old, new Set(rolled.map((row) => row['number'])))
     const last = page.at(-1)
     return {
       requests: ids.length === 0 ? 0 : this.#prune(JSON.stringify(ids), settledBeforeMs),

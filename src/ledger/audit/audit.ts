@@ -42,20 +42,36 @@ interface NewestRequest {
 const PAGE_ROWS = 2_000
 const DIFFERENCES_MAX = 1_000
 
-/** Told every now and then how many rows an audit has read. */
-type OnAuditedRows = (rows: number) => void
+/** What rooms above the ledger compare of their own rows, on the same view. */
+export type AuditCheck = (view: Kysely<Tables>, findings: AuditFindings) => Promise<void>
+
+/** Takes what a check found, and how many rows it has read. */
+export interface AuditFindings {
+  readonly found: (differences: readonly Difference[]) => void
+  readonly read: (rows: number) => void
+}
+
+interface AuditInput {
+  /** Default: none. */
+  readonly checks?: readonly AuditCheck[]
+  /** Called every now and then with how many rows have been read. */
+  readonly onRows?: (rows: number) => void
+}
 
 /**
  * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store
  * while it goes on working. What entries charged for requests that are not there must be what was added
  * up of them when they were pruned. Throws where a row can't be read, `StoreUnavailable` where the store can't.
  */
-export function auditStore(store: Store, onRows?: OnAuditedRows): Promise<Audit> {
-  return store.snapshot((view) => auditView(view, onRows))
+export function auditStore(store: Store, input: AuditInput = {}): Promise<Audit> {
+  return store.snapshot((view) => auditView(view, input))
 }
 
 /** As {@link auditStore}, on a view that the caller has open. */
-export async function auditView(view: Kysely<Tables>, onRows?: OnAuditedRows): Promise<Audit> {
+export async function auditView(
+  view: Kysely<Tables>,
+  { checks = [], onRows }: AuditInput = {},
+): Promise<Audit> {
   const tally = new AuditTally()
   const differences: Difference[] = []
   const found = (more: readonly Difference[]): void => {
@@ -73,6 +89,7 @@ export async function auditView(view: Kysely<Tables>, onRows?: OnAuditedRows): P
   const apiKeys = await auditApiKeys(view, findings)
   const creditCodes = await auditCreditCodes(view, findings)
   found(tally.orphans())
+  for (const check of checks) await check(view, findings)
   return {
     ok: differences.length === 0,
     checked: { accounts, apiKeys, requests, entries, creditCodes },
@@ -81,11 +98,8 @@ export async function auditView(view: Kysely<Tables>, onRows?: OnAuditedRows): P
   }
 }
 
-interface Findings {
+interface Findings extends AuditFindings {
   readonly tally: AuditTally
-  readonly found: (differences: readonly Difference[]) => void
-  /** Told of each page. */
-  readonly read: (rows: number) => void
 }
 
 async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Promise<number> {

@@ -1,5 +1,6 @@
 import { CompiledQuery, Kysely, sql } from 'kysely'
 import { type DatabaseLocation, parseDatabaseUrl, showDatabaseUrl } from '../database-url.ts'
+import { insertText } from '../insert-text.ts'
 import { SchemaMismatch } from '../migrate.ts'
 import { openStore } from '../open-store.ts'
 import { postgresPoolDialect } from '../postgres/postgres-dialect.ts'
@@ -245,18 +246,4 @@ function exactValues(
     }
     throw new StoreRefused(`a row of ${name} has a ${column.name} that is not ${column.type}`)
   })
-}
-
-interface InsertTextInput {
-  readonly table: CopiedTable
-  readonly rows: number
-  readonly kind: DatabaseLocation['kind']
-}
-
-function insertText({ table: { name, columns }, rows, kind }: InsertTextInput): string {
-  let place = 0
-  const parameter = () => (kind === 'postgres' ? `$${++place}` : '?')
-  const row = () => `(${columns.map(parameter).join(',')})`
-  const names = columns.map((column) => `"${column.name}"`).join(',')
-  return `insert into "${name}" (${names}) values ${Array.from({ length: rows }, row).join(',')}`
 }

@@ -4,6 +4,7 @@ import { up as ledger } from './0001-ledger.ts'
 import { up as creditCodes } from './0002-credit-codes.ts'
 import { up as prunedRequests } from './0003-pruned-requests.ts'
 import { up as requestUpstream } from './0004-request-upstream.ts'
+import { up as usage } from './0005-usage.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 2, name: 'credit-codes', up: creditCodes },
   { number: 3, name: 'pruned-requests', up: prunedRequests },
   { number: 4, name: 'request-upstream', up: requestUpstream },
+  { number: 5, name: 'usage', up: usage },
 ]

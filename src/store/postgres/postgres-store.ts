@@ -9,6 +9,7 @@ import { postgresPoolDialect } from './postgres-dialect.ts'
 // The writer of the ledger has a connection of its own beside these.
 const DB_CONNECTIONS_MAX = 6
 const REPORT_CONNECTIONS_MAX = 3
+const PAGE_CONNECTIONS_MAX = 3
 
 /** As `openStore`: a database of a PostgreSQL server, which must exist. */
 export async function openPostgresStore(
@@ -26,10 +27,12 @@ export async function openPostgresStore(
   }
   const db = connect({ connectionsMax: DB_CONNECTIONS_MAX, use: 'shortStatements' })
   const reports = connect({ connectionsMax: REPORT_CONNECTIONS_MAX, use: 'longReads' })
+  const pages = connect({ connectionsMax: PAGE_CONNECTIONS_MAX, use: 'longReads' })
   return {
     location,
     db,
     reports,
+    pages,
     snapshot: (read) =>
       reports
         .transaction()
@@ -37,7 +40,7 @@ export async function openPostgresStore(
         .setAccessMode('read only')
         .execute(read),
     async close() {
-      await Promise.all([db.destroy(), reports.destroy()])
+      await Promise.all([db, reports, pages].map((some) => some.destroy()))
     },
   }
 }

@@ -37,11 +37,13 @@ export async function openSqliteStore(
     throw error
   }
   const reports = connect(true)
+  const pages = connect(true)
   const views = new Set<Kysely<Tables>>()
   return {
     location: { kind: 'sqlite', file },
     db,
     reports,
+    pages,
     async snapshot(read) {
       const view = connect(true)
       views.add(view)
@@ -54,7 +56,7 @@ export async function openSqliteStore(
     },
     async close() {
       // A connection that reads keeps the log from being written into the file, so `db` is closed last.
-      await Promise.all([reports, ...views].map((reader) => reader.destroy()))
+      await Promise.all([reports, pages, ...views].map((reader) => reader.destroy()))
       await db.destroy()
     },
   }

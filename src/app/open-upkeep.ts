@@ -1,0 +1,50 @@
+import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
+import type { Store } from '../store/open-store.ts'
+import { UsageRoller } from '../usage/usage-roller.ts'
+import type { Wiring } from './wiring.ts'
+
+/** Rolls requests up and, where the operator says how old, removes old ones from Activity. */
+export function openUpkeep(wiring: Wiring, store: Store): void {
+  const pruner = openActivityPruner(wiring, store)
+  openUsageRoller(wiring, { store, onRolled: () => pruner?.wake() })
+}
+
+function openUsageRoller(
+  { log, clock, closing }: Wiring,
+  { store, onRolled }: { readonly store: Store; readonly onRolled: () => void },
+): void {
+  const roller = new UsageRoller({
+    store,
+    clock,
+    onRolled: (hours) => {
+      log.debug({ hours }, 'requests rolled up for charts')
+      onRolled()
+    },
+    onLate: (hour) =>
+      log.warn({ hour }, 'a clock was set back: an hour that was rolled up is rolled up again'),
+    onFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'requests could not be rolled up and will be tried again'),
+  })
+  closing.defer(() => roller.stop())
+  roller.start()
+}
+
+/** Null: requests are kept for ever. */
+function openActivityPruner(
+  { config, log, clock, closing }: Wiring,
+  store: Store,
+): ActivityPruner | null {
+  const keepDays = config.TOLLGATE_ACTIVITY_DAYS
+  if (keepDays === null) return null
+  const pruner = new ActivityPruner({
+    store,
+    clock,
+    keepDays,
+    onPruned: (requests) => log.info({ requests, keepDays }, 'requests pruned from Activity'),
+    onFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'Activity could not be pruned and will be tried again'),
+  })
+  closing.defer(() => pruner.stop())
+  pruner.start()
+  return pruner
+}

@@ -1,0 +1,134 @@
+import type { Kysely } from 'kysely'
+import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
+import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
+import { isSettled } from '../../vocabulary/request-state.ts'
+import { HOUR_MS } from '../../vocabulary/usage-step.ts'
+import { listRequests, type Page, type RequestFilter, requestsLike } from './activity.ts'
+
+interface SearchInput extends RequestFilter, Page {
+  /** How long to search where little matches. Default 200. */
+  readonly searchMs?: number
+  /** A clock that never steps, in milliseconds. Default the process's own. */
+  readonly elapsedMs?: () => number
+}
+
+/** A page of what matches, or the part of it that was found in time. */
+export interface FoundRequests {
+  readonly requests: readonly RequestRow[]
+  /** Null: there are no others. */
+  readonly nextCursor: string | null
+  /** Where the search ended before the page was full; the next page goes on there. Null: it did not. */
+  readonly searchedBackToMs: number | null
+}
+
+const SEARCH_MS_DEFAULT = 200
+const FIRST_SLICE_MS = HOUR_MS
+// A slice is to take about a quarter of the time.
+const SLICE_SHARE = 4
+const SLICE_GROWTH_MAX = 8
+
+/**
+ * One page of requests, newest first, as {@link listRequests}. Where no index finds what matches, it is
+ * searched for by slices of time, for so long.
+ */
+export async function searchRequests(
+  db: Kysely<Tables>,
+  input: SearchInput,
+): Promise<FoundRequests> {
+  const { searchMs, elapsedMs, ...page } = input
+  const newestMs = isIndexed(page) ? null : await newestTimeMs(db, page)
+  if (newestMs === null) return { ...(await listRequests(db, page)), searchedBackToMs: null }
+  return searchSlices(db, {
+    page,
+    newestMs,
+    oldestMs: await oldestTimeMs(db, page),
+    searchMs: searchMs ?? SEARCH_MS_DEFAULT,
+    elapsedMs: elapsedMs ?? (() => performance.now()),
+  })
+}
+
+/** Whether what matches is next to each other in an index: all of an account, of a key, or unsettled. */
+function isIndexed({ apiKeyId, state, modelId, endpoint, failed }: RequestFilter): boolean {
+  if (modelId !== undefined || endpoint !== undefined || failed !== undefined) return false
+  if (state !== undefined && [state].flat().some(isSettled)) return false
+  return apiKeyId === undefined || [apiKeyId].flat().length === 1
+}
+
+interface Slices {
+  readonly page: RequestFilter & Page
+  readonly newestMs: number
+  readonly oldestMs: number
+  readonly searchMs: number
+  readonly elapsedMs: () => number
+}
+
+async function searchSlices(
+  db: Kysely<Tables>,
+  { page, newestMs, oldestMs, searchMs, elapsedMs }: Slices,
+): Promise<FoundRequests> {
+  const { limit, cursor = null, ...filter } = page
+  const beganAtMs = elapsedMs()
+  const found: RequestRow[] = []
+  let untilId = cursor
+  let untilMs = newestMs
+  let sliceMs = FIRST_SLICE_MS
+  for (;;) {
+    const fromMs = untilMs - sliceMs
+    const fromId = firstIdOf({ prefix: 'req', timeMs: fromMs })
+    const sliceBeganAtMs = elapsedMs()
+    const rows = await requestsLike(db, { ...filter, cursor: untilId })
+      .where('id', '>=', fromId)
+      .orderBy('id', 'desc')
+      .limit(limit + 1 - found.length)
+      .execute()
+    found.push(...rows.map((row) => REQUESTS.read(row)))
+    const requests = found.slice(0, limit)
+    if (found.length > limit) {
+      return { requests, nextCursor: requests.at(-1)?.id ?? null, searchedBackToMs: null }
+    }
+    if (fromMs <= oldestMs) return { requests, nextCursor: null, searchedBackToMs: null }
+    const nowMs = elapsedMs()
+    if (nowMs - beganAtMs >= searchMs) {
+      return { requests, nextCursor: fromId, searchedBackToMs: fromMs }
+    }
+    const growth = searchMs / SLICE_SHARE / Math.max(1, nowMs - sliceBeganAtMs)
+    sliceMs = Math.ceil(sliceMs * Math.min(SLICE_GROWTH_MAX, growth))
+    untilId = fromId
+    untilMs = fromMs
+  }
+}
+
+/** The time up to which ids are searched; null: ids don't say their time. */
+async function newestTimeMs(
+  db: Kysely<Tables>,
+  { accountId, untilMs, cursor }: RequestFilter & Page,
+): Promise<number | null> {
+  const last = cursor ?? (await endOf(db, { accountId, end: 'desc' }))
+  const newestMs = last === null ? null : timeOfId(last)
+  if (newestMs === null || untilMs === undefined) return newestMs === null ? null : newestMs + 1
+  return Math.min(newestMs + 1, untilMs + ID_AGE_MS_MAX)
+}
+
+async function oldestTimeMs(
+  db: Kysely<Tables>,
+  { accountId, sinceMs }: RequestFilter,
+): Promise<number> {
+  const first = await endOf(db, { accountId, end: 'asc' })
+  const oldestMs = first === null ? null : timeOfId(first)
+  return Math.max(oldestMs ?? 0, (sinceMs ?? 0) - ID_AGE_MS_MAX)
+}
+
+/** The first or last id of an account, or of all. */
+async function endOf(
+  db: Kysely<Tables>,
+  { accountId, end }: { readonly accountId: string | undefined; readonly end: 'asc' | 'desc' },
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('requests')
+    .select('id')
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .orderBy('id', end)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.id ?? null
+}

@@ -1,0 +1,229 @@
+import { type Kysely, sql } from 'kysely'
+import type { AuditFindings } from '../ledger/audit/audit.ts'
+import type { Difference } from '../ledger/audit/difference.ts'
+import type { Tables } from '../store/schema.ts'
+import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+import { rolledBetween } from './rolled.ts'
+import { addSums, GROUP_COLUMNS, NO_USAGE, SUM_COLUMNS, selectSums, type UsageRow } from './sums.ts'
+
+/**
+ * Compares roll-ups with what they are of: hours with the requests that are still there, days with hours, the
+ * sums of all accounts with those of each, and the charges of each key, rolled up or not, with its entries.
+ */
+export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings): Promise<void> {
+  const hours = await rolledBetween(view, { step: 'hour', from: 0 })
+  const days = await rolledBetween(view, { step: 'day', from: Number.MIN_SAFE_INTEGER })
+  for (const [hour, requests] of hours) {
+    const rows = await rowsOf(view, { step: 'hour', number: hour })
+    findings.found(await auditHour(view, { hour, requests, rows }))
+    findings.read(rows.length)
+  }
+  const charges = new KeyCharges()
+  for (const [day, requests] of days) {
+    const rows = await rowsOf(view, { step: 'day', number: day })
+    for (const row of rows) if (row.account_id !== '') charges.add(row)
+    // What was pruned before there were roll-ups has no hours.
+    if (day >= 0) findings.found(await auditDay(view, { day, requests, rows }))
+    findings.read(rows.length)
+  }
+  for (const ids of notRolled([...days.keys()])) {
+    for (const row of await requestCharges(view, ids)) charges.add(row)
+  }
+  for (const row of await entryCharges(view)) charges.subtract(row)
+  findings.found(charges.differences())
+}
+
+async function rowsOf(
+  view: Kysely<Tables>,
+  { step, number }: { readonly step: UsageStep; readonly number: number },
+): Promise<readonly UsageRow[]> {
+  const table = step === 'hour' ? 'usage_hours' : 'usage_days'
+  const groups = sql.raw(GROUP_COLUMNS[step].join(', '))
+  const { rows } = await sql<UsageRow>`
+    select ${groups}, ${selectSums(table)} from ${sql.table(table)}
+    where ${sql.ref(step)} = ${number} group by ${groups}`.execute(view)
+  return rows
+}
+
+interface Rolled {
+  /** How many it had. */
+  readonly requests: number
+  readonly rows: readonly UsageRow[]
+}
+
+async function auditHour(
+  view: Kysely<Tables>,
+  { hour, requests, rows }: Rolled & { readonly hour: number },
+): Promise<readonly Difference[]> {
+  const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
+  const groups = sql.raw(GROUP_COLUMNS.hour.join(', '))
+  const { rows: present } = await sql<UsageRow>`
+    select ${groups}, ${selectSums('requests')} from requests
+    where id >= ${fromId} and id < ${untilId} group by ${groups}`.execute(view)
+  const where = `usage_hours ${hour}`
+  const recomputed = withAll(present)
+  // Requests may have been pruned since: then days and their entries alone know what they came to.
+  const wasPruned = countOf(present) < requests
+  return [
+    ...differencesOf(where, [['requests', countOf(rows), requests]]),
+    ...compare(where, { stored: rows, recomputed: wasPruned ? withAll(rows) : recomputed }),
+  ]
+}
+
+async function auditDay(
+  view: Kysely<Tables>,
+  { day, requests, rows }: Rolled & { readonly day: number },
+): Promise<readonly Difference[]> {
+  const groups = sql.raw(GROUP_COLUMNS.hour.join(', '))
+  const { rows: recomputed } = await sql<UsageRow>`
+    select ${groups}, ${selectSums('usage_hours')} from usage_hours
+    where hour >= ${day * DAY_HOURS} and hour < ${(day + 1) * DAY_HOURS}
+      and hour in (select number from usage_rolled where step = 'hour')
+    group by ${groups}`.execute(view)
+  const where = `usage_days ${day}`
+  return [
+    ...differencesOf(where, [['requests', countOf(rows), requests]]),
+    ...compare(where, { stored: addedUp(rows), recomputed }),
+  ]
+}
+
+function countOf(rows: readonly UsageRow[]): number {
+  return rows.reduce((sum, row) => (row.account_id === '' ? sum : sum + row.requests), 0)
+}
+
+/** The rows of accounts, and those of all accounts that follow from them. */
+function withAll(rows: readonly UsageRow[]): readonly UsageRow[] {
+  const own = rows.filter(({ account_id }) => account_id !== '')
+  return [...own, ...addedUp(own.map((row) => ({ ...row, account_id: '' })))]
+}
+
+/** Rows of the same account, model and endpoint added together. */
+function addedUp(rows: readonly UsageRow[]): readonly UsageRow[] {
+  const sums = new Map<string, UsageRow>()
+  for (const row of rows) {
+    const earlier = sums.get(placeOf(row))
+    sums.set(placeOf(row), earlier === undefined ? row : { ...row, ...addSums(earlier, row) })
+  }
+  return [...sums.values()]
+}
+
+interface Compared {
+  readonly stored: readonly UsageRow[]
+  readonly recomputed: readonly UsageRow[]
+}
+
+function compare(where: string, { stored, recomputed }: Compared): readonly Difference[] {
+  const rows = new Map(stored.map((row) => [placeOf(row), row]))
+  const expected = new Map(recomputed.map((row) => [placeOf(row), row]))
+  const places = new Set([...rows.keys(), ...expected.keys()])
+  return [...places].flatMap((place) => {
+    const [row, other] = [rows.get(place) ?? NO_USAGE, expected.get(place) ?? NO_USAGE]
+    return differencesOf(
+      `${where} ${place}`,
+      SUM_COLUMNS.map((name) => [name, row[name], other[name]] as const),
+    )
+  })
+}
+
+function differencesOf(
+  place: string,
+  figures: readonly (readonly [name: string, stored: number, recomputed: number])[],
+): readonly Difference[] {
+  const [table = '', ...rest] = place.split(' ')
+  return figures
+    .filter(([, stored, recomputed]) => stored !== recomputed)
+    .map(([name, stored, recomputed]) => {
+      return { what: `${table}.${name}`, id: rest.join(' '), stored, recomputed }
+    })
+}
+
+function placeOf(row: UsageRow): string {
+  return GROUP_COLUMNS.hour.map((column) => row[column]).join(' ')
+}
+
+interface ChargesRow {
+  readonly api_key_id?: string
+  readonly backed_charge_micros: number
+  readonly free_charge_micros: number
+  readonly written_off_micros: number
+}
+
+const CHARGES = ['backed_charge_micros', 'free_charge_micros', 'written_off_micros'] as const
+
+/** By key, what charts add up, and what its entries do. */
+class KeyCharges {
+  readonly #keys = new Map<string, { charted: number[]; posted: number[] }>()
+
+  add(row: ChargesRow): void {
+    CHARGES.forEach((name, place) => {
+      const { charted } = this.#of(row.api_key_id ?? '')
+      charted[place] = (charted[place] ?? 0) + row[name]
+    })
+  }
+
+  subtract(row: ChargesRow): void {
+    const { posted } = this.#of(row.api_key_id ?? '')
+    CHARGES.forEach((name, place) => {
+      posted[place] = row[name]
+    })
+  }
+
+  differences(): readonly Difference[] {
+    return [...this.#keys].flatMap(([apiKeyId, { charted, posted }]) =>
+      differencesOf(
+        `usage ${apiKeyId}`,
+        CHARGES.map((name, place) => [name, charted[place] ?? 0, posted[place] ?? 0] as const),
+      ),
+    )
+  }
+
+  #of(apiKeyId: string): { charted: number[]; posted: number[] } {
+    const known = this.#keys.get(apiKeyId) ?? { charted: [], posted: [] }
+    this.#keys.set(apiKeyId, known)
+    return known
+  }
+}
+
+/** Runs of ids; null: there is no end. */
+interface Ids {
+  readonly fromId: string
+  readonly untilId: string | null
+}
+
+/** The ids between days that are rolled: some may be of no day at all. */
+function notRolled(days: readonly number[]): readonly Ids[] {
+  const runs: Ids[] = []
+  let fromId = ''
+  for (const day of days.filter((some) => some >= 0)) {
+    const ids = requestIdsOf({ fromHour: day * DAY_HOURS, untilHour: (day + 1) * DAY_HOURS })
+    if (ids.fromId > fromId) runs.push({ fromId, untilId: ids.fromId })
+    fromId = ids.untilId
+  }
+  return [...runs, { fromId, untilId: null }]
+}
+
+async function requestCharges(
+  view: Kysely<Tables>,
+  { fromId, untilId }: Ids,
+): Promise<readonly ChargesRow[]> {
+  const until = untilId === null ? sql`` : sql`and id < ${untilId}`
+  const { rows } = await sql<ChargesRow>`
+    select api_key_id, ${sql.join(CHARGES.map((name) => sumOf(name, sql.ref(name))))}
+    from requests where id >= ${fromId} ${until} group by api_key_id`.execute(view)
+  return rows
+}
+
+async function entryCharges(view: Kysely<Tables>): Promise<readonly ChargesRow[]> {
+  const of = (purse: string) =>
+    sql`case when kind <> 'write_off' and purse = ${sql.lit(purse)} then -amount_micros else 0 end`
+  const { rows } = await sql<ChargesRow>`
+    select api_key_id, ${sumOf('backed_charge_micros', of('backed'))},
+      ${sumOf('free_charge_micros', of('free'))},
+      ${sumOf('written_off_micros', sql`case when kind = 'write_off' then amount_micros else 0 end`)}
+    from entries where api_key_id is not null group by api_key_id`.execute(view)
+  return rows
+}
+
+function sumOf(name: string, expression: ReturnType<typeof sql.ref>) {
+  return sql`cast(sum(${expression}) as bigint) as ${sql.ref(name)}`
+}

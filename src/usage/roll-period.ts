@@ -1,0 +1,243 @@
+import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { insertText } from '../store/insert-text.ts'
+import type { Store } from '../store/open-store.ts'
+import { type Tables, USAGE_DAYS, USAGE_HOURS } from '../store/schema.ts'
+import { firstIdOf } from '../vocabulary/ids.ts'
+import { DAY_HOURS, HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+import { addSums, GROUP_COLUMNS, selectSums, type UsageRow } from './sums.ts'
+
+/** What rolling works with. */
+export interface RollInput {
+  readonly store: Store
+  readonly nowMs: number
+  /** Lets others have the store after a statement that took so long. Throws where rolling is to stop. */
+  readonly pause: (tookMs: number) => Promise<void>
+}
+
+// Parts of an hour that are read at a time, and accounts of a day.
+const HOUR_PARTS = 6
+const PART_MS = HOUR_MS / HOUR_PARTS
+const ACCOUNTS_AT_ONCE = 20
+
+// Rows that a statement writes: few, because a writer of SQLite waits for it.
+const ROWS_AT_ONCE = 50
+
+/**
+ * Rolls up an hour that gets no more requests: reads it without a lock, writes its rows a few at a time,
+ * which count for nothing until the last statement says that they are whole. Whoever else rolls the same
+ * hour writes the same rows. Returns whether it is rolled; not where a request in it is not settled.
+ */
+export async function rollHour(input: RollInput, hour: number): Promise<boolean> {
+  const rows = new RowsByGroup('hour')
+  for (let part = 0; part < HOUR_PARTS; part++) {
+    const groups = await paced(input, () => readPart(input.store.reports, { hour, part }))
+    for (const { unsettled, ...row } of groups) {
+      if (unsettled > 0) return false
+      rows.add(row)
+      rows.add({ ...row, account_id: '' })
+    }
+  }
+  await writeRows(input, { step: 'hour', number: hour, rows: rows.all })
+  let requests = 0
+  for (const row of rows.all) if (row.account_id !== '') requests += row.requests
+  return paced(input, () => markHour(input, { hour, requests }))
+}
+
+/**
+ * Rolls up a day all of whose hours are rolled, as {@link rollHour}, account by account. Returns whether it
+ * is rolled; not where requests came or went since its hours were.
+ */
+export async function rollDay(input: RollInput, day: number): Promise<boolean> {
+  const { reports } = input.store
+  const ofAll = new RowsByGroup('day')
+  const accountIds = await paced(input, () => accountsOf(reports, day))
+  for (let at = 0; at < accountIds.length; at += ACCOUNTS_AT_ONCE) {
+    const some = accountIds.slice(at, at + ACCOUNTS_AT_ONCE)
+    const rows = await paced(input, () => readDay(reports, { day, accountIds: some }))
+    await writeRows(input, { step: 'day', number: day, rows })
+    for (const row of rows) ofAll.add({ ...row, account_id: '', api_key_id: '' })
+  }
+  await writeRows(input, { step: 'day', number: day, rows: ofAll.all })
+  return paced(input, () => markDay(input, day))
+}
+
+/** Says of hours without requests that they are rolled. */
+export async function markEmptyHours(
+  input: RollInput,
+  { fromHour, untilHour }: { readonly fromHour: number; readonly untilHour: number },
+): Promise<void> {
+  for (let hour = fromHour; hour < untilHour; hour += ROWS_AT_ONCE) {
+    const hours = Math.min(ROWS_AT_ONCE, untilHour - hour)
+    const values = Array.from({ length: hours }, (_, place) => ({
+      step: 'hour' as const,
+      number: hour + place,
+      requests: 0,
+      rolled_at_ms: input.nowMs,
+    }))
+    await paced(input, () =>
+      input.store.db
+        .insertInto('usage_rolled')
+        .values(values)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute(),
+    )
+  }
+}
+
+/** Makes an hour count as not rolled, and its day. */
+export async function unrollHour(db: Kysely<Tables>, hour: number): Promise<void> {
+  await db
+    .deleteFrom('usage_rolled')
+    .where(({ eb, and, or }) =>
+      or([
+        and([eb('step', '=', 'hour'), eb('number', '=', hour)]),
+        and([eb('step', '=', 'day'), eb('number', '=', Math.floor(hour / DAY_HOURS))]),
+      ]),
+    )
+    .execute()
+}
+
+/** Runs a statement, and lets others have the store afterwards. */
+async function paced<T>({ pause }: RollInput, run: () => Promise<T>): Promise<T> {
+  const beganAtMs = performance.now()
+  const result = await run()
+  await pause(performance.now() - beganAtMs)
+  return result
+}
+
+const HOUR_GROUPS = sql.raw(GROUP_COLUMNS.hour.join(', '))
+const DAY_GROUPS = sql.raw(GROUP_COLUMNS.day.join(', '))
+
+async function readPart(
+  db: Kysely<Tables>,
+  { hour, part }: { readonly hour: number; readonly part: number },
+): Promise<readonly (UsageRow & { readonly unsettled: number })[]> {
+  const atPart = (place: number) =>
+    firstIdOf({ prefix: 'req', timeMs: hour * HOUR_MS + place * PART_MS })
+  const { rows } = await sql<UsageRow & { readonly unsettled: number }>`
+    select ${HOUR_GROUPS}, ${selectSums('requests')},
+      cast(sum(case when state = 'final' or state = 'released' then 0 else 1 end) as bigint) as unsettled
+    from requests where id >= ${atPart(part)} and id < ${atPart(part + 1)}
+    group by ${HOUR_GROUPS}`.execute(db)
+  return rows
+}
+
+async function accountsOf(db: Kysely<Tables>, day: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('usage_hours')
+    .select('account_id')
+    .distinct()
+    .where('hour', '>=', day * DAY_HOURS)
+    .where('hour', '<', (day + 1) * DAY_HOURS)
+    .where('account_id', '<>', '')
+    .orderBy('account_id')
+    .execute()
+  return rows.map((row) => row.account_id)
+}
+
+async function readDay(
+  db: Kysely<Tables>,
+  { day, accountIds }: { readonly day: number; readonly accountIds: readonly string[] },
+): Promise<readonly UsageRow[]> {
+  const { fromId, untilId } = requestIdsOf({
+    fromHour: day * DAY_HOURS,
+    untilHour: (day + 1) * DAY_HOURS,
+  })
+  const { rows } = await sql<UsageRow>`
+    select ${DAY_GROUPS}, ${selectSums('requests')} from requests
+    where account_id in (${sql.join(accountIds)}) and id >= ${fromId} and id < ${untilId}
+    group by ${DAY_GROUPS}`.execute(db)
+  return rows
+}
+
+/** Rows added together by what they are told apart by. */
+class RowsByGroup {
+  readonly #step: UsageStep
+  readonly #rows = new Map<string, UsageRow>()
+
+  constructor(step: UsageStep) {
+    this.#step = step
+  }
+
+  get all(): readonly UsageRow[] {
+    return [...this.#rows.values()]
+  }
+
+  add(row: UsageRow): void {
+    const place = placeOf(this.#step, row)
+    const earlier = this.#rows.get(place)
+    this.#rows.set(place, earlier === undefined ? row : { ...row, ...addSums(earlier, row) })
+  }
+}
+
+interface WriteInput {
+  readonly step: UsageStep
+  readonly number: number
+  readonly rows: readonly UsageRow[]
+}
+
+async function writeRows(input: RollInput, { step, number, rows }: WriteInput): Promise<void> {
+  const { db, location } = input.store
+  const table = step === 'hour' ? USAGE_HOURS : USAGE_DAYS
+  const names = table.columns.map(({ name }) => name)
+  const conflict = onConflict(step)
+  // In one order, so that two that write the same rows never wait for each other in a circle.
+  const sorted = rows.toSorted((one, other) => (placeOf(step, one) < placeOf(step, other) ? -1 : 1))
+  for (let at = 0; at < sorted.length; at += ROWS_AT_ONCE) {
+    const some = sorted.slice(at, at + ROWS_AT_ONCE)
+    const text = insertText({ table, rows: some.length, kind: location.kind }) + conflict
+    const values = some.flatMap((row) => {
+      const record: Readonly<Record<string, string | number | undefined>> = {
+        ...row,
+        [step]: number,
+      }
+      return names.map((name) => record[name])
+    })
+    await paced(input, () => db.executeQuery(CompiledQuery.raw(text, values)))
+  }
+}
+
+/** By position: the step of a roll-up, then its row. */
+function placeOf(step: UsageStep, row: UsageRow): string {
+  return GROUP_COLUMNS[step].map((column) => row[column]).join(' ')
+}
+
+/** Rows of an earlier try are replaced, unless they count already. */
+function onConflict(step: UsageStep): string {
+  const table = step === 'hour' ? USAGE_HOURS : USAGE_DAYS
+  const isKey = (name: string) => table.key.some((column) => column.name === name)
+  const set = table.columns
+    .filter(({ name }) => !isKey(name))
+    .map(({ name }) => `${name} = excluded.${name}`)
+  return ` on conflict (${table.key.map(({ name }) => name).join(', ')}) do update set ${set.join(', ')}
+    where not exists (select 1 from usage_rolled where step = '${step}' and number = excluded.${step})`
+}
+
+/** Says that the rows of an hour are whole, if they are: another may have read it before its last request came. */
+async function markHour(
+  { store, nowMs }: RollInput,
+  { hour, requests }: { readonly hour: number; readonly requests: number },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    insert into usage_rolled (step, number, requests, rolled_at_ms)
+    select 'hour', cast(${hour} as bigint), cast(${requests} as bigint), cast(${nowMs} as bigint)
+    where ${requests} = (select coalesce(sum(requests), 0) from usage_hours
+      where hour = ${hour} and account_id <> '')
+    on conflict do nothing`.execute(store.db)
+  return numAffectedRows === 1n
+}
+
+/** Says that the rows of a day are whole, if all of its hours are rolled and had as many requests. */
+async function markDay({ store, nowMs }: RollInput, day: number): Promise<boolean> {
+  const hours = sql`from usage_rolled where step = 'hour'
+    and number >= ${day * DAY_HOURS} and number < ${(day + 1) * DAY_HOURS}`
+  const { numAffectedRows } = await sql`
+    insert into usage_rolled (step, number, requests, rolled_at_ms)
+    select 'day', cast(${day} as bigint), (select cast(sum(requests) as bigint) ${hours}),
+      cast(${nowMs} as bigint)
+    where (select count(*) ${hours}) = ${DAY_HOURS}
+      and (select sum(requests) ${hours}) = (select coalesce(sum(requests), 0) from usage_days
+        where day = ${day} and account_id <> '')
+    on conflict do nothing`.execute(store.db)
+  return numAffectedRows === 1n
+}

@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import { requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+
+interface RolledBetween {
+  readonly step: UsageStep
+  readonly from: number
+  /** Default: there is no end. */
+  readonly until?: number
+}
+
+/** The hours or days that are rolled up, in order, with how many requests each had. */
+export async function rolledBetween(
+  db: Kysely<Tables>,
+  { step, from, until }: RolledBetween,
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await db
+    .selectFrom('usage_rolled')
+    .select(['number', 'requests'])
+    .where('step', '=', step)
+    .where('number', '>=', from)
+    .$if(until !== undefined, (query) => query.where('number', '<', until ?? 0))
+    .orderBy('number')
+    .execute()
+  return new Map(rows.map((row) => [row.number, row.requests]))
+}
+
+/** How many requests of an hour are there: those that were pruned are not. */
+export async function countRequests(db: Kysely<Tables>, hour: number): Promise<number> {
+  const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
+  const { requests } = await db
+    .selectFrom('requests')
+    .select(({ fn }) => fn.countAll().as('requests'))
+    .where('id', '>=', fromId)
+    .where('id', '<', untilId)
+    .executeTakeFirstOrThrow()
+  return Number(requests)
+}

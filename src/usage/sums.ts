@@ -1,0 +1,97 @@
+import { type RawBuilder, sql } from 'kysely'
+import { USAGE_HOURS } from '../store/schema.ts'
+import type { TableOf } from '../store/table.ts'
+
+/** What requests are told apart by in roll-ups of hours, and in those of days. */
+export const GROUP_COLUMNS = {
+  hour: ['account_id', 'model_id', 'endpoint'],
+  day: ['account_id', 'api_key_id', 'model_id', 'endpoint'],
+} as const
+
+/** What requests came to: the columns of a roll-up that are added up. */
+export type UsageSums = Omit<
+  TableOf<typeof USAGE_HOURS>,
+  'hour' | (typeof GROUP_COLUMNS)['hour'][number]
+>
+
+/** Sums of the requests of one group, with what it is told apart by. */
+export type UsageRow = UsageSums &
+  Readonly<Record<(typeof GROUP_COLUMNS)['hour'][number], string>> & {
+    /** Of days alone. */
+    readonly api_key_id?: string
+  }
+
+/** Where sums are taken of: of requests themselves, or of roll-ups of them. */
+type UsageSource = 'requests' | 'usage_hours' | 'usage_days'
+
+/** The columns of {@link UsageSums}. */
+export const SUM_COLUMNS = USAGE_HOURS.columns
+  .map(({ name }) => name)
+  // The type says the same of the table.
+  .filter((name): name is keyof UsageSums => !USAGE_HOURS.key.some((key) => key.name === name))
+
+const WAIT_COLUMNS = SUM_COLUMNS.filter((name) => name.startsWith('wait_'))
+
+/** Where each count of first-byte times ends; the last has no end. */
+const WAIT_BOUNDS_MS = WAIT_COLUMNS.slice(1).map((_, place) => Math.round(50 * 1.5 ** place))
+
+// Sums of PostgreSQL are `numeric`, which the driver gives as text.
+const summed = ({ sum, name }: { readonly sum: string; readonly name: string }) =>
+  `cast(${sum} as bigint) as ${name}`
+
+const OF_ROLL_UPS = SUM_COLUMNS.map((name) => summed({ sum: `sum(${name})`, name })).join(', ')
+
+const OF_REQUESTS = SUM_COLUMNS.map((name) => summed({ sum: sumOfRequests(name), name })).join(', ')
+
+/** The columns of {@link UsageSums} in a query that groups the rows of a table. */
+export function selectSums(source: UsageSource): RawBuilder<UsageSums> {
+  return sql.raw(source === 'requests' ? OF_REQUESTS : OF_ROLL_UPS)
+}
+
+/** Requests of no kind at all. */
+export const NO_USAGE: UsageSums = sumsBy(() => 0)
+
+/** Both together. */
+export function addSums(one: UsageSums, other: UsageSums): UsageSums {
+  return sumsBy((name) => one[name] + other[name])
+}
+
+/** The first-byte time that a share of requests was within, 0 to 1; null: none had a first byte. */
+export function firstByteMs(sums: UsageSums, share: number): number | null {
+  const counts = WAIT_COLUMNS.map((name) => sums[name])
+  const rank = share * counts.reduce((all, count) => all + count, 0)
+  let below = 0
+  for (const [place, count] of counts.entries()) {
+    if (count > 0 && below + count >= rank) {
+      const fromMs = WAIT_BOUNDS_MS[place - 1] ?? 0
+      const untilMs = WAIT_BOUNDS_MS[place] ?? fromMs
+      return Math.round(fromMs + ((rank - below) / count) * (untilMs - fromMs))
+    }
+    below += count
+  }
+  return null
+}
+
+function sumsBy(sumOf: (name: keyof UsageSums) => number): UsageSums {
+  // A member for each column, as the type says.
+  return Object.fromEntries(SUM_COLUMNS.map((name) => [name, sumOf(name)])) as unknown as UsageSums
+}
+
+function sumOfRequests(name: keyof UsageSums): string {
+  if (name === 'requests') return 'count(*)'
+  if (name === 'failed') return 'count(error_code)'
+  const wait = WAIT_COLUMNS.indexOf(name)
+  return wait === -1
+    ? `coalesce(sum(${name}), 0)`
+    : `sum(case when ${waits(wait)} then 1 else 0 end)`
+}
+
+/** Whether a request's first-byte time is of a place. A clock that is behind makes it less than nothing. */
+function waits(place: number): string {
+  const [fromMs, untilMs] = [WAIT_BOUNDS_MS[place - 1], WAIT_BOUNDS_MS[place]]
+  const bounds = [
+    fromMs === undefined ? [] : [`first_byte_at_ms >= opened_at_ms + ${fromMs}`],
+    untilMs === undefined ? [] : [`first_byte_at_ms < opened_at_ms + ${untilMs}`],
+  ]
+  return bounds.flat().join(' and ')
+}

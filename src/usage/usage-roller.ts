@@ -1,0 +1,214 @@
+import { type Kysely, sql } from 'kysely'
+import type { Store } from '../store/open-store.ts'
+import { Passes } from '../store/passes.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { ID_AGE_MS_MAX, timeOfId } from '../vocabulary/ids.ts'
+import { DAY_HOURS, HOUR_MS, requestIdsOf } from '../vocabulary/usage-step.ts'
+import { markEmptyHours, type RollInput, rollDay, rollHour, unrollHour } from './roll-period.ts'
+import { countRequests, rolledBetween } from './rolled.ts'
+
+interface UsageRollerInput {
+  readonly store: Store
+  /** The time that is in the store's rows. */
+  readonly clock: Clock
+  /** Called after each pass that rolled hours. */
+  readonly onRolled: (hours: number) => void
+  /** Called for an hour that got a request after it was rolled: it is rolled again. */
+  readonly onLate: (hour: number) => void
+  /** Called where the store failed; the next pass goes on. */
+  readonly onFailure: (cause: unknown) => void
+  /** Lets others have the store after a statement that took so long. Default: three times as long. */
+  readonly pause?: (tookMs: number) => Promise<void>
+}
+
+const PASS_INTERVAL_MS = 60_000
+
+// History of months is rolled in minutes, and the store is free for most of them.
+const PAUSE_PER_STATEMENT = 3
+const PAUSE_MS_MIN = 2
+
+// How long an hour is watched for requests that come late, after it is closed.
+const WATCHED_HOURS = 24
+
+const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
+
+/**
+ * Rolls requests up, hour by hour and the oldest first, beside requests: an hour once it gets no more
+ * requests and all of it is settled, a day once its hours are. What is settled never changes, so that
+ * roll-ups don't either. Several gateways may roll the same store.
+ */
+export class UsageRoller {
+  readonly #input: UsageRollerInput
+  readonly #passes: Passes
+  /** All closed hours before it are rolled; null: nothing is known. */
+  #rolledUntilHour: number | null = null
+  #rolledUntilDay: number | null = null
+
+  constructor(input: UsageRollerInput) {
+    this.#input = input
+    this.#passes = new Passes({
+      intervalMs: PASS_INTERVAL_MS,
+      onFailure: input.onFailure,
+      pass: async () => {
+        const hours = await this.pass()
+        if (hours > 0) input.onRolled(hours)
+      },
+    })
+  }
+
+  /** Begins a pass at once, and another a minute after each. */
+  start(): void {
+    this.#passes.start()
+  }
+
+  /** Ends with the statement that is under way. */
+  stop(): Promise<void> {
+    return this.#passes.stop()
+  }
+
+  /** Rolls all that can be rolled by now, and returns how many hours with requests. Rejects where the store fails. */
+  async pass(): Promise<number> {
+    const { store, clock } = this.#input
+    const nowMs = clock.nowMs()
+    // Hours before it ended so long ago that no hold opens in them any more.
+    const closedHour = Math.floor((nowMs - ID_AGE_MS_MAX) / HOUR_MS)
+    await this.#unrollLate(closedHour)
+    const firstHour = await firstHourOf(store.reports)
+    if (firstHour === null) return 0
+    const input = { store, nowMs, pause: this.#input.pause ?? ((tookMs) => this.#pause(tookMs)) }
+    const rolled = await this.#rollHours(input, { firstHour, closedHour })
+    await this.#rollDays(input, { firstHour, closedHour })
+    return rolled
+  }
+
+  async #rollHours(input: RollInput, { firstHour, closedHour }: ClosedHours): Promise<number> {
+    const { reports } = input.store
+    const fromHour = Math.max(this.#rolledUntilHour ?? firstHour, firstHour)
+    const marked = await rolledBetween(reports, { step: 'hour', from: fromHour })
+    const unsettled = await unsettledHours(reports, closedHour)
+    let rolled = 0
+    let hour = fromHour
+    while (hour < closedHour && !this.#passes.stopped) {
+      const next = marked.has(hour) ? hour : await nextHourOf(reports, { hour, closedHour })
+      if (next > hour) await markEmptyHours(input, { fromHour: hour, untilHour: next })
+      else if (!marked.has(hour) && !unsettled.has(hour)) {
+        if (await rollHour(input, hour)) rolled++
+      }
+      hour = Math.max(next, hour + 1)
+    }
+    const after = await rolledBetween(reports, { step: 'hour', from: fromHour })
+    this.#rolledUntilHour = firstMissing(after, fromHour)
+    return rolled
+  }
+
+  async #rollDays(input: RollInput, { firstHour }: ClosedHours): Promise<void> {
+    const { reports } = input.store
+    const fromDay = Math.max(this.#rolledUntilDay ?? 0, Math.floor(firstHour / DAY_HOURS))
+    const hours = await rolledBetween(reports, { step: 'hour', from: fromDay * DAY_HOURS })
+    const marked = await rolledBetween(reports, { step: 'day', from: fromDay })
+    for (const day of wholeDays(hours)) {
+      if (this.#passes.stopped) return
+      if (!marked.has(day)) await rollDay(input, day)
+    }
+    const after = await rolledBetween(reports, { step: 'day', from: fromDay })
+    this.#rolledUntilDay = firstMissing(after, fromDay)
+  }
+
+  /** No hold opens in a closed hour, unless a clock was set back: such an hour is rolled again. */
+  async #unrollLate(closedHour: number): Promise<void> {
+    const { store, onLate } = this.#input
+    for (const hour of await lateHours(store.reports, closedHour - WATCHED_HOURS)) {
+      await unrollHour(store.db, hour)
+      this.#rolledUntilHour = Math.min(this.#rolledUntilHour ?? hour, hour)
+      const day = Math.floor(hour / DAY_HOURS)
+      this.#rolledUntilDay = Math.min(this.#rolledUntilDay ?? day, day)
+      onLate(hour)
+    }
+  }
+
+  async #pause(tookMs: number): Promise<void> {
+    await this.#passes.wait(Math.max(PAUSE_MS_MIN, PAUSE_PER_STATEMENT * tookMs))
+    if (this.#passes.stopped) throw new Error('the roller was stopped')
+  }
+}
+
+interface ClosedHours {
+  /** The first hour of the day of the first request. */
+  readonly firstHour: number
+  /** Hours before it get no more requests. */
+  readonly closedHour: number
+}
+
+/** The first hour of the day of the oldest request; null: there is none. */
+async function firstHourOf(db: Kysely<Tables>): Promise<number | null> {
+  const { fromId } = requestIdsOf({ fromHour: 0, untilHour: 0 })
+  const firstMs = timeOfId((await firstRequestFrom(db, fromId)) ?? '')
+  return firstMs === null ? null : Math.floor(firstMs / HOUR_MS / DAY_HOURS) * DAY_HOURS
+}
+
+/** The first hour from one on that has requests; `closedHour` where none before it has. */
+async function nextHourOf(
+  db: Kysely<Tables>,
+  { hour, closedHour }: { readonly hour: number; readonly closedHour: number },
+): Promise<number> {
+  const { fromId } = requestIdsOf({ fromHour: hour, untilHour: hour })
+  const nextMs = timeOfId((await firstRequestFrom(db, fromId)) ?? '')
+  return nextMs === null ? closedHour : Math.min(closedHour, Math.floor(nextMs / HOUR_MS))
+}
+
+async function firstRequestFrom(db: Kysely<Tables>, fromId: string): Promise<string | undefined> {
+  const query = db.selectFrom('requests').select('id').where('id', '>=', fromId)
+  return (await query.orderBy('id').limit(1).executeTakeFirst())?.id
+}
+
+/** The closed hours that have requests which are not settled. */
+async function unsettledHours(
+  db: Kysely<Tables>,
+  closedHour: number,
+): Promise<ReadonlySet<number>> {
+  const { untilId } = requestIdsOf({ fromHour: 0, untilHour: closedHour })
+  const hours = new Set<number>()
+  for (const state of UNSETTLED_STATES) {
+    const rows = await db
+      .selectFrom('requests')
+      .select('id')
+      // A literal: the index covers unsettled states alone, which SQLite can't see of a parameter.
+      .where('state', '=', sql.lit(state))
+      .where('id', '<', untilId)
+      .execute()
+    for (const row of rows) hours.add(Math.floor((timeOfId(row.id) ?? 0) / HOUR_MS))
+  }
+  return hours
+}
+
+/** Hours from one on that got requests after they were rolled, of days all of whose requests are there. */
+async function lateHours(db: Kysely<Tables>, fromHour: number): Promise<readonly number[]> {
+  const fromDay = Math.floor(fromHour / DAY_HOURS)
+  const rolled = await rolledBetween(db, { step: 'hour', from: fromDay * DAY_HOURS })
+  const pruned = new Set<number>()
+  const late: number[] = []
+  for (const [hour, requests] of rolled) {
+    const present = await countRequests(db, hour)
+    if (present < requests) pruned.add(Math.floor(hour / DAY_HOURS))
+    if (present > requests && hour >= fromHour) late.push(hour)
+  }
+  return late.filter((hour) => !pruned.has(Math.floor(hour / DAY_HOURS)))
+}
+
+function firstMissing(numbers: ReadonlyMap<number, unknown>, from: number): number {
+  let number = from
+  while (numbers.has(number)) number++
+  return number
+}
+
+/** The days all of whose hours are there, the oldest first. */
+function wholeDays(hours: ReadonlyMap<number, unknown>): readonly number[] {
+  const counts = new Map<number, number>()
+  for (const hour of hours.keys()) {
+    const day = Math.floor(hour / DAY_HOURS)
+    counts.set(day, (counts.get(day) ?? 0) + 1)
+  }
+  const whole = [...counts].filter(([, count]) => count === DAY_HOURS).map(([day]) => day)
+  return whole.sort((one, other) => one - other)
+}

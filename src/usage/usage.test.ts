@@ -1,0 +1,330 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import type { RequestRow } from '../store/schema.ts'
+import { timeOfId } from '../vocabulary/ids.ts'
+import { micros } from '../vocabulary/money.ts'
+import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import { readUsage, type UsageFigures, type UsageQuery } from './read-usage.ts'
+import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
+
+const LIMITS = {
+  openHoldsMax: 1_000,
+  keyRequestsPerMinuteMax: 1_000,
+  unbackedAccountRequestsPerMinuteMax: 1_000,
+}
+const DAY_MS = 24 * HOUR_MS
+const RUNS = 5
+
+type Whole = Omit<UsageFigures, 'firstByte'>
+
+/** What requests come to, added up one by one. */
+function addedUp(rows: readonly RequestRow[]): Whole {
+  const sum = (of: (row: RequestRow) => number) => rows.reduce((all, row) => all + of(row), 0)
+  return {
+    requests: rows.length,
+    failed: sum(({ errorCode }) => (errorCode === null ? 0 : 1)),
+    chargeMicros: micros(sum((row) => row.backedChargeMicros + row.freeChargeMicros)),
+    usage: {
+      inputTokens: sum(({ usage }) => usage?.inputTokens ?? 0),
+      cacheReadTokens: sum(({ usage }) => usage?.cacheReadTokens ?? 0),
+      cacheWriteTokens: sum(({ usage }) => usage?.cacheWriteTokens ?? 0),
+      cacheWriteLongTokens: sum(({ usage }) => usage?.cacheWriteLongTokens ?? 0),
+      outputTokens: sum(({ usage }) => usage?.outputTokens ?? 0),
+      reasoningTokens: sum(({ usage }) => usage?.reasoningTokens ?? 0),
+      imageOutputTokens: sum(({ usage }) => usage?.imageOutputTokens ?? 0),
+      searches: sum(({ usage }) => usage?.searches ?? 0),
+    },
+  }
+}
+
+function whole({ firstByte: _, ...figures }: UsageFigures): Whole {
+  return figures
+}
+
+const GROUPS = {
+  model: (row: RequestRow) => row.modelId,
+  key: (row: RequestRow) => row.apiKeyId,
+  endpoint: (row: RequestRow) => row.endpoint,
+}
+
+/** Compares a chart with the requests that it is of. */
+async function expectChart(history: UsageHistory, query: UsageQuery): Promise<void> {
+  const usage = await readUsage(history.bench.store.pages, query)
+  const stepMs = query.step === 'day' ? DAY_MS : HOUR_MS
+  const rows = (await history.requests()).filter(
+    ({ accountId }) => query.accountId === null || accountId === query.accountId,
+  )
+  const between = (fromMs: number, toMs: number, some = rows) =>
+    some.filter(({ id }) => (timeOfId(id) ?? 0) >= fromMs && (timeOfId(id) ?? 0) < toMs)
+  const shown = between(usage.fromMs, usage.toMs)
+  const lengthMs = usage.toMs - usage.fromMs
+  expect(whole(usage.totals)).toEqual(addedUp(shown))
+  expect(whole(usage.before)).toEqual(addedUp(between(usage.fromMs - lengthMs, usage.fromMs)))
+  expect(usage.stepsMs).toHaveLength(lengthMs / stepMs)
+  const groupOf = query.by === null ? () => null : GROUPS[query.by]
+  for (const { id, totals } of usage.groups) {
+    expect(whole(totals)).toEqual(addedUp(shown.filter((row) => groupOf(row) === id)))
+  }
+  const own = usage.series.map(({ id }) => id).filter((id) => id !== null)
+  for (const { id, totals, steps } of usage.series) {
+    const ofSeries = shown.filter((row) => {
+      const group = groupOf(row)
+      return id === null ? group === null || !own.includes(group) : group === id
+    })
+    expect(whole(totals)).toEqual(addedUp(ofSeries))
+    expect(steps.map(whole)).toEqual(
+      usage.stepsMs.map((atMs) => addedUp(between(atMs, atMs + stepMs, ofSeries))),
+    )
+  }
+}
+
+/** Compares charts of all kinds with requests, and the sum of all with entries. */
+async function expectExact(history: UsageHistory): Promise<void> {
+  const [fromMs, toMs] = [HISTORY_FROM_MS - DAY_MS, history.nowMs + 1]
+  const { db, pages } = history.bench.store
+  for (const accountId of [null, 'A1', 'A2']) {
+    for (const by of [null, 'model', 'key', 'endpoint'] as const) {
+      await expectChart(history, { accountId, by, step: 'day', fromMs, toMs, seriesMax: 1 })
+    }
+    // Of pruned requests, keys are known by day alone.
+    const by = history.hasPruned ? 'model' : 'key'
+    await expectChart(history, { accountId, by, step: 'hour', fromMs: toMs - 2 * DAY_MS, toMs })
+    const { totals } = await readUsage(pages, { accountId, by: null, step: 'day', fromMs, toMs })
+    const { posted } = await db
+      .selectFrom('entries')
+      .select(({ fn }) => fn.sum('amount_micros').as('posted'))
+      .where('kind', 'in', ['charge', 'correction'])
+      .$if(accountId !== null, (query) => query.where('account_id', '=', accountId))
+      .executeTakeFirstOrThrow()
+    expect(totals.chargeMicros + Number(posted ?? 0)).toBe(0)
+  }
+  await history.audit()
+}
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  let bench: StoreBench
+  let history: UsageHistory
+
+  beforeEach(async () => {
+    bench = await open({ limits: LIMITS })
+    history = new UsageHistory(bench)
+    await history.setUp()
+  })
+  afterEach(() => bench.close())
+
+  async function change(statement: string): Promise<void> {
+    await sql.raw(statement).execute(bench.store.db)
+  }
+
+  async function rolled(step: 'hour' | 'day'): Promise<readonly number[]> {
+    const rows = await bench.store.db
+      .selectFrom('usage_rolled')
+      .select('number')
+      .where('step', '=', step)
+      .orderBy('number')
+      .execute()
+    return rows.map((row) => row.number)
+  }
+
+  /** Requests of two days that are settled and rolled up, but for the last. */
+  async function twoDays(): Promise<string> {
+    for (let count = 0; count < 20; count++) {
+      await history.settle(await history.open(count, history.nowMs), finalOf(micros(count)))
+      history.wait(2.5 * HOUR_MS)
+    }
+    await history.roll()
+    return history.open(7, history.nowMs)
+  }
+
+  test('charts, entries and the audit agree whatever happened, however rolls were interrupted', async () => {
+    await fc.assert(
+      fc.asyncProperty(historySteps, async (steps) => {
+        const random = new UsageHistory(await open({ limits: LIMITS }))
+        try {
+          await random.setUp()
+          for (const [place, step] of steps.entries()) {
+            await random.run(step)
+            if (place % 30 === 29) await expectExact(random)
+          }
+          await expectExact(random)
+          random.wait(3 * DAY_MS)
+          await random.roll()
+          await expectExact(random)
+        } finally {
+          await random.bench.close()
+        }
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('an hour is rolled up an hour after its end, and a day once its hours are', async () => {
+    const hour = Math.floor(HISTORY_FROM_MS / HOUR_MS)
+    await history.settle(await history.open(1, history.nowMs), finalOf(micros(5)))
+    history.wait((hour + 2) * HOUR_MS - 1 - history.nowMs)
+    await history.roll()
+    expect(await rolled('hour')).not.toContain(hour)
+    history.wait(1)
+    await history.roll()
+    expect(await rolled('hour')).toContain(hour)
+    expect(await rolled('day')).toEqual([])
+    history.wait(DAY_MS)
+    await history.roll()
+    expect(await rolled('day')).toEqual([Math.floor(hour / 24)])
+  })
+
+  test.each([
+    ['open', null],
+    [
+      'provisional',
+      { kind: 'provisional', chargeMicros: micros(3), costUsd: null, generationId: 'g' },
+    ],
+    ['unresolved', { kind: 'unresolved', generationId: null }],
+  ] as const)(
+    'an hour with a request that is %s is not rolled up, and later ones are',
+    async (_state, resolution) => {
+      const hour = Math.floor(HISTORY_FROM_MS / HOUR_MS)
+      const requestId = await history.open(1, history.nowMs)
+      if (resolution !== null) await history.settle(requestId, resolution)
+      history.wait(3 * HOUR_MS)
+      await history.settle(await history.open(2, history.nowMs), finalOf(micros(5)))
+      history.wait(3 * HOUR_MS)
+      await history.roll()
+      expect(await rolled('hour')).not.toContain(hour)
+      expect(await rolled('hour')).toContain(hour + 3)
+      await expectExact(history)
+    },
+  )
+
+  test('what is learned of a request after it was settled changes no figure of a chart', async () => {
+    for (const resolution of [finalOf(micros(9)), { kind: 'released' }] as const) {
+      const requestId = await history.open(3, history.nowMs)
+      await history.settle(requestId, resolution)
+      const before = await bench.request(requestId)
+      await history.settle(requestId, finalOf(micros(30)))
+      for (const correction of [
+        { ...finalOf(micros(20)), usage: { ...FULL_USAGE } },
+        { kind: 'provisional', chargeMicros: micros(8), costUsd: null, generationId: 'other' },
+        { kind: 'givenUp' },
+      ] as const) {
+        // `finalOf` makes both a resolution and a correction.
+        await bench.ledger.correct({ requestId, correction: correction as never })
+      }
+      await bench.ledger.sweepHolds([requestId])
+      await bench.ledger.abandon(requestId)
+      bench.ledger.noteGeneration({ requestId, generationId: 'late' })
+      const { lateCostUsd, lateReports } = (await bench.request(requestId)) ?? {}
+      expect(await bench.request(requestId)).toEqual({ ...before, lateCostUsd, lateReports })
+    }
+  })
+
+  test('an hour that gets a request after it was rolled up is rolled up again, with its day', async () => {
+    await twoDays()
+    history.wait(3 * HOUR_MS)
+    await history.roll()
+    const hour = Math.floor(history.nowMs / HOUR_MS) - 20
+    await history.settle(await history.open(2, hour * HOUR_MS), finalOf(micros(11)))
+    await history.roll()
+    expect(await rolled('hour')).toContain(hour)
+    await expectExact(history)
+  })
+
+  test('a request is pruned once it is rolled up, and charts keep it', async () => {
+    const requestId = await history.open(1, history.nowMs)
+    await history.settle(requestId, finalOf(micros(5)))
+    history.wait(3 * DAY_MS)
+    await history.run({ kind: 'prune' })
+    expect(await bench.request(requestId)).toBeDefined()
+    await history.roll()
+    await history.run({ kind: 'prune' })
+    expect(await bench.request(requestId)).toBeUndefined()
+    await expectExact(history)
+  })
+
+  test('pruned requests are in charts by key and hour, together with others', async () => {
+    await twoDays()
+    history.wait(5 * DAY_MS)
+    await history.roll()
+    await history.run({ kind: 'prune' })
+    const usage = await readUsage(bench.store.pages, {
+      accountId: 'A1',
+      by: 'key',
+      step: 'hour',
+      fromMs: HISTORY_FROM_MS,
+      toMs: history.nowMs,
+    })
+    const ofAccount = (await history.requests()).filter(({ accountId }) => accountId === 'A1')
+    expect(whole(usage.totals)).toEqual(addedUp(ofAccount))
+    expect(usage.series.map(({ id }) => id)).toContain(null)
+    expect(usage.series.reduce((sum, { totals }) => sum + totals.requests, 0)).toBe(
+      ofAccount.length,
+    )
+  })
+
+  test.each([
+    ['a figure of an hour', 'update usage_hours set input_tokens = input_tokens + 1'],
+    ['a charge of a day', 'update usage_days set backed_charge_micros = backed_charge_micros + 1'],
+    ['a row of a day', "delete from usage_days where api_key_id = 'K1'"],
+    ['a sum of all accounts', "update usage_hours set searches = 9 where account_id = ''"],
+    ['a row of an hour', "delete from usage_hours where model_id = 'acme/two'"],
+    ['a count of requests', 'update usage_rolled set requests = requests + 1 where requests > 0'],
+    [
+      'a request of a rolled hour',
+      "update requests set free_charge_micros = 1 where api_key_id = 'K3'",
+    ],
+  ])('the audit finds %s that differs', async (_what, statement) => {
+    await twoDays()
+    await history.audit()
+    await change(statement)
+    await expect(history.audit()).rejects.toThrow('not exact')
+  })
+
+  test('the audit finds a charge of a pruned request that roll-ups lost', async () => {
+    await twoDays()
+    history.wait(5 * DAY_MS)
+    await history.run({ kind: 'prune' })
+    await history.audit()
+    await change(
+      "update usage_days set backed_charge_micros = backed_charge_micros + 1 where api_key_id = 'K1'",
+    )
+    await expect(history.audit()).rejects.toThrow('usage.backed_charge_micros')
+  })
+
+  test('first-byte times are within a step of what they were', async () => {
+    for (const waitMs of [10, 100, 200, 300, 400, 500, 600, 700, 800, 60_000]) {
+      const requestId = await history.open(1, history.nowMs)
+      const facts = { httpStatus: 200, errorCode: null, usage: null, generationId: null }
+      const firstByteAtMs = history.nowMs + waitMs
+      await bench.ledger.settle({
+        requestId,
+        resolution: finalOf(micros(1)),
+        facts: { ...facts, firstByteAtMs },
+      })
+    }
+    const query = { accountId: 'A1', by: null, step: 'day', fromMs: HISTORY_FROM_MS } as const
+    const read = () => readUsage(bench.store.pages, { ...query, toMs: HISTORY_FROM_MS + 1 })
+    const { firstByte } = (await read()).totals
+    expect(firstByte?.p50Ms).toBeGreaterThan(400 / 1.5)
+    expect(firstByte?.p50Ms).toBeLessThan(500 * 1.5)
+    expect(firstByte?.p95Ms).toBeGreaterThan(60_000 / 1.5)
+    expect(firstByte?.p95Ms).toBeLessThan(60_000 * 1.5)
+    history.wait(3 * DAY_MS)
+    await history.roll()
+    expect((await read()).totals.firstByte).toEqual(firstByte)
+    expect((await read()).rolledUntilMs).toBe(Date.parse('2026-03-04T00:00:00Z'))
+  })
+})
+
+const FULL_USAGE = {
+  inputTokens: 1,
+  cacheReadTokens: 2,
+  cacheWriteTokens: 3,
+  cacheWriteLongTokens: 4,
+  outputTokens: 5,
+  reasoningTokens: 6,
+  imageOutputTokens: 7,
+  searches: 8,
+}

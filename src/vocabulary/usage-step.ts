@@ -1,0 +1,27 @@
+import { firstIdOf } from './ids.ts'
+
+/** How long the steps of a chart are. Days are UTC. */
+export type UsageStep = (typeof USAGE_STEPS)[number]
+
+/** Both of them. */
+export const USAGE_STEPS = ['hour', 'day'] as const
+
+/** Milliseconds of an hour. */
+export const HOUR_MS = 3_600_000
+
+/** Hours of a day. */
+export const DAY_HOURS = 24
+
+/** The ids of requests that a run of hours has: `fromId` and later, before `untilId`. */
+export function requestIdsOf({
+  fromHour,
+  untilHour,
+}: {
+  readonly fromHour: number
+  readonly untilHour: number
+}): { readonly fromId: string; readonly untilId: string } {
+  return {
+    fromId: firstIdOf({ prefix: 'req', timeMs: fromHour * HOUR_MS }),
+    untilId: firstIdOf({ prefix: 'req', timeMs: untilHour * HOUR_MS }),
+  }
+}
