@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkBooks, openBooks } from './books.ts'
+import { checkLedger, openLedgerReader } from './check-ledger.ts'
 import { type ChildProgram, startProgram } from './child-program.ts'
 import type { ProcessTree } from './process-tree.ts'
 import { seedActivity } from './seed-activity.ts'
@@ -111,18 +111,18 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
     findAddress: (written) => /"address":"([^"]+)"/.exec(written)?.[1] ?? null,
   })
   const callers = callersOf(apiKeys)
-  const books = await openBooks(url)
+  const reader = await openLedgerReader(url)
   const target = targetOf({ name, program, callers, givesRequestIds: true, probe: HEALTH })
   return {
     ...target,
     apiKeys,
     server: input.server ?? null,
-    countUnsettled: books.countUnsettled,
+    countUnsettled: reader.countUnsettled,
     async close() {
-      await books.close()
+      await reader.close()
       const failures = await target.close()
       const { witness } = target
-      return [...failures, ...(await checkBooks({ url, witness, seeded }))]
+      return [...failures, ...(await checkLedger({ url, witness, seeded }))]
     },
   }
 }

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ByteBudget } from '../src/journey/gate/byte-budget.ts'
-import type { Ledger } from '../src/ledger/ledger.ts'
+import type { HoldLedger } from '../src/ledger/ledger.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,
@@ -145,7 +145,7 @@ describe('a client that leaves before the hold leaves nothing behind', () => {
 test('a client that leaves between the hold and the provider: the hold is released, nothing is sent', async () => {
   const opened = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
-  const slow = (ledger: Ledger): Ledger => ({
+  const slow = (ledger: HoldLedger): HoldLedger => ({
     async openHold(input) {
       const verdict = await ledger.openHold(input)
       opened.resolve()

@@ -92,7 +92,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const wiring: Wiring = { ...started, telemetry }
   // Null until it is open: it begins with all that was left before.
   let reconciler: Reconciler | null = null
-  const books = await openBooks(wiring, { onSwept: () => reconciler?.sweepNow() })
+  const served = await openServedStore(wiring, { onSwept: () => reconciler?.sweepNow() })
   const upstream = openUpstream(wiring)
   const endpoints = openEndpointPrices(wiring, upstream)
   const { catalog, refresher } = await openCatalog(wiring, { ...books, upstream, endpoints })
@@ -100,7 +100,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   reconciler = openReconciler(wiring, { ...books, upstream })
   const serving = await serve(wiring, {
     looksOn,
-    books,
+    served,
     upstream,
     catalog,
     endpoints,
@@ -108,7 +108,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     reconciler,
     siblings,
   })
-  const { store, ledger } = books
+  const { store, ledger } = served
   return {
     ...serving,
     metrics,
@@ -123,7 +123,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
 
 interface GatewayParts {
   readonly looksOn: OpenTelemetry
-  readonly books: ServedBooks
+  readonly served: ServedStore
   readonly upstream: Upstream
   readonly catalog: Catalog
   readonly endpoints: EndpointPrices
@@ -136,12 +136,12 @@ async function serve(
   wiring: Wiring,
   { siblings, ...parts }: GatewayParts,
 ): Promise<Pick<Gateway, 'address' | 'ownChecks' | 'forgottenHolds' | 'settled'>> {
-  const { looksOn, books, upstream, catalog, endpoints, refresher, reconciler } = parts
+  const { looksOn, served, upstream, catalog, endpoints, refresher, reconciler } = parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
   const ownChecks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
     looksOn.readiness.checks({
       isDraining,
-      isAlive: books.isAlive,
+      isAlive: served.isAlive,
       pricesRefreshedAtMs: () => catalog.refreshedAtMs,
     })
   const checks: typeof ownChecks = (isDraining) =>
@@ -149,7 +149,7 @@ async function serve(
       ? ownChecks(isDraining)
       : withFaultsOf(siblings.faults(), ownChecks(isDraining))
   const serving = await openServing(wiring, {
-    books,
+    served,
     catalog,
     endpoints,
     upstream,
@@ -164,7 +164,7 @@ async function serve(
   const isDraining = (): boolean => inference.isDraining
   showGauges(wiring, {
     looksOn,
-    books,
+    served,
     catalog,
     inference,
     byteBudget,
@@ -192,11 +192,11 @@ function withFaultsOf(
 /** Opened before the settler, which reports each settle to it, and so closed after the last one. */
 function openReconciler(
   { config, log, telemetry, closing }: Wiring,
-  { store, ledger, storeClock, upstream }: ServedBooks & { readonly upstream: Upstream },
+  { store, ledger, storeClock, upstream }: ServedStore & { readonly upstream: Upstream },
 ): Reconciler {
   const reconciler = createReconciler({
     listUnsettled: (page) => listUnsettled(store.reports, page),
-    books: ledger,
+    ledger,
     fetchGeneration: (input) => upstream.dialect.fetchGeneration(upstream, input),
     // The end of an attempt is stored in this clock's time, so its age must be read from this clock.
     clock: storeClock,

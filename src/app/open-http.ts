@@ -113,7 +113,7 @@ function managementOf(
   return {
     sections: makeOperations(operations, {
       store,
-      books: ledger,
+      ledger,
       ids,
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,

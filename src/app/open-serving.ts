@@ -17,13 +17,13 @@ import { whileAlive } from '../ledger/instances/while-alive.ts'
 import { unsettledAfter } from '../reconcile/unsettled-after.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { wordsOf } from './config.ts'
-import type { ServedBooks } from './open-books.ts'
+import type { ServedStore } from './open-served-store.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { Wiring } from './wiring.ts'
 
 /** The parts of a server, and its events. */
 interface ServingInput extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness'> {
-  readonly books: ServedBooks
+  readonly served: ServedStore
   readonly catalog: Catalog
   readonly endpoints: EndpointPrices
   readonly upstream: Upstream
@@ -37,11 +37,11 @@ interface ServingInput extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute'
 /** Opens everything between a client's socket and the ledger, and listens. */
 export async function openServing(wiring: Wiring, input: ServingInput) {
   const { config, clock } = wiring
-  const { books, catalog, endpoints, upstream } = input
+  const { served, catalog, endpoints, upstream } = input
   const settler = openSettler(wiring, input)
   const unknownCallers = openUnknownCallers(wiring)
   const authenticator = new Authenticator({
-    db: books.store.db,
+    db: served.store.db,
     clock,
     unknownCallers,
     keyTag: config.TOLLGATE_KEY_TAG,
@@ -51,15 +51,15 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     formats: wiring.formats,
     authenticate: (arrival) => authenticator.authenticate(arrival),
     hasPostedCredit: (accountId) =>
-      hasPostedCredit(books.store.db, { accountId, nowMs: books.storeClock.nowMs() }),
+      hasPostedCredit(served.store.db, { accountId, nowMs: served.storeClock.nowMs() }),
     offerFor: (modelName) => catalog.offerFor(modelName),
     holdOffer: (offer) => endpoints.holdOffer(offer),
-    ledger: whileAlive(books.ledger, books.isAlive),
+    ledger: whileAlive(served.ledger, served.isAlive),
     settler,
     upstream,
     clock,
     words: wordsOf(config, wiring.dialect.words),
-    instanceId: books.instanceId,
+    instanceId: served.instanceId,
     timeouts: {
       headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,
       stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
@@ -72,13 +72,13 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
   }
   const { address, inference } = await openHttp(wiring, {
     ...input,
-    ...books,
+    ...served,
     parts,
     authenticator,
     unknownCallers,
   })
   const { onSwept } = input
-  const forgottenHolds = openForgottenHolds(wiring, { ...books, settler, inference, onSwept })
+  const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, onSwept })
   return {
     address,
     inference,
@@ -93,7 +93,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
 
 function openSettler(
   { config, log, closing }: Wiring,
-  { books: { ledger, storeClock }, onUnsettled }: ServingInput,
+  { served: { ledger, storeClock }, onUnsettled }: ServingInput,
 ): Settler {
   const settler = new Settler({
     ledger,
@@ -121,7 +121,7 @@ function openForgottenHolds(
     settler,
     inference,
     onSwept,
-  }: ServedBooks & {
+  }: ServedStore & {
     readonly settler: Settler
     readonly inference: Inference
     readonly onSwept: () => void
@@ -129,7 +129,7 @@ function openForgottenHolds(
 ): ForgottenHolds {
   const holds = new ForgottenHolds({
     db: store.db,
-    books: ledger,
+    ledger,
     instanceId,
     // A part forgets a hold only after another part has taken it over, or its end is durable.
     isKnown: (requestId) =>
@@ -161,7 +161,7 @@ function openUnknownCallers({ config, clock }: Wiring): UnknownCallers {
 /** The limits of each caller on this thread. */
 async function openCallers(
   { config }: Wiring,
-  { books: { store, storeClock }, byteBudget }: ServingInput,
+  { served: { store, storeClock }, byteBudget }: ServingInput,
 ): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare'>> {
   const gate = createGate({
     // The same clock as the ledger's, so that both count the same seconds.

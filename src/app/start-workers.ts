@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ListenOptions, type Server } from 'node:net'
 import type { Logger } from 'pino'
-import { openLedger } from '../ledger/engines/open-ledger.ts'
+import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore } from '../store/open-store.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { systemClock } from '../vocabulary/clock.ts'
@@ -43,7 +43,7 @@ async function open(
   const store = await openStore({ url: storeUrlOf(config), migrateStore: 'always' })
   closing.defer(() => store.close())
   await claimUpstream(store.db, sourceOf(upstream))
-  const ledger = openLedger({ location: store.location })
+  const ledger = createLedger({ location: store.location })
   closing.defer(() => ledger.close())
   const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
   const port = await settlePort(config, closing)

@@ -26,7 +26,7 @@ A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, to audit it or t
 It contains the hashes of keys and the secret of account tags: keep it as safe as the store.`,
     )
     .action((name: string, options: { readonly json?: true }) =>
-      withBooks(input, async ({ store, terminal }) => {
+      withStore(input, async ({ store, terminal }) => {
         const file = resolve(name)
         const { location } = store
         if (location.kind === 'postgres') {

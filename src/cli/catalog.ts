@@ -53,7 +53,7 @@ export function catalogCommand(input: CommandInput): Command {
   return command.addCommand(operationCommand(input, REFRESH))
 }
 
-async function list({ store, terminal }: Books, options: JsonOption): Promise<void> {
+async function list({ store, terminal }: CommandContext, options: JsonOption): Promise<void> {
   const source = await readSetting(store.db, 'upstream')
   const stored = source === null ? null : await createCatalogStore(store.db).load(source)
   const catalogRefreshedAtMs = stored?.refreshedAtMs ?? 0

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startWorld, type World } from '../../test/world.ts'
-import { openLedger } from '../ledger/engines/open-ledger.ts'
+import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { Presence } from '../ledger/instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { randomScript, SETUP } from '../ledger/testing/random-script.ts'
@@ -159,12 +159,12 @@ describe('requests in flight at the copy', () => {
     await move(await withOpenHold(), url)
     const store = await openStore({ url })
     closing.push(() => store.close())
-    const ledger = openLedger({ location: store.location })
+    const ledger = createLedger({ location: store.location })
     closing.push(() => ledger.close())
     const failures: unknown[] = []
     const watcher = new Presence({
       db: store.db,
-      books: ledger,
+      ledger,
       instanceId: 'inst_new',
       deadAfterMs: 0,
       onSwept: () => {},

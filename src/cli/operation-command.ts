@@ -122,7 +122,7 @@ function operationOf(
   const { keyTag, settleAfterMs, upstream } = settings()
   const sections = makeOperations(operations, {
     store,
-    books: ledger,
+    ledger,
     ids,
     clock,
     keyTag,

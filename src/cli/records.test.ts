@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openLedger } from '../ledger/engines/open-ledger.ts'
+import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore } from '../store/open-store.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
@@ -22,7 +22,7 @@ async function makeRequests(): Promise<{ readonly account: string; readonly requ
   const apiKeyId = String((await line.json('key', 'create', account))['id'])
   const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: line.storeUrl, clock: systemClock })
-  const ledger = openLedger({ location: store.location, clock: systemClock })
+  const ledger = createLedger({ location: store.location, clock: systemClock })
   // Ids of one millisecond have no order of their own.
   const requests = [ids.next('req'), ids.next('req')].sort()
   for (const [index, requestId] of requests.entries()) {

@@ -4,7 +4,7 @@ import { checkOffer } from '../formats/refusals.ts'
 import { sizeCall, sizeCallInParts } from '../formats/size-call.ts'
 import { editJson, parseJsonBody } from '../json/body.ts'
 import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { HoldLedger } from '../ledger/ledger.ts'
 import type { Attempt, AttemptObserver } from '../upstreams/attempt.ts'
 import type { AttemptRequest, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { Arrival } from '../vocabulary/arrival.ts'
@@ -44,7 +44,7 @@ export interface JourneyParts {
   readonly offerFor: (modelName: string) => Offer
   /** The same model at the dearest prices that it can have: what holds are sized by. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
-  readonly ledger: Ledger
+  readonly ledger: HoldLedger
   readonly settler: Settler
   readonly upstream: Upstream
   readonly accountTag: (accountId: string) => string

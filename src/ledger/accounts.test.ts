@@ -6,13 +6,13 @@ import { createAccountTagger, openAccountTagger } from './account-tag.ts'
 import { getAccount, listAccounts } from './accounts.ts'
 import { hashApiKey } from './api-key-text.ts'
 import { createApiKey, getApiKey, listApiKeys } from './api-keys.ts'
-import { LEDGER_LIMITS_DEFAULT, type LedgerBooks } from './ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type Ledger } from './ledger.ts'
 import { STORE_BENCHES } from './testing/benches.ts'
 import type { StoreBench } from './testing/store-bench.ts'
 
 let bench: StoreBench
 let store: Store
-let ledger: LedgerBooks
+let ledger: Ledger
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {

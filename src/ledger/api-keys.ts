@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { makeApiKey } from './api-key-text.ts'
-import type { AddApiKeyInput, LedgerBooks } from './ledger.ts'
+import type { AddApiKeyInput, Ledger } from './ledger.ts'
 
 interface CreateApiKeyInput extends Omit<AddApiKeyInput, 'keyHash' | 'displayPrefix'> {
   /** The `<tag>` of `sk-<tag>-…`. */
@@ -16,7 +16,7 @@ interface CreatedApiKey {
 
 /** Makes a key for an account. Null where there is no such account. */
 export async function createApiKey(
-  ledger: Pick<LedgerBooks, 'addApiKey'>,
+  ledger: Pick<Ledger, 'addApiKey'>,
   { keyTag, ...input }: CreateApiKeyInput,
 ): Promise<CreatedApiKey | null> {
   const { text, hash, displayPrefix } = makeApiKey(keyTag)

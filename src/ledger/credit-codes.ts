@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
 import type { Page } from './activity/activity.ts'
 import { makeCreditCode } from './credit-code-text.ts'
-import type { AddCreditCodeInput, LedgerBooks } from './ledger.ts'
+import type { AddCreditCodeInput, Ledger } from './ledger.ts'
 
 /** A code without its text, which is made with it. */
 type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>
@@ -15,7 +15,7 @@ interface CreatedCreditCode {
 
 /** Makes a code that is worth backed credit. */
 export async function createCreditCode(
-  ledger: Pick<LedgerBooks, 'addCreditCode'>,
+  ledger: Pick<Ledger, 'addCreditCode'>,
   input: CreateCreditCodeInput,
 ): Promise<CreatedCreditCode> {
   const { text, hash, displaySuffix } = makeCreditCode()

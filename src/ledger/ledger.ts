@@ -9,7 +9,7 @@ import type { Correction, RequestFacts, Resolution } from '../vocabulary/resolut
  * Holds and the money behind them. Every command is durable before its promise resolves, takes an id
  * made by the caller, and answers a repeat with what was done the first time.
  */
-export interface Ledger {
+export interface HoldLedger {
   /** Grants a hold, or says why not. Rejects only where the store failed (`StoreUnavailable`). */
   openHold(input: OpenHoldInput): Promise<OpenHoldVerdict>
   /**
@@ -98,8 +98,8 @@ export interface Settled {
   readonly settledNow: boolean
 }
 
-/** What admins, the reconciler and `serve` ask of the ledger, beside what a request's journey does. */
-export interface LedgerBooks {
+/** The whole ledger: besides holds, what admins, the reconciler and `serve` ask of it. */
+export interface Ledger extends HoldLedger {
   /** Moves a provisional or unresolved request on by what was learned of it. */
   correct(input: CorrectInput): Promise<Corrected>
   /** Adds credit to an account, or takes backed credit back; a repeat of a reference adds nothing. */

@@ -32,7 +32,7 @@ function create(parts: OperationParts): Operation {
     example: { name: 'Ada Lovelace' },
     answers: { 201: accountShape },
     async run({ body: { name, email } }) {
-      const account = await parts.books.createAccount({
+      const account = await parts.ledger.createAccount({
         id: parts.ids.next('acct'),
         name,
         email: email ?? null,

@@ -107,7 +107,7 @@ function change({ books, clock, onCallersChanged }: OperationParts): Operation {
     problems: ['not_found'],
     async run({ param, body: { name, disabled, credit_limit, expires_at } }) {
       const apiKeyId = param('key_id')
-      const apiKey = await books.updateApiKey({
+      const apiKey = await ledger.updateApiKey({
         id: apiKeyId,
         ...(name === undefined ? {} : { name }),
         ...(disabled === undefined ? {} : { disabled }),
@@ -133,7 +133,7 @@ function remove({ books, onCallersChanged }: OperationParts): Operation {
     problems: ['not_found'],
     async run({ param }) {
       const apiKeyId = param('key_id')
-      const isDeleted = await books.deleteApiKey(apiKeyId)
+      const isDeleted = await ledger.deleteApiKey(apiKeyId)
       if (!isDeleted) throw notFound('API key', apiKeyId)
       await onCallersChanged()
       return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }

@@ -36,7 +36,7 @@ function create({ books, ids, clock }: OperationParts): Operation {
     example: { amount: 5_000_000 },
     answers: { 201: createdCreditCodeShape },
     async run({ body: { amount, expires_at } }) {
-      const { creditCode, text } = await createCreditCode(books, {
+      const { creditCode, text } = await createCreditCode(ledger, {
         id: ids.next('code'),
         amountMicros: amount,
         expiresAtMs: expires_at ?? null,
@@ -89,7 +89,7 @@ function revoke({ books }: OperationParts): Operation {
     problems: ['not_found', 'credit_code_redeemed'],
     async run({ param }) {
       const codeId = param('code_id')
-      const creditCode = await books.revokeCreditCode(codeId)
+      const creditCode = await ledger.revokeCreditCode(codeId)
       if (creditCode === null) throw notFound('credit code', codeId)
       if (creditCode.redeemedBy !== null) {
         throw new Problem('credit_code_redeemed', {

@@ -107,7 +107,7 @@ function settle({ store, books }: OperationParts): Operation {
         throw new Problem('invalid_parameter', { message: '`cost` is too large.', param: 'cost' })
       }
       const requestId = param('request_id')
-      const corrected = await books.correct({
+      const corrected = await ledger.correct({
         requestId,
         correction: { kind: 'final', chargeMicros, costUsd },
       })

@@ -100,7 +100,7 @@ describe('a record that cannot be true', () => {
         return world.bench.ledger.correct(input)
       },
     }
-    const process = world.startProcess({ books: refusing })
+    const process = world.startProcess({ ledger: refusing })
     process.reconciler.start()
     await process.reconciler.runDue()
     process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))

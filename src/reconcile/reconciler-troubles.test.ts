@@ -128,7 +128,7 @@ describe('processes', () => {
       clock: { nowMs: () => world.nowMs },
     })
     const one = world.startProcess()
-    const other = world.startProcess({ books: otherLedger })
+    const other = world.startProcess({ ledger: otherLedger })
     const requests = await leaveMany(200)
     for (const request of requests) {
       one.reconciler.noticed(request)
@@ -279,7 +279,7 @@ describe('a store', () => {
     let corrections = 0
     const process = world.startProcess({
       settings: { lookupsInFlightMax: 2 },
-      books: {
+      ledger: {
         async correct(input) {
           if (++corrections === 20) all.resolve()
           await all.promise
@@ -298,7 +298,7 @@ describe('a store', () => {
     const [asked, hung] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const process = world.startProcess({
       settings: { lookupsInFlightMax: 1 },
-      books: {
+      ledger: {
         async correct(input) {
           asked.resolve()
           await hung.promise
@@ -323,7 +323,7 @@ describe('a store', () => {
   test('that does not take a correction is asked again', async () => {
     let refusals = 3
     const process = world.startProcess({
-      books: {
+      ledger: {
         correct(input) {
           if (refusals-- > 0) return Promise.reject(new StoreUnavailable('the disk is full'))
           return world.bench.ledger.correct(input)

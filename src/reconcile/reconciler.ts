@@ -3,7 +3,7 @@ import type {
   UnsettledPage,
   UnsettledRequest,
 } from '../ledger/activity/list-unsettled.ts'
-import { type Corrected, type LedgerBooks, StoreUnavailable } from '../ledger/ledger.ts'
+import { type Corrected, type Ledger, StoreUnavailable } from '../ledger/ledger.ts'
 import type { Decimal } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/resolution.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
@@ -36,7 +36,7 @@ export interface Reconciler {
 
 interface ReconcilerInput extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted'> {
   readonly listUnsettled: (page: UnsettledPage) => Promise<UnsettledList>
-  readonly books: Pick<LedgerBooks, 'correct'>
+  readonly ledger: Pick<Ledger, 'correct'>
   readonly settings: ReconcilerSettings
   /** Told of each request that this reconciler settled. Must not throw. */
   readonly onSettled: (settlement: Settlement) => void
@@ -346,10 +346,10 @@ class SecondChance implements Reconciler {
    * at the next look-up. Answers `unknown` where the store refuses, as the books can't take it.
    */
   async #correct(request: UnsettledRequest, correction: Correction): Promise<'unknown' | null> {
-    const { books, clock, onSettled, onBilledLate, onFailure } = this.#input
+    const { ledger, clock, onSettled, onBilledLate, onFailure } = this.#input
     const { requestId } = request
     try {
-      const corrected = await books.correct({ requestId, correction })
+      const corrected = await ledger.correct({ requestId, correction })
       if (corrected.kind === 'corrected') onSettled({ requestId, correction, corrected })
       else if (request.state === 'released' && correction.kind === 'final') {
         onBilledLate({ requestId, costUsd: correction.costUsd })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 import { pageBlock } from '../clients/page.ts'
-import { expectExactBooks, openRoom, type Room } from './room.ts'
+import { expectExactLedger, openRoom, type Room } from './room.ts'
 
 /** Claude Code, with the settings of docs/clients.md as they stand there. */
 
@@ -44,7 +44,7 @@ test('a task of a written file and a command runs to its end, and calls nothing 
     expect.objectContaining({ type: 'tool_result', content: 'hello' }),
   )
   expect(room.elsewhere).toEqual([])
-  await expectExactBooks(room)
+  await expectExactLedger(room)
 })
 
 test('a tool of an MCP server is found and called', async () => {
@@ -59,7 +59,7 @@ test('a tool of an MCP server is found and called', async () => {
   expect(end).toMatchObject({ is_error: false, result: 'At nine.' })
   const last = room.forwarded('/messages').at(-1).messages.at(-1)
   expect(JSON.stringify(last)).toContain('Leaves Moss at nine')
-  await expectExactBooks(room)
+  await expectExactLedger(room)
 })
 
 test('a web search is run by the provider, within what its hold allows', async () => {
@@ -74,7 +74,7 @@ test('a web search is run by the provider, within what its hold allows', async (
   expect(search.tools).toEqual([
     expect.objectContaining({ type: 'web_search_20250305', max_uses: expect.any(Number) }),
   ])
-  await expectExactBooks(room)
+  await expectExactLedger(room)
 })
 
 test("a short name of the vendor's runs on the model that it is set to", async () => {

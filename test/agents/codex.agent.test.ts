@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 import { pageBlock } from '../clients/page.ts'
 import type { Finished } from '../tollgate-process.ts'
-import { expectExactBooks, openRoom, type Room } from './room.ts'
+import { expectExactLedger, openRoom, type Room } from './room.ts'
 
 /** Codex, with the settings of docs/clients.md as they stand there. */
 
@@ -50,7 +50,7 @@ test('a task of a command runs to its end, and calls nothing but the gateway', a
   expect(output.output).toContain('hello')
   expect(room.elsewhere).toEqual([])
   expect(Math.max(...(await room.holdsMicros()))).toBeLessThan(THIRTY_SEARCHES_MICROS)
-  await expectExactBooks(room)
+  await expectExactLedger(room)
 })
 
 test('a stream that breaks off is asked for again, and the books know both', async () => {
@@ -70,7 +70,7 @@ test('web search may stay on, and each request is then held for thirty of them',
   const [body] = room.forwarded('/responses')
   expect(body.tools).toContainEqual(expect.objectContaining({ type: 'web_search' }))
   expect(Math.min(...(await room.holdsMicros()))).toBeGreaterThan(THIRTY_SEARCHES_MICROS)
-  await expectExactBooks(room)
+  await expectExactLedger(room)
 })
 
 test('agents that stay on are refused, and the tool at fault is named', async () => {

@@ -69,7 +69,7 @@ export async function openRoom({ creditMicros = 10_000_000 } = {}): Promise<Room
 }
 
 /** Every request is settled, nothing is left open, and what they cost is what the account lacks. */
-export async function expectExactBooks({ world, account }: Room): Promise<void> {
+export async function expectExactLedger({ world, account }: Room): Promise<void> {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
   const { requests } = await listRequests(world.gateway.store.db, { limit: 100 })

@@ -123,7 +123,7 @@ test('an error event inside a stream throws APIError of its type', async () => {
   expect(JSON.stringify(error.error)).not.toContain('LEAK-900f')
 })
 
-test('after all of it, the books are exact', async () => {
+test('after all of it, the ledger is exact', async () => {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
 })

@@ -62,7 +62,7 @@ test("the path of other vendors' images is not here", async () => {
   expect(response.status).toBe(404)
 })
 
-test('after all of it, the books are exact', async () => {
+test('after all of it, the ledger is exact', async () => {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
 })

@@ -200,7 +200,7 @@ test('aborting a stream cancels the call upstream', async () => {
   await world.gateway.settled()
 })
 
-test('after all of it, the books are exact', async () => {
+test('after all of it, the ledger is exact', async () => {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
   expect(await world.backedBalanceMicros(accountId)).toBeLessThan(50_000_000)

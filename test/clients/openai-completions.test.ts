@@ -47,7 +47,7 @@ test('a completion without a prompt throws BadRequestError that names it', async
   expect([error.code, error.param]).toEqual(['missing_prompt', 'prompt'])
 })
 
-test('after all of it, the books are exact', async () => {
+test('after all of it, the ledger is exact', async () => {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
 })

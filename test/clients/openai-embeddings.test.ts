@@ -49,7 +49,7 @@ test('a text model throws BadRequestError that says where to go', async () => {
   expect(error.message).toContain('POST /v1/chat/completions')
 })
 
-test('after all of it, the books are exact', async () => {
+test('after all of it, the ledger is exact', async () => {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
 })

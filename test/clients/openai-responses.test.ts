@@ -198,7 +198,7 @@ test('aborting a stream cancels the call upstream', async () => {
   expect(await upstream.ended).toBe('clientGone')
 })
 
-test('after all of it, the books are exact', async () => {
+test('after all of it, the ledger is exact', async () => {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
 })

@@ -109,7 +109,7 @@ export class Bench {
   }
 
   /** Every payer's balance is what was put in less the charges in Activity, and the audit agrees. */
-  async expectExactBooks(): Promise<void> {
+  async expectExactLedger(): Promise<void> {
     await this.world.gateway.settled()
     const { db } = this.world.gateway.store
     for (const { id } of this.#payers) {

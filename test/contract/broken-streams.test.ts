@@ -142,7 +142,7 @@ test.each(STREAMED_ROWS)('$endpoint: half an event is dropped', async (row) => {
   }
 })
 
-test('after all of it, the books are exact', async () => {
-  await bench.expectExactBooks()
-  await impatientBench.expectExactBooks()
+test('after all of it, the ledger is exact', async () => {
+  await bench.expectExactLedger()
+  await impatientBench.expectExactLedger()
 })

@@ -121,4 +121,4 @@ describe.each(ROWS)('$endpoint', (row) => {
   })
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

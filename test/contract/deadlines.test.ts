@@ -115,5 +115,5 @@ describe.each(DEADLINES)('the deadline of $of', ({ settings, bounds, boundsStrea
     }
   })
 
-  test('after all of it, the books are exact', () => bench.expectExactBooks())
+  test('after all of it, the ledger is exact', () => bench.expectExactLedger())
 })

@@ -22,7 +22,7 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  await bench.expectExactBooks()
+  await bench.expectExactLedger()
   await bench.close()
 })
 

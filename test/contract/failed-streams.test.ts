@@ -79,4 +79,4 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
   })
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

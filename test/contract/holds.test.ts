@@ -205,4 +205,4 @@ describe.each([...LOWERED, ...KEPT])('$endpoint, on free credit alone', (row) =>
   })
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

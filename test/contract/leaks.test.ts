@@ -220,4 +220,4 @@ test('no mark is in the log or the store', async () => {
   }
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

@@ -90,4 +90,4 @@ describe.each(STREAMED_ROWS)(
   },
 )
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

@@ -125,9 +125,9 @@ describe.each(ROWS)('$endpoint', (row) => {
   })
 })
 
-test('after all of it, the books are exact', async () => {
-  await bench.expectExactBooks()
-  await slowBench.expectExactBooks()
+test('after all of it, the ledger is exact', async () => {
+  await bench.expectExactLedger()
+  await slowBench.expectExactLedger()
 })
 
 test.each(ROWS)('$endpoint: on prices of more than an hour ago nothing runs', async (row) => {

@@ -77,4 +77,4 @@ test.each(ROWS)('$endpoint: once it takes connections again, all is well', async
   expect(answer.httpStatus, answer.text).toBe(200)
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

@@ -166,4 +166,4 @@ describe.each(ROWS)('$endpoint, with a file', (row) => {
   }
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

@@ -105,4 +105,4 @@ describe.each(STREAMED_ROWS)('$endpoint, streamed', (row) => {
   })
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

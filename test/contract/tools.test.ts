@@ -46,4 +46,4 @@ test.each(STREAMED_TOOL_ROWS)('$endpoint: a streamed call has the same arguments
   expect(jsonOf(argumentText)).toEqual(jsonOf(tools.call(whole.json).argumentText))
 })
 
-test('after all of it, the books are exact', () => bench.expectExactBooks())
+test('after all of it, the ledger is exact', () => bench.expectExactLedger())

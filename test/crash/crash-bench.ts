@@ -8,7 +8,7 @@ import { listEntries, listRequests } from '../../src/ledger/activity/activity.ts
 import { createApiKey } from '../../src/ledger/api-keys.ts'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import type { BatchedLedger } from '../../src/ledger/engines/batched-ledger.ts'
-import { openLedger } from '../../src/ledger/engines/open-ledger.ts'
+import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { Presence } from '../../src/ledger/instances/presence.ts'
 import { openStore, type Store } from '../../src/store/open-store.ts'
 import type { Entry, RequestRow } from '../../src/store/schema.ts'
@@ -164,7 +164,7 @@ async function makeAccount(
 }
 
 async function withLedger<T>(store: Store, use: (ledger: BatchedLedger) => Promise<T>): Promise<T> {
-  const ledger = openLedger({ location: store.location })
+  const ledger = createLedger({ location: store.location })
   try {
     return await use(ledger)
   } finally {
@@ -182,7 +182,7 @@ async function buryTheDead(store: Store): Promise<void> {
     const failures: unknown[] = []
     const presence = new Presence({
       db: store.db,
-      books: ledger,
+      ledger,
       instanceId: ids.next('inst'),
       // One look is enough to watch, and the next to know.
       deadAfterMs: 0,

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import type { BatchedLedger } from '../../src/ledger/engines/batched-ledger.ts'
-import { openLedger } from '../../src/ledger/engines/open-ledger.ts'
-import { SqliteBooks } from '../../src/ledger/engines/sqlite-books.ts'
+import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
+import { SqliteEngine } from '../../src/ledger/engines/sqlite-engine.ts'
 import { sqliteLedger } from '../../src/ledger/engines/sqlite-ledger.ts'
 import { openInstance } from '../../src/ledger/instances/open-instance.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../../src/ledger/ledger.ts'
@@ -113,7 +113,7 @@ function writeFiles({ database, log }: Files): string {
 /** A store with an account, its keys and its credit, and an empty log. */
 async function prepare(file: string): Promise<void> {
   const store = await openStore({ url: `sqlite:${file}` })
-  const ledger = openLedger({ location: store.location })
+  const ledger = createLedger({ location: store.location })
   const bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
   await bench.createAccount('A')
   for (const apiKey of KEYS) await bench.createApiKey(apiKey, 'A')
@@ -177,7 +177,7 @@ function tornFrame(
 /** Opens a store as the writer does, and ends what the dead process left open. */
 function checkRecovered(file: string, expected: Expected | undefined): void {
   const connection = openSqliteConnection({ file })
-  const [verdict] = new SqliteBooks(connection).apply(
+  const [verdict] = new SqliteEngine(connection).apply(
     [{ kind: 'sweepInstance', instanceId: DEAD_INSTANCE }],
     { nowMs: Date.now(), limits: LIMITS },
   )
@@ -206,7 +206,7 @@ function checkRecovered(file: string, expected: Expected | undefined): void {
 /** Opens a store with all that `serve` opens it with, and has it audited. */
 async function checkServed(file: string, expected: Expected | undefined): Promise<void> {
   const store = await openStore({ url: `sqlite:${file}` })
-  const ledger = openLedger({ location: store.location })
+  const ledger = createLedger({ location: store.location })
   const swept: number[] = []
   const failures: unknown[] = []
   const instance = await openInstance({

@@ -41,7 +41,7 @@ export async function killAndRecover({ bench, step }: KillInput): Promise<void> 
   const chargedMicros = await allPlacesAreFree(bench, second)
   expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   await bench.audit()
-  await booksSay({ bench, step }, chargedMicros)
+  await ledgerSays({ bench, step }, chargedMicros)
 }
 
 async function whatIsLeft(bench: CrashBench): Promise<Left> {
@@ -86,7 +86,7 @@ async function allPlacesAreFree(bench: CrashBench, gateway: ServeProcess): Promi
 }
 
 /** The entries themselves, counted apart from the store's own audit. */
-async function booksSay({ bench, step }: KillInput, chargedMicros: number): Promise<void> {
+async function ledgerSays({ bench, step }: KillInput, chargedMicros: number): Promise<void> {
   const entries = await bench.entries()
   let balanceMicros = 0
   for (const { amountMicros } of entries) balanceMicros += amountMicros

@@ -72,7 +72,7 @@ test('of three gateways on one store, one that is killed is swept and looked up 
   expect(await streaming.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(await sweeping.stop('SIGTERM')).toEqual({ code: 0, signal: null })
 
-  await theBooksAreExact()
+  await theLedgerIsExact()
 })
 
 /** Has requests in flight at a gateway, one of them a stream whose generation id is known, and kills it. */
@@ -92,7 +92,7 @@ async function loseRequests(dying: ServeProcess, apiKey: string): Promise<void> 
   expect(await Promise.all(lost)).toEqual(Array(LOST).fill('lost'))
 }
 
-async function theBooksAreExact(): Promise<void> {
+async function theLedgerIsExact(): Promise<void> {
   const inTheEnd = await bench.requests()
   expect(inTheEnd.map(({ state }) => state).toSorted()).toEqual([
     'final',

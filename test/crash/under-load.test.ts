@@ -45,7 +45,7 @@ async function surviveKills({ createDatabase, killedAfter }: Kills): Promise<voi
     const rows = await bench.until((found) => found.every(isKnown))
     expect(await last.stop('SIGTERM')).toEqual({ code: 0, signal: null })
     await bench.audit()
-    await booksAgree(bench, { rows, told })
+    await ledgerAgrees(bench, { rows, told })
   } finally {
     await bench.close()
   }
@@ -128,7 +128,7 @@ interface Books {
   readonly told: readonly Told[]
 }
 
-async function booksAgree(bench: CrashBench, { rows, told }: Books): Promise<void> {
+async function ledgerAgrees(bench: CrashBench, { rows, told }: Books): Promise<void> {
   const charged = rows.filter(({ state }) => state === 'final')
   for (const { backedChargeMicros } of charged) expect(backedChargeMicros).toBe(CHARGE_MICROS)
   const chargedIds = new Set(charged.map(({ id }) => id))

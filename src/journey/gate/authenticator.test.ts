@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeApiKey } from '../../ledger/api-key-text.ts'
 import { createApiKey } from '../../ledger/api-keys.ts'
 import type { BatchedLedger } from '../../ledger/engines/batched-ledger.ts'
-import { openLedger } from '../../ledger/engines/open-ledger.ts'
+import { createLedger } from '../../ledger/engines/create-ledger.ts'
 import { openStore, type Store } from '../../store/open-store.ts'
 import type { Tables } from '../../store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
@@ -42,7 +42,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
     nowMs = 1_000_000
     authenticator = createAuthenticator()
-    ledger = openLedger({ location: store.location })
+    ledger = createLedger({ location: store.location })
     await ledger.createAccount({ id: 'acct_1', name: 'one' })
     text = await newKey('key_1')
   })
@@ -337,7 +337,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 test('a key is nowhere in the files of a SQLite store', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-identity-'))
   const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` })
-  const ledger = openLedger({ location: store.location })
+  const ledger = createLedger({ location: store.location })
   await ledger.createAccount({ id: 'acct_1', name: 'one' })
   const input = { id: 'key_1', accountId: 'acct_1', name: 'key_1', keyTag: 'tollgate' }
   const random = (await createApiKey(ledger, input))?.text.slice('sk-tollgate-'.length) ?? ''

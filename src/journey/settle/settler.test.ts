@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
-  type Ledger,
+  type HoldLedger,
   type Settled,
   type SettleInput,
   StoreUnavailable,
@@ -38,7 +38,7 @@ afterEach(() => {
 })
 
 /** A ledger whose every answer the test gives, in the order in which it was asked. */
-class AskedLedger implements Ledger {
+class AskedLedger implements HoldLedger {
   readonly abandoned: { requestId: string; answer: PromiseWithResolvers<void> }[] = []
   readonly asked: { input: SettleInput; answer: PromiseWithResolvers<Settled> }[] = []
 

@@ -1,12 +1,12 @@
 import {
-  type Ledger,
+  type HoldLedger,
   type Settled,
   type SettleInput,
   StoreUnavailable,
 } from '../../ledger/ledger.ts'
 
 interface SettlerInput {
-  readonly ledger: Ledger
+  readonly ledger: HoldLedger
   /** How long a whole answer waits for its settle to be durable before it is delivered all the same. */
   readonly waitMs: number
   /**
@@ -26,7 +26,7 @@ const RETRY_MOST_MS = 10_000
  * again is harmless; the hold stays reserved until it is done.
  */
 export class Settler {
-  readonly #ledger: Ledger
+  readonly #ledger: HoldLedger
   readonly #waitMs: number
   readonly #onFailure: SettlerInput['onFailure']
   readonly #onSettled: SettlerInput['onSettled']

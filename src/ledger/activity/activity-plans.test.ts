@@ -10,7 +10,7 @@ import * as statements from '../engines/postgres-statements.ts'
 import { ForgottenHolds } from '../instances/forgotten-holds.ts'
 import { sweepEarlierInstances } from '../instances/instances.ts'
 import { Presence } from '../instances/presence.ts'
-import { LEDGER_LIMITS_DEFAULT, type LedgerBooks } from '../ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type Ledger } from '../ledger.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import {
@@ -25,11 +25,11 @@ import { listUnsettled } from './list-unsettled.ts'
 
 interface Reader {
   readonly db: Kysely<Tables>
-  readonly books: LedgerBooks
+  readonly ledger: Ledger
 }
 
 /** Every read of requests and entries but the audit's, which goes through all of them. */
-async function readAll({ db, books }: Reader): Promise<void> {
+async function readAll({ db, ledger }: Reader): Promise<void> {
   const page = { limit: 5, cursor: 'req_4' }
   for (const filter of [
     {},
@@ -53,7 +53,7 @@ async function readAll({ db, books }: Reader): Promise<void> {
   }
   await new ForgottenHolds({
     db,
-    books,
+    ledger,
     instanceId: 'I',
     isKnown: () => true,
     onSwept: never,
@@ -74,8 +74,8 @@ test('on SQLite no read goes through all of Activity, however it is filtered', a
       asked.push(query.sql)
     },
   })
-  await readAll({ db, books: bench.ledger })
-  await sweepEarlierInstances({ db, books: bench.ledger, instanceId: 'I' })
+  await readAll({ db, ledger: bench.ledger })
+  await sweepEarlierInstances({ db, ledger: bench.ledger, instanceId: 'I' })
   await db.destroy()
 
   const connection = new DatabaseSync(bench.file)
@@ -174,13 +174,13 @@ test('on PostgreSQL no read goes through all of Activity, whether or not the tab
       if (query.sql.startsWith('select')) asked.push(query)
     },
   })
-  await readAll({ db, books: bench.ledger })
+  await readAll({ db, ledger: bench.ledger })
   const onFailure = (cause: unknown) => {
     throw cause
   }
   await new Presence({
     db,
-    books: bench.ledger,
+    ledger: bench.ledger,
     instanceId: 'J',
     onSwept: () => {},
     onFailure,

@@ -237,7 +237,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
      open req_b K1 1 by I2
      open req_c K1 1 by I3`,
     )
-    const sweep = { db: bench.store.db, books: bench.ledger, instanceId: 'I2' }
+    const sweep = { db: bench.store.db, ledger: bench.ledger, instanceId: 'I2' }
     expect(await sweepEarlierInstances(sweep)).toBe(3)
     expect(await sweepEarlierInstances(sweep)).toBe(0)
     const states = await Promise.all(['req_a', 'req_b', 'req_c', R3].map((id) => bench.request(id)))

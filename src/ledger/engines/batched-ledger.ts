@@ -12,7 +12,6 @@ import type {
   CreateAccountInput,
   CreditVerdict,
   Ledger,
-  LedgerBooks,
   OpenHoldInput,
   OpenHoldVerdict,
   RedeemCodeInput,
@@ -83,7 +82,7 @@ const UNSURE_FACTS: RequestFacts = {
  * too soon after one where many requests are under way, share the next one. A failure of the store
  * fails the commands of that commit (`StoreUnavailable`), and the next commit tries again.
  */
-export class BatchedLedger implements Ledger, LedgerBooks {
+export class BatchedLedger implements Ledger {
   readonly #engine: LedgerEngine
   readonly #commits: GroupCommit<LedgerCommand, LedgerVerdict>
   readonly #unsure: UnsureHolds

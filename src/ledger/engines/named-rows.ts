@@ -1,6 +1,6 @@
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
-import type { CreditPlace } from '../rules/book.ts'
+import type { CreditPlace } from '../rules/unit-of-work.ts'
 import type { LedgerCommand } from './commands.ts'
 
 /** The rows that commands work on. With each request come its account and its key. */

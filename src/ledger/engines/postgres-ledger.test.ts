@@ -288,7 +288,7 @@ test('a process that is killed loses nothing that it answered, and its open hold
   const swept: number[] = []
   const presence = new Presence({
     db: bench.store.db,
-    books: bench.ledger,
+    ledger: bench.ledger,
     instanceId: 'inst_next',
     deadAfterMs: 0,
     onSwept: (_instanceId, count) => swept.push(count),

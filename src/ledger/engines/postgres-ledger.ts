@@ -2,7 +2,7 @@ import type { PostgresWriterInput } from '../../store/postgres/postgres-connecti
 import type { Clock } from '../../vocabulary/clock.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
 import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
-import { PostgresBooks } from './postgres-books.ts'
+import { PostgresEngine } from './postgres-engine.ts'
 
 interface PostgresLedgerInput extends BatchSettings, PostgresWriterInput {
   /** Default the database's own time, which is the same for every process. */
@@ -17,7 +17,7 @@ interface PostgresLedgerInput extends BatchSettings, PostgresWriterInput {
  */
 export function postgresLedger(input: PostgresLedgerInput): BatchedLedger {
   const { clock } = input
-  const engine = new PostgresBooks({
+  const engine = new PostgresEngine({
     ...input,
     limits: input.limits ?? LEDGER_LIMITS_DEFAULT,
     nowMs: clock === undefined ? null : () => clock.nowMs(),

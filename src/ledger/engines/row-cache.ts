@@ -1,5 +1,5 @@
 import type { AccountRow, ApiKeyRow, RequestRow } from '../../store/schema.ts'
-import type { BookChanges } from '../rules/book.ts'
+import type { RowChanges } from '../rules/unit-of-work.ts'
 
 /**
  * Rows as they were last committed, so that a busy key's are not read again for every request. True
@@ -36,7 +36,7 @@ export class RowCache {
   }
 
   /** Takes in what a batch has changed, once it is committed. */
-  commit(changes: BookChanges): void {
+  commit(changes: RowChanges): void {
     for (const row of changes.writtenAccounts) put(this.#accounts, row, this.#rowsMax)
     for (const row of changes.writtenApiKeys) put(this.#apiKeys, row, this.#rowsMax)
     for (const row of changes.accounts) put(this.#accounts, row, this.#rowsMax)

@@ -198,7 +198,7 @@ describe('a store that fails', () => {
     expect(lines.length).toBeGreaterThan(100)
     await sweepEarlierInstances({
       db: bench.store.db,
-      books: bench.ledger,
+      ledger: bench.ledger,
       instanceId: 'inst_next',
     })
     expect(await unanswered(bench, lines)).toEqual([])
@@ -216,7 +216,7 @@ describe('a process that is killed', () => {
     })
     expect(lines.length).toBeGreaterThanOrEqual(3_000)
     const db = bench.store.db
-    const swept = await sweepEarlierInstances({ db, books: bench.ledger, instanceId: 'inst_next' })
+    const swept = await sweepEarlierInstances({ db, ledger: bench.ledger, instanceId: 'inst_next' })
     const open = await db.selectFrom('requests').select('id').where('state', '=', 'open').execute()
     const unresolved = await db
       .selectFrom('requests')

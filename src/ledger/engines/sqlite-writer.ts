@@ -6,7 +6,7 @@ import {
 import { serveThread } from '../../store/threads/thread-worker.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
-import { SqliteBooks } from './sqlite-books.ts'
+import { SqliteEngine } from './sqlite-engine.ts'
 
 /** One commit: the commands of a batch, in the order to apply them. */
 export interface WriterJob {
@@ -18,9 +18,9 @@ export interface WriterJob {
 const connectionInput: SqliteConnectionInput = workerData
 serveThread<WriterJob, readonly LedgerVerdict[]>(() => {
   const connection = openSqliteConnection(connectionInput)
-  const books = new SqliteBooks(connection)
+  const engine = new SqliteEngine(connection)
   return {
-    answer: ({ commands, terms }) => books.apply(commands, terms),
+    answer: ({ commands, terms }) => engine.apply(commands, terms),
     close: () => connection.close(),
   }
 })

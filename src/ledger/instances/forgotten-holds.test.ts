@@ -29,7 +29,7 @@ for (const { engine, open } of STORE_BENCHES) {
     function forgottenHolds(input: Partial<ForgottenHoldsInput> = {}): ForgottenHolds {
       return new ForgottenHolds({
         db: bench.store.db,
-        books: bench.ledger,
+        ledger: bench.ledger,
         instanceId: 'I1',
         isKnown: (requestId) => known.has(requestId),
         onSwept: (count) => swept.push(count),
@@ -69,7 +69,7 @@ for (const { engine, open } of STORE_BENCHES) {
     test('a hold that was settled after it was read stays as it was settled', async () => {
       await runScript(bench, 'open R1 K 5 by I1')
       const settling = forgottenHolds({
-        books: {
+        ledger: {
           // Between what the look has read and what it does about it.
           async sweepHolds(requestIds) {
             await runScript(bench, 'settle R1 final 2')
@@ -109,7 +109,7 @@ for (const { engine, open } of STORE_BENCHES) {
     test('where the store does not answer the next look ends what this one could not', async () => {
       await runScript(bench, 'open R1 K 1 by I1')
       const away = new StoreUnavailable('away')
-      const holds = forgottenHolds({ books: { sweepHolds: () => Promise.reject(away) } })
+      const holds = forgottenHolds({ ledger: { sweepHolds: () => Promise.reject(away) } })
       expect(await holds.look()).toBe(0)
       expect(failures).toEqual([away])
       expect(await states('R1')).toEqual(['open'])

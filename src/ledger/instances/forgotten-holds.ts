@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
-import type { LedgerBooks } from '../ledger.ts'
+import type { Ledger } from '../ledger.ts'
 
 export interface ForgottenHoldsInput {
   readonly db: Kysely<Tables>
-  readonly books: Pick<LedgerBooks, 'sweepHolds'>
+  readonly ledger: Pick<Ledger, 'sweepHolds'>
   /** Whose holds are looked at: this process. */
   readonly instanceId: string
   /**
@@ -63,14 +63,14 @@ export class ForgottenHolds {
   }
 
   async #look(): Promise<number> {
-    const { books, instanceId, isKnown, onSwept, onFailure } = this.#input
+    const { ledger, instanceId, isKnown, onSwept, onFailure } = this.#input
     const limit = this.#input.pageHoldsMax ?? PAGE_HOLDS_MAX_DEFAULT
     let swept = 0
     try {
       for (let after: string | undefined = ''; after !== undefined; ) {
         const page = await openHoldsOf(this.#input.db, { instanceId, after, limit })
         const requestIds = page.filter((requestId) => !isKnown(requestId))
-        if (requestIds.length > 0) swept += await books.sweepHolds(requestIds)
+        if (requestIds.length > 0) swept += await ledger.sweepHolds(requestIds)
         after = page.length < limit ? undefined : page.at(-1)
       }
     } catch (cause) {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
-import type { LedgerBooks } from '../ledger.ts'
+import type { Ledger } from '../ledger.ts'
 
 interface InstanceInput {
   /** An id of the prefix `inst`, new at each start. */
@@ -41,7 +41,7 @@ export async function stopInstance(db: Kysely<Tables>, input: InstanceInput): Pr
 
 interface SweepInput {
   readonly db: Kysely<Tables>
-  readonly books: LedgerBooks
+  readonly ledger: Ledger
   /** The instance that sweeps, whose own holds are alive. */
   readonly instanceId: string
 }
@@ -59,6 +59,6 @@ export async function sweepEarlierInstances(input: SweepInput): Promise<number> 
     .where('instance_id', '!=', input.instanceId)
     .execute()
   let swept = 0
-  for (const { instance_id } of rows) swept += await input.books.sweepInstance(instance_id)
+  for (const { instance_id } of rows) swept += await input.ledger.sweepInstance(instance_id)
   return swept
 }

@@ -42,7 +42,7 @@ async function openAlone(input: OpenInstanceInput): Promise<Instance> {
   const { store, ledger, instanceId, clock, onSwept, onFailure, onBeat = () => {} } = input
   const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
   await registerInstance(store.db, now())
-  const swept = await sweepEarlierInstances({ db: store.db, books: ledger, instanceId })
+  const swept = await sweepEarlierInstances({ db: store.db, ledger, instanceId })
   if (swept > 0) onSwept(swept)
   const timer = setInterval(() => {
     heartbeat(store.db, now()).then(onBeat, onFailure)
@@ -62,7 +62,7 @@ async function openAmongOthers(input: OpenInstanceInput): Promise<Instance> {
   const { store, ledger, instanceId, onSwept, onFailure, onBeat = () => {} } = input
   const presence = new Presence({
     db: store.db,
-    books: ledger,
+    ledger,
     instanceId,
     onSwept: (_instanceId, swept) => onSwept(swept),
     onBeat,

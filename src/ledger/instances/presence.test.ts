@@ -28,7 +28,7 @@ afterEach(async () => {
 function createPresence(instanceId: string): Presence {
   return new Presence({
     db: bench.store.db,
-    books: bench.ledger,
+    ledger: bench.ledger,
     instanceId,
     // One look is enough to watch, and the next to know.
     deadAfterMs: 0,

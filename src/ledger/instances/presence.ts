@@ -1,12 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
-import type { LedgerBooks } from '../ledger.ts'
+import type { Ledger } from '../ledger.ts'
 import { HeartbeatWatch } from './heartbeat-watch.ts'
 
 interface PresenceInput {
   /** A PostgreSQL store. */
   readonly db: Kysely<Tables>
-  readonly books: Pick<LedgerBooks, 'sweepInstance'>
+  readonly ledger: Pick<Ledger, 'sweepInstance'>
   /** An id of the prefix `inst`, new at each start. */
   readonly instanceId: string
   /** Told of each dead instance that had open holds, and how many. */
@@ -73,7 +73,7 @@ export class Presence {
     try {
       await this.#heartbeat()
       for (const instanceId of this.#watch.see(await this.#look())) {
-        const swept = await this.#input.books.sweepInstance(instanceId)
+        const swept = await this.#input.ledger.sweepInstance(instanceId)
         if (swept > 0) this.#input.onSwept(instanceId, swept)
         await this.#stopped(instanceId)
       }

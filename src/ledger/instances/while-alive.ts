@@ -1,12 +1,12 @@
 import { StoreUnavailable } from '../../store/store-unavailable.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
-import type { Ledger } from '../ledger.ts'
+import type { HoldLedger } from '../ledger.ts'
 
 /**
  * The ledger of an instance that opens holds only while no other can have taken it for dead. A hold
  * that was opened as that time ran out is released, and rejects with `StoreUnavailable`.
  */
-export function whileAlive(ledger: BatchedLedger, isAlive: () => boolean): Ledger {
+export function whileAlive(ledger: BatchedLedger, isAlive: () => boolean): HoldLedger {
   const refuse = () => new StoreUnavailable('this instance may have been taken for dead')
   return {
     async openHold(input) {

@@ -1,26 +1,26 @@
 import { ENTRIES, type Entry } from '../../store/schema.ts'
 import type { EntryKind } from '../../vocabulary/entry-kind.ts'
 import type { AddCreditInput, CreditVerdict } from '../ledger.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { lapseFreeCredit, post } from './postings.ts'
 
 /**
  * Adds credit, or takes backed credit back. A second grant of free credit adds to the first, and the
  * later expiry holds for both. Throws RangeError for credit that can't be.
  */
-export function addCredit(book: Book, input: AddCreditInput, nowMs: number): CreditVerdict {
-  const account = book.account(input.accountId)
+export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number): CreditVerdict {
+  const account = work.account(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
-  const earlier = book.creditEntry(input)
+  const earlier = work.creditEntry(input)
   if (earlier !== undefined && earlier.kind !== 'activation') {
     return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
   }
   checkCredit(input, nowMs)
 
-  const lapsed = lapseFreeCredit(book, account, nowMs)
+  const lapsed = lapseFreeCredit(work, account, nowMs)
   const kind: EntryKind =
     input.purse === 'free' ? 'grant' : input.amountMicros > 0 ? 'top_up' : 'chargeback'
-  const posted = post(book, {
+  const posted = post(work, {
     ...ENTRIES.start,
     account: lapsed,
     kind,
@@ -30,7 +30,7 @@ export function addCredit(book: Book, input: AddCreditInput, nowMs: number): Cre
     expiresAtMs: input.expiresAtMs,
     createdAtMs: nowMs,
   })
-  book.putAccount({
+  work.putAccount({
     ...posted,
     freeExpiresAtMs:
       input.expiresAtMs === null
@@ -38,7 +38,7 @@ export function addCredit(book: Book, input: AddCreditInput, nowMs: number): Cre
         : Math.max(input.expiresAtMs, posted.freeExpiresAtMs ?? 0),
     hasBackedCredit: posted.hasBackedCredit || kind === 'top_up',
   })
-  const entry = book.creditEntry(input)
+  const entry = work.creditEntry(input)
   if (entry === undefined) throw new Error('credit was posted without its reference')
   return { kind: 'added', entry }
 }

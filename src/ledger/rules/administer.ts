@@ -13,59 +13,59 @@ import type {
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** Makes an account without credit. */
-export function createAccount(book: Book, input: CreateAccountInput, nowMs: number): AccountRow {
-  const earlier = book.account(input.id)
+export function createAccount(work: UnitOfWork, input: CreateAccountInput, nowMs: number): AccountRow {
+  const earlier = work.account(input.id)
   if (earlier !== undefined) return earlier
-  return book.writeAccount({ ...ACCOUNTS.start, ...input, createdAtMs: nowMs })
+  return work.writeAccount({ ...ACCOUNTS.start, ...input, createdAtMs: nowMs })
 }
 
 /** Changes what is given of an account. Null where there is no such account. */
-export function updateAccount(book: Book, change: UpdateAccountInput): AccountRow | null {
-  const account = book.account(change.id)
-  return account === undefined ? null : book.writeAccount({ ...account, ...change })
+export function updateAccount(work: UnitOfWork, change: UpdateAccountInput): AccountRow | null {
+  const account = work.account(change.id)
+  return account === undefined ? null : work.writeAccount({ ...account, ...change })
 }
 
 /** Makes a key. Null where there is no such account. */
-export function addApiKey(book: Book, input: AddApiKeyInput, nowMs: number): ApiKeyRow | null {
-  if (book.account(input.accountId) === undefined) return null
-  const earlier = book.apiKey(input.id)
+export function addApiKey(work: UnitOfWork, input: AddApiKeyInput, nowMs: number): ApiKeyRow | null {
+  if (work.account(input.accountId) === undefined) return null
+  const earlier = work.apiKey(input.id)
   if (earlier !== undefined) return earlier
-  return book.writeApiKey({ ...API_KEYS.start, ...input, createdAtMs: nowMs })
+  return work.writeApiKey({ ...API_KEYS.start, ...input, createdAtMs: nowMs })
 }
 
 /** Changes what is given of a key. Null where there is no such key, or it was deleted. */
-export function updateApiKey(book: Book, change: UpdateApiKeyInput): ApiKeyRow | null {
-  const apiKey = book.apiKey(change.id)
+export function updateApiKey(work: UnitOfWork, change: UpdateApiKeyInput): ApiKeyRow | null {
+  const apiKey = work.apiKey(change.id)
   if (apiKey === undefined || apiKey.deletedAtMs !== null) return null
-  return book.writeApiKey({ ...apiKey, ...change })
+  return work.writeApiKey({ ...apiKey, ...change })
 }
 
 /** Deletes a key. False where there is no such key, or it was deleted before. */
-export function deleteApiKey(book: Book, apiKeyId: string, nowMs: number): boolean {
-  const apiKey = book.apiKey(apiKeyId)
+export function deleteApiKey(work: UnitOfWork, apiKeyId: string, nowMs: number): boolean {
+  const apiKey = work.apiKey(apiKeyId)
   if (apiKey === undefined || apiKey.deletedAtMs !== null) return false
-  book.writeApiKey({ ...apiKey, deletedAtMs: nowMs })
+  work.writeApiKey({ ...apiKey, deletedAtMs: nowMs })
   return true
 }
 
 /** Makes a code. */
-export function addCreditCode(book: Book, input: AddCreditCodeInput, nowMs: number): CreditCodeRow {
-  const earlier = book.creditCodeOfId(input.id)
+export function addCreditCode(work: UnitOfWork, input: AddCreditCodeInput, nowMs: number): CreditCodeRow {
+  const earlier = work.creditCodeOfId(input.id)
   if (earlier !== undefined) return earlier
-  return book.writeCreditCode({ ...CREDIT_CODES.start, ...input, createdAtMs: nowMs })
+  return work.writeCreditCode({ ...CREDIT_CODES.start, ...input, createdAtMs: nowMs })
 }
 
 /** Makes a code worth nothing, unless it was redeemed or revoked. Null where there is no such code. */
 export function revokeCreditCode(
-  book: Book,
+  work: UnitOfWork,
   creditCodeId: string,
   nowMs: number,
 ): CreditCodeRow | null {
-  const code = book.creditCodeOfId(creditCodeId)
+  const code = work.creditCodeOfId(creditCodeId)
   if (code === undefined) return null
   if (code.redeemedAtMs !== null || code.revokedAtMs !== null) return code
-  return book.writeCreditCode({ ...code, revokedAtMs: nowMs })
+  return work.writeCreditCode({ ...code, revokedAtMs: nowMs })
 }

@@ -10,7 +10,7 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import { isSettled, type RequestState } from '../../vocabulary/request-state.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { availableCredit, lapseFreeCredit, post } from './postings.ts'
 
 /** The state that a request moves to, and what it is charged there in all. */
@@ -28,10 +28,10 @@ export interface Move {
  * Moves a request on: posts the difference between the new charge and the old, frees what need not
  * stay reserved and the place in flight, and returns the row as it is then.
  */
-export function moveRequest(book: Book, row: RequestRow, move: Move): RequestRow {
+export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): RequestRow {
   if (move.chargeMicros < 0) throw new RangeError('a charge is not negative')
-  const account = book.account(row.accountId)
-  const apiKey = book.apiKey(row.apiKeyId)
+  const account = work.account(row.accountId)
+  const apiKey = work.apiKey(row.apiKeyId)
   if (account === undefined || apiKey === undefined) {
     throw new Error(`the account or the key of request ${row.id} is not in the store`)
   }
@@ -44,7 +44,7 @@ export function moveRequest(book: Book, row: RequestRow, move: Move): RequestRow
 
   // A look-up that confirms the charge, as nearly all do, leaves the account and the key as they are.
   if (row.state === 'open' || spendChange !== 0 || freesHold) {
-    book.putApiKey({
+    work.putApiKey({
       ...apiKey,
       spendMicros: micros(apiKey.spendMicros + spendChange),
       heldMicros: micros(apiKey.heldMicros + heldBackedChange + heldFreeChange),
@@ -58,9 +58,9 @@ export function moveRequest(book: Book, row: RequestRow, move: Move): RequestRow
         freeHeldMicros: addMicros(account.freeHeldMicros, heldFreeChange),
       }
     : account
-  const posted = postCharge(book, { row, account: freed, charge, nowMs: move.nowMs })
-  const lapsed = lapseFreeCredit(book, posted, move.nowMs)
-  if (lapsed !== account) book.putAccount(lapsed)
+  const posted = postCharge(work, { row, account: freed, charge, nowMs: move.nowMs })
+  const lapsed = lapseFreeCredit(work, posted, move.nowMs)
+  if (lapsed !== account) work.putAccount(lapsed)
 
   const moved: RequestRow = {
     ...row,
@@ -75,7 +75,7 @@ export function moveRequest(book: Book, row: RequestRow, move: Move): RequestRow
     endedAtMs: row.endedAtMs ?? move.nowMs,
     settledAtMs: isSettled(move.state) ? move.nowMs : null,
   }
-  book.putRequest(moved)
+  work.putRequest(moved)
   return moved
 }
 
@@ -157,7 +157,7 @@ interface PostChargeInput {
 }
 
 /** Posts what the new split of a charge differs from the old one by, a line a purse. */
-function postCharge(book: Book, { row, account, charge, nowMs }: PostChargeInput): AccountRow {
+function postCharge(work: UnitOfWork, { row, account, charge, nowMs }: PostChargeInput): AccountRow {
   const line = { ...ENTRIES.start, requestId: row.id, apiKeyId: row.apiKeyId }
   const kind: EntryKind = row.state === 'provisional' ? 'correction' : 'charge'
   const lines: readonly { kind: EntryKind; purse: Purse; amountMicros: Micros }[] = [
@@ -175,7 +175,7 @@ function postCharge(book: Book, { row, account, charge, nowMs }: PostChargeInput
   ]
   let posted = account
   for (const { kind, purse, amountMicros } of lines) {
-    posted = post(book, { account: posted, ...line, kind, purse, amountMicros, createdAtMs: nowMs })
+    posted = post(work, { account: posted, ...line, kind, purse, amountMicros, createdAtMs: nowMs })
   }
   return posted
 }

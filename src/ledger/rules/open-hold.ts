@@ -16,7 +16,7 @@ import type {
   OpenHoldInput,
   OpenHoldVerdict,
 } from '../ledger.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './postings.ts'
 import { countInWindow, readWindow } from './request-window.ts'
 
@@ -39,22 +39,22 @@ type Refusal = Extract<OpenHoldVerdict, { kind: 'refused' }>
  * (429), then what can't be paid (402). A refusal changes nothing.
  */
 export function openHold(
-  book: Book,
+  work: UnitOfWork,
   input: OpenHoldInput,
   terms: Terms,
 ): OpenHoldVerdict | HoldEnded {
-  const earlier = book.request(input.requestId)
+  const earlier = work.request(input.requestId)
   if (earlier !== undefined) return repeatedOpen(earlier)
 
-  const account = book.account(input.accountId)
-  const apiKey = book.apiKey(input.apiKeyId)
+  const account = work.account(input.accountId)
+  const apiKey = work.apiKey(input.apiKeyId)
   if (account === undefined || apiKey === undefined) return refused('invalid_api_key')
   const payer = { account, apiKey }
   const refusal = refuseKey(payer, input, terms.nowMs) ?? refuseFrequency(payer, terms)
   if (refusal !== null) return refusal
 
   const grant = grantHold(payer, input, terms.nowMs)
-  if (grant.kind === 'opened') recordHold(book, { payer, input, grant, terms })
+  if (grant.kind === 'opened') recordHold(work, { payer, input, grant, terms })
   return grant
 }
 
@@ -148,11 +148,11 @@ interface RecordHoldInput {
   readonly terms: Terms
 }
 
-function recordHold(book: Book, { payer, input, grant, terms }: RecordHoldInput): void {
+function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHoldInput): void {
   const { account, apiKey } = payer
   const { nowMs } = terms
-  book.openRequest(requestRowOf(input, grant, nowMs))
-  book.putApiKey({
+  work.openRequest(requestRowOf(input, grant, nowMs))
+  work.putApiKey({
     ...apiKey,
     heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
     openHolds: apiKey.openHolds + 1,
@@ -166,7 +166,7 @@ function recordHold(book: Book, { payer, input, grant, terms }: RecordHoldInput)
       ? account.requestWindow
       : countInWindow({ window: account.requestWindow, nowMs }),
   }
-  book.putAccount(lapseFreeCredit(book, holding, nowMs))
+  work.putAccount(lapseFreeCredit(work, holding, nowMs))
 }
 
 function requestRowOf(

@@ -6,18 +6,18 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** An entry before it has its place in the account's books. */
 interface Posting extends Omit<Entry, 'accountId' | 'number'> {
   readonly account: AccountRow
 }
 
-/** Adds an entry to the book and returns the account as it is then. A posting of zero adds nothing. */
-export function post(book: Book, { account, ...line }: Posting): AccountRow {
+/** Adds an entry to the work and returns the account as it is then. A posting of zero adds nothing. */
+export function post(work: UnitOfWork, { account, ...line }: Posting): AccountRow {
   if (line.amountMicros === 0) return account
   const entry: Entry = { accountId: account.id, number: account.entryCount + 1, ...line }
-  book.addEntry(entry)
+  work.addEntry(entry)
   const posted = { ...account, entryCount: entry.number }
   return line.purse === 'backed'
     ? { ...posted, backedBalanceMicros: addMicros(account.backedBalanceMicros, line.amountMicros) }
@@ -49,10 +49,10 @@ export function freeCreditExpired(
 }
 
 /** Posts the expiry of free credit that is past it and not held. Held credit may still be charged. */
-export function lapseFreeCredit(book: Book, account: AccountRow, nowMs: number): AccountRow {
+export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: number): AccountRow {
   const unheld = account.freeBalanceMicros - account.freeHeldMicros
   if (unheld <= 0 || !freeCreditExpired(account, nowMs)) return account
-  return post(book, {
+  return post(work, {
     ...ENTRIES.start,
     account,
     kind: 'expiry',

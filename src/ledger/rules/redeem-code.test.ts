@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import { hashCreditCode, makeCreditCode } from '../credit-code-text.ts'
 import { createCreditCode, listCreditCodes } from '../credit-codes.ts'
-import { openLedger } from '../engines/open-ledger.ts'
+import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import type { Bench } from '../testing/bench.ts'
 import { BENCHES, STORE_BENCHES } from '../testing/benches.ts'
@@ -90,7 +90,7 @@ test.each(STORE_BENCHES)(
     for (const account of accounts) await bench.createAccount(account)
     await runScript(bench, 'code C 100')
     // What another process has: a writer of its own on the same store.
-    const other = openLedger({ location: bench.store.location })
+    const other = createLedger({ location: bench.store.location })
     const verdicts = await Promise.all(
       accounts.map((accountId, place) =>
         (place % 2 === 0 ? bench.ledger : other).redeemCode({ accountId, codeHash: 'C' }),

@@ -1,25 +1,25 @@
 import { type CreditCodeRow, ENTRIES } from '../../store/schema.ts'
 import type { RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { post } from './postings.ts'
 
 /**
  * Gives an account the backed credit that a code is worth. The code's own row says who has it, so that
  * of all who ask one is given it; a repeat by that account answers what it was given.
  */
-export function redeemCode(book: Book, input: RedeemCodeInput, nowMs: number): RedeemVerdict {
-  const account = book.account(input.accountId)
+export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: number): RedeemVerdict {
+  const account = work.account(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
-  const code = book.creditCode(input.codeHash)
+  const code = work.creditCode(input.codeHash)
   if (code === undefined) return { kind: 'unknownCode' }
-  if (code.redeemedBy === account.id) return { kind: 'exists', entry: activationOf(book, code) }
+  if (code.redeemedBy === account.id) return { kind: 'exists', entry: activationOf(work, code) }
   if (code.redeemedBy !== null) return { kind: 'used' }
   if (code.revokedAtMs !== null) return { kind: 'revoked' }
   if (code.expiresAtMs !== null && nowMs >= code.expiresAtMs) return { kind: 'expired' }
 
   const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
-  book.putCreditCode(redeemed)
-  const posted = post(book, {
+  work.putCreditCode(redeemed)
+  const posted = post(work, {
     ...ENTRIES.start,
     account,
     kind: 'activation',
@@ -28,12 +28,12 @@ export function redeemCode(book: Book, input: RedeemCodeInput, nowMs: number): R
     reference: code.id,
     createdAtMs: nowMs,
   })
-  book.putAccount({ ...posted, hasBackedCredit: true })
-  return { kind: 'redeemed', entry: activationOf(book, redeemed) }
+  work.putAccount({ ...posted, hasBackedCredit: true })
+  return { kind: 'redeemed', entry: activationOf(work, redeemed) }
 }
 
-function activationOf(book: Book, { id: reference, redeemedBy }: CreditCodeRow) {
-  const entry = book.creditEntry({ accountId: redeemedBy ?? '', reference })
+function activationOf(work: UnitOfWork, { id: reference, redeemedBy }: CreditCodeRow) {
+  const entry = work.creditEntry({ accountId: redeemedBy ?? '', reference })
   if (entry === undefined) throw new Error(`the code ${reference} was redeemed without an entry`)
   return entry
 }

@@ -56,40 +56,40 @@ describe('random commands', () => {
   const canaries: readonly (readonly [bug: string, apply: Apply])[] = [
     [
       'an estimate frees the rest of its hold',
-      (book, command, terms) => {
+      (work, command, terms) => {
         if (command.kind !== 'settle' || command.input.resolution.kind !== 'provisional') {
-          return applyCommand(book, command, terms)
+          return applyCommand(work, command, terms)
         }
         const resolution = { ...command.input.resolution, costUsd: { digits: 1n, exponent: 0 } }
-        return applyCommand(book, { ...command, input: { ...command.input, resolution } }, terms)
+        return applyCommand(work, { ...command, input: { ...command.input, resolution } }, terms)
       },
     ],
     [
       'a window is a second too short',
-      (book, command, terms) =>
-        applyCommand(book, command, {
+      (work, command, terms) =>
+        applyCommand(work, command, {
           ...terms,
           nowMs: command.kind === 'openHold' ? terms.nowMs + 1_000 : terms.nowMs,
         }),
     ],
     [
       'one request too many is admitted a minute',
-      (book, command, terms) => {
+      (work, command, terms) => {
         const { keyRequestsPerMinuteMax } = terms.limits
         const limits = { ...terms.limits, keyRequestsPerMinuteMax: keyRequestsPerMinuteMax + 1 }
-        return applyCommand(book, command, { ...terms, limits })
+        return applyCommand(work, command, { ...terms, limits })
       },
     ],
     [
       'a hold is one micro-dollar short',
-      (book, command, terms) => {
-        const verdict = applyCommand(book, command, terms)
+      (work, command, terms) => {
+        const verdict = applyCommand(work, command, terms)
         if (command.kind !== 'openHold') return verdict
-        const account = book.account(command.input.accountId)
+        const account = work.account(command.input.accountId)
         if (account === undefined || account.backedHeldMicros === 0) return verdict
-        const row = book.request(command.input.requestId)
+        const row = work.request(command.input.requestId)
         if (row === undefined || row.backedHeldMicros < 2) return verdict
-        book.putAccount({ ...account, backedHeldMicros: row.freeHeldMicros })
+        work.putAccount({ ...account, backedHeldMicros: row.freeHeldMicros })
         return verdict
       },
     ],

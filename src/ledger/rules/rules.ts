@@ -9,7 +9,7 @@ import {
   updateAccount,
   updateApiKey,
 } from './administer.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { openHold, type Terms } from './open-hold.ts'
 import { redeemCode } from './redeem-code.ts'
 import {
@@ -22,44 +22,44 @@ import {
 
 type Rules = {
   readonly [Kind in CommandKind]: (
-    book: Book,
+    work: UnitOfWork,
     command: LedgerCommand<Kind>,
     terms: Terms,
   ) => LedgerVerdict<Kind>
 }
 
 const RULES: Rules = {
-  openHold: (book, { input }, terms) => openHold(book, input, terms),
-  settle: (book, { input }, { nowMs }) => settleHold(book, input, nowMs),
-  noteGeneration(book, command) {
-    noteGeneration(book, command)
+  openHold: (work, { input }, terms) => openHold(work, input, terms),
+  settle: (work, { input }, { nowMs }) => settleHold(work, input, nowMs),
+  noteGeneration(work, command) {
+    noteGeneration(work, command)
     return null
   },
-  correct: (book, { input }, { nowMs }) => correctRequest(book, input, nowMs),
-  addCredit: (book, { input }, { nowMs }) => addCredit(book, input, nowMs),
-  redeemCode: (book, { input }, { nowMs }) => redeemCode(book, input, nowMs),
-  sweepInstance: (book, { instanceId }, { nowMs }) => sweepInstance(book, instanceId, nowMs),
-  sweepHolds: (book, { requestIds }, { nowMs }) => sweepHolds(book, requestIds, nowMs),
-  createAccount: (book, { input }, { nowMs }) => createAccount(book, input, nowMs),
-  updateAccount: (book, { input }) => updateAccount(book, input),
-  addApiKey: (book, { input }, { nowMs }) => addApiKey(book, input, nowMs),
-  updateApiKey: (book, { input }) => updateApiKey(book, input),
-  deleteApiKey: (book, { apiKeyId }, { nowMs }) => deleteApiKey(book, apiKeyId, nowMs),
-  addCreditCode: (book, { input }, { nowMs }) => addCreditCode(book, input, nowMs),
-  revokeCreditCode: (book, { creditCodeId }, { nowMs }) =>
-    revokeCreditCode(book, creditCodeId, nowMs),
+  correct: (work, { input }, { nowMs }) => correctRequest(work, input, nowMs),
+  addCredit: (work, { input }, { nowMs }) => addCredit(work, input, nowMs),
+  redeemCode: (work, { input }, { nowMs }) => redeemCode(work, input, nowMs),
+  sweepInstance: (work, { instanceId }, { nowMs }) => sweepInstance(work, instanceId, nowMs),
+  sweepHolds: (work, { requestIds }, { nowMs }) => sweepHolds(work, requestIds, nowMs),
+  createAccount: (work, { input }, { nowMs }) => createAccount(work, input, nowMs),
+  updateAccount: (work, { input }) => updateAccount(work, input),
+  addApiKey: (work, { input }, { nowMs }) => addApiKey(work, input, nowMs),
+  updateApiKey: (work, { input }) => updateApiKey(work, input),
+  deleteApiKey: (work, { apiKeyId }, { nowMs }) => deleteApiKey(work, apiKeyId, nowMs),
+  addCreditCode: (work, { input }, { nowMs }) => addCreditCode(work, input, nowMs),
+  revokeCreditCode: (work, { creditCodeId }, { nowMs }) =>
+    revokeCreditCode(work, creditCodeId, nowMs),
 }
 
 /**
- * The rule book: what a command does to the books, whichever store they are in. The store has loaded
- * the rows that the command names; it saves what `book.changes()` says. Throws where the command or a
- * row is impossible, and then nothing of the book may be saved.
+ * The rule work: what a command does to the books, whichever store they are in. The store has loaded
+ * the rows that the command names; it saves what `work.changes()` says. Throws where the command or a
+ * row is impossible, and then nothing of the work may be saved.
  */
 export function applyCommand<Kind extends CommandKind>(
-  book: Book,
+  work: UnitOfWork,
   command: LedgerCommand<Kind>,
   terms: Terms,
 ): LedgerVerdict<Kind> {
   const rule: Rules[Kind] = RULES[command.kind]
-  return rule(book, command, terms)
+  return rule(work, command, terms)
 }

@@ -4,44 +4,44 @@ import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/mon
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
 import type { TokenUsage } from '../../vocabulary/usage.ts'
 import type { Corrected, CorrectInput, Settled, SettleInput } from '../ledger.ts'
-import type { Book } from './book.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
 
 /** Ends a hold's open state. Null where no such hold was opened. */
-export function settleHold(book: Book, input: SettleInput, nowMs: number): Settled | null {
-  const row = book.request(input.requestId)
+export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number): Settled | null {
+  const row = work.request(input.requestId)
   if (row === undefined) return null
   // A sweep took the hold's instance for dead, or the client left early; what its attempt came to still
   // counts, once.
   const unsettled = row.state === 'open' || (row.state === 'unresolved' && row.swept)
   if (!unsettled) {
-    recordLate(book, row, input.resolution)
+    recordLate(work, row, input.resolution)
     return settled(row, 'before')
   }
-  const moved = moveRequest(book, row, moveOfResolution(input.resolution, nowMs))
+  const moved = moveRequest(work, row, moveOfResolution(input.resolution, nowMs))
   const known = withFacts(moved, input.facts, generationOf(input.resolution))
-  book.putRequest(known)
+  work.putRequest(known)
   return settled(known, 'now')
 }
 
 /** Moves a provisional or unresolved request on by what was learned of it. */
 export function correctRequest(
-  book: Book,
+  work: UnitOfWork,
   { requestId, correction }: CorrectInput,
   nowMs: number,
 ): Corrected {
-  const row = book.request(requestId)
+  const row = work.request(requestId)
   if (row === undefined) return { kind: 'unknownRequest' }
   const move = moveOfCorrection(row, correction, nowMs)
   if (move === null) {
-    recordLate(book, row, correction)
+    recordLate(work, row, correction)
     return { kind: 'unchanged', state: row.state, chargedMicros: chargedMicros(row) }
   }
-  const moved = moveRequest(book, row, move)
+  const moved = moveRequest(work, row, move)
   if (correction.kind === 'provisional') {
-    book.putRequest({ ...moved, generationId: correction.generationId ?? moved.generationId })
+    work.putRequest({ ...moved, generationId: correction.generationId ?? moved.generationId })
   } else if (correction.kind === 'final' && correction.usage !== undefined) {
-    book.putRequest({ ...moved, usage: usageOnRecord(moved, correction.usage) })
+    work.putRequest({ ...moved, usage: usageOnRecord(moved, correction.usage) })
   }
   return {
     kind: 'corrected',
@@ -58,18 +58,18 @@ function usageOnRecord({ usage, errorCode }: RequestRow, recorded: TokenUsage): 
 }
 
 /** Makes the loaded open holds of a dead instance unresolved, their places in flight free. */
-export function sweepInstance(book: Book, instanceId: string, nowMs: number): number {
-  return sweepHolds(book, book.openRequestIds(instanceId), nowMs)
+export function sweepInstance(work: UnitOfWork, instanceId: string, nowMs: number): number {
+  return sweepHolds(work, work.openRequestIds(instanceId), nowMs)
 }
 
 /** Makes those of the loaded holds that are open unresolved, their places in flight free. */
-export function sweepHolds(book: Book, requestIds: readonly string[], nowMs: number): number {
+export function sweepHolds(work: UnitOfWork, requestIds: readonly string[], nowMs: number): number {
   let swept = 0
   for (const requestId of requestIds) {
-    const row = book.request(requestId)
+    const row = work.request(requestId)
     if (row === undefined || row.state !== 'open') continue
-    const moved = moveRequest(book, row, unresolvedMove(nowMs))
-    book.putRequest({ ...moved, swept: true })
+    const moved = moveRequest(work, row, unresolvedMove(nowMs))
+    work.putRequest({ ...moved, swept: true })
     swept++
   }
   return swept
@@ -77,12 +77,12 @@ export function sweepHolds(book: Book, requestIds: readonly string[], nowMs: num
 
 /** Notes a generation id on a hold that is open and has none. */
 export function noteGeneration(
-  book: Book,
+  work: UnitOfWork,
   { requestId, generationId }: { readonly requestId: string; readonly generationId: string },
 ): void {
-  const row = book.request(requestId)
+  const row = work.request(requestId)
   if (row === undefined || row.state !== 'open' || row.generationId !== null) return
-  book.putRequest({ ...row, generationId })
+  work.putRequest({ ...row, generationId })
 }
 
 function moveOfResolution(resolution: Resolution, nowMs: number): Move {
@@ -173,10 +173,10 @@ function standingMove(row: RequestRow, nowMs: number): Move {
 }
 
 /** What is learned once a hold was released is kept for people to see, and never charged. */
-function recordLate(book: Book, row: RequestRow, learned: Resolution | Correction): void {
+function recordLate(work: UnitOfWork, row: RequestRow, learned: Resolution | Correction): void {
   if (row.state !== 'released') return
   if (learned.kind !== 'final' && learned.kind !== 'provisional') return
-  book.putRequest({
+  work.putRequest({
     ...row,
     lateCostUsd: learned.costUsd === null ? row.lateCostUsd : formatDecimal(learned.costUsd),
     lateReports: row.lateReports + 1,

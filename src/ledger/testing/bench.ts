@@ -1,6 +1,6 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 import type { Micros } from '../../vocabulary/money.ts'
-import type { Ledger, LedgerBooks } from '../ledger.ts'
+import type { Ledger } from '../ledger.ts'
 
 /** What an account or a key is made with, and what an admin may change about it later. */
 export interface ApiKeySettings {
@@ -15,7 +15,7 @@ export interface ApiKeySettings {
  * that the same tests run on all of them.
  */
 export interface Bench {
-  readonly ledger: Ledger & LedgerBooks
+  readonly ledger: Ledger
   /** Sets the moment at which everything from now on happens. */
   setNowMs(nowMs: number): void
   createAccount(id: string): Promise<void>

@@ -1,6 +1,6 @@
 import { parseDatabaseUrl } from '../../store/database-url.ts'
 import { micros } from '../../vocabulary/money.ts'
-import { openLedger } from '../engines/open-ledger.ts'
+import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT, StoreUnavailable } from '../ledger.ts'
 import { costOfCharge, FACTS, holdInput } from './script.ts'
 
@@ -10,7 +10,7 @@ import { costOfCharge, FACTS, holdInput } from './script.ts'
  */
 const [url = '', accountId = '', ...apiKeyIds] = process.argv.slice(2)
 const limits = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000_000 }
-const ledger = openLedger({ location: parseDatabaseUrl(url), limits })
+const ledger = createLedger({ location: parseDatabaseUrl(url), limits })
 
 let opened = 0
 

@@ -9,13 +9,13 @@ import {
 } from '../../store/schema.ts'
 import { StoreRefused } from '../../store/store-unavailable.ts'
 import type { LedgerCommand, LedgerVerdict, VerdictOf } from '../engines/commands.ts'
-import type { Ledger, LedgerBooks, LedgerLimits } from '../ledger.ts'
-import { Book } from '../rules/book.ts'
+import type { Ledger, LedgerLimits } from '../ledger.ts'
+import { UnitOfWork } from '../rules/unit-of-work.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
-export type Apply = (book: Book, command: LedgerCommand, terms: Terms) => LedgerVerdict
+export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict
 
 export interface MemoryBenchInput {
   readonly limits: LedgerLimits
@@ -43,7 +43,7 @@ class MemoryBench implements Bench {
     this.#apply = input.apply ?? applyCommand
   }
 
-  readonly ledger: Ledger & LedgerBooks = {
+  readonly ledger: Ledger = {
     openHold: async (input) => {
       const verdict = this.#commit({ kind: 'openHold', input })
       if (verdict.kind === 'ended') throw new StoreRefused(verdict.state)
@@ -122,14 +122,14 @@ class MemoryBench implements Bench {
   async close(): Promise<void> {}
 
   #commit<Command extends LedgerCommand>(command: Command): VerdictOf<Command> {
-    const book = new Book()
-    for (const row of this.#accounts.values()) book.loadAccount(row)
-    for (const row of this.#apiKeys.values()) book.loadApiKey(row)
-    for (const row of this.#requests.values()) book.loadRequest(row)
-    for (const row of this.#creditCodes.values()) book.loadCreditCode(row)
-    for (const entry of this.#entries) book.loadCredit(entry)
-    const verdict = this.#verdict(book, command)
-    const changes = book.changes()
+    const work = new UnitOfWork()
+    for (const row of this.#accounts.values()) work.loadAccount(row)
+    for (const row of this.#apiKeys.values()) work.loadApiKey(row)
+    for (const row of this.#requests.values()) work.loadRequest(row)
+    for (const row of this.#creditCodes.values()) work.loadCreditCode(row)
+    for (const entry of this.#entries) work.loadCredit(entry)
+    const verdict = this.#verdict(work, command)
+    const changes = work.changes()
     for (const row of changes.writtenAccounts) this.#accounts.set(row.id, row)
     for (const row of changes.writtenApiKeys) this.#apiKeys.set(row.id, row)
     for (const row of changes.writtenCreditCodes) this.#creditCodes.set(row.codeHash, row)
@@ -143,9 +143,9 @@ class MemoryBench implements Bench {
     return verdict as VerdictOf<Command>
   }
 
-  #verdict(book: Book, command: LedgerCommand): LedgerVerdict {
+  #verdict(work: UnitOfWork, command: LedgerCommand): LedgerVerdict {
     try {
-      return this.#apply(book, command, { nowMs: this.#nowMs, limits: this.#limits })
+      return this.#apply(work, command, { nowMs: this.#nowMs, limits: this.#limits })
     } catch (error) {
       // As a store's thread does: what a rule throws refuses the one command.
       throw new StoreRefused('refused', { cause: error })

@@ -5,7 +5,7 @@ import {
   type UnsettledPage,
   type UnsettledRequest,
 } from '../../ledger/activity/list-unsettled.ts'
-import { LEDGER_LIMITS_DEFAULT, type LedgerBooks, type SettleInput } from '../../ledger/ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type Ledger, type SettleInput } from '../../ledger/ledger.ts'
 import { FACTS, holdInput } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
 import { fetchGeneration } from '../../upstreams/openrouter/generation.ts'
@@ -43,7 +43,7 @@ interface Timer {
 export interface ProcessInput {
   readonly settings?: Partial<ReconcilerSettings>
   /** Default the world's own ledger. */
-  readonly books?: Pick<LedgerBooks, 'correct'>
+  readonly ledger?: Pick<Ledger, 'correct'>
   readonly list?: (page: UnsettledPage) => ReturnType<typeof listUnsettled>
 }
 
@@ -177,7 +177,7 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
 
 function openProcess(
   world: ReconcileWorld,
-  { settings, books, list, upstream }: ProcessInput & { readonly upstream: Upstream },
+  { settings, ledger, list, upstream }: ProcessInput & { readonly upstream: Upstream },
 ): ReconcileProcess {
   const { bench } = world
   const timers = new Set<Timer>()
@@ -196,7 +196,7 @@ function openProcess(
       known.pageLimits.push(page.limit)
       return list === undefined ? listUnsettled(bench.store.reports, page) : list(page)
     },
-    books: books ?? {
+    ledger: ledger ?? {
       correct(input) {
         bench.setNowMs(world.nowMs)
         return bench.ledger.correct(input)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openStore } from '../src/store/open-store.ts'
-import { checkBooks, openBooks } from './books.ts'
+import { checkLedger, openLedgerReader } from './check-ledger.ts'
 import { type SeededActivity, seedActivity } from './seed-activity.ts'
 import { type SeededKey, seedStore } from './seed-store.ts'
 import { Witness } from './witness.ts'
@@ -25,12 +25,12 @@ const witness = () => new Witness({ name: 'it', givesRequestIds: true })
 test('seeded books are exact, and every key of them is known', async () => {
   expect(new Set(apiKeys.map(({ text }) => text)).size).toBe(6)
   expect(seeded).toEqual({ requests: 50, chargedMicros: 5_250 })
-  expect(await checkBooks({ url, witness: witness(), seeded })).toEqual([])
+  expect(await checkLedger({ url, witness: witness(), seeded })).toEqual([])
 })
 
 test('answers that are in no book are found, and charges that nobody was told of', async () => {
   const none = { requests: 0, chargedMicros: 0 }
-  expect(await checkBooks({ url, witness: witness(), seeded: none })).toEqual([
+  expect(await checkLedger({ url, witness: witness(), seeded: none })).toEqual([
     'it: charged 5250 of the 0 that answers told of',
     'it: 50 requests are in the books of 0 that were answered',
   ])
@@ -42,10 +42,10 @@ test('a hold that is left, and a figure that does not add up, are found', async 
   const opened = { state: 'open', backed_held_micros: 5_000 }
   await store.db.updateTable('requests').set(opened).where('id', '=', id).execute()
   await store.close()
-  const books = await openBooks(url)
-  expect(await books.countUnsettled()).toBe(1)
-  await books.close()
-  const faults = await checkBooks({ url, witness: witness(), seeded })
+  const reader = await openLedgerReader(url)
+  expect(await reader.countUnsettled()).toBe(1)
+  await reader.close()
+  const faults = await checkLedger({ url, witness: witness(), seeded })
   expect(faults).toContain(`it: ${id} is still open`)
   expect(faults.some((fault) => fault.startsWith('it: the audit differs'))).toBe(true)
 })

@@ -10,7 +10,7 @@ import {
   type RequestRow,
 } from '../../store/schema.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
-import { Book, type BookChanges, type CreditPlace } from '../rules/book.ts'
+import { UnitOfWork, type RowChanges, type CreditPlace } from '../rules/unit-of-work.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
@@ -21,7 +21,7 @@ import { type LedgerStatements, prepareLedgerStatements } from './sqlite-stateme
 const CACHED_ROWS_MAX = 10_000
 
 /** The books in a SQLite store, on the one connection that writes them. */
-export class SqliteBooks {
+export class SqliteEngine {
   readonly #connection: DatabaseSync
   readonly #statements: LedgerStatements
   readonly #committed = new RowCache(CACHED_ROWS_MAX)
@@ -40,10 +40,10 @@ export class SqliteBooks {
     this.#statements.begin.run()
     try {
       this.#forgetWhereOthersWrote()
-      const book = new Book()
-      this.#load(book, rowsNamedBy(commands))
-      const verdicts = commands.map((command) => applyCommand(book, command, terms))
-      const changes = book.changes()
+      const work = new UnitOfWork()
+      this.#load(work, rowsNamedBy(commands))
+      const verdicts = commands.map((command) => applyCommand(work, command, terms))
+      const changes = work.changes()
       this.#save(changes)
       this.#statements.commit.run()
       this.#committed.commit(changes)
@@ -65,30 +65,30 @@ export class SqliteBooks {
     this.#committed.clear()
   }
 
-  #load(book: Book, named: NamedRows): void {
-    for (const requestId of named.requestIds) this.#loadRequest(book, requestId)
+  #load(work: UnitOfWork, named: NamedRows): void {
+    for (const requestId of named.requestIds) this.#loadRequest(work, requestId)
     for (const instanceId of named.instanceIds) {
       for (const { id } of this.#statements.openRequestIds.all(instanceId)) {
-        this.#loadRequest(book, String(id))
+        this.#loadRequest(work, String(id))
       }
     }
-    for (const accountId of named.accountIds) this.#loadAccount(book, accountId)
-    for (const apiKeyId of named.apiKeyIds) this.#loadApiKey(book, apiKeyId)
-    for (const place of named.credits) this.#loadCredit(book, place)
-    for (const code of named.codes) this.#loadCreditCode(book, code)
+    for (const accountId of named.accountIds) this.#loadAccount(work, accountId)
+    for (const apiKeyId of named.apiKeyIds) this.#loadApiKey(work, apiKeyId)
+    for (const place of named.credits) this.#loadCredit(work, place)
+    for (const code of named.codes) this.#loadCreditCode(work, code)
     for (const creditCodeId of named.creditCodeIds) {
       const stored = this.#statements.creditCodeOfId.get(creditCodeId)
-      if (stored !== undefined) book.loadCreditCode(CREDIT_CODES.read(stored))
+      if (stored !== undefined) work.loadCreditCode(CREDIT_CODES.read(stored))
     }
   }
 
-  #loadRequest(book: Book, requestId: string): void {
-    if (book.request(requestId) !== undefined) return
+  #loadRequest(work: UnitOfWork, requestId: string): void {
+    if (work.request(requestId) !== undefined) return
     const row = this.#committed.movingRequest(requestId) ?? this.#readRequest(requestId)
     if (row === null) return
-    book.loadRequest(row)
-    this.#loadAccount(book, row.accountId)
-    this.#loadApiKey(book, row.apiKeyId)
+    work.loadRequest(row)
+    this.#loadAccount(work, row.accountId)
+    this.#loadApiKey(work, row.apiKeyId)
   }
 
   #readAccount(id: string): AccountRow | null {
@@ -106,34 +106,34 @@ export class SqliteBooks {
     return stored === undefined ? null : REQUESTS.read(stored)
   }
 
-  #loadAccount(book: Book, accountId: string): void {
-    if (book.account(accountId) !== undefined) return
+  #loadAccount(work: UnitOfWork, accountId: string): void {
+    if (work.account(accountId) !== undefined) return
     const row = this.#committed.account(accountId) ?? this.#readAccount(accountId)
-    if (row !== null) book.loadAccount(row)
+    if (row !== null) work.loadAccount(row)
   }
 
-  #loadApiKey(book: Book, apiKeyId: string): void {
-    if (book.apiKey(apiKeyId) !== undefined) return
+  #loadApiKey(work: UnitOfWork, apiKeyId: string): void {
+    if (work.apiKey(apiKeyId) !== undefined) return
     const row = this.#committed.apiKey(apiKeyId) ?? this.#readApiKey(apiKeyId)
-    if (row !== null) book.loadApiKey(row)
+    if (row !== null) work.loadApiKey(row)
   }
 
-  #loadCredit(book: Book, place: CreditPlace): void {
-    if (book.creditEntry(place) !== undefined) return
+  #loadCredit(work: UnitOfWork, place: CreditPlace): void {
+    if (work.creditEntry(place) !== undefined) return
     const stored = this.#statements.credit.get(place.accountId, place.reference)
-    if (stored !== undefined) book.loadCredit(ENTRIES.read(stored))
+    if (stored !== undefined) work.loadCredit(ENTRIES.read(stored))
   }
 
-  #loadCreditCode(book: Book, { accountId, codeHash }: RedeemCodeInput): void {
-    if (book.creditCode(codeHash) === undefined) {
+  #loadCreditCode(work: UnitOfWork, { accountId, codeHash }: RedeemCodeInput): void {
+    if (work.creditCode(codeHash) === undefined) {
       const stored = this.#statements.creditCode.get(codeHash)
-      if (stored !== undefined) book.loadCreditCode(CREDIT_CODES.read(stored))
+      if (stored !== undefined) work.loadCreditCode(CREDIT_CODES.read(stored))
     }
-    const row = book.creditCode(codeHash)
-    if (row !== undefined) this.#loadCredit(book, { accountId, reference: row.id })
+    const row = work.creditCode(codeHash)
+    if (row !== undefined) this.#loadCredit(work, { accountId, reference: row.id })
   }
 
-  #save(changes: BookChanges): void {
+  #save(changes: RowChanges): void {
     const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
     const statements = this.#statements
     for (const row of changes.writtenAccounts) statements.writeAccount.run(...ACCOUNTS.values(row))

@@ -9,7 +9,7 @@ import { isGivenUp, isLockTimeout, postgresFailure } from '../../store/postgres/
 import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
 import type { LedgerLimits } from '../ledger.ts'
-import { Book, type BookChanges } from '../rules/book.ts'
+import { UnitOfWork, type RowChanges } from '../rules/unit-of-work.ts'
 import { applyCommand } from '../rules/rules.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
@@ -31,7 +31,7 @@ import {
   WRITE_CREDIT_CODES,
 } from './postgres-statements.ts'
 
-interface PostgresBooksInput extends PostgresWriterInput {
+interface PostgresEngineInput extends PostgresWriterInput {
   readonly limits: LedgerLimits
   /** Null: the database's own time. */
   readonly nowMs: (() => number) | null
@@ -44,11 +44,11 @@ const SWEPT_REQUESTS_MAX = 500
 const TRIES_MAX = 20
 
 /** The books in a PostgreSQL database, on a connection of their own, which is made anew where it is lost. */
-export class PostgresBooks implements LedgerEngine {
-  readonly #input: PostgresBooksInput
+export class PostgresEngine implements LedgerEngine {
+  readonly #input: PostgresEngineInput
   #client: Client | null = null
 
-  constructor(input: PostgresBooksInput) {
+  constructor(input: PostgresEngineInput) {
     this.#input = input
   }
 
@@ -104,18 +104,18 @@ export class PostgresBooks implements LedgerEngine {
 
   /** Two round trips: everything is read and locked in the first, saved and committed in the second. */
   async #transact(client: Client, commands: readonly LedgerCommand[]): Promise<LedgerVerdict[]> {
-    const book = new Book()
-    const nowMs = await this.#load(client, { book, commands })
+    const work = new UnitOfWork()
+    const nowMs = await this.#load(client, { work, commands })
     const terms = { nowMs, limits: this.#input.limits }
-    const verdicts = commands.map((command) => applyCommand(book, command, terms))
-    const changes = book.changes()
+    const verdicts = commands.map((command) => applyCommand(work, command, terms))
+    const changes = work.changes()
     await answers(client, () => [...save(client, changes), client.query('commit')])
     return verdicts
   }
 
   async #load(
     client: Client,
-    { book, commands }: { readonly book: Book; readonly commands: readonly LedgerCommand[] },
+    { work, commands }: { readonly work: UnitOfWork; readonly commands: readonly LedgerCommand[] },
   ): Promise<number> {
     const named = rowsNamedBy(commands)
     for (const instanceId of named.instanceIds) {
@@ -150,11 +150,11 @@ export class PostgresBooks implements LedgerEngine {
         this.#input.nowMs === null ? run(client, READ_TIME, []) : NOTHING,
       ],
     )
-    for (const row of accounts.rows) book.loadAccount(ACCOUNTS.read(row))
-    for (const row of apiKeys.rows) book.loadApiKey(API_KEYS.read(row))
-    for (const row of requests.rows) book.loadRequest(REQUESTS.read(row))
-    for (const row of creditCodes.rows) book.loadCreditCode(CREDIT_CODES.read(row))
-    for (const row of [...entries.rows, ...codeEntries.rows]) book.loadCredit(ENTRIES.read(row))
+    for (const row of accounts.rows) work.loadAccount(ACCOUNTS.read(row))
+    for (const row of apiKeys.rows) work.loadApiKey(API_KEYS.read(row))
+    for (const row of requests.rows) work.loadRequest(REQUESTS.read(row))
+    for (const row of creditCodes.rows) work.loadCreditCode(CREDIT_CODES.read(row))
+    for (const row of [...entries.rows, ...codeEntries.rows]) work.loadCredit(ENTRIES.read(row))
     return this.#input.nowMs?.() ?? Number(time.rows[0]?.['now_ms'])
   }
 
@@ -200,7 +200,7 @@ function run(client: Client, statement: PlannedStatement, values: unknown[]): Pr
   return client.query<Record<string, unknown>>({ ...statement, values })
 }
 
-function save(client: Client, changes: BookChanges): Promise<Answer>[] {
+function save(client: Client, changes: RowChanges): Promise<Answer>[] {
   const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
   const written = [
     ...runIfAny(client, WRITE_ACCOUNTS, changes.writtenAccounts.map(ACCOUNTS.record)),

@@ -1,5 +1,5 @@
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
-import { openLedger } from '../ledger/engines/open-ledger.ts'
+import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openInstance } from '../ledger/instances/open-instance.ts'
 import type { LedgerLimits } from '../ledger/ledger.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
@@ -12,7 +12,7 @@ import { storeUrlOf } from './config.ts'
 import { sourceOf, type Wiring } from './wiring.ts'
 
 /** A store with its ledger, and this process's place among those that open holds. */
-export interface ServedBooks {
+export interface ServedStore {
   readonly store: Store
   readonly ledger: BatchedLedger
   readonly instanceId: string
@@ -25,10 +25,10 @@ export interface ServedBooks {
  * Opens the books of a process: no other process serves from a SQLite store, and its tables are up to date.
  * `onSwept` is called when holds of dead processes have become unresolved.
  */
-export async function openBooks(
+export async function openServedStore(
   { config, address, log, clock, ids, telemetry, closing }: Wiring,
   { onSwept }: { readonly onSwept: () => void },
-): Promise<ServedBooks> {
+): Promise<ServedStore> {
   const url = storeUrlOf(config)
   // Before anything is migrated or marked: no other process may be serving from this store.
   const location = parseDatabaseUrl(url)
@@ -39,7 +39,7 @@ export async function openBooks(
   const store = await openStore({ url, clock, migrateStore: 'always' })
   closing.defer(() => store.close())
   await claimUpstream(store.db, sourceOf(address))
-  const ledger = openLedger({
+  const ledger = createLedger({
     location,
     clock,
     limits: limitsOf(config),

@@ -14,7 +14,7 @@ import { CommandFailure, type Terminal } from './terminal.ts'
 /** An open store for commands. It is safe beside a running server: commands never mark its holds unresolved. */
 export interface Books {
   readonly store: Store
-  readonly ledger: LedgerBooks
+  readonly ledger: Ledger
   readonly ids: IdSource
   readonly clock: Clock
   readonly terminal: Terminal
@@ -54,12 +54,12 @@ export interface CommandInput {
  * Opens the books for one command and closes them after it, whatever happens. Throws `CommandFailure`
  * where there is no store yet: a command in the wrong folder must not answer for an empty one.
  */
-export async function withBooks<T>(
+export async function withStore<T>(
   input: CommandInput,
-  use: (books: Books) => Promise<T>,
+  use: (commandContext: CommandContext) => Promise<T>,
 ): Promise<T> {
   requireStore(input.settings().storeUrl)
-  return withNewBooks(input, use)
+  return withNewStore(input, use)
 }
 
 /** Throws `CommandFailure` where the address is of a SQLite file that does not exist. */
@@ -75,14 +75,14 @@ export function requireStore(url: string): void {
 /** The same for a command that may be the first on its store: it makes the store if there is none. */
 export async function withNewBooks<T>(
   input: CommandInput,
-  use: (books: Books) => Promise<T>,
+  use: (commandContext: CommandContext) => Promise<T>,
 ): Promise<T> {
   const { storeUrl } = input.settings()
   const clock = systemClock
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: storeUrl, clock })
   try {
-    const ledger = openLedger({ location: store.location, clock })
+    const ledger = createLedger({ location: store.location, clock })
     try {
       return await use({ store, ledger, ids, clock, terminal: input.terminal })
     } finally {

@@ -5,7 +5,7 @@ import { openStore } from '../src/store/open-store.ts'
 import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'
 
-export interface CheckBooksInput {
+export interface CheckLedgerInput {
   /** Of a gateway that has ended. */
   readonly url: string
   /** Who looked at every answer of that gateway. */
@@ -18,7 +18,7 @@ export interface CheckBooksInput {
  * What is wrong with the books that a gateway left behind: figures that don't add up, holds that are
  * still there, requests that nobody was answered, answers that are in no book.
  */
-export async function checkBooks(input: CheckBooksInput): Promise<string[]> {
+export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
   const { witness, seeded } = input
   await using closing = new AsyncDisposableStack()
   const store = await openStore({ url: input.url })
@@ -61,14 +61,14 @@ export async function checkBooks(input: CheckBooksInput): Promise<string[]> {
 }
 
 /** The books of a gateway, read while it serves. */
-export interface OpenBooks {
+export interface LedgerReader {
   /** Requests that are answered and not final yet. */
   countUnsettled(): Promise<number>
   close(): Promise<void>
 }
 
 /** Opens a store to read along beside the gateway. */
-export async function openBooks(url: string): Promise<OpenBooks> {
+export async function openLedgerReader(url: string): Promise<LedgerReader> {
   const store = await openStore({ url })
   return {
     async countUnsettled() {

@@ -4,7 +4,7 @@ import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '..
  * The rows that a batch works on, in memory. A store loads them, the rules replace them, the store
  * saves those that were replaced. Rows are never changed in place.
  */
-export class Book {
+export class UnitOfWork {
   readonly #accounts = new Map<string, AccountRow>()
   readonly #apiKeys = new Map<string, ApiKeyRow>()
   readonly #requests = new Map<string, RequestRow>()
@@ -129,7 +129,7 @@ export class Book {
   }
 
   /** What the store saves. */
-  changes(): BookChanges {
+  changes(): RowChanges {
     return {
       writtenAccounts: rowsOf(this.#accounts, this.#writtenAccounts),
       writtenApiKeys: rowsOf(this.#apiKeys, this.#writtenApiKeys),
@@ -145,7 +145,7 @@ export class Book {
 }
 
 /** Rows as they are after a batch, each at most once. */
-export interface BookChanges {
+export interface RowChanges {
   /** To be inserted, or where they are there, updated whole: before all others, which may refer to them. */
   readonly writtenAccounts: readonly AccountRow[]
   readonly writtenApiKeys: readonly ApiKeyRow[]

@@ -6,7 +6,7 @@ import { postgresLedger } from './postgres-ledger.ts'
 import { sqliteLedger } from './sqlite-ledger.ts'
 import type { CommitReport } from './timed-commit.ts'
 
-interface OpenLedgerInput {
+interface CreateLedgerInput {
   /** Of a store whose tables are there: `openStore` has opened it. */
   readonly location: DatabaseLocation
   /** Where the store has no time of its own, as SQLite; default the system's. */
@@ -18,7 +18,7 @@ interface OpenLedgerInput {
 }
 
 /** The ledger of a store, whichever engine it is on. */
-export function openLedger(input: OpenLedgerInput): BatchedLedger {
+export function createLedger(input: CreateLedgerInput): BatchedLedger {
   const { location, clock, limits, onCommit } = input
   const limited = {
     ...(limits === undefined ? {} : { limits }),
