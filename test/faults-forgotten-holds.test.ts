@@ -124,9 +124,9 @@ for (const { engine, create } of TEST_DATABASES) {
       const { apiKeys } = await world.account({ apiKeys: 25 })
       let sending = true
       const looking = (async () => {
-        let swept = 0
-        while (sending) swept += await world.gateway.forgottenHolds.look()
-        return swept
+        let abandoned = 0
+        while (sending) abandoned += await world.gateway.forgottenHolds.look()
+        return abandoned
       })()
       await Promise.all(
         apiKeys.flatMap((apiKey) =>

@@ -92,7 +92,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const wiring: Wiring = { ...started, telemetry }
   // Null until it is open: it begins with all that was left before.
   let reconciler: Reconciler | null = null
-  const served = await openServedStore(wiring, { onSwept: () => reconciler?.sweepNow() })
+  const served = await openServedStore(wiring, { onAbandoned: () => reconciler?.scanNow() })
   const upstream = openUpstream(wiring)
   const endpoints = openEndpointPrices(wiring, upstream)
   const { catalog, refresher } = await openCatalog(wiring, { ...books, upstream, endpoints })
@@ -155,7 +155,7 @@ async function serve(
     upstream,
     byteBudget,
     onUnsettled: (request) => reconciler.noticed(request),
-    onSwept: () => reconciler.sweepNow(),
+    onAbandoned: () => reconciler.scanNow(),
     refreshCatalog: () => refresher.refreshNow(),
     metricsRoute: looksOn.metricsRoute,
     readiness: checks,

@@ -23,11 +23,11 @@ export interface ServedStore {
 
 /**
  * Opens the books of a process: no other process serves from a SQLite store, and its tables are up to date.
- * `onSwept` is called when holds of dead processes have become unresolved.
+ * `onAbandoned` is called when holds of dead processes have become unresolved.
  */
 export async function openServedStore(
   { config, address, log, clock, ids, telemetry, closing }: Wiring,
-  { onSwept }: { readonly onSwept: () => void },
+  { onAbandoned }: { readonly onAbandoned: () => void },
 ): Promise<ServedStore> {
   const url = storeUrlOf(config)
   // Before anything is migrated or marked: no other process may be serving from this store.

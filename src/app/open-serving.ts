@@ -77,8 +77,8 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     authenticator,
     unknownCallers,
   })
-  const { onSwept } = input
-  const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, onSwept })
+  const { onAbandoned } = input
+  const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, onAbandoned })
   return {
     address,
     inference,
@@ -120,11 +120,11 @@ function openForgottenHolds(
     instanceId,
     settler,
     inference,
-    onSwept,
+    onAbandoned,
   }: ServedStore & {
     readonly settler: Settler
     readonly inference: Inference
-    readonly onSwept: () => void
+    readonly onAbandoned: () => void
   },
 ): ForgottenHolds {
   const holds = new ForgottenHolds({

@@ -167,7 +167,7 @@ describe('requests in flight at the copy', () => {
       ledger,
       instanceId: 'inst_new',
       deadAfterMs: 0,
-      onSwept: () => {},
+      onAbandoned: () => {},
       onFailure: (cause) => failures.push(cause),
     })
     await watcher.beat()

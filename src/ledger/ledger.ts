@@ -107,9 +107,9 @@ export interface Ledger extends HoldLedger {
   /** Gives an account the credit that a code is worth, once a code whoever asks. */
   redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict>
   /** Makes every open hold of a dead instance unresolved; answers how many. */
-  sweepInstance(instanceId: string): Promise<number>
+  abandonInstance(instanceId: string): Promise<number>
   /** The same for single holds, those of them that are open. */
-  sweepHolds(requestIds: readonly string[]): Promise<number>
+  abandonHolds(requestIds: readonly string[]): Promise<number>
   /** Makes an account without credit. */
   createAccount(input: CreateAccountInput): Promise<AccountRow>
   /** Changes what is given of an account and nothing else. Null where there is no such account. */

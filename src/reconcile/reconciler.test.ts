@@ -79,7 +79,7 @@ describe('a request that has just ended', () => {
     await process.reconciler.runDue()
     world.ran('gen-1', 0.0001)
     await world.leave('R1', unresolved('gen-1'))
-    process.reconciler.sweepNow()
+    process.reconciler.scanNow()
     expect([...process.timers].map(({ dueAtMs }) => dueAtMs)).toEqual([START_MS + 250])
     await world.passUntil(START_MS + 3 * SECOND_MS, process)
     expect(await world.show('R1')).toBe('final 105')
@@ -93,7 +93,7 @@ describe('a request that has just ended', () => {
     await process.reconciler.runDue()
     expect(process.asked.length).toBe(1)
     for (let second = 1; second < 10; second++) {
-      process.reconciler.sweepNow()
+      process.reconciler.scanNow()
       await world.passUntil(START_MS + HOUR_MS + second * SECOND_MS, process)
     }
     expect(process.asked.length).toBe(1)
@@ -103,19 +103,19 @@ describe('a request that has just ended', () => {
 
   test('is found at once where that is said while the store is gone through', async () => {
     const goOn = Promise.withResolvers<void>()
-    let sweeps = 0
+    let scans = 0
     const process = world.startProcess({
       async list(page) {
-        if (++sweeps > 1) return listUnsettled(world.bench.store.reports, page)
+        if (++scans > 1) return listUnsettled(world.bench.store.reports, page)
         await goOn.promise
         return { requests: [], next: null }
       },
     })
     process.reconciler.start()
-    expect(sweeps).toBe(1)
+    expect(scans).toBe(1)
     world.ran('gen-1', 0.0001)
     await world.leave('R1', unresolved('gen-1'))
-    process.reconciler.sweepNow()
+    process.reconciler.scanNow()
     goOn.resolve()
     await world.passUntil(START_MS + 3 * SECOND_MS, process)
     expect(await world.show('R1')).toBe('final 105')

@@ -25,7 +25,7 @@ export interface Reconciler {
   /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
   noticed(request: UnsettledRequest): void
   /** Says that requests have just become unresolved which nobody names: the store is gone through now. */
-  sweepNow(): void
+  scanNow(): void
   /** Requests that are kept in mind until their next look-up, for metrics. */
   readonly waiting: Pick<WaitingList, 'size' | 'nextDueAtMs'>
   /** Does all that is due at this moment, and resolves when it is done. */
@@ -95,7 +95,7 @@ type Step =
 
 /**
  * Two ways lead to a look-up. A request that has just ended waits in memory through its first minutes;
- * a sweep goes through the store, page by page, as often as the longest interval between two look-ups,
+ * a scan goes through the store, page by page, as often as the longest interval between two look-ups,
  * and so finds all others: what waits longer, what found no room in memory, what an earlier process
  * left. Nothing of the schedule is stored: it follows from when an attempt ended. So memory is only a
  * hint, and losing it loses no request. What was billed for a released request changes no charge: it is
@@ -107,14 +107,14 @@ class SecondChance implements Reconciler {
   readonly #askingSinceMs: number
   readonly #lookups: Lookups
   readonly #underWay = new Map<string, Promise<void>>()
-  #sweptUnderWay = 0
-  /** What is left of the sweep's page, last first. */
+  #scannedUnderWay = 0
+  /** What is left of the scan's page, last first. */
   #page: UnsettledRequest[] = []
   #pageUsedUp: () => void = () => {}
-  #sweeping: Promise<void> | null = null
-  #nextSweepAtMs = Number.NEGATIVE_INFINITY
-  /** Of a sweep that takes whatever it finds, and not only what has just ended. */
-  #nextFullSweepAtMs = Number.NEGATIVE_INFINITY
+  #scanning: Promise<void> | null = null
+  #nextScanAtMs = Number.NEGATIVE_INFINITY
+  /** Of a scan that takes whatever it finds, and not only what has just ended. */
+  #nextFullScanAtMs = Number.NEGATIVE_INFINITY
   #repeating = false
   #stopping = false
   #cancelTimer: () => void = () => {}
@@ -146,9 +146,9 @@ class SecondChance implements Reconciler {
     this.#setTimer()
   }
 
-  sweepNow(): void {
-    // Where a sweep is under way, another follows it.
-    this.#nextSweepAtMs = this.#input.clock.nowMs()
+  scanNow(): void {
+    // Where a scan is under way, another follows it.
+    this.#nextScanAtMs = this.#input.clock.nowMs()
     this.#setTimer()
   }
 
@@ -167,8 +167,8 @@ class SecondChance implements Reconciler {
   }
 
   async #idle(): Promise<void> {
-    while (this.#sweeping !== null || this.#underWay.size > 0) {
-      await Promise.allSettled([this.#sweeping, ...this.#underWay.values()])
+    while (this.#scanning !== null || this.#underWay.size > 0) {
+      await Promise.allSettled([this.#scanning, ...this.#underWay.values()])
     }
   }
 
@@ -177,12 +177,12 @@ class SecondChance implements Reconciler {
     const nowMs = this.#input.clock.nowMs()
     if (nowMs < this.#wokeAtMs - CLOCK_STEP_MS_MAX) {
       this.waiting.clear()
-      this.#nextSweepAtMs = nowMs
-      this.#nextFullSweepAtMs = nowMs
+      this.#nextScanAtMs = nowMs
+      this.#nextFullScanAtMs = nowMs
       this.#lookups.clockSteppedBack()
     }
     this.#wokeAtMs = nowMs
-    if (this.#sweeping === null && nowMs >= this.#nextSweepAtMs) this.#startSweep(nowMs)
+    if (this.#scanning === null && nowMs >= this.#nextScanAtMs) this.#startScan(nowMs)
     this.#beginDue()
     this.#setTimer()
   }
@@ -190,10 +190,10 @@ class SecondChance implements Reconciler {
   #setTimer(): void {
     if (!this.#repeating || this.#stopping) return
     const { clock, startTimer = startUnrefTimer } = this.#input
-    const sweepAtMs = this.#sweeping === null ? this.#nextSweepAtMs : Number.POSITIVE_INFINITY
+    const scanAtMs = this.#scanning === null ? this.#nextScanAtMs : Number.POSITIVE_INFINITY
     // Without a free place whoever leaves one looks for the next.
     const dueAtMs = this.#hasPlace() ? this.waiting.nextDueAtMs : null
-    const wakesAtMs = Math.min(sweepAtMs, dueAtMs ?? Number.POSITIVE_INFINITY)
+    const wakesAtMs = Math.min(scanAtMs, dueAtMs ?? Number.POSITIVE_INFINITY)
     if (wakesAtMs === this.#wakesAtMs) return
     this.#cancelTimer()
     this.#wakesAtMs = wakesAtMs
@@ -210,25 +210,25 @@ class SecondChance implements Reconciler {
     })
   }
 
-  #startSweep(nowMs: number): void {
-    const isFull = nowMs >= this.#nextFullSweepAtMs
-    if (isFull) this.#nextFullSweepAtMs = nowMs + LOOKUP_INTERVAL_MS_MAX
-    this.#nextSweepAtMs = this.#nextFullSweepAtMs
-    // What is older is asked for as often as full sweeps come, however many others there are.
+  #startScan(nowMs: number): void {
+    const isFull = nowMs >= this.#nextFullScanAtMs
+    if (isFull) this.#nextFullScanAtMs = nowMs + LOOKUP_INTERVAL_MS_MAX
+    this.#nextScanAtMs = this.#nextFullScanAtMs
+    // What is older is asked for as often as full scans come, however many others there are.
     const endedAfterMs = isFull ? Number.NEGATIVE_INFINITY : nowMs - LOOKUP_INTERVAL_MS_MAX
-    this.#sweeping = this.#sweep(endedAfterMs)
+    this.#scanning = this.#scan(endedAfterMs)
       .catch((cause: unknown) => {
-        this.#nextSweepAtMs = this.#input.clock.nowMs() + STORE_RETRY_MS
-        if (isFull) this.#nextFullSweepAtMs = this.#nextSweepAtMs
+        this.#nextScanAtMs = this.#input.clock.nowMs() + STORE_RETRY_MS
+        if (isFull) this.#nextFullScanAtMs = this.#nextScanAtMs
         this.#input.onFailure({ of: 'store', requestId: null, cause })
       })
       .finally(() => {
-        this.#sweeping = null
+        this.#scanning = null
         this.#setTimer()
       })
   }
 
-  async #sweep(endedAfterMs: number): Promise<void> {
+  async #scan(endedAfterMs: number): Promise<void> {
     const { listUnsettled, settings } = this.#input
     const limit = settings.pageRequests ?? PAGE_REQUESTS_DEFAULT
     let after: UnsettledPage['after'] = null
@@ -255,19 +255,19 @@ class SecondChance implements Reconciler {
   #beginDue(): void {
     const nowMs = this.#input.clock.nowMs()
     while (!this.#stopping && this.#hasPlace()) {
-      // Who has just ended goes first, but the sweep always gets on.
-      const swept = this.#sweptUnderWay === 0 ? this.#page.pop() : undefined
-      const waiting = swept === undefined ? this.waiting.takeDue(nowMs) : null
-      const request = swept ?? waiting ?? this.#page.pop()
+      // Who has just ended goes first, but the scan always gets on.
+      const scanned = this.#scannedUnderWay === 0 ? this.#page.pop() : undefined
+      const waiting = scanned === undefined ? this.waiting.takeDue(nowMs) : null
+      const request = scanned ?? waiting ?? this.#page.pop()
       if (request === undefined) break
-      this.#begin(request, { nowMs, isSwept: request !== waiting })
+      this.#begin(request, { nowMs, isScanned: request !== waiting })
     }
     if (this.#page.length === 0) this.#pageUsedUp()
   }
 
   #begin(
     request: UnsettledRequest,
-    { nowMs, isSwept }: { readonly nowMs: number; readonly isSwept: boolean },
+    { nowMs, isScanned }: { readonly nowMs: number; readonly isScanned: boolean },
   ): void {
     const { requestId } = request
     if (this.#underWay.has(requestId) || this.waiting.has(requestId)) return
@@ -276,10 +276,10 @@ class SecondChance implements Reconciler {
       this.#waitUntil(step.untilMs, { request, nowMs })
       return
     }
-    if (isSwept) this.#sweptUnderWay++
+    if (isScanned) this.#scannedUnderWay++
     const taken = this.#take(request, step).finally(() => {
       this.#underWay.delete(requestId)
-      if (isSwept) this.#sweptUnderWay--
+      if (isScanned) this.#scannedUnderWay--
       this.#beginDue()
       this.#setTimer()
     })
@@ -315,7 +315,7 @@ class SecondChance implements Reconciler {
     return { request, silence, patience, askingSinceMs: this.#askingSinceMs }
   }
 
-  /** What is due beyond the next sweep is left to it. */
+  /** What is due beyond the next scan is left to it. */
   #waitUntil(
     dueAtMs: number,
     { request, nowMs }: { readonly request: UnsettledRequest; readonly nowMs: number },

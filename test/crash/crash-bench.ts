@@ -186,7 +186,7 @@ async function buryTheDead(store: Store): Promise<void> {
       instanceId: ids.next('inst'),
       // One look is enough to watch, and the next to know.
       deadAfterMs: 0,
-      onSwept: () => {},
+      onAbandoned: () => {},
       onFailure: (cause) => failures.push(cause),
     })
     await presence.beat()

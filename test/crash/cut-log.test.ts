@@ -178,7 +178,7 @@ function tornFrame(
 function checkRecovered(file: string, expected: Expected | undefined): void {
   const connection = openSqliteConnection({ file })
   const [verdict] = new SqliteEngine(connection).apply(
-    [{ kind: 'sweepInstance', instanceId: DEAD_INSTANCE }],
+    [{ kind: 'abandonInstance', instanceId: DEAD_INSTANCE }],
     { nowMs: Date.now(), limits: LIMITS },
   )
   const requests = connection.prepare('select id, state from requests').all()
@@ -207,17 +207,17 @@ function checkRecovered(file: string, expected: Expected | undefined): void {
 async function checkServed(file: string, expected: Expected | undefined): Promise<void> {
   const store = await openStore({ url: `sqlite:${file}` })
   const ledger = createLedger({ location: store.location })
-  const swept: number[] = []
+  const abandoned: number[] = []
   const failures: unknown[] = []
   const instance = await openInstance({
     store,
     ledger,
     instanceId: 'inst_next',
     clock: systemClock,
-    onSwept: (count) => swept.push(count),
+    onAbandoned: (count) => abandoned.push(count),
     onFailure: (cause) => failures.push(cause),
   })
-  expect({ swept, failures }).toEqual({ swept: [openOf(expected)], failures: [] })
+  expect({ abandoned, failures }).toEqual({ abandoned: [openOf(expected)], failures: [] })
   const { requests } = await listRequests(store.db, { limit: 1_000 })
   expect(new Map(requests.map(({ id, state }) => [id, state]))).toEqual(statesAfter(expected))
   expect((await auditStore(store)).differences).toEqual([])

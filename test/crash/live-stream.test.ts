@@ -20,11 +20,11 @@ beforeEach(async () => {
 afterEach(() => bench.close())
 
 // The 30 seconds for which a heartbeat must be watched to stand still are no setting, so they pass.
-test('of three gateways on one store, one that is killed is swept and looked up by another, and the stream of the third runs on, to its exact charge', async () => {
+test('of three gateways on one store, one that is killed is abandoned and looked up by another, and the stream of the third runs on, to its exact charge', async () => {
   const [liveKey, lostKey] = bench.apiKeys
   const upstream = await startFedUpstream(bench.simulator.baseUrl)
   bench.closing.defer(() => upstream.close())
-  const [streaming, sweeping, dying] = await Promise.all([
+  const [streaming, abandoning, dying] = await Promise.all([
     bench.serve({ UPSTREAM_BASE_URL: upstream.baseUrl }),
     bench.serve(),
     bench.serve(),
@@ -44,12 +44,12 @@ test('of three gateways on one store, one that is killed is swept and looked up 
   bench.closing.defer(() => watch.close())
 
   await loseRequests(dying, lostKey?.text ?? '')
-  await watch.swept(LOST)
+  await watch.abandoned(LOST)
   expect(events).toBeGreaterThan(6)
-  const swept = await bench.requests()
-  expect(swept.find(({ id }) => id === liveId)).toMatchObject({ state: 'open', swept: false })
-  expect(swept.filter(({ state }) => state === 'open')).toHaveLength(1)
-  expect(swept).toHaveLength(1 + LOST)
+  const rows = await bench.requests()
+  expect(rows.find(({ id }) => id === liveId)).toMatchObject({ state: 'open', swept: false })
+  expect(rows.filter(({ state }) => state === 'open')).toHaveLength(1)
+  expect(rows).toHaveLength(1 + LOST)
   // Nobody starts anew for it, and it takes none of the minutes between two looks at the whole store.
   await bench.until((rows) =>
     rows.some((row) => row.state === 'final' && row.backedChargeMicros === LOOKED_UP_MICROS),
@@ -70,7 +70,7 @@ test('of three gateways on one store, one that is killed is swept and looked up 
   })
   bench.simulator.gate().release()
   expect(await streaming.stop('SIGTERM')).toEqual({ code: 0, signal: null })
-  expect(await sweeping.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(await abandoning.stop('SIGTERM')).toEqual({ code: 0, signal: null })
 
   await theLedgerIsExact()
 })

@@ -3,7 +3,7 @@ import { Client } from 'pg'
 /** What happens in a PostgreSQL store, told as it happens. */
 export interface StoreWatch {
   /** Resolves once so many requests have become unresolved. */
-  swept(count: number): Promise<void>
+  abandoned(count: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export async function watchStore(url: string, onHeartbeat: () => void): Promise<
   })
   await client.query(`${TRIGGERS}; listen told`)
   return {
-    swept(count) {
+    abandoned(count) {
       wanted = count
       tellIfEnough()
       return enough.promise

@@ -8,7 +8,7 @@ import type { Tables } from '../../store/schema.ts'
 import { sqliteThreadDialect } from '../../store/sqlite/sqlite-dialect.ts'
 import * as statements from '../engines/postgres-statements.ts'
 import { ForgottenHolds } from '../instances/forgotten-holds.ts'
-import { sweepEarlierInstances } from '../instances/instances.ts'
+import { abandonEarlierInstances } from '../instances/instances.ts'
 import { Presence } from '../instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT, type Ledger } from '../ledger.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
@@ -49,14 +49,14 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
   await listUnsettled(db, { after: { ...after, state: 'provisional' }, limit: 5 })
   await listUnsettled(db, { after: { ...after, state: 'unresolved' }, limit: 5 })
   const never = () => {
-    throw new Error('nothing is to be swept, and the store answers')
+    throw new Error('nothing is to be abandoned, and the store answers')
   }
   await new ForgottenHolds({
     db,
     ledger,
     instanceId: 'I',
     isKnown: () => true,
-    onSwept: never,
+    onAbandoned: never,
     onFailure: never,
   }).look()
 }
@@ -75,7 +75,7 @@ test('on SQLite no read goes through all of Activity, however it is filtered', a
     },
   })
   await readAll({ db, ledger: bench.ledger })
-  await sweepEarlierInstances({ db, ledger: bench.ledger, instanceId: 'I' })
+  await abandonEarlierInstances({ db, ledger: bench.ledger, instanceId: 'I' })
   await db.destroy()
 
   const connection = new DatabaseSync(bench.file)
@@ -182,7 +182,7 @@ test('on PostgreSQL no read goes through all of Activity, whether or not the tab
     db,
     ledger: bench.ledger,
     instanceId: 'J',
-    onSwept: () => {},
+    onAbandoned: () => {},
     onFailure,
   }).beat()
   await db.destroy()

@@ -4,7 +4,7 @@ import {
   heartbeat,
   registerInstance,
   stopInstance,
-  sweepEarlierInstances,
+  abandonEarlierInstances,
 } from '../instances/instances.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
@@ -230,16 +230,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await read()).toEqual([{ ...row, heartbeat_at_ms: 7, stopped_at_ms: 7 }])
   })
 
-  test('a sweep takes the holds of every other instance and none of its own', async () => {
+  test('abandoning takes the holds of every other instance and none of its own', async () => {
     await runScript(
       bench,
       `open req_a K1 1 by I1
      open req_b K1 1 by I2
      open req_c K1 1 by I3`,
     )
-    const sweep = { db: bench.store.db, ledger: bench.ledger, instanceId: 'I2' }
-    expect(await sweepEarlierInstances(sweep)).toBe(3)
-    expect(await sweepEarlierInstances(sweep)).toBe(0)
+    const input = { db: bench.store.db, ledger: bench.ledger, instanceId: 'I2' }
+    expect(await abandonEarlierInstances(input)).toBe(3)
+    expect(await abandonEarlierInstances(input)).toBe(0)
     const states = await Promise.all(['req_a', 'req_b', 'req_c', R3].map((id) => bench.request(id)))
     expect(states.map((row) => row?.state)).toEqual([
       'unresolved',

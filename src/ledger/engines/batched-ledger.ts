@@ -127,7 +127,7 @@ export class BatchedLedger implements Ledger {
   }
 
   async abandon(requestId: string): Promise<void> {
-    await this.sweepHolds([requestId])
+    await this.abandonHolds([requestId])
   }
 
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
@@ -149,18 +149,18 @@ export class BatchedLedger implements Ledger {
   }
 
   /** As the interface says; an engine may end only so many holds in a commit. */
-  async sweepInstance(instanceId: string): Promise<number> {
-    let swept = 0
+  async abandonInstance(instanceId: string): Promise<number> {
+    let abandoned = 0
     for (;;) {
-      const more = await this.#submit({ kind: 'sweepInstance', instanceId })
-      if (more === 0) return swept
-      swept += more
+      const more = await this.#submit({ kind: 'abandonInstance', instanceId })
+      if (more === 0) return abandoned
+      abandoned += more
     }
   }
 
-  sweepHolds(requestIds: readonly string[]): Promise<number> {
+  abandonHolds(requestIds: readonly string[]): Promise<number> {
     for (const requestId of requestIds) this.#open.delete(requestId)
-    return this.#submit({ kind: 'sweepHolds', requestIds })
+    return this.#submit({ kind: 'abandonHolds', requestIds })
   }
 
   createAccount(input: CreateAccountInput): Promise<AccountRow> {

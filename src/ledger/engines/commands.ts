@@ -44,9 +44,9 @@ interface Commands {
     readonly verdict: RedeemVerdict
   }
   /** The verdict is how many holds it has made unresolved. */
-  sweepInstance: { readonly takes: { readonly instanceId: string }; readonly verdict: number }
+  abandonInstance: { readonly takes: { readonly instanceId: string }; readonly verdict: number }
   /** The verdict is how many holds it has made unresolved. */
-  sweepHolds: {
+  abandonHolds: {
     readonly takes: { readonly requestIds: readonly string[] }
     readonly verdict: number
   }

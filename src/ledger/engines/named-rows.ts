@@ -57,10 +57,10 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
       named.accountIds.add(command.input.accountId)
       named.codes.push(command.input)
       return
-    case 'sweepInstance':
+    case 'abandonInstance':
       named.instanceIds.add(command.instanceId)
       return
-    case 'sweepHolds':
+    case 'abandonHolds':
       for (const requestId of command.requestIds) named.requestIds.add(requestId)
       return
     case 'createAccount':

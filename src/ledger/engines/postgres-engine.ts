@@ -37,8 +37,8 @@ interface PostgresEngineInput extends PostgresWriterInput {
   readonly nowMs: (() => number) | null
 }
 
-/** The most requests that one sweep of an instance ends; it is repeated until there are none. */
-const SWEPT_REQUESTS_MAX = 500
+/** The most requests that one commit abandons of an instance; it is repeated until there are none. */
+const ABANDONED_REQUESTS_MAX = 500
 
 // A deadlock leaves one of its transactions to go on, so this many in a row are no bad luck any more.
 const TRIES_MAX = 20
@@ -163,7 +163,7 @@ export class PostgresEngine implements LedgerEngine {
     { named, instanceId }: { readonly named: NamedRows; readonly instanceId: string },
   ): Promise<void> {
     const [found] = await answers(client, () => [
-      run(client, READ_OPEN_REQUEST_IDS, [instanceId, SWEPT_REQUESTS_MAX]),
+      run(client, READ_OPEN_REQUEST_IDS, [instanceId, ABANDONED_REQUESTS_MAX]),
     ])
     // Read again once their accounts are locked: those that have ended meanwhile are left alone.
     for (const row of found.rows) named.requestIds.add(String(row['id']))

@@ -285,13 +285,13 @@ test('a process that is killed loses nothing that it answered, and its open hold
   expect(lines.length).toBeGreaterThanOrEqual(2_000)
   expect(await unanswered(bench, lines)).toEqual([])
 
-  const swept: number[] = []
+  const abandoned: number[] = []
   const presence = new Presence({
     db: bench.store.db,
     ledger: bench.ledger,
     instanceId: 'inst_next',
     deadAfterMs: 0,
-    onSwept: (_instanceId, count) => swept.push(count),
+    onAbandoned: (_instanceId, count) => abandoned.push(count),
     onFailure: (cause) => {
       throw cause
     },
@@ -304,7 +304,7 @@ test('a process that is killed loses nothing that it answered, and its open hold
     .groupBy('state')
     .execute()
   const unresolved = states.find(({ state }) => state === 'unresolved')
-  expect(swept).toEqual(unresolved === undefined ? [] : [unresolved.requests])
+  expect(abandoned).toEqual(unresolved === undefined ? [] : [unresolved.requests])
   expect(states.map(({ state }) => state)).not.toContain('open')
 })
 

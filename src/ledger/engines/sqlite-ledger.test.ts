@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
-import { sweepEarlierInstances } from '../instances/instances.ts'
+import { abandonEarlierInstances } from '../instances/instances.ts'
 import type { LedgerLimits, OpenHoldInput } from '../ledger.ts'
 import { StoreUnavailable } from '../ledger.ts'
 import type { Bench } from '../testing/bench.ts'
@@ -196,7 +196,7 @@ describe('a store that fails', () => {
     const lines = await runLoad({ shell: script, url: `sqlite:${bench.file}`, keys })
     expect(lines.at(-1)).toBe('unavailable')
     expect(lines.length).toBeGreaterThan(100)
-    await sweepEarlierInstances({
+    await abandonEarlierInstances({
       db: bench.store.db,
       ledger: bench.ledger,
       instanceId: 'inst_next',
@@ -216,7 +216,7 @@ describe('a process that is killed', () => {
     })
     expect(lines.length).toBeGreaterThanOrEqual(3_000)
     const db = bench.store.db
-    const swept = await sweepEarlierInstances({ db, ledger: bench.ledger, instanceId: 'inst_next' })
+    const abandoned = await abandonEarlierInstances({ db, ledger: bench.ledger, instanceId: 'inst_next' })
     const open = await db.selectFrom('requests').select('id').where('state', '=', 'open').execute()
     const unresolved = await db
       .selectFrom('requests')
@@ -224,7 +224,7 @@ describe('a process that is killed', () => {
       .where('state', '=', 'unresolved')
       .execute()
     expect(open).toEqual([])
-    expect(unresolved).toHaveLength(swept)
+    expect(unresolved).toHaveLength(abandoned)
     expect(await unanswered(bench, lines)).toEqual([])
   })
 })

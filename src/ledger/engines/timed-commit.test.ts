@@ -4,8 +4,8 @@ import type { LedgerCommand } from './commands.ts'
 import { type CommitReport, timedCommit } from './timed-commit.ts'
 
 const COMMANDS: readonly LedgerCommand[] = [
-  { kind: 'sweepInstance', instanceId: 'I1' },
-  { kind: 'sweepInstance', instanceId: 'I2' },
+  { kind: 'abandonInstance', instanceId: 'I1' },
+  { kind: 'abandonInstance', instanceId: 'I2' },
 ]
 
 async function reportsOf(commit: Parameters<typeof timedCommit>[0]): Promise<CommitReport[]> {

@@ -10,13 +10,13 @@ for (const { engine, open } of STORE_BENCHES) {
   describe(engine, () => {
     let bench: StoreBench
     let known: Set<string>
-    let swept: number[]
+    let abandoned: number[]
     let failures: unknown[]
 
     beforeEach(async () => {
       bench = await open({ limits: { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 100 } })
       known = new Set()
-      swept = []
+      abandoned = []
       failures = []
       await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     })
@@ -32,7 +32,7 @@ for (const { engine, open } of STORE_BENCHES) {
         ledger: bench.ledger,
         instanceId: 'I1',
         isKnown: (requestId) => known.has(requestId),
-        onSwept: (count) => swept.push(count),
+        onAbandoned: (count) => abandoned.push(count),
         onFailure: (cause) => failures.push(cause),
         ...input,
       })
@@ -52,7 +52,7 @@ for (const { engine, open } of STORE_BENCHES) {
       expect(await bench.request('R1')).toMatchObject({ swept: true })
       expect(await bench.apiKey('K')).toMatchObject({ openHolds: 2, heldMicros: 3 })
       expect(await holds.look()).toBe(0)
-      expect({ swept, failures }).toEqual({ swept: [1], failures: [] })
+      expect({ abandoned, failures }).toEqual({ abandoned: [1], failures: [] })
     })
 
     test('all are found among more than are read at once, known or not', async () => {
@@ -71,15 +71,15 @@ for (const { engine, open } of STORE_BENCHES) {
       const settling = forgottenHolds({
         ledger: {
           // Between what the look has read and what it does about it.
-          async sweepHolds(requestIds) {
+          async abandonHolds(requestIds) {
             await runScript(bench, 'settle R1 final 2')
-            return bench.ledger.sweepHolds(requestIds)
+            return bench.ledger.abandonHolds(requestIds)
           },
         },
       })
       expect(await settling.look()).toBe(0)
       expect(await states('R1')).toEqual(['final'])
-      expect(swept).toEqual([])
+      expect(abandoned).toEqual([])
     })
 
     test('holds that are opened and settled while it looks again and again are left alone', async () => {
@@ -103,13 +103,13 @@ for (const { engine, open } of STORE_BENCHES) {
       opening = false
       expect(await looking).toBe(0)
       expect(await bench.apiKey('K')).toMatchObject({ spendMicros: 300, openHolds: 0 })
-      expect({ swept, failures }).toEqual({ swept: [], failures: [] })
+      expect({ abandoned, failures }).toEqual({ abandoned: [], failures: [] })
     })
 
     test('where the store does not answer the next look ends what this one could not', async () => {
       await runScript(bench, 'open R1 K 1 by I1')
       const away = new StoreUnavailable('away')
-      const holds = forgottenHolds({ ledger: { sweepHolds: () => Promise.reject(away) } })
+      const holds = forgottenHolds({ ledger: { abandonHolds: () => Promise.reject(away) } })
       expect(await holds.look()).toBe(0)
       expect(failures).toEqual([away])
       expect(await states('R1')).toEqual(['open'])
@@ -121,7 +121,7 @@ for (const { engine, open } of STORE_BENCHES) {
       try {
         await runScript(bench, 'open R1 K 1 by I1')
         const ended = Promise.withResolvers<number>()
-        const holds = forgottenHolds({ onSwept: ended.resolve })
+        const holds = forgottenHolds({ onAbandoned: ended.resolve })
         holds.start()
         vi.advanceTimersByTime(29_999)
         expect(await states('R1')).toEqual(['open'])

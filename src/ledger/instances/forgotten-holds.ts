@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger.ts'
 
 export interface ForgottenHoldsInput {
   readonly db: Kysely<Tables>
-  readonly ledger: Pick<Ledger, 'sweepHolds'>
+  readonly ledger: Pick<Ledger, 'abandonHolds'>
   /** Whose holds are looked at: this process. */
   readonly instanceId: string
   /**
@@ -13,7 +13,7 @@ export interface ForgottenHoldsInput {
    */
   readonly isKnown: (requestId: string) => boolean
   /** Told of each look that ended holds, and how many. */
-  readonly onSwept: (swept: number) => void
+  readonly onAbandoned: (abandoned: number) => void
   /** Told where the store did not answer; the next look tries again. */
   readonly onFailure: (cause: unknown) => void
   /** The most holds that are read at once. Default 500. */
@@ -31,7 +31,7 @@ const PAGE_HOLDS_MAX_DEFAULT = 500
  * What is known is asked after the store was read, so that no time has to pass to be sure: a hold that
  * the store shows was known before it could be there, and whoever knew it has forgotten it only once
  * its end was durable or given up. A hold that has ended since the store was read is left alone, because
- * the sweep looks at it again under its lock.
+ * its row is looked at again under its lock.
  */
 export class ForgottenHolds {
   readonly #input: ForgottenHoldsInput
@@ -63,21 +63,21 @@ export class ForgottenHolds {
   }
 
   async #look(): Promise<number> {
-    const { ledger, instanceId, isKnown, onSwept, onFailure } = this.#input
+    const { ledger, instanceId, isKnown, onAbandoned, onFailure } = this.#input
     const limit = this.#input.pageHoldsMax ?? PAGE_HOLDS_MAX_DEFAULT
-    let swept = 0
+    let abandoned = 0
     try {
       for (let after: string | undefined = ''; after !== undefined; ) {
         const page = await openHoldsOf(this.#input.db, { instanceId, after, limit })
         const requestIds = page.filter((requestId) => !isKnown(requestId))
-        if (requestIds.length > 0) swept += await ledger.sweepHolds(requestIds)
+        if (requestIds.length > 0) abandoned += await ledger.abandonHolds(requestIds)
         after = page.length < limit ? undefined : page.at(-1)
       }
     } catch (cause) {
       onFailure(cause)
     }
-    if (swept > 0) onSwept(swept)
-    return swept
+    if (abandoned > 0) onAbandoned(abandoned)
+    return abandoned
   }
 }
 

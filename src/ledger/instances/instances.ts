@@ -39,10 +39,10 @@ export async function stopInstance(db: Kysely<Tables>, input: InstanceInput): Pr
     .execute()
 }
 
-interface SweepInput {
+interface AbandonInput {
   readonly db: Kysely<Tables>
   readonly ledger: Ledger
-  /** The instance that sweeps, whose own holds are alive. */
+  /** The instance that asks, whose own holds are alive. */
   readonly instanceId: string
 }
 
@@ -50,7 +50,7 @@ interface SweepInput {
  * Makes every open hold of any other instance unresolved, and answers how many. Only for who has the
  * serve lock: nobody else knows that the other instances are gone.
  */
-export async function sweepEarlierInstances(input: SweepInput): Promise<number> {
+export async function abandonEarlierInstances(input: AbandonInput): Promise<number> {
   const rows = await input.db
     .selectFrom('requests')
     .select('instance_id')
@@ -58,7 +58,7 @@ export async function sweepEarlierInstances(input: SweepInput): Promise<number> 
     .where('state', '=', sql.lit('open'))
     .where('instance_id', '!=', input.instanceId)
     .execute()
-  let swept = 0
-  for (const { instance_id } of rows) swept += await input.ledger.sweepInstance(instance_id)
-  return swept
+  let abandoned = 0
+  for (const { instance_id } of rows) abandoned += await input.ledger.abandonInstance(instance_id)
+  return abandoned
 }

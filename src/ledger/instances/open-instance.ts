@@ -1,7 +1,7 @@
 import type { Store } from '../../store/open-store.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
-import { heartbeat, registerInstance, stopInstance, sweepEarlierInstances } from './instances.ts'
+import { heartbeat, registerInstance, stopInstance, abandonEarlierInstances } from './instances.ts'
 import { Presence } from './presence.ts'
 
 interface OpenInstanceInput {
@@ -11,7 +11,7 @@ interface OpenInstanceInput {
   readonly instanceId: string
   readonly clock: Clock
   /** Told of holds that dead processes had left open, and that are unresolved now. */
-  readonly onSwept: (swept: number) => void
+  readonly onAbandoned: (abandoned: number) => void
   /** Told of each heartbeat that was stored. */
   readonly onBeat?: () => void
   /** Told where the heartbeat could not be stored. */
@@ -39,11 +39,11 @@ export function openInstance(input: OpenInstanceInput): Promise<Instance> {
 }
 
 async function openAlone(input: OpenInstanceInput): Promise<Instance> {
-  const { store, ledger, instanceId, clock, onSwept, onFailure, onBeat = () => {} } = input
+  const { store, ledger, instanceId, clock, onAbandoned, onFailure, onBeat = () => {} } = input
   const now = () => ({ id: instanceId, nowMs: clock.nowMs() })
   await registerInstance(store.db, now())
-  const swept = await sweepEarlierInstances({ db: store.db, ledger, instanceId })
-  if (swept > 0) onSwept(swept)
+  const abandoned = await abandonEarlierInstances({ db: store.db, ledger, instanceId })
+  if (abandoned > 0) onAbandoned(abandoned)
   const timer = setInterval(() => {
     heartbeat(store.db, now()).then(onBeat, onFailure)
   }, HEARTBEAT_INTERVAL_MS)
@@ -59,12 +59,12 @@ async function openAlone(input: OpenInstanceInput): Promise<Instance> {
 }
 
 async function openAmongOthers(input: OpenInstanceInput): Promise<Instance> {
-  const { store, ledger, instanceId, onSwept, onFailure, onBeat = () => {} } = input
+  const { store, ledger, instanceId, onAbandoned, onFailure, onBeat = () => {} } = input
   const presence = new Presence({
     db: store.db,
     ledger,
     instanceId,
-    onSwept: (_instanceId, swept) => onSwept(swept),
+    onAbandoned: (_instanceId, abandoned) => onAbandoned(abandoned),
     onBeat,
     onFailure,
   })

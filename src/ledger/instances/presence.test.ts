@@ -8,13 +8,13 @@ import { Presence } from './presence.ts'
 import { whileAlive } from './while-alive.ts'
 
 let bench: PostgresBench
-let swept: (readonly [instanceId: string, holds: number])[]
+let abandoned: (readonly [instanceId: string, holds: number])[]
 let failures: unknown[]
 let elapsedMs: number
 
 beforeEach(async () => {
   bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
-  swept = []
+  abandoned = []
   failures = []
   elapsedMs = 0
   await runScript(bench, 'account A\nkey K A\ncredit A backed 100 first')
@@ -33,7 +33,7 @@ function createPresence(instanceId: string): Presence {
     // One look is enough to watch, and the next to know.
     deadAfterMs: 0,
     elapsedMs: () => elapsedMs,
-    onSwept: (sweptId, holds) => swept.push([sweptId, holds]),
+    onAbandoned: (abandonedId, holds) => abandoned.push([abandonedId, holds]),
     onFailure: (cause) => failures.push(cause),
   })
 }
@@ -49,7 +49,7 @@ test('the holds of a dead instance become unresolved, those of a live one and it
   }
   const states = await Promise.all(['R1', 'R2', 'R3'].map((id) => bench.request(id)))
   expect(states.map((row) => row?.state)).toEqual(['open', 'open', 'unresolved'])
-  expect(swept).toEqual([['I3', 1]])
+  expect(abandoned).toEqual([['I3', 1]])
   expect(failures).toEqual([])
 })
 
@@ -61,7 +61,7 @@ test('holds of an instance that is on no record, or has stopped, end too', async
   const watcher = createPresence('I1')
   await watcher.beat()
   await watcher.beat()
-  expect(swept.toSorted()).toEqual([
+  expect(abandoned.toSorted()).toEqual([
     ['I2', 1],
     ['nobody', 1],
   ])
@@ -100,12 +100,12 @@ test("its time is the database's, whatever its own clock says", async () => {
   expect(presence.nowMs()).toBe(beatMs + 1_234)
 })
 
-test('two that sweep the same instance at once end each hold once', async () => {
+test('two that abandon the same instance at once end each hold once', async () => {
   const watchers = ['I1', 'I2', 'I3'].map(createPresence)
   await runScript(bench, 'open R1 K 1 by I9\nopen R2 K 1 by I9')
   for (const watcher of watchers) await watcher.beat()
   await Promise.all(watchers.map((watcher) => watcher.beat()))
-  expect(swept.filter(([instanceId]) => instanceId === 'I9').map(([, holds]) => holds)).toEqual([2])
+  expect(abandoned.filter(([instanceId]) => instanceId === 'I9').map(([, holds]) => holds)).toEqual([2])
 })
 
 test('an instance whose heart has not beaten for 20 seconds opens no hold, and leaves none open', async () => {

@@ -6,11 +6,11 @@ import { HeartbeatWatch } from './heartbeat-watch.ts'
 interface PresenceInput {
   /** A PostgreSQL store. */
   readonly db: Kysely<Tables>
-  readonly ledger: Pick<Ledger, 'sweepInstance'>
+  readonly ledger: Pick<Ledger, 'abandonInstance'>
   /** An id of the prefix `inst`, new at each start. */
   readonly instanceId: string
   /** Told of each dead instance that had open holds, and how many. */
-  readonly onSwept: (instanceId: string, swept: number) => void
+  readonly onAbandoned: (instanceId: string, abandoned: number) => void
   /** Told of each heartbeat that the database took. */
   readonly onBeat?: () => void
   /** Told where the database did not answer. */
@@ -57,7 +57,7 @@ export class Presence {
 
   /**
    * Whether others can't have taken this instance for dead. A hold of an instance that may be dead may
-   * have been swept: nothing is forwarded on it.
+   * have been abandoned: nothing is forwarded on it.
    */
   isAlive(): boolean {
     return this.#elapsedMs() < this.#aliveUntilMs
@@ -68,13 +68,13 @@ export class Presence {
     return Math.floor(this.#elapsedMs() + this.#databaseAheadMs)
   }
 
-  /** One heartbeat, one look at the others, and a sweep of those that are dead. Never rejects. */
+  /** One heartbeat, one look at the others, and the end of the holds of those that are dead. Never rejects. */
   async beat(): Promise<void> {
     try {
       await this.#heartbeat()
       for (const instanceId of this.#watch.see(await this.#look())) {
-        const swept = await this.#input.ledger.sweepInstance(instanceId)
-        if (swept > 0) this.#input.onSwept(instanceId, swept)
+        const abandoned = await this.#input.ledger.abandonInstance(instanceId)
+        if (abandoned > 0) this.#input.onAbandoned(instanceId, abandoned)
         await this.#stopped(instanceId)
       }
     } catch (cause) {

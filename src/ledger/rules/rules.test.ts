@@ -305,7 +305,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     entries A                     → top_up backed 100
     `))
 
-  test('a sweep makes the open holds of a dead instance unresolved, and what it knew still counts', () =>
+  test('abandoning makes the open holds of a dead instance unresolved, and what it knew still counts', () =>
     holds(`
     account A
     key K A
@@ -315,8 +315,8 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     open R3 K 10 by I2            → opened 10 = backed 10 + free 0
     note R1 G1
     note R1 G2
-    sweep I1                      → 2 unresolved
-    sweep I1                      → 0 unresolved
+    abandon I1                    → 2 unresolved
+    abandon I1                    → 0 unresolved
     show R1                       → unresolved, charge backed 0 free 0, held backed 10 free 0, generation G1
     show K                        → spend 0 held 30 open 1
     settle R2 final 7             → final 7

@@ -16,8 +16,8 @@ import {
   correctRequest,
   noteGeneration,
   settleHold,
-  sweepHolds,
-  sweepInstance,
+  abandonHolds,
+  abandonInstance,
 } from './settle-hold.ts'
 
 type Rules = {
@@ -38,8 +38,8 @@ const RULES: Rules = {
   correct: (work, { input }, { nowMs }) => correctRequest(work, input, nowMs),
   addCredit: (work, { input }, { nowMs }) => addCredit(work, input, nowMs),
   redeemCode: (work, { input }, { nowMs }) => redeemCode(work, input, nowMs),
-  sweepInstance: (work, { instanceId }, { nowMs }) => sweepInstance(work, instanceId, nowMs),
-  sweepHolds: (work, { requestIds }, { nowMs }) => sweepHolds(work, requestIds, nowMs),
+  abandonInstance: (work, { instanceId }, { nowMs }) => abandonInstance(work, instanceId, nowMs),
+  abandonHolds: (work, { requestIds }, { nowMs }) => abandonHolds(work, requestIds, nowMs),
   createAccount: (work, { input }, { nowMs }) => createAccount(work, input, nowMs),
   updateAccount: (work, { input }) => updateAccount(work, input),
   addApiKey: (work, { input }, { nowMs }) => addApiKey(work, input, nowMs),

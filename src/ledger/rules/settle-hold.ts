@@ -11,7 +11,7 @@ import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.t
 export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number): Settled | null {
   const row = work.request(input.requestId)
   if (row === undefined) return null
-  // A sweep took the hold's instance for dead, or the client left early; what its attempt came to still
+  // Another instance took the hold's for dead, or the client left early; what its attempt came to still
   // counts, once.
   const unsettled = row.state === 'open' || (row.state === 'unresolved' && row.swept)
   if (!unsettled) {
@@ -58,21 +58,21 @@ function usageOnRecord({ usage, errorCode }: RequestRow, recorded: TokenUsage): 
 }
 
 /** Makes the loaded open holds of a dead instance unresolved, their places in flight free. */
-export function sweepInstance(work: UnitOfWork, instanceId: string, nowMs: number): number {
-  return sweepHolds(work, work.openRequestIds(instanceId), nowMs)
+export function abandonInstance(work: UnitOfWork, instanceId: string, nowMs: number): number {
+  return abandonHolds(work, work.openRequestIds(instanceId), nowMs)
 }
 
 /** Makes those of the loaded holds that are open unresolved, their places in flight free. */
-export function sweepHolds(work: UnitOfWork, requestIds: readonly string[], nowMs: number): number {
-  let swept = 0
+export function abandonHolds(work: UnitOfWork, requestIds: readonly string[], nowMs: number): number {
+  let abandoned = 0
   for (const requestId of requestIds) {
     const row = work.request(requestId)
     if (row === undefined || row.state !== 'open') continue
     const moved = moveRequest(work, row, unresolvedMove(nowMs))
     work.putRequest({ ...moved, swept: true })
-    swept++
+    abandoned++
   }
-  return swept
+  return abandoned
 }
 
 /** Notes a generation id on a hold that is open and has none. */

@@ -55,7 +55,7 @@ class MemoryBench implements Bench {
       return settled
     },
     abandon: async (requestId) => {
-      this.#commit({ kind: 'sweepHolds', requestIds: [requestId] })
+      this.#commit({ kind: 'abandonHolds', requestIds: [requestId] })
     },
     noteGeneration: (input) => {
       this.#commit({ kind: 'noteGeneration', ...input })
@@ -63,8 +63,8 @@ class MemoryBench implements Bench {
     correct: async (input) => this.#commit({ kind: 'correct', input }),
     addCredit: async (input) => this.#commit({ kind: 'addCredit', input }),
     redeemCode: async (input) => this.#commit({ kind: 'redeemCode', input }),
-    sweepInstance: async (instanceId) => this.#commit({ kind: 'sweepInstance', instanceId }),
-    sweepHolds: async (requestIds) => this.#commit({ kind: 'sweepHolds', requestIds }),
+    abandonInstance: async (instanceId) => this.#commit({ kind: 'abandonInstance', instanceId }),
+    abandonHolds: async (requestIds) => this.#commit({ kind: 'abandonHolds', requestIds }),
     createAccount: async (input) => this.#commit({ kind: 'createAccount', input }),
     updateAccount: async (input) => this.#commit({ kind: 'updateAccount', input }),
     addApiKey: async (input) => this.#commit({ kind: 'addApiKey', input }),

@@ -80,8 +80,8 @@ export class Model {
         return this.#settle(words)
       case 'correct':
         return this.#correct(words)
-      case 'sweep':
-        return this.#sweep(words[0] ?? '')
+      case 'abandon':
+        return this.#abandon(words[0] ?? '')
       case 'forget':
         return this.#lose(this.#holds.filter(({ id }) => words.includes(id)))
       case 'show':
@@ -248,7 +248,7 @@ export class Model {
     return `${hold.state} ${hold.paid.length} difference ${hold.paid.length - before}`
   }
 
-  #sweep(instance: string): string {
+  #abandon(instance: string): string {
     return this.#lose(this.#holds.filter((hold) => hold.instance === instance))
   }
 

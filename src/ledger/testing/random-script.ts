@@ -116,7 +116,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: grant },
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'repeatCredit' }) },
   { weight: 4, arbitrary: stepMs.map((ms): Step => ({ kind: 'wait', stepMs: ms })) },
-  { weight: 1, arbitrary: line(instance.map((id) => `sweep ${id}`)) },
+  { weight: 1, arbitrary: line(instance.map((id) => `abandon ${id}`)) },
   { weight: 1, arbitrary: ofRequest('forget', fc.constant('')) },
   { weight: 1, arbitrary: line(settings) },
   { weight: 1, arbitrary: expire },

@@ -15,7 +15,7 @@ import type { Bench } from './bench.ts'
  *     open R K 30 [least 10] [free] [alone] [by I]
  *     settle R final 21 · provisional 21 [estimate] · released · unresolved
  *     correct R final 21 · provisional 21 [estimate] · givenUp
- *     note R G · sweep I · forget R
+ *     note R G · abandon I · forget R
  *     show A · show K · show R · entries A
  */
 export async function runScript(bench: Bench, script: string): Promise<string> {
@@ -79,11 +79,11 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
     bench.ledger.noteGeneration({ requestId, generationId })
     return null
   },
-  async sweep(bench, [instanceId = '']) {
-    return `${await bench.ledger.sweepInstance(instanceId)} unresolved`
+  async abandon(bench, [instanceId = '']) {
+    return `${await bench.ledger.abandonInstance(instanceId)} unresolved`
   },
   async forget(bench, requestIds) {
-    return `${await bench.ledger.sweepHolds(requestIds)} unresolved`
+    return `${await bench.ledger.abandonHolds(requestIds)} unresolved`
   },
   show: runShow,
   async entries(bench, [accountId = '']) {
