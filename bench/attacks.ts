@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { makeApiKey } from '../src/ledger/api-key-text.ts'
-import { DEFAULT_WORDS } from '../src/vocabulary/public-names.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
 /** Which of the attacker's accounts an attack is sent by. */
 export type Attacker = 'almost no credit' | 'no credit' | 'nobody'
@@ -148,7 +148,7 @@ const UNKNOWN_KEYS: Attack = {
     const body = Buffer.from('{}')
     const fields = { 'content-length': body.length }
     return () => {
-      const apiKey = makeApiKey(DEFAULT_WORDS.keyTag).text
+      const apiKey = makeApiKey(DEFAULT_PUBLIC_NAMES.keyTag).text
       return { pieces: [headOf({ host, apiKey, path: CHAT, fields }), body], afterwards: 'wait' }
     }
   },

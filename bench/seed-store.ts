@@ -5,7 +5,7 @@ import { ACCOUNTS, API_KEYS, ENTRIES } from '../src/store/schema.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
 import { micros } from '../src/vocabulary/money.ts'
-import { DEFAULT_WORDS } from '../src/vocabulary/public-names.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
 export interface SeedStoreInput {
   /** As in `DATABASE_URL`; nobody may be serving from it. */
@@ -48,7 +48,7 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
     Array.from({ length: input.apiKeyCounts[place] ?? 0 }, () => ({
       apiKeyId: ids.next('key'),
       accountId,
-      ...makeApiKey(DEFAULT_WORDS.keyTag),
+      ...makeApiKey(DEFAULT_PUBLIC_NAMES.keyTag),
     })),
   )
   await using closing = new AsyncDisposableStack()

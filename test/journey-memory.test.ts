@@ -54,11 +54,11 @@ test.each([
     },
     format: {
       ...chat,
-      readCall(parsed, words) {
+      readCall(parsed, publicNames) {
         if (names.includes('tree')) refs.set('tree', new WeakRef(parsed.root))
         if (names.includes('bytes')) refs.set('bytes', new WeakRef(parsed.bytes.buffer))
         bytesReserved = byteBudget.bytesReserved
-        return chat.readCall(parsed, words)
+        return chat.readCall(parsed, publicNames)
       },
     },
     replace: () => ({ byteBudget }),
@@ -118,9 +118,9 @@ test('other requests have a turn between the steps that a large body makes long'
     upstream: (socket) => socket.destroy(),
     format: {
       ...chat,
-      readCall(parsed, words) {
+      readCall(parsed, publicNames) {
         turnsBeforeReading.push(turns)
-        return chat.readCall(parsed, words)
+        return chat.readCall(parsed, publicNames)
       },
     },
     replace: () => ({ byteBudget: telling }),

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import type { WireFormat } from '../src/formats/format.ts'
-import { DEFAULT_WORDS } from '../src/formats/testing/exchange.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../src/formats/testing/exchange.ts'
 import { createInference, type EndedRequest, type Inference } from '../src/http/inference.ts'
 import { createHttpServer } from '../src/http/server.ts'
 import type { AttemptTimeouts } from '../src/journey/deadlines.ts'
@@ -190,7 +190,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     upstream,
     accountTag: () => 'tag',
     clock: systemClock,
-    words: DEFAULT_WORDS,
+    publicNames: DEFAULT_PUBLIC_NAMES,
     instanceId: 'inst_test',
     timeouts: { ...PATIENT, ...input.timeouts },
     answerBytesMax: input.answerBytesMax ?? 128 * 1024 * 1024,

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
-import { OPENROUTER_WORDS } from '../upstreams/openrouter/words.ts'
-import { DEFAULT_WORDS, type UpstreamWords, type Words } from '../vocabulary/public-names.ts'
+import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
+import { DEFAULT_PUBLIC_NAMES, type UpstreamNames, type PublicNames } from '../vocabulary/public-names.ts'
 import {
   list,
   type Matching,
@@ -108,26 +108,26 @@ export const SETTINGS = {
   },
   TOLLGATE_KEY_TAG: matching(
     {
-      fallback: DEFAULT_WORDS.keyTag,
+      fallback: DEFAULT_PUBLIC_NAMES.keyTag,
       pattern: /^[a-z][a-z0-9]{0,15}$/,
       message: 'must be 1 to 16 lower-case letters and digits',
     },
     'The `<tag>` of `sk-<tag>-…` in new API keys.',
   ),
   TOLLGATE_COST_HEADER: matching(
-    { fallback: DEFAULT_WORDS.costHeader, ...HEADER_NAME },
+    { fallback: DEFAULT_PUBLIC_NAMES.costHeader, ...HEADER_NAME },
     "Response header with a request's charge in micro-dollars.",
   ),
   TOLLGATE_COMPAT_PREFIX: matching(
-    { fallback: DEFAULT_WORDS.compatPrefix, ...HEADER_NAME },
+    { fallback: DEFAULT_PUBLIC_NAMES.compatPrefix, ...HEADER_NAME },
     "Prefix of the messages format's version, beta and rate-limit headers.",
   ),
   TOLLGATE_FILE_ENGINE: matching(
-    { fallback: DEFAULT_WORDS.fileEngine, ...HEADER_NAME },
+    { fallback: DEFAULT_PUBLIC_NAMES.fileEngine, ...HEADER_NAME },
     'The name that clients use for the free file-parser engine.',
   ),
   TOLLGATE_UPSTREAM_FILE_ENGINE: matching(
-    { fallback: OPENROUTER_WORDS.fileEngine, ...HEADER_NAME },
+    { fallback: OPENROUTER_NAMES.fileEngine, ...HEADER_NAME },
     'The name that the provider uses for that engine.',
   ),
   TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
@@ -322,8 +322,8 @@ function suggestion(name: string): string {
   return closest.likeness < 1 / 3 ? '' : `: did you mean ${closest.known}?`
 }
 
-/** The deployment's own words, from its settings, and the upstream's. */
-export function wordsOf(config: Config, upstream: UpstreamWords): Words {
+/** The deployment's public names, from its settings, and the upstream's. */
+export function publicNamesOf(config: Config, upstream: UpstreamNames): PublicNames {
   return {
     costHeader: config.TOLLGATE_COST_HEADER,
     compatPrefix: config.TOLLGATE_COMPAT_PREFIX,

@@ -16,7 +16,7 @@ import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/while-alive.ts'
 import { unsettledAfter } from '../reconcile/unsettled-after.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
-import { wordsOf } from './config.ts'
+import { publicNamesOf } from './config.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { Wiring } from './wiring.ts'
@@ -58,7 +58,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     settler,
     upstream,
     clock,
-    words: wordsOf(config, wiring.dialect.words),
+    publicNames: publicNamesOf(config, wiring.dialect.names),
     instanceId: served.instanceId,
     timeouts: {
       headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,

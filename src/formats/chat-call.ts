@@ -1,5 +1,5 @@
 import type { JsonBody, JsonObject } from '../json/body.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readBilledOptions, readPrediction, readSteps } from './billed-options.ts'
 import { refuseLookalikes } from './client-names.ts'
 import {
@@ -25,15 +25,15 @@ type ChatStyleFields = Omit<UnsizedCall, 'rules' | 'stream' | 'outputCapTokens' 
 /** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
 export function readChatStyleFields(
   body: JsonBody,
-  words: Words,
+  publicNames: PublicNames,
   toolStyle: ToolStyle = OPENAI_TOOLS,
 ): ChatStyleFields {
   const { root } = body
   refuseLookalikes(root)
   const modelName = readModelName(root)
   refuseFields(root)
-  const { fileParser } = readPlugins(root, words)
-  const rules = toolRules(toolStyle, words)
+  const { fileParser } = readPlugins(root, publicNames)
+  const rules = toolRules(toolStyle, publicNames)
   const tools = readTools(readObjects(root, 'tools'), { rules, param: 'tools' })
   const functions = readObjects(root, 'functions').length
   const searchOptions = readSearchOptions(root)

@@ -4,7 +4,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { chat } from './chat.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
-import { type BodySource, callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
+import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', messages: [] }
 const FILE = {
@@ -168,7 +168,7 @@ describe('which models it takes', () => {
       format: chat,
       formats: FORMATS,
       offer: offerWith(overrides),
-      words: DEFAULT_WORDS,
+      publicNames: DEFAULT_PUBLIC_NAMES,
     })
 
   test('a model that bills per search is refused', () => {
@@ -211,8 +211,8 @@ describe('which models it takes', () => {
 })
 
 test('no header of its own goes either way', () => {
-  expect(chat.forwardedHeaders(DEFAULT_WORDS)).toEqual([])
-  expect(chat.returnsHeader('x-should-retry', DEFAULT_WORDS)).toBe(false)
+  expect(chat.forwardedHeaders(DEFAULT_PUBLIC_NAMES)).toEqual([])
+  expect(chat.returnsHeader('x-should-retry', DEFAULT_PUBLIC_NAMES)).toBe(false)
 })
 
 test('the text of a token-dense body is never estimated below one token a digit', () => {

@@ -1,5 +1,5 @@
 import type { JsonBody, JsonObject } from '../json/body.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readCompletions } from './billed-options.ts'
 import { readChatCap, readChatStream, readChatStyleFields, requireMessages } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'
@@ -53,9 +53,9 @@ export const chat: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): UnsizedCall {
+function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const { root } = body
-  const fields = readChatStyleFields(body, words)
+  const fields = readChatStyleFields(body, publicNames)
   requireMessages(root)
   return {
     ...fields,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { completions } from './completions.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
-import { callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
+import { callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/legacy-instruct', prompt: 'Once' }
 
@@ -106,7 +106,7 @@ test('a file is refused by its place unless the free parser or the model reads i
       format: completions,
       formats: FORMATS,
       offer: offerWith({ inputModalities: new Set(modalities) }),
-      words: DEFAULT_WORDS,
+      publicNames: DEFAULT_PUBLIC_NAMES,
     })
   const refused = { code: 'unsupported_parameter', param: 'messages[0].content[0]' }
   expect(refusalOf(() => check(null, ['text']))).toEqual(refused)

@@ -1,6 +1,6 @@
 import type { JsonBody } from '../json/body.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readCompletions } from './billed-options.ts'
 import { readChatCap, readChatStream, readChatStyleFields } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'
@@ -36,9 +36,9 @@ export const completions: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): UnsizedCall {
+function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const { root } = body
-  const fields = readChatStyleFields(body, words)
+  const fields = readChatStyleFields(body, publicNames)
   const prompt = field(root, 'prompt')
   if (prompt === undefined) throw new Problem('missing_prompt', { param: 'prompt' })
   const prompts = countTexts(prompt, { param: 'prompt', takesParts: false })

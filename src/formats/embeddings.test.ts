@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { embeddings } from './embeddings.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
-import { callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
+import { callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/embed-small', input: 'hello' }
 
@@ -65,7 +65,7 @@ describe('input', () => {
     const offer = offerWith({ outputModalities: new Set(['embeddings']) })
     expect(
       refusalOf(() =>
-        checkOffer(call, { format: embeddings, formats: FORMATS, offer, words: DEFAULT_WORDS }),
+        checkOffer(call, { format: embeddings, formats: FORMATS, offer, publicNames: DEFAULT_PUBLIC_NAMES }),
       ),
     ).toEqual({
       code: 'unsupported_parameter',
@@ -93,7 +93,7 @@ test('a text model is refused and sent where it belongs', () => {
         format: embeddings,
         formats: FORMATS,
         offer: offerWith(),
-        words: DEFAULT_WORDS,
+        publicNames: DEFAULT_PUBLIC_NAMES,
       }),
     ),
   ).toEqual({

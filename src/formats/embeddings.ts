@@ -1,6 +1,6 @@
 import type { JsonBody } from '../json/body.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
@@ -50,8 +50,8 @@ export const embeddings: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): UnsizedCall {
-  const fields = readChatStyleFields(body, words)
+function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
+  const fields = readChatStyleFields(body, publicNames)
   const input = field(body.root, 'input')
   if (input === undefined) throw wrongType('input', 'a string or an array')
   countTexts(input, { param: 'input', takesParts: true })

@@ -1,7 +1,7 @@
 import type { JsonBody } from '../json/body.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
 import type { Problem } from '../vocabulary/problem.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { FormatDocumentation } from './documentation.ts'
 import type { UnsizedCall } from './size-call.ts'
 
@@ -22,14 +22,14 @@ export interface WireFormat {
   /** Whether the events of its streams have an `event:` line; of the others only the data is relayed. */
   readonly namesEvents: boolean
   /** Request headers that are the format's own and go upstream as sent, by lower-case name. */
-  forwardedHeaders(words: Words): readonly string[]
+  forwardedHeaders(publicNames: PublicNames): readonly string[]
   /** Whether a header of the provider's answer, by lower-case name, goes back to the client. */
-  returnsHeader(name: string, words: Words): boolean
+  returnsHeader(name: string, publicNames: PublicNames): boolean
   /**
    * Reads what routing, refusing and holding need, with the texts whose tokens are to be estimated. Throws Problem for a field of the wrong type and
    * for what no endpoint accepts.
    */
-  readCall(body: JsonBody, words: Words): UnsizedCall
+  readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall
   /** Whether models with these outputs are for it. */
   fitsOutputs(outputModalities: ReadonlySet<string>): boolean
   /** Whether the free parser is added for a file that the model does not read; else such a file is refused. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { FORMATS } from './formats.ts'
 import { images } from './images.ts'
 import { checkOffer } from './refusals.ts'
-import { callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
+import { callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/draw-one', prompt: 'a red panda' }
 const INLINE = 'data:image/png;base64,iVBORw0KGgo='
@@ -81,7 +81,7 @@ test.each([
       format: images,
       formats: FORMATS,
       offer: offerWith({ outputModalities: new Set(outputs) }),
-      words: DEFAULT_WORDS,
+      publicNames: DEFAULT_PUBLIC_NAMES,
     })
   if (code === null) expect(check).not.toThrow()
   else expect(refusalOf(check)).toEqual({ code, param: 'model' })

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonBody, type JsonObject } from '../json/body.ts'
 import type { MediaCount } from '../vocabulary/call.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
@@ -56,9 +56,9 @@ export const images: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): UnsizedCall {
+function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const { root } = body
-  const fields = readChatStyleFields(body, words)
+  const fields = readChatStyleFields(body, publicNames)
   if (typeof field(root, 'prompt') !== 'string') throw wrongType('prompt', 'a string')
   return {
     ...fields,

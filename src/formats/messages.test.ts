@@ -3,7 +3,7 @@ import { NO_MEDIA } from '../vocabulary/call.ts'
 import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
 import { checkOffer } from './refusals.ts'
-import { type BodySource, callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
+import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', max_tokens: 64, messages: [] }
 const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
@@ -285,7 +285,7 @@ describe('refusals', () => {
         format: messages,
         formats: FORMATS,
         offer: offerWith(overrides),
-        words: DEFAULT_WORDS,
+        publicNames: DEFAULT_PUBLIC_NAMES,
       })
     }
     const refusal = { code: 'unsupported_parameter', param: 'messages[0].content[0]' }
@@ -307,23 +307,23 @@ describe('refusals', () => {
         format: messages,
         formats: FORMATS,
         offer: offerWith(overrides),
-        words: DEFAULT_WORDS,
+        publicNames: DEFAULT_PUBLIC_NAMES,
       })
     expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
   })
 })
 
 describe('headers of its own', () => {
-  const words = { ...DEFAULT_WORDS, compatPrefix: 'acme' }
+  const publicNames = { ...DEFAULT_PUBLIC_NAMES, compatPrefix: 'acme' }
 
   test("version and beta go upstream under the deployment's prefix and the vendor's", () => {
-    expect(messages.forwardedHeaders(words)).toEqual([
+    expect(messages.forwardedHeaders(publicNames)).toEqual([
       'acme-version',
       'acme-beta',
       'anthropic-version',
       'anthropic-beta',
     ])
-    expect(messages.forwardedHeaders({ ...words, compatPrefix: 'anthropic' })).toEqual([
+    expect(messages.forwardedHeaders({ ...publicNames, compatPrefix: 'anthropic' })).toEqual([
       'anthropic-version',
       'anthropic-beta',
     ])
@@ -341,6 +341,6 @@ describe('headers of its own', () => {
     ['x-generation-id', false],
     ['set-cookie', false],
   ])('of the answer, %s goes back: %s', (name, returned) => {
-    expect(messages.returnsHeader(name, words)).toBe(returned)
+    expect(messages.returnsHeader(name, publicNames)).toBe(returned)
   })
 })

@@ -1,6 +1,6 @@
 import type { JsonBody } from '../json/body.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields, requireMessages } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'
 import { messagesError } from './envelope.ts'
@@ -28,11 +28,11 @@ export const messages: WireFormat = {
   rules: RULES,
   telemetry: { operation: 'chat', outputType: null },
   addsFileParser: false,
-  forwardedHeaders: (words) =>
-    headerPrefixes(words).flatMap((prefix) => [`${prefix}-version`, `${prefix}-beta`]),
-  returnsHeader: (name, words) =>
+  forwardedHeaders: (publicNames) =>
+    headerPrefixes(publicNames).flatMap((prefix) => [`${prefix}-version`, `${prefix}-beta`]),
+  returnsHeader: (name, publicNames) =>
     name === 'x-should-retry' ||
-    headerPrefixes(words).some((prefix) => name.startsWith(`${prefix}-ratelimit-`)),
+    headerPrefixes(publicNames).some((prefix) => name.startsWith(`${prefix}-ratelimit-`)),
   readCall,
   fitsOutputs: writesText,
   errorEvent: ({ problem, requestId }: ErrorEventInput) =>
@@ -64,13 +64,13 @@ export const messages: WireFormat = {
 }
 
 /** The prefix that clients are told of, and the vendor's own, which its SDKs send. */
-function headerPrefixes({ compatPrefix }: Words): readonly string[] {
+function headerPrefixes({ compatPrefix }: PublicNames): readonly string[] {
   return [...new Set([compatPrefix, 'anthropic'])]
 }
 
-function readCall(body: JsonBody, words: Words): UnsizedCall {
+function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const { root } = body
-  const fields = readChatStyleFields(body, words, MESSAGES_TOOLS)
+  const fields = readChatStyleFields(body, publicNames, MESSAGES_TOOLS)
   const { tools } = fields
   requireMessages(root)
   return {
@@ -85,7 +85,7 @@ function readCall(body: JsonBody, words: Words): UnsizedCall {
       serverTools: tools.serverTools || field(root, 'container') !== undefined,
       // Each search tool has a `max_uses` of its own, and takes as many steps.
       steps:
-        tools.steps * Math.max(1, searchToolsOf(root, toolRules(MESSAGES_TOOLS, words)).length),
+        tools.steps * Math.max(1, searchToolsOf(root, toolRules(MESSAGES_TOOLS, publicNames)).length),
     },
   }
 }

@@ -7,7 +7,7 @@ import { checkOffer } from './refusals.ts'
 import {
   bodyOf,
   callOf,
-  DEFAULT_WORDS,
+  DEFAULT_PUBLIC_NAMES,
   LEAST_BODIES,
   offerWith,
   refusalOf,
@@ -293,7 +293,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
         format,
         formats: FORMATS,
         offer: offerWith(overrides),
-        words: DEFAULT_WORDS,
+        publicNames: DEFAULT_PUBLIC_NAMES,
       })
     const refused = { code: 'unsupported_model', param: 'model' }
     expect(refusalOf(check({ billsPerSearch: true }))).toEqual(refused)
@@ -304,7 +304,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
   test('a body as deep as its limit allows is read without a stack', () => {
     const depth = 500
     const deep = `{"extra":${'['.repeat(depth)}${']'.repeat(depth)},${JSON.stringify(LEAST_BODIES[format.endpoint]).slice(1)}`
-    expect(format.readCall(bodyOf(deep), DEFAULT_WORDS).media.files).toBe(0)
+    expect(format.readCall(bodyOf(deep), DEFAULT_PUBLIC_NAMES).media.files).toBe(0)
   })
 })
 

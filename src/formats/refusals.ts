@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, walkJson } from '../json/body.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { field, readObject, readObjects } from './fields.ts'
 import type { WireFormat } from './format.ts'
 import { isSearchType, type ToolRules } from './search-tools.ts'
@@ -39,7 +39,7 @@ export function refuseFields(body: JsonObject): void {
  * `unsupported_parameter` naming the entry for any other, and for a parser that is set twice or
  * switched off: which engine would then read a file, perhaps a paid one, can't be told.
  */
-export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'fileParser'> {
+export function readPlugins(body: JsonObject, publicNames: PublicNames): Pick<Call, 'fileParser'> {
   let fileParser: Call['fileParser'] = 'none'
   for (const [index, plugin] of readObjects(body, 'plugins').entries()) {
     const param = `plugins[${index}]`
@@ -51,7 +51,7 @@ export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'filePar
         if (fileParser !== 'none') {
           throw unsupported(param, 'The file-parser plugin may be present only once.')
         }
-        fileParser = readFileParser(plugin, { param, words })
+        fileParser = readFileParser(plugin, { param, publicNames })
         break
       default:
         throw unsupported(
@@ -65,7 +65,7 @@ export function readPlugins(body: JsonObject, words: Words): Pick<Call, 'filePar
 
 function readFileParser(
   plugin: JsonObject,
-  { param, words }: { readonly param: string; readonly words: Words },
+  { param, publicNames }: { readonly param: string; readonly publicNames: PublicNames },
 ): 'free' | 'native' {
   if ((field(plugin, 'enabled') ?? true) !== true) {
     throw unsupported(
@@ -74,11 +74,11 @@ function readFileParser(
     )
   }
   const engine = fileEngineOf(plugin)
-  if (engine === words.fileEngine || engine === words.upstream.fileEngine) return 'free'
+  if (engine === publicNames.fileEngine || engine === publicNames.upstream.fileEngine) return 'free'
   if (engine === 'native') return 'native'
   throw unsupported(
     `${param}.pdf.engine`,
-    `The file-parser plugin is supported with \`pdf.engine\` set to \`${words.fileEngine}\` or \`native\`.`,
+    `The file-parser plugin is supported with \`pdf.engine\` set to \`${publicNames.fileEngine}\` or \`native\`.`,
   )
 }
 
@@ -148,14 +148,14 @@ interface OfferCheck {
   /** Every format, of which a refusal names those that fit. */
   readonly formats: readonly WireFormat[]
   readonly offer: Offer
-  readonly words: Words
+  readonly publicNames: PublicNames
 }
 
 /**
  * Throws `unsupported_model` for a model that bills per search or whose output another endpoint fits, and
  * `unsupported_parameter` for a file that nothing would read.
  */
-export function checkOffer(call: Call, { format, formats, offer, words }: OfferCheck): void {
+export function checkOffer(call: Call, { format, formats, offer, publicNames }: OfferCheck): void {
   if (offer.billsPerSearch) {
     throw new Problem('unsupported_model', {
       param: 'model',
@@ -167,7 +167,7 @@ export function checkOffer(call: Call, { format, formats, offer, words }: OfferC
   if (!needsParser || call.fileParser === 'free' || format.addsFileParser) return
   throw unsupported(
     call.media.firstFilePath ?? 'file',
-    `This model does not read files. Set \`plugins: [{"id": "file-parser", "pdf": {"engine": "${words.fileEngine}"}}]\` to have files parsed, or use a model with \`file\` among its input modalities.`,
+    `This model does not read files. Set \`plugins: [{"id": "file-parser", "pdf": {"engine": "${publicNames.fileEngine}"}}]\` to have files parsed, or use a model with \`file\` among its input modalities.`,
   )
 }
 

@@ -3,7 +3,7 @@ import { NO_MEDIA } from '../vocabulary/call.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
 import { responses } from './responses.ts'
-import { type BodySource, callOf, DEFAULT_WORDS, offerWith, refusalOf } from './testing/exchange.ts'
+import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', input: 'Hi' }
 
@@ -312,7 +312,7 @@ describe('refusals', () => {
         format: responses,
         formats: FORMATS,
         offer: offerWith(overrides),
-        words: DEFAULT_WORDS,
+        publicNames: DEFAULT_PUBLIC_NAMES,
       })
     expect(refusalOf(() => check(null))).toEqual({
       code: 'unsupported_parameter',
@@ -330,7 +330,7 @@ describe('refusals', () => {
           format: responses,
           formats: FORMATS,
           offer: offerWith(overrides),
-          words: DEFAULT_WORDS,
+          publicNames: DEFAULT_PUBLIC_NAMES,
         })
       expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
     },

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../json/body.ts'
 import type { FormatRules } from '../vocabulary/format-rules.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
@@ -56,9 +56,9 @@ export const responses: WireFormat = {
   },
 }
 
-function readCall(body: JsonBody, words: Words): UnsizedCall {
+function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   const { root } = body
-  const fields = readChatStyleFields(body, words)
+  const fields = readChatStyleFields(body, publicNames)
   refuseStoredState(root)
   refuseItems(root)
   return {

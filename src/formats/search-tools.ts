@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json/body.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readObjects } from './fields.ts'
 
 /** Which tool types a format takes. */
@@ -28,7 +28,7 @@ export interface ToolRules extends ToolStyle {
 }
 
 /** The rules of a format's calls. */
-export function toolRules(style: ToolStyle, { upstream }: Words): ToolRules {
+export function toolRules(style: ToolStyle, { upstream }: PublicNames): ToolRules {
   return { ...style, upstreamToolPrefix: upstream.toolPrefix }
 }
 

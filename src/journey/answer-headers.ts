@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 
 /** What a request's headers are made from. */
 interface Addressed {
@@ -13,9 +13,9 @@ interface Addressed {
 const PLAIN_TYPES = /^(application\/json|text\/event-stream)(\s*;\s*charset=[\w-]+)?$/i
 
 /** The format's own request headers, as sent: name and value in turn. */
-export function upstreamHeaders(request: Addressed, words: Words): readonly string[] {
+export function upstreamHeaders(request: Addressed, publicNames: PublicNames): readonly string[] {
   const headers: string[] = []
-  for (const name of request.format.forwardedHeaders(words)) {
+  for (const name of request.format.forwardedHeaders(publicNames)) {
     const value = request.headers[name]
     if (typeof value === 'string') headers.push(name, value)
   }
@@ -38,12 +38,12 @@ const PLAIN_VALUE = /^[\t\x20-\x7e]*$/
 /** The headers of a provider's answer that go back: an allow-list. */
 export function returnedHeaders(
   upstream: IncomingHttpHeaders,
-  { format, words }: { readonly format: WireFormat; readonly words: Words },
+  { format, publicNames }: { readonly format: WireFormat; readonly publicNames: PublicNames },
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const [name, value] of Object.entries(upstream)) {
     if (typeof value !== 'string' || !PLAIN_VALUE.test(value)) continue
-    if (format.returnsHeader(name, words)) headers[name] = value
+    if (format.returnsHeader(name, publicNames)) headers[name] = value
   }
   return headers
 }
@@ -51,13 +51,13 @@ export function returnedHeaders(
 /** The headers of a success, made from the provider's. */
 export function answerHeaders(
   upstream: IncomingHttpHeaders,
-  { request, words }: { readonly request: Addressed; readonly words: Words },
+  { request, publicNames }: { readonly request: Addressed; readonly publicNames: PublicNames },
 ): OutgoingHttpHeaders {
   const contentType = upstream['content-type'] ?? ''
   const isStream = /^text\/event-stream\b/i.test(contentType)
   const plainType = isStream ? 'text/event-stream' : 'application/json'
   const headers: OutgoingHttpHeaders = {
-    ...returnedHeaders(upstream, { format: request.format, words }),
+    ...returnedHeaders(upstream, { format: request.format, publicNames }),
     ...identityHeaders(request),
     'content-type': PLAIN_TYPES.test(contentType) ? contentType : plainType,
   }

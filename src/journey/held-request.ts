@@ -93,7 +93,7 @@ export class HeldRequest {
 
   /** The headers that the client gets with an answer, made from the provider's. */
   answerHeaders(upstreamHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
-    return answerHeaders(upstreamHeaders, { request: this.request, words: this.#parts.words })
+    return answerHeaders(upstreamHeaders, { request: this.request, publicNames: this.#parts.publicNames })
   }
 
   /** Takes bytes of the process's budget for what is buffered. Throws Problem where none are left. */
@@ -184,7 +184,7 @@ export class HeldRequest {
     client.writeHead(200, {
       ...headers,
       'content-length': bytes.length,
-      [this.#parts.words.costHeader]: chargedMicros,
+      [this.#parts.publicNames.costHeader]: chargedMicros,
     })
     // Its bytes stay in the budget until the client has taken them.
     await endAnswer(client, { bytes, stallTimeoutMs: this.#parts.timeouts.stallTimeoutMs })
@@ -192,7 +192,7 @@ export class HeldRequest {
 
   #returnHeaders(upstreamHeaders: IncomingHttpHeaders): void {
     const { client, format } = this.request
-    const returned = returnedHeaders(upstreamHeaders, { format, words: this.#parts.words })
+    const returned = returnedHeaders(upstreamHeaders, { format, publicNames: this.#parts.publicNames })
     for (const [name, value] of Object.entries(returned)) {
       if (value !== undefined) client.setHeader(name, value)
     }

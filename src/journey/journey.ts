@@ -11,7 +11,7 @@ import type { Arrival } from '../vocabulary/arrival.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import type { Words } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { Resolution } from '../vocabulary/resolution.ts'
 import type { TokenUsage } from '../vocabulary/usage.ts'
 import { upstreamHeaders } from './answer-headers.ts'
@@ -49,7 +49,7 @@ export interface JourneyParts {
   readonly upstream: Upstream
   readonly accountTag: (accountId: string) => string
   readonly clock: Clock
-  readonly words: Words
+  readonly publicNames: PublicNames
   readonly instanceId: string
   readonly timeouts: AttemptTimeouts
   readonly answerBytesMax: number
@@ -152,14 +152,14 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   try {
     const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
     if (turn !== null) await turn.rest()
-    const unsized = format.readCall(body, parts.words) // 400
+    const unsized = format.readCall(body, parts.publicNames) // 400
     const call = turn === null ? sizeCall(unsized) : await sizeCallInParts(unsized, turn.rest)
     record.stream = call.stream
 
     const offer = parts.offerFor(call.modelName) // 404, 503
     record.modelId = offer.modelId
     const wire = wireOf(parts.upstream, format) // 400
-    checkOffer(call, { format, formats: parts.formats, offer, words: parts.words }) // 400
+    checkOffer(call, { format, formats: parts.formats, offer, publicNames: parts.publicNames }) // 400
 
     // The prices may have to be asked for first, which is no work of the thread.
     turn?.end()
@@ -173,7 +173,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const forward = held.orRelease(() =>
       sendOnce(parts.upstream, {
         path: wire.path,
-        headers: upstreamHeaders(request, parts.words),
+        headers: upstreamHeaders(request, parts.publicNames),
         body: editJson(
           body,
           wire.rewrites({
@@ -182,7 +182,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
             offer,
             outputCapTokens: capForGrant(size, grant.grantedMicros),
             accountTag: parts.accountTag(caller.accountId),
-            words: parts.words,
+            publicNames: parts.publicNames,
           }),
         ),
         deadlines: deadlinesFor(call, parts.timeouts),

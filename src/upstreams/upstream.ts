@@ -7,7 +7,7 @@ import { type JsonBody, type JsonEdit, type JsonObject, parseUpstreamJson } from
 import type { Call } from '../vocabulary/call.ts'
 import type { Decimal, Picos } from '../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
-import type { UpstreamWords, Words } from '../vocabulary/public-names.ts'
+import type { UpstreamNames, PublicNames } from '../vocabulary/public-names.ts'
 import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
@@ -15,7 +15,7 @@ import { type AnswerBounds, type AnswerBytes, Question } from './question.ts'
 
 /** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
 export interface Dialect {
-  readonly words: UpstreamWords
+  readonly names: UpstreamNames
   /** Who we are: headers of every request, name and value in turn. */
   headers(apiKey: string): readonly string[]
   /** How each format goes there, by the format's name. A format that is not here is not spoken there. */
@@ -59,7 +59,7 @@ export interface RewriteInput {
   readonly outputCapTokens: number | null
   /** What `user` is replaced by on the endpoints that replace it. */
   readonly accountTag: string
-  readonly words: Words
+  readonly publicNames: PublicNames
 }
 
 /** A whole answer: a success, or an error that came with status 200. */

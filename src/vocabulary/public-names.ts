@@ -1,5 +1,5 @@
-/** The words that differ between one deployment's interface and another's; all of them settings. */
-export interface Words {
+/** The names that differ between the interfaces of two deployments; all of them are settings. */
+export interface PublicNames {
   /** Response header with a request's charge in micro-dollars. */
   readonly costHeader: string
   /** Prefix of the messages format's version, beta and rate-limit headers. */
@@ -8,20 +8,20 @@ export interface Words {
   readonly keyTag: string
   /** How clients name the free file-parser engine. */
   readonly fileEngine: string
-  /** What the upstream calls things that clients may name too. */
-  readonly upstream: UpstreamWords
+  /** The upstream's names for what clients may name too. */
+  readonly upstream: UpstreamNames
 }
 
-/** What an upstream calls what a client's body may ask for. */
-export interface UpstreamWords {
+/** The upstream's names for things that a client's body may ask for. */
+export interface UpstreamNames {
   /** The free file-parser engine. */
   readonly fileEngine: string
   /** What the types of its own tools begin with. */
   readonly toolPrefix: string
 }
 
-/** The words of the interface's own documentation. */
-export const DEFAULT_WORDS: Omit<Words, 'upstream'> = {
+/** The names of the interface's own documentation. */
+export const DEFAULT_PUBLIC_NAMES: Omit<PublicNames, 'upstream'> = {
   costHeader: 'x-service-cost',
   compatPrefix: 'compat',
   keyTag: 'tollgate',

@@ -35,8 +35,8 @@ export const toy: WireFormat = {
   bodyBytesMax: 16 * 1024 * 1024,
   rules: RULES,
   telemetry: { operation: 'toy', outputType: null },
-  readCall(body, words) {
-    const fields = readChatStyleFields(body, words)
+  readCall(body, publicNames) {
+    const fields = readChatStyleFields(body, publicNames)
     requireMessages(body.root)
     const stream = readBoolean(body.root, 'stream')
     const outputCapTokens = readChatCap(body.root)
@@ -62,9 +62,9 @@ export const toyDialect: Dialect = {
       'toy',
       {
         ...chatWire,
-        rewrites: ({ call, body, offer, words }) => [
+        rewrites: ({ call, body, offer, publicNames }) => [
           ...modelEdit(call, offer),
-          ...fileEngineEdits(body.root, words),
+          ...fileEngineEdits(body.root, publicNames),
         ],
       },
     ],

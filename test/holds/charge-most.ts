@@ -10,7 +10,7 @@ import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { checkOffer } from '../../src/formats/refusals.ts'
 import { sizeCall } from '../../src/formats/size-call.ts'
-import { DEFAULT_WORDS } from '../../src/formats/testing/exchange.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../../src/formats/testing/exchange.ts'
 import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
 import { editJson, type JsonEdit, parseAnswer, parseJsonBody } from '../../src/json/body.ts'
@@ -100,9 +100,9 @@ function hold({ request, grantedShare, plant = {} }: ChargeInput): Held {
   const format = FORMATS.find(({ endpoint }) => endpoint === request.endpoint)
   if (format === undefined) throw new TypeError(`no format ${request.endpoint}`)
   const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
-  const call = sizeCall(format.readCall(body, DEFAULT_WORDS))
+  const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
   const offer = catalog.offerFor(call.modelName)
-  checkOffer(call, { format, formats: FORMATS, offer, words: DEFAULT_WORDS })
+  checkOffer(call, { format, formats: FORMATS, offer, publicNames: DEFAULT_PUBLIC_NAMES })
 
   const size = sizeHold(
     { ...call, ...plant.call?.(call, offer) },
@@ -117,7 +117,7 @@ function hold({ request, grantedShare, plant = {} }: ChargeInput): Held {
       offer,
       outputCapTokens: capForGrant(size, heldMicros),
       accountTag: 'tag_1',
-      words: DEFAULT_WORDS,
+      publicNames: DEFAULT_PUBLIC_NAMES,
     })
     .filter((edit) => plant.rewrites?.(edit) ?? true)
   const sent = Buffer.concat(editJson(body, edits)).toString()

@@ -2,13 +2,13 @@ import { type JsonBody, parseJsonBody } from '../../json/body.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { DEFAULT_WORDS as PUBLIC_WORDS, type Words } from '../../vocabulary/public-names.ts'
+import { DEFAULT_PUBLIC_NAMES as DOCUMENTED_NAMES, type PublicNames } from '../../vocabulary/public-names.ts'
 import type { StreamEvent, WireFormat } from '../format.ts'
 import { sizeCall } from '../size-call.ts'
 
-/** The words of the interface's own documentation, before OpenRouter. */
-export const DEFAULT_WORDS: Words = {
-  ...PUBLIC_WORDS,
+/** The names of the interface's own documentation, before OpenRouter. */
+export const DEFAULT_PUBLIC_NAMES: PublicNames = {
+  ...DOCUMENTED_NAMES,
   upstream: { fileEngine: 'cloudflare-ai', toolPrefix: 'openrouter:' },
 }
 
@@ -22,7 +22,7 @@ export function bodyOf(source: BodySource): JsonBody {
 
 /** The call that a format reads from a body. */
 export function callOf(format: WireFormat, source: BodySource): Call {
-  return sizeCall(format.readCall(bodyOf(source), DEFAULT_WORDS))
+  return sizeCall(format.readCall(bodyOf(source), DEFAULT_PUBLIC_NAMES))
 }
 
 /** Code and field of the Problem that this throws; the test fails where it throws none. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { chat } from '../../formats/chat.ts'
 import { messages } from '../../formats/messages.ts'
 import { sizeCall } from '../../formats/size-call.ts'
-import { bodyOf, DEFAULT_WORDS } from '../../formats/testing/exchange.ts'
+import { bodyOf, DEFAULT_PUBLIC_NAMES } from '../../formats/testing/exchange.ts'
 import { jpeg, png } from '../../formats/testing/image-bytes.ts'
 import { sizeHold } from './hold.ts'
 import { offerWith, usd } from './testing/offers.ts'
@@ -21,7 +21,7 @@ function heldTokens(
   contextTokens: number | null = WINDOW,
 ): number {
   const body = bodyOf(typeof source === 'string' ? source : { ...source })
-  const call = sizeCall(chat.readCall(body, DEFAULT_WORDS))
+  const call = sizeCall(chat.readCall(body, DEFAULT_PUBLIC_NAMES))
   return Math.round(sizeHold(call, offerOf(modelId, contextTokens)).neededMicros / 1.05)
 }
 
@@ -122,7 +122,7 @@ describe('an inline image', () => {
       messages: [{ role: 'user', content: [{ type: 'image', source }] }],
     }
     for (const text of [JSON.stringify(body), JSON.stringify(body).replaceAll('/', '\\/')]) {
-      const call = sizeCall(messages.readCall(bodyOf(text), DEFAULT_WORDS))
+      const call = sizeCall(messages.readCall(bodyOf(text), DEFAULT_PUBLIC_NAMES))
       expect(call.inlineImages).toEqual([
         {
           pixels: { width: 1_920, height: 1_080 },
@@ -211,7 +211,7 @@ describe('text does not hide in an image', () => {
   test('before a model that takes no images', () => {
     const body = bodyOf(asking(dataUrl(png({ width: 9, height: 9 }, 60_000))))
     const offer = { ...offerOf('anthropic/claude-opus-5'), ...TEXT_ONLY }
-    const { neededMicros } = sizeHold(sizeCall(chat.readCall(body, DEFAULT_WORDS)), offer)
+    const { neededMicros } = sizeHold(sizeCall(chat.readCall(body, DEFAULT_PUBLIC_NAMES)), offer)
     expect(neededMicros / 1.05).toBeGreaterThan(80_000)
   })
 })

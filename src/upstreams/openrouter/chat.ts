@@ -31,10 +31,10 @@ export const chat: Wire = {
 export const completions: Wire = {
   ...chat,
   path: '/completions',
-  rewrites: ({ call, body, offer, outputCapTokens, accountTag, words }) => [
+  rewrites: ({ call, body, offer, outputCapTokens, accountTag, publicNames }) => [
     ...modelEdit(call, offer),
     userEdit(accountTag),
-    ...fileEngineEdits(body.root, words),
+    ...fileEngineEdits(body.root, publicNames),
     ...capEdit(offer, outputCapTokens),
     ...toolCallsEdit(call, body.root),
   ],
@@ -45,10 +45,10 @@ export const completions: Wire = {
 export const embeddings: Wire = {
   ...chat,
   path: '/embeddings',
-  rewrites: ({ call, body, offer, accountTag, words }) => [
+  rewrites: ({ call, body, offer, accountTag, publicNames }) => [
     ...modelEdit(call, offer),
     userEdit(accountTag),
-    ...fileEngineEdits(body.root, words),
+    ...fileEngineEdits(body.root, publicNames),
   ],
   observeStream: chunkObservers({ textMembers: [], hasGenerationId: true }),
 }
@@ -78,19 +78,19 @@ function rewrites(input: RewriteInput): readonly JsonEdit[] {
 
 // For a model that reads no files itself, the free parser is set where the body sets none, and in place
 // of `native`, which such a model would answer with a paid one.
-function fileParserEdits({ call, body, offer, words }: RewriteInput): readonly JsonEdit[] {
+function fileParserEdits({ call, body, offer, publicNames }: RewriteInput): readonly JsonEdit[] {
   const needsParser = call.media.files > 0 && !offer.inputModalities.has('file')
-  if (!needsParser || call.fileParser === 'free') return fileEngineEdits(body.root, words)
+  if (!needsParser || call.fileParser === 'free') return fileEngineEdits(body.root, publicNames)
   if (call.fileParser === 'native') {
     const plugins = readObjects(body.root, 'plugins')
     return [
       fileEngineEdit(
         plugins.findIndex((plugin) => plugin['id'] === 'file-parser'),
-        words,
+        publicNames,
       ),
     ]
   }
-  const plugin = JSON.stringify({ id: 'file-parser', pdf: { engine: words.upstream.fileEngine } })
+  const plugin = JSON.stringify({ id: 'file-parser', pdf: { engine: publicNames.upstream.fileEngine } })
   return field(body.root, 'plugins') === undefined
     ? [{ kind: 'set', path: ['plugins'], json: `[${plugin}]` }]
     : [{ kind: 'append', path: ['plugins'], json: plugin }]

@@ -4,7 +4,7 @@ import { FORMATS } from '../../formats/formats.ts'
 import { sizeCall } from '../../formats/size-call.ts'
 import {
   bodyOf,
-  DEFAULT_WORDS,
+  DEFAULT_PUBLIC_NAMES,
   LEAST_BODIES,
   offerWith,
   refusalOf,
@@ -94,9 +94,9 @@ test('the names that are guarded are those that the formats read, and where', ()
           }),
         }
         try {
-          const call = sizeCall(format.readCall(body, DEFAULT_WORDS))
+          const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
           const accountTag = 'tag'
-          const rest = { offer: offerWith(), outputCapTokens: 1, accountTag, words: DEFAULT_WORDS }
+          const rest = { offer: offerWith(), outputCapTokens: 1, accountTag, publicNames: DEFAULT_PUBLIC_NAMES }
           for (const edit of wireOf(format).rewrites({ call, body, ...rest })) {
             const [name] = edit.path
             if (typeof name === 'string') read.set(name, new Set(['root']))

@@ -31,7 +31,7 @@ import { StreamTally } from './stream-tally.ts'
 import { StreamText } from './stream-text.ts'
 import { eventBody, UNREADABLE_EVENT } from './unreadable-event.ts'
 import { objectAt, readCost, readSearches, readServedTier, tokenCount } from './usage.ts'
-import { OPENROUTER_WORDS } from './words.ts'
+import { OPENROUTER_NAMES } from './names.ts'
 
 /** How messages go to OpenRouter. */
 export const messages: Wire = {
@@ -43,13 +43,13 @@ export const messages: Wire = {
   observeStream: () => new MessagesObserver(),
 }
 
-function rewrites({ call, body, offer, words }: RewriteInput): readonly JsonEdit[] {
+function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly JsonEdit[] {
   const { root } = body
   const steps = readSteps(root)
   return [
     ...modelEdit(call, offer),
-    ...fileEngineEdits(root, words),
-    ...searchToolsOf(root, toolRules(MESSAGES_TOOLS, words)).flatMap((searchTool) =>
+    ...fileEngineEdits(root, publicNames),
+    ...searchToolsOf(root, toolRules(MESSAGES_TOOLS, publicNames)).flatMap((searchTool) =>
       searchCapEdits(searchTool, steps),
     ),
   ]
@@ -58,7 +58,7 @@ function rewrites({ call, body, offer, words }: RewriteInput): readonly JsonEdit
 /** Caps how often a search tool may be used; one without a usable `max_uses` gets all steps. */
 function searchCapEdits({ index, type, tool }: SearchTool, steps: number): readonly JsonEdit[] {
   // The upstream's own tool has its settings one level down.
-  const isOwn = type.startsWith(OPENROUTER_WORDS.toolPrefix)
+  const isOwn = type.startsWith(OPENROUTER_NAMES.toolPrefix)
   const owner = isOwn ? tool['parameters'] : tool
   if (!isJsonObject(owner)) {
     const json = JSON.stringify({ max_uses: steps })

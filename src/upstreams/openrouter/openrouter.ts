@@ -6,11 +6,11 @@ import { messages } from './messages.ts'
 import { parseEndpointPrices, parseFlatImagePrice } from './parse-endpoints.ts'
 import { parseModels } from './parse-models.ts'
 import { responses } from './responses.ts'
-import { OPENROUTER_WORDS } from './words.ts'
+import { OPENROUTER_NAMES } from './names.ts'
 
 /** OpenRouter, and servers of its layout. */
 export const openrouter: Dialect = {
-  words: OPENROUTER_WORDS,
+  names: OPENROUTER_NAMES,
   headers: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),
   fetchModels: async (upstream, settings) => parseModels(await fetchModels(upstream), settings),

@@ -35,8 +35,8 @@ export const responses: Wire = {
   observeStream: () => new ResponsesObserver(),
 }
 
-function rewrites({ call, body, offer, words }: RewriteInput): readonly JsonEdit[] {
-  return [...modelEdit(call, offer), ...fileEngineEdits(body.root, words)]
+function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly JsonEdit[] {
+  return [...modelEdit(call, offer), ...fileEngineEdits(body.root, publicNames)]
 }
 
 function readAnswer(answer: JsonBody): AnswerReading {

@@ -3,7 +3,7 @@ import { fileEngineOf } from '../../formats/refusals.ts'
 import type { JsonEdit, JsonObject } from '../../json/body.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
-import type { Words } from '../../vocabulary/public-names.ts'
+import type { PublicNames } from '../../vocabulary/public-names.ts'
 
 /** The catalog id in place of what the client wrote; nothing where they are the same. */
 export function modelEdit(call: Call, offer: Offer): readonly JsonEdit[] {
@@ -17,22 +17,22 @@ export function userEdit(accountTag: string): JsonEdit {
 }
 
 /** The upstream's own word in place of the clients' word for the free file engine. */
-export function fileEngineEdits(root: JsonObject, words: Words): readonly JsonEdit[] {
-  if (words.fileEngine === words.upstream.fileEngine) return []
+export function fileEngineEdits(root: JsonObject, publicNames: PublicNames): readonly JsonEdit[] {
+  if (publicNames.fileEngine === publicNames.upstream.fileEngine) return []
   const edits: JsonEdit[] = []
   for (const [index, plugin] of readObjects(root, 'plugins').entries()) {
-    if (plugin['id'] !== 'file-parser' || fileEngineOf(plugin) !== words.fileEngine) continue
-    edits.push(fileEngineEdit(index, words))
+    if (plugin['id'] !== 'file-parser' || fileEngineOf(plugin) !== publicNames.fileEngine) continue
+    edits.push(fileEngineEdit(index, publicNames))
   }
   return edits
 }
 
 /** The upstream's word for the free file engine, as the engine of one plugin. */
-export function fileEngineEdit(pluginIndex: number, words: Words): JsonEdit {
+export function fileEngineEdit(pluginIndex: number, publicNames: PublicNames): JsonEdit {
   return {
     kind: 'set',
     path: ['plugins', pluginIndex, 'pdf', 'engine'],
-    json: JSON.stringify(words.upstream.fileEngine),
+    json: JSON.stringify(publicNames.upstream.fileEngine),
   }
 }
 

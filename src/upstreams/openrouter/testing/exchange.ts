@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StreamEvent, WireFormat } from '../../../formats/format.ts'
 import { sizeCall } from '../../../formats/size-call.ts'
-import { bodyOf, DEFAULT_WORDS, eventOf, offerWith } from '../../../formats/testing/exchange.ts'
+import { bodyOf, DEFAULT_PUBLIC_NAMES, eventOf, offerWith } from '../../../formats/testing/exchange.ts'
 import { editJson, type JsonBody, parseAnswer } from '../../../json/body.ts'
 import { formatDecimal } from '../../../vocabulary/money.ts'
 import type { Offer } from '../../../vocabulary/offer.ts'
@@ -29,12 +29,12 @@ export const ACCOUNT_TAG = 'tag_9f2c'
 export function sentBody(format: WireFormat, source: string, input: SentInput = {}): string {
   const body = bodyOf(source)
   const edits = wireOf(format).rewrites({
-    call: sizeCall(format.readCall(body, DEFAULT_WORDS)),
+    call: sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES)),
     body,
     offer: input.offer ?? offerWith(),
     outputCapTokens: input.outputCapTokens ?? null,
     accountTag: ACCOUNT_TAG,
-    words: DEFAULT_WORDS,
+    publicNames: DEFAULT_PUBLIC_NAMES,
   })
   return Buffer.concat(editJson(body, edits)).toString()
 }
