@@ -8,7 +8,7 @@ import { type SeededActivity, seedActivity } from './seed-activity.ts'
 import { type SeededKey, seedStore } from './seed-store.ts'
 import { Witness } from './witness.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-books-'))
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-ledger-'))
 const file = join(folder, 'tollgate.db')
 const url = `sqlite:${file}`
 let apiKeys: readonly SeededKey[] = []
@@ -22,17 +22,17 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const witness = () => new Witness({ name: 'it', givesRequestIds: true })
 
-test('seeded books are exact, and every key of them is known', async () => {
+test('a seeded ledger is exact, and all of its keys are known', async () => {
   expect(new Set(apiKeys.map(({ text }) => text)).size).toBe(6)
   expect(seeded).toEqual({ requests: 50, chargedMicros: 5_250 })
   expect(await checkLedger({ url, witness: witness(), seeded })).toEqual([])
 })
 
-test('answers that are in no book are found, and charges that nobody was told of', async () => {
+test('answers that the ledger lacks are found, and charges that no answer named', async () => {
   const none = { requests: 0, chargedMicros: 0 }
   expect(await checkLedger({ url, witness: witness(), seeded: none })).toEqual([
     'it: charged 5250 of the 0 that answers told of',
-    'it: 50 requests are in the books of 0 that were answered',
+    'it: 50 requests are in the ledger, and 0 were answered',
   ])
 })
 

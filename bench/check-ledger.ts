@@ -15,8 +15,8 @@ export interface CheckLedgerInput {
 }
 
 /**
- * What is wrong with the books that a gateway left behind: figures that don't add up, holds that are
- * still there, requests that nobody was answered, answers that are in no book.
+ * What is wrong with the ledger that a gateway left behind: figures that don't add up, holds that are
+ * still open, requests without an answer, answers without a request.
  */
 export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
   const { witness, seeded } = input
@@ -55,12 +55,12 @@ export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
   }
   const requests = audit.checked.requests - seeded.requests
   if (requests !== witness.answers) {
-    faults.push(`${requests} requests are in the books of ${witness.answers} that were answered`)
+    faults.push(`${requests} requests are in the ledger, and ${witness.answers} were answered`)
   }
   return faults.map((fault) => `${witness.name}: ${fault}`)
 }
 
-/** The books of a gateway, read while it serves. */
+/** The ledger of a gateway, read while the gateway serves. */
 export interface LedgerReader {
   /** Requests that are answered and not final yet. */
   countUnsettled(): Promise<number>

@@ -12,7 +12,7 @@ export function helpText(scenarios: readonly Scenario[]): string {
 
 Measures tollgate against a bare proxy on this machine, prints a table and writes a JSON result.
 Without a scenario, all run but those marked. Ends with 1 where anything failed: a request, a stream
-that is not whole, books that are not exact, a hold that is left; and, but for --quick, where hostile does not
+that is not whole, a ledger that is not exact, a hold that is left; and, but for --quick, where hostile does not
 keep to its budgets.
 
 ${listed.join('\n')}

@@ -8,13 +8,13 @@ import { afterAll, expect, test } from 'vitest'
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-run-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-interface Ended {
+interface BenchExit {
   readonly code: number | null
   readonly out: string
   readonly notes: string
 }
 
-async function bench(...args: readonly string[]): Promise<Ended> {
+async function bench(...args: readonly string[]): Promise<BenchExit> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args])
   let [out, notes] = ['', '']
   child.stdout.on('data', (chunk) => {
@@ -32,7 +32,7 @@ const oneRound = (resultFile: string) => [
   ...['--store-folder', folder, '--result', resultFile],
 ]
 
-test('a run whose answers are right and whose books are exact ends with 0 and a result', async () => {
+test('a run whose answers are right and whose ledger is exact ends with 0 and a result', async () => {
   const resultFile = join(folder, 'right.json')
   const { code, out, notes } = await bench(...oneRound(resultFile))
   expect(notes).not.toContain('FAILED')

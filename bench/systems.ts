@@ -17,7 +17,7 @@ const BEARER = { authorization: 'Bearer bench' }
 
 /** A target with the means to end it. */
 export interface RunningTarget extends Target {
-  /** Ends it, and resolves with what was wrong with it: failed answers, books that are not exact. */
+  /** Ends it, and resolves with what was wrong with it: failed answers, a ledger that is not exact. */
   close(): Promise<string[]>
 }
 

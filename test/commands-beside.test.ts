@@ -21,13 +21,13 @@ afterAll(async () => {
   await world.close()
 })
 
-interface Told {
+interface ClientAnswer {
   readonly httpStatus: number
   readonly code: string | null
   readonly requestId: string
 }
 
-async function chat(apiKey: string): Promise<Told> {
+async function chat(apiKey: string): Promise<ClientAnswer> {
   const answer = await fetch(world.url('/v1/chat/completions'), {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}` },
@@ -46,7 +46,7 @@ async function keyIdOf(apiKey: string): Promise<string> {
   return /"id":"(key_\w+)"/.exec(await answer.text())?.[1] ?? ''
 }
 
-test('1,000 commands beside a server at work leave exact books, and a disabled key opens no hold', async () => {
+test('1,000 commands beside a server at work leave an exact ledger, and a disabled key opens no hold', async () => {
   const apiKeys = 40
   const busy = await world.account({ creditMicros: 1_000_000_000, apiKeys })
   const own = await world.account({ creditMicros: 1_000_000_000, apiKeys })

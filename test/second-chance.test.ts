@@ -35,7 +35,7 @@ async function becomes(state: string): Promise<void> {
   await expect.poll(async () => (await onlyRequest())?.state).toBe(state)
 }
 
-test('a provisional charge becomes what the provider has on record, and the books add up', async () => {
+test('a provisional charge becomes what the provider has on record, and the ledger adds up', async () => {
   const { id, apiKey } = await world.account({ creditMicros: CREDIT_MICROS })
   const answer = await chat(apiKey, { costUsd: 0.001, lookupCostUsd: 0.0012 })
   expect(answer.headers['x-service-cost']).toBe('1050')

@@ -99,7 +99,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   openUpkeep(wiring, books.store)
   reconciler = openReconciler(wiring, { ...books, upstream })
   const serving = await serve(wiring, {
-    looksOn,
+    telemetryParts,
     served,
     upstream,
     catalog,
@@ -122,7 +122,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
 }
 
 interface GatewayParts {
-  readonly looksOn: OpenTelemetry
+  readonly telemetryParts: TelemetryParts
   readonly served: ServedStore
   readonly upstream: Upstream
   readonly catalog: Catalog
@@ -136,10 +136,10 @@ async function serve(
   wiring: Wiring,
   { siblings, ...parts }: GatewayParts,
 ): Promise<Pick<Gateway, 'address' | 'ownChecks' | 'forgottenHolds' | 'settled'>> {
-  const { looksOn, served, upstream, catalog, endpoints, refresher, reconciler } = parts
+  const { telemetryParts, served, upstream, catalog, endpoints, refresher, reconciler } = parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
   const ownChecks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
-    looksOn.readiness.checks({
+    telemetryParts.readiness.checks({
       isDraining,
       isAlive: served.isAlive,
       pricesRefreshedAtMs: () => catalog.refreshedAtMs,
@@ -157,13 +157,13 @@ async function serve(
     onUnsettled: (request) => reconciler.noticed(request),
     onAbandoned: () => reconciler.scanNow(),
     refreshCatalog: () => refresher.refreshNow(),
-    metricsRoute: looksOn.metricsRoute,
+    metricsRoute: telemetryParts.metricsRoute,
     readiness: checks,
   })
   const { address, inference, forgottenHolds } = serving
   const isDraining = (): boolean => inference.isDraining
   showGauges(wiring, {
-    looksOn,
+    telemetryParts,
     served,
     catalog,
     inference,

@@ -22,7 +22,7 @@ export interface ServedStore {
 }
 
 /**
- * Opens the books of a process: no other process serves from a SQLite store, and its tables are up to date.
+ * Opens the store that this process serves from. A SQLite store is served by one process; tables are migrated first.
  * `onAbandoned` is called when holds of dead processes have become unresolved.
  */
 export async function openServedStore(

@@ -36,7 +36,7 @@ type Opened = Omit<Wiring, 'telemetry'>
 export async function openTelemetry(
   wiring: Opened,
   { pageOfAll }: { readonly pageOfAll: (() => Promise<string>) | null },
-): Promise<OpenTelemetry> {
+): Promise<TelemetryParts> {
   const { config, address, clock, log } = wiring
   const readiness = new Readiness({
     clock,

@@ -22,7 +22,7 @@ interface StartWorkersInput {
   readonly writeLog: (lines: string) => void
 }
 
-/** What serves at an address, one gateway or several workers, and the books for a first start. */
+/** What serves at an address, one gateway or several workers, and the store for a first start. */
 export type RunningServer = Pick<Gateway, 'address' | 'store' | 'ledger' | 'ids' | 'close'>
 
 /**

@@ -146,7 +146,7 @@ export class WorkerProcesses {
       this.#received(worker, message)
       if (message.kind === 'serving') served.resolve(message.address)
     })
-    const ended = (how: Ended): void => {
+    const ended = (how: WorkerExit): void => {
       const why = worker.failure ?? `it ended ${how.words}`
       served.reject(new WorkerFailure(`worker ${number} could not start: ${why}`))
       this.#ended(worker, how)
@@ -192,7 +192,7 @@ export class WorkerProcesses {
     }
   }
 
-  #ended(worker: Worker, { words, isClean }: Ended): void {
+  #ended(worker: Worker, { words, isClean }: WorkerExit): void {
     const { number, failure, metrics, servingSinceMs } = worker
     if (this.#workers.get(number) !== worker) return
     this.#workers.delete(number)
@@ -289,7 +289,7 @@ export class WorkerProcesses {
 }
 
 /** How a process ended. */
-interface Ended {
+interface WorkerExit {
   /** Such as `with 1` or `by SIGKILL`. */
   readonly words: string
   readonly isClean: boolean

@@ -51,7 +51,7 @@ export interface CommandInput {
 }
 
 /**
- * Opens the books for one command and closes them after it, whatever happens. Throws `CommandFailure`
+ * Opens the store for one command and closes it after the command, also after a failure. Throws `CommandFailure`
  * where there is no store yet: a command in the wrong folder must not answer for an empty one.
  */
 export async function withStore<T>(

@@ -159,7 +159,7 @@ export class HeldRequest {
       case 'streamed':
         return
       case 'answered': {
-        const input = this.#settleInput(ending.outcome, TOLD_WELL)
+        const input = this.#settleInput(ending.outcome, ANSWERED_OK)
         const settled = await this.#parts.settler.settleInTime(input)
         this.request.record.settledAtMs = this.#parts.clock.nowMs()
         this.#slot.leave()
@@ -198,8 +198,8 @@ export class HeldRequest {
     }
   }
 
-  #settle(outcome: Outcome, told: Told): void {
-    const input = this.#settleInput(outcome, told)
+  #settle(outcome: Outcome, answer: ClientAnswer): void {
+    const input = this.#settleInput(outcome, answer)
     // Never rejects: it is tried until the store answers.
     void this.#parts.settler.settle(input)
   }
@@ -220,7 +220,7 @@ export class HeldRequest {
     }
   }
 
-  #settleInput(outcome: Outcome, { httpStatus, code }: Told): SettleInput {
+  #settleInput(outcome: Outcome, { httpStatus, code }: ClientAnswer): SettleInput {
     const resolution = this.#resolutionOf(outcome)
     const { record } = this.request
     record.state = resolution.kind
@@ -253,13 +253,13 @@ const LEFT_UNSENT: Outcome = {
   relayedTokens: 0,
 }
 
-/** What the client has been told: a status, and what went wrong, where that is known. */
-interface Told {
+/** The answer that the client got: its status, and its error where there is one. */
+interface ClientAnswer {
   readonly httpStatus: number
   readonly code: ProblemCode | null
 }
 
-const TOLD_WELL: Told = { httpStatus: 200, code: null }
+const ANSWERED_OK: ClientAnswer = { httpStatus: 200, code: null }
 
 /** Why a request is marked failed, also one whose answer began with 200; null where it is not. */
 function errorCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | null {

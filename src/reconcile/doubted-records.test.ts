@@ -31,7 +31,7 @@ beforeEach(async () => {
   world = await createReconcileWorld()
 })
 
-// Closing audits the books.
+// Closing audits the ledger.
 afterEach(() => world.close())
 
 describe('a record that cannot be true', () => {

@@ -21,7 +21,7 @@ beforeEach(async () => {
   world = await createReconcileWorld()
 })
 
-// Closing audits the books.
+// Closing audits the ledger.
 afterEach(() => world.close())
 
 /** Leaves requests R0 and on, each provisional at 500 and known to the provider at 210. */

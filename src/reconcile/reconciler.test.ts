@@ -20,7 +20,7 @@ beforeEach(async () => {
   world = await createReconcileWorld()
 })
 
-// Closing audits the books.
+// Closing audits the ledger.
 afterEach(() => world.close())
 
 /** Ages, in seconds, at which a request that ended at the start was looked up. */

@@ -343,7 +343,7 @@ class SecondChance implements Reconciler {
 
   /**
    * Posts what was learned: once, whoever else learned it too. Where the store is away it is tried again
-   * at the next look-up. Answers `unknown` where the store refuses, as the books can't take it.
+   * at the next look-up. Answers `unknown` where the store refuses the correction as impossible.
    */
   async #correct(request: UnsettledRequest, correction: Correction): Promise<'unknown' | null> {
     const { ledger, clock, onSettled, onBilledLate, onFailure } = this.#input

@@ -230,7 +230,7 @@ export const PRUNED_REQUESTS = new Table('pruned_requests', {
 /** What the requests of an API key that are in Activity no more came to. */
 export type PrunedRequestsRow = RowOf<typeof PRUNED_REQUESTS>
 
-/** Posted money, the lines of an account's books: inserted once, never changed. */
+/** Posted money: inserted once, never changed. */
 export const ENTRIES = new Table('entries', {
   key: ['account_id', 'number'],
   fixed: {
@@ -251,7 +251,7 @@ export const ENTRIES = new Table('entries', {
   },
 })
 
-/** A line of an account's books. */
+/** An entry of an account. */
 export type Entry = RowOf<typeof ENTRIES>
 
 /** What roll-ups keep of requests. */

@@ -11,7 +11,7 @@ import type { UpstreamNames, PublicNames } from '../vocabulary/public-names.ts'
 import type { Reported, TokenUsage } from '../vocabulary/usage.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
-import { type AnswerBounds, type AnswerBytes, Question } from './question.ts'
+import { type ResponseBounds, type BufferedResponse, BufferedRequest } from './buffered-request.ts'
 
 /** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
 export interface Dialect {
@@ -26,7 +26,7 @@ export interface Dialect {
   fetchDearestPrices(
     upstream: Upstream,
     modelId: string,
-    bounds: Omit<AnswerBounds, 'bytesMax'>,
+    bounds: Omit<ResponseBounds, 'bytesMax'>,
   ): Promise<PriceTable>
   /** The dearest flat price of an image that a model makes; zero: it lists none; null: it can't be read. */
   fetchFlatImagePrice(upstream: Upstream, modelId: string): Promise<Picos | null>
@@ -221,7 +221,7 @@ export class Upstream {
    */
   async getJson(
     pathAndQuery: string,
-    bounds: AnswerBounds,
+    bounds: ResponseBounds,
   ): Promise<{ readonly httpStatus: number; readonly json: unknown }> {
     const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
     const json = parseUpstreamJson(bytes)
@@ -232,13 +232,13 @@ export class Upstream {
   }
 
   /** Asks for a document, as it was written. Rejects where there is no whole answer in time. */
-  getBytes(pathAndQuery: string, bounds: AnswerBounds): Promise<AnswerBytes> {
-    const question = new Question(bounds)
+  getBytes(pathAndQuery: string, bounds: ResponseBounds): Promise<BufferedResponse> {
+    const request = new BufferedRequest(bounds)
     this.#pool.dispatch(
       { method: 'GET', path: this.#basePath + pathAndQuery, headers: [...this.#ownHeaders] },
-      question,
+      request,
     )
-    return question.answer
+    return request.response
   }
 
   /** Waits for open calls, then closes the sockets. */

@@ -53,7 +53,7 @@ test('a task of a command runs to its end, and calls nothing but the gateway', a
   await expectExactLedger(room)
 })
 
-test('a stream that breaks off is asked for again, and the books know both', async () => {
+test('a stream that breaks off is asked for again, and the ledger knows both', async () => {
   room.world.simulator.script([{ cut: { at: { afterEvents: 6 }, how: 'reset' } }, DONE])
   const { code, out } = await codex()
   expect(code).toBe(0)

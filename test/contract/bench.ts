@@ -60,7 +60,7 @@ export class Bench {
     return new Bench(world)
   }
 
-  /** A new account with credit and a key, whose books are looked at in the end. */
+  /** A new account with credit and a key, whose ledger is audited at the end. */
   async payer(): Promise<TestAccount> {
     const account = await this.world.account({ creditMicros: CREDIT_MICROS })
     this.#payers.push(account)

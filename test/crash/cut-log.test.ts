@@ -41,7 +41,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** The books as they must be after so many commits: the account's balance, and each request's state. */
+/** The ledger as it must be after so many commits: the account's balance, and each request's state. */
 interface Expected {
   readonly balanceMicros: number
   readonly states: ReadonlyMap<string, RequestState>
@@ -75,7 +75,7 @@ test('a process that dies at any byte of its log leaves every commit before that
   expect(recovered).toBeGreaterThan(100)
 })
 
-/** Opens and settles holds, several a commit, and answers the books after each of them. */
+/** Opens and settles holds, several a commit, and returns the ledger after each of them. */
 async function commitSome(): Promise<{ files: Files; expected: readonly Expected[] }> {
   const file = join(folder, 'made.db')
   await prepare(file)

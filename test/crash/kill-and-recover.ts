@@ -13,7 +13,7 @@ export interface KillInput {
 
 /**
  * Brings a request to a step, kills its gateway there, starts the next, and fails unless the request
- * becomes what the step says, the books are exact, and all places of its key are free.
+ * becomes what the step says, the ledger is exact, and all places of its key are free.
  */
 export async function killAndRecover({ bench, step }: KillInput): Promise<void> {
   const first = await bench.serve(await step.settings?.(bench))

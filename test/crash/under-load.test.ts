@@ -12,7 +12,7 @@ const LANES_A_KEY = 4
 const CHARGE_MICROS = 1_050
 
 describe.each(TEST_DATABASES)('kill -9 under load on $engine', ({ create }) => {
-  test(`${KILLS} times at any moment: what clients were told is in the books, and nothing else is charged`, async () => {
+  test(`${KILLS} times at any moment: what clients were answered is in the ledger, and nothing else is charged`, async () => {
     // How many answers clients have had when the process is killed.
     const moments = fc.array(fc.integer({ min: 1, max: 150 }), {
       minLength: KILLS,
@@ -34,18 +34,18 @@ async function surviveKills({ createDatabase, killedAfter }: Kills): Promise<voi
   const bench = await openCrashBench({ createDatabase, apiKeys: KEYS })
   try {
     bench.simulator.script({ costUsd: 0.001, lookupCostUsd: 0.001, times: 'always' })
-    const told: Told[] = []
+    const received: ClientAnswer[] = []
     for (const answers of killedAfter) {
       await bench.bury()
       const gateway = await bench.serve()
-      told.push(...(await loadUntilKilled(bench, { gateway, answers })))
+      received.push(...(await loadUntilKilled(bench, { gateway, answers })))
     }
     await bench.bury()
     const last = await bench.serve()
     const rows = await bench.until((found) => found.every(isKnown))
     expect(await last.stop('SIGTERM')).toEqual({ code: 0, signal: null })
     await bench.audit()
-    await ledgerAgrees(bench, { rows, told })
+    await ledgerAgrees(bench, { rows, received })
   } finally {
     await bench.close()
   }
@@ -57,7 +57,7 @@ function isKnown({ state, generationId }: RequestRow): boolean {
 }
 
 /** A whole answer, as its client had it. */
-interface Told {
+interface ClientAnswer {
   readonly requestId: string
   /** Null: a stream, which names no cost. */
   readonly costMicros: number | null
@@ -70,23 +70,23 @@ interface Load {
 }
 
 /** Every lane sends one request after another, until its connection is lost. */
-async function loadUntilKilled(bench: CrashBench, { gateway, answers }: Load): Promise<Told[]> {
-  const told: Told[] = []
+async function loadUntilKilled(bench: CrashBench, { gateway, answers }: Load): Promise<ClientAnswer[]> {
+  const received: ClientAnswer[] = []
   const enough = Promise.withResolvers<void>()
   const runLane = async (lane: number): Promise<void> => {
     const apiKey = bench.apiKeys[lane % KEYS]?.text ?? ''
     for (let place = lane; ; place++) {
       const heard = await ask(gateway, { apiKey, lane, stream: place % 2 === 0 })
       if (heard === null) return
-      told.push(heard)
-      if (told.length >= answers) enough.resolve()
+      received.push(heard)
+      if (received.length >= answers) enough.resolve()
     }
   }
   const lanes = Promise.all(Array.from({ length: KEYS * LANES_A_KEY }, (_, lane) => runLane(lane)))
   await Promise.race([enough.promise, lanes])
   expect(await gateway.stop('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
   await lanes
-  return told
+  return received
 }
 
 interface Asked {
@@ -96,7 +96,7 @@ interface Asked {
 }
 
 /** Null where the gateway was killed before the answer was whole. */
-async function ask(gateway: ServeProcess, { apiKey, lane, stream }: Asked): Promise<Told | null> {
+async function ask(gateway: ServeProcess, { apiKey, lane, stream }: Asked): Promise<ClientAnswer | null> {
   let answer: Response
   let text: string
   try {
@@ -123,23 +123,23 @@ async function ask(gateway: ServeProcess, { apiKey, lane, stream }: Asked): Prom
   }
 }
 
-interface Books {
+interface LoadRecord {
   readonly rows: readonly RequestRow[]
-  readonly told: readonly Told[]
+  readonly received: readonly ClientAnswer[]
 }
 
-async function ledgerAgrees(bench: CrashBench, { rows, told }: Books): Promise<void> {
+async function ledgerAgrees(bench: CrashBench, { rows, received }: LoadRecord): Promise<void> {
   const charged = rows.filter(({ state }) => state === 'final')
   for (const { backedChargeMicros } of charged) expect(backedChargeMicros).toBe(CHARGE_MICROS)
   const chargedIds = new Set(charged.map(({ id }) => id))
   const openedIds = new Set(rows.map(({ id }) => id))
-  const costs = told.filter(({ costMicros }) => costMicros !== null)
+  const costs = received.filter(({ costMicros }) => costMicros !== null)
   expect(costs.length).toBeGreaterThan(0)
   for (const { requestId, costMicros } of costs) {
     expect(costMicros).toBe(CHARGE_MICROS)
     expect(chargedIds).toContain(requestId)
   }
-  for (const { requestId } of told) expect(openedIds).toContain(requestId)
+  for (const { requestId } of received) expect(openedIds).toContain(requestId)
 
   let balanceMicros = 0
   for (const { amountMicros } of await bench.entries()) balanceMicros += amountMicros

@@ -75,7 +75,7 @@ for (const { engine, create } of TEST_DATABASES) {
       },
     )
 
-    test('a cost of many decimals leaves books that the audit can read', async () => {
+    test('a cost of many decimals leaves a ledger that the audit can read', async () => {
       const { text: apiKey } = await admin.apiKey(accountId)
       const { headers } = await admin.chat(apiKey)
       const path = `/v1/admin/requests/${String(headers['x-request-id'])}/settle`

@@ -117,7 +117,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { requests: 0 } })
   })
 
-  test('books that never were pruned, and those that were, show a micro-dollar that is off', async () => {
+  test('a store that was never pruned, and one that was, show a micro-dollar that is off', async () => {
     await runScript(bench, SCRIPT)
     const change = (statement: string) => sql.raw(statement).execute(bench.store.db)
     // An entry of R7 and every figure that follows from it: only the sums of the pruned know.
@@ -187,7 +187,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await prunedUntilMs(db, 'req_7zzzzzzzzz')).toBeNull()
   })
 
-  test('whatever has happened, the settled and old go, all else stays, and the books are exact', async () => {
+  test('whatever has happened, the settled and old go, all else stays, and the ledger is exact', async () => {
     await fc.assert(
       fc.asyncProperty(randomScript, fc.nat(), async (script, seed) => {
         const random = await open({ limits: LEDGER_LIMITS_DEFAULT })

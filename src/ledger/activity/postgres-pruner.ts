@@ -21,7 +21,7 @@ interface PageRow {
 const PAGE = `select id, account_id, ${PRUNABLE.replace('$', '$1')} as prunable from requests
   where id > $2 and id < $3 order by id limit $4`
 
-// As the ledger does, in the order of ids: an account's lock guards all its books.
+// As the ledger does, in the order of ids: an account's lock guards all its rows.
 const LOCK_ACCOUNTS = `select id from accounts where id = any($1) order by id for no key update`
 
 const PRUNE = `with gone as (

@@ -50,7 +50,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.close()
   })
 
-  test('the audit of exact books counts what it checked and finds nothing', async () => {
+  test('the audit of an exact ledger counts what it checked and finds nothing', async () => {
     expect(await auditStore(bench.store)).toEqual({
       ok: true,
       checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6, creditCodes: 0 },

@@ -18,7 +18,7 @@ import type {
   UpdateApiKeyInput,
 } from '../ledger.ts'
 
-/** Everything that changes the books, by its kind: what it takes, and the verdict that it has. */
+/** All commands of the ledger, by kind: what each takes, and its verdict. */
 interface Commands {
   openHold: {
     readonly takes: { readonly input: OpenHoldInput }

@@ -43,7 +43,7 @@ const ABANDONED_REQUESTS_MAX = 500
 // A deadlock leaves one of its transactions to go on, so this many in a row are no bad luck any more.
 const TRIES_MAX = 20
 
-/** The books in a PostgreSQL database, on a connection of their own, which is made anew where it is lost. */
+/** The ledger in a PostgreSQL database, on a connection of its own, which is opened again after it is lost. */
 export class PostgresEngine implements LedgerEngine {
   readonly #input: PostgresEngineInput
   #client: Client | null = null

@@ -14,7 +14,7 @@ export interface PlannedStatement {
 }
 
 // The account and the key of a request never change, so they are known before anything is locked. Every
-// change to the books of an account happens under the lock on its row: requests and entries, which are
+// change to an account's rows happens under the lock on its row: requests and entries, which are
 // read after it, need none of their own. In the order of ids, so that two batches never wait for each
 // other; not FOR UPDATE, so that rows which refer to an account can be inserted meanwhile.
 

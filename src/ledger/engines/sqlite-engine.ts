@@ -20,7 +20,7 @@ import { type LedgerStatements, prepareLedgerStatements } from './sqlite-stateme
 
 const CACHED_ROWS_MAX = 10_000
 
-/** The books in a SQLite store, on the one connection that writes them. */
+/** The ledger in a SQLite store, on the one connection that writes it. */
 export class SqliteEngine {
   readonly #connection: DatabaseSync
   readonly #statements: LedgerStatements

@@ -14,7 +14,7 @@ export interface WriterJob {
   readonly terms: Terms
 }
 
-// The entry file of the thread that writes the books of a SQLite store.
+// The entry file of the thread that writes the ledger of a SQLite store.
 const connectionInput: SqliteConnectionInput = workerData
 serveThread<WriterJob, readonly LedgerVerdict[]>(() => {
   const connection = openSqliteConnection(connectionInput)

@@ -8,7 +8,7 @@ import {
 } from '../../vocabulary/money.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
-/** An entry before it has its place in the account's books. */
+/** An entry before it has its id and place in the account. */
 interface Posting extends Omit<Entry, 'accountId' | 'number'> {
   readonly account: AccountRow
 }

@@ -16,7 +16,7 @@ const LIMITS: LedgerLimits = {
   unbackedAccountRequestsPerMinuteMax: 4,
 }
 
-/** Every answer of a bench to random scripts is the model's, and its books are exact at the end. */
+/** A bench answers random scripts as the model does, and its ledger is exact at the end. */
 function answersAsTheModel(open: () => Promise<Bench>) {
   return fc.asyncProperty(randomScript, async (script) => {
     const bench = await open()
@@ -38,14 +38,14 @@ describe('random commands', () => {
     )
   })
 
-  test('are answered by the SQLite ledger as by the model, and its books stay exact', async () => {
+  test('are answered by the SQLite ledger as by the model, and stay exact', async () => {
     await fc.assert(
       answersAsTheModel(() => createSqliteBench({ limits: LIMITS })),
       { numRuns: 30 },
     )
   })
 
-  test('are answered by the PostgreSQL ledger as by the model, and its books stay exact', async () => {
+  test('are answered by the PostgreSQL ledger as by the model, and stay exact', async () => {
     await fc.assert(
       answersAsTheModel(() => createPostgresBench({ limits: LIMITS })),
       { numRuns: 30 },

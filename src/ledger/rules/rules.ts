@@ -51,9 +51,9 @@ const RULES: Rules = {
 }
 
 /**
- * The rule work: what a command does to the books, whichever store they are in. The store has loaded
+ * Applies a command to the unit of work, whichever store its rows are in. The store has loaded
  * the rows that the command names; it saves what `work.changes()` says. Throws where the command or a
- * row is impossible, and then nothing of the work may be saved.
+ * row is impossible, and then nothing of the unit of work may be saved.
  */
 export function applyCommand<Kind extends CommandKind>(
   work: UnitOfWork,

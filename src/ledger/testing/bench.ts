@@ -29,7 +29,7 @@ export interface Bench {
   request(id: string): Promise<RequestRow | undefined>
   /** Oldest first. */
   entries(accountId: string): Promise<readonly Entry[]>
-  /** Throws where the books are not exact. */
+  /** Throws where the ledger is not exact. */
   audit(): Promise<void>
   close(): Promise<void>
 }

@@ -51,7 +51,7 @@ export function benchOnStore({ store, ledger, setNowMs, remove }: StoreBenchInpu
     entries: (accountId) => entriesOf(db, accountId),
     async audit() {
       const audit = await auditStore(store)
-      if (!audit.ok) throw new Error(`the books are not exact: ${JSON.stringify(audit, null, 2)}`)
+      if (!audit.ok) throw new Error(`the ledger is not exact: ${JSON.stringify(audit, null, 2)}`)
     },
     async close() {
       await ledger.close()

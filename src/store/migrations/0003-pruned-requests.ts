@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../schema.ts'
 
-/** What the requests that were pruned from Activity came to, so that the books stay checkable. */
+/** The sums of the requests that were pruned from Activity, so that the audit can still check them. */
 export async function up(db: Kysely<Tables>): Promise<void> {
   await db.schema
     .createTable('pruned_requests')

@@ -143,7 +143,7 @@ describe("an image model's prices", () => {
   })
 })
 
-describe('a question of our own', () => {
+describe('a request of the gateway itself', () => {
   const bounds = { timeoutMs: 60_000, bytesMax: 10 }
 
   test('is given up where the answer is longer than it may be', async () => {

@@ -1,4 +1,4 @@
-import type { AnswerBounds } from '../question.ts'
+import type { ResponseBounds } from '../buffered-request.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 
 const PAGE_LIMITS = { timeoutMs: 30_000, bytesMax: 64 * 1024 * 1024 }
@@ -59,7 +59,7 @@ const ENDPOINTS_BYTES_MAX = 1024 * 1024
 export async function fetchEndpoints(
   upstream: Upstream,
   modelId: string,
-  bounds: Omit<AnswerBounds, 'bytesMax'>,
+  bounds: Omit<ResponseBounds, 'bytesMax'>,
 ): Promise<unknown> {
   const path = modelId.split('/').map(encodeURIComponent).join('/')
   const { httpStatus, json } = await upstream.getJson(`/models/${path}/endpoints`, {

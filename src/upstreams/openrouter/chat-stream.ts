@@ -38,9 +38,9 @@ class ChunkObserver implements StreamObserver {
   }
 
   onEvent(event: StreamEvent): StreamEventReading {
-    const alike = this.#text.readAlike(event)
-    if (alike !== null) {
-      this.#tally.addText(alike)
+    const matched = this.#text.matchTemplate(event)
+    if (matched !== null) {
+      this.#tally.addText(matched)
       return RELAY
     }
     const { name, data } = event
@@ -53,7 +53,7 @@ class ChunkObserver implements StreamObserver {
     const error = readChatError(chunk)
     if (error !== null) return { kind: 'error', error }
     if (name === 'error') return UNREADABLE_EVENT
-    if (!reports) this.#text.remember()
+    if (!reports) this.#text.learnTemplate()
     return RELAY
   }
 

@@ -144,9 +144,9 @@ class MessagesObserver implements StreamObserver {
   #usage: JsonObject = {}
 
   onEvent(streamEvent: StreamEvent): StreamEventReading {
-    const alike = this.#text.readAlike(streamEvent)
-    if (alike !== null) {
-      this.#tally.addText(alike)
+    const matched = this.#text.matchTemplate(streamEvent)
+    if (matched !== null) {
+      this.#tally.addText(matched)
       return RELAY
     }
     const { name, data } = streamEvent
@@ -160,7 +160,7 @@ class MessagesObserver implements StreamObserver {
     if (error !== null) return { kind: 'error', error }
     if (name === 'error') return UNREADABLE_EVENT
     if ((event['type'] ?? name) === 'message_stop') return { kind: 'terminal' }
-    if (!reports) this.#text.remember()
+    if (!reports) this.#text.learnTemplate()
     return RELAY
   }
 

@@ -102,9 +102,9 @@ class ResponsesObserver implements StreamObserver {
 
   onEvent(event: StreamEvent): StreamEventReading {
     if (event.data === '[DONE]') return RELAY
-    const alike = this.#hasEnded ? null : this.#text.readAlike(event)
-    if (alike !== null) {
-      this.#tally.addText(alike)
+    const matched = this.#hasEnded ? null : this.#text.matchTemplate(event)
+    if (matched !== null) {
+      this.#tally.addText(matched)
       return RELAY
     }
     const reading = this.#read(event)
@@ -139,7 +139,7 @@ class ResponsesObserver implements StreamObserver {
     // What it cost, if anything, may be told by an event that comes after it.
     if (error !== null) return { kind: 'error', error }
     if (TERMINAL_TYPES.has(type)) return { kind: 'terminal' }
-    if (!isJsonObject(root['response'])) this.#text.remember()
+    if (!isJsonObject(root['response'])) this.#text.learnTemplate()
     return RELAY
   }
 }

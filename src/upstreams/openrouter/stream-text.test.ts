@@ -68,12 +68,12 @@ describe('the text in an event', () => {
   })
 })
 
-describe('an event that differs from a remembered one in its text alone', () => {
+describe('an event that differs from the template in its text alone', () => {
   const chunk = (content: string) => `{"id":"gen-1","delta":{"content":${content}},"index":0}`
-  const afterRemembering = (data: string) => {
+  const afterTemplate = (data: string) => {
     const text = new StreamText(MEMBERS)
     text.read(eventOf(data))
-    text.remember()
+    text.learnTemplate()
     return text
   }
 
@@ -93,14 +93,14 @@ describe('an event that differs from a remembered one in its text alone', () => 
     ['null', '"x"', null],
     ['"Hello"', '"', null],
     ['"Hello","arguments":"x"', '"Hello","arguments":"y"', null],
-  ])('after %s, that of %s is %j', (remembered, content, text) => {
-    expect(afterRemembering(chunk(remembered)).readAlike(eventOf(chunk(content)))).toBe(text)
+  ])('after %s, that of %s is %j', (template, content, text) => {
+    expect(afterTemplate(chunk(template)).matchTemplate(eventOf(chunk(content)))).toBe(text)
   })
 
   test('has its name as well', () => {
-    const text = afterRemembering(chunk('"Hello"'))
-    expect(text.readAlike({ name: 'error', data: chunk('"x"') })).toBeNull()
-    expect(text.readAlike(eventOf(chunk('"x"')))).toBe('x')
+    const text = afterTemplate(chunk('"Hello"'))
+    expect(text.matchTemplate({ name: 'error', data: chunk('"x"') })).toBeNull()
+    expect(text.matchTemplate(eventOf(chunk('"x"')))).toBe('x')
   })
 
   test.each<[string, string, string | null]>([
@@ -117,14 +117,14 @@ describe('an event that differs from a remembered one in its text alone', () => 
     ['{"n":7,"delta":"a"}', '{"n":08,"delta":"b"}', null],
     ['{"n":7.5,"delta":"a"}', '{"n":8.5,"delta":"b"}', null],
     ['{"delta":"a","n":7}', '{"delta":"b","error":1,"n":8}', null],
-  ])('after %s with the counter n, that of %s is %j', (remembered, data, text) => {
+  ])('after %s with the counter n, that of %s is %j', (template, data, text) => {
     const counted = new StreamText(['delta'], 'n')
-    counted.read(eventOf(remembered))
-    counted.remember()
-    expect(counted.readAlike(eventOf(data))).toBe(text)
+    counted.read(eventOf(template))
+    counted.learnTemplate()
+    expect(counted.matchTemplate(eventOf(data))).toBe(text)
   })
 
-  test('is JSON where the remembered one is', () => {
+  test('is JSON where the template is', () => {
     const counter = fc.constantFrom('0', '7', '10', '010', '', '-1', '1.5', '1e3')
     const piece = fc.constantFrom('a', '"', '\\', 'n', 'u00e9', 'u12', '\t', '\n', '\0', '}')
     const content = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''))
@@ -135,12 +135,12 @@ describe('an event that differs from a remembered one in its text alone', () => 
         const eventWith = inOrder(first)
         const counted = new StreamText(['delta'], 'n')
         counted.read(eventOf(eventWith('x', '3')))
-        counted.remember()
+        counted.learnTemplate()
         const event = eventOf(eventWith(delta, n))
-        const alike = counted.readAlike(event)
-        if (alike === null) return
+        const matched = counted.matchTemplate(event)
+        if (matched === null) return
         expect(() => JSON.parse(event.data)).not.toThrow()
-        expect(alike).toBe(latin1(JSON.parse(eventWith(delta, n)).delta))
+        expect(matched).toBe(latin1(JSON.parse(eventWith(delta, n)).delta))
       }),
       { numRuns: 2_000 },
     )
@@ -162,8 +162,8 @@ describe('an event that differs from a remembered one in its text alone', () => 
     const anyData = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''))
     fc.assert(
       fc.property(anyData, anyData, (first, second) => {
-        const alike = afterRemembering(first).readAlike(eventOf(second))
-        if (alike !== null) expect(textOf(second)).toBe(alike)
+        const matched = afterTemplate(first).matchTemplate(eventOf(second))
+        if (matched !== null) expect(textOf(second)).toBe(matched)
       }),
       { numRuns: 2_000 },
     )

@@ -44,8 +44,8 @@ export class StreamText {
     return unescaped(text)
   }
 
-  /** Remembers the event last read, whose data is JSON, as one that says nothing but its text. */
-  remember(): void {
+  /** Keeps the event last read, whose data is JSON, as the template of events that have nothing but their text. */
+  learnTemplate(): void {
     if (this.#place === null) return
     const { event, start, end } = this.#place
     const { name, data } = event
@@ -61,11 +61,11 @@ export class StreamText {
   }
 
   /**
-   * The text of an event that differs from the remembered one in its text and its counter alone, as most
+   * The text of an event that differs from the template in its text and its counter alone, as most
    * events of a stream do from the one before; null where it may say more, or be no JSON. A tenth of the
    * time of `read`.
    */
-  readAlike({ name, data }: StreamEvent): string | null {
+  matchTemplate({ name, data }: StreamEvent): string | null {
     const template = this.#template
     if (template === null || name !== template.name) return null
     const { before, beforeCounted, afterText, afterCounted } = template

@@ -1,36 +1,36 @@
 import type { Dispatcher } from 'undici'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 
-/** How much of the upstream's answer to a question of our own is waited for. */
-export interface AnswerBounds {
+/** The bounds within which a response must arrive whole. */
+export interface ResponseBounds {
   readonly timeoutMs: number
   readonly bytesMax: number
-  /** Gives the question up. */
+  /** Gives the request up. */
   readonly signal?: AbortSignal
 }
 
-/** An answer, as it was written. */
-export interface AnswerBytes {
+/** A whole response, as the upstream wrote it. */
+export interface BufferedResponse {
   readonly httpStatus: number
   readonly bytes: Buffer
 }
 
-/** One question of our own to the upstream, such as for its catalog, until its whole answer is there. */
-export class Question implements Dispatcher.DispatchHandler {
-  /** Rejects where there is no whole answer in time and within its bounds. */
-  readonly answer: Promise<AnswerBytes>
+/** A request of the gateway itself, such as for the catalog, whose response is read whole. */
+export class BufferedRequest implements Dispatcher.DispatchHandler {
+  /** Rejects where no whole response arrives within the bounds. */
+  readonly response: Promise<BufferedResponse>
   readonly #bytesMax: number
   readonly #signal: AbortSignal | undefined
   readonly #timer: NodeJS.Timeout
-  readonly #settle: PromiseWithResolvers<AnswerBytes>
+  readonly #settle: PromiseWithResolvers<BufferedResponse>
   #controller: Dispatcher.DispatchController | null = null
   #stopReason: Error | null = null
   #httpStatus = 0
   readonly #bytes = new GrowingBytes()
 
-  constructor({ timeoutMs, bytesMax, signal }: AnswerBounds) {
+  constructor({ timeoutMs, bytesMax, signal }: ResponseBounds) {
     this.#settle = Promise.withResolvers()
-    this.answer = this.#settle.promise
+    this.response = this.#settle.promise
     this.#bytesMax = bytesMax
     this.#signal = signal
     this.#timer = setTimeout(
@@ -68,14 +68,14 @@ export class Question implements Dispatcher.DispatchHandler {
     this.#settle.reject(error)
   }
 
-  readonly #onAbort = (): void => this.#stop(new Error('the question was given up'))
+  readonly #onAbort = (): void => this.#stop(new Error('the request was given up'))
 
   #stop(reason: Error): void {
     if (this.#stopReason !== null) return
     this.#stopReason = reason
     this.#bytes.clear()
     this.#leave()
-    // Told at once: a socket that is still connecting has no controller and may take its time.
+    // At once: a socket that is still connecting has no controller and may take its time.
     this.#settle.reject(reason)
     this.#controller?.abort(reason)
   }
