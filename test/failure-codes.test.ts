@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { UNTOLD_FAILURES } from '../src/vocabulary/failure-code.ts'
+import { UNTOLD_FAILURES } from '../src/vocabulary/problem.ts'
 
 test('every failure that no client is told of is explained where errors are', () => {
   const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8')

@@ -4,9 +4,8 @@ import type {
   ParsedCatalog,
   SkippedRow,
 } from '../upstreams/listing/listing.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
-import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
 import { Beliefs } from './beliefs.ts'
 import type { Catalog } from './catalog.ts'
 import type { EndpointPrices } from './endpoint-prices.ts'

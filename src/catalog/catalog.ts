@@ -1,8 +1,7 @@
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/parse-listing.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { echoed } from '../vocabulary/echoed.ts'
+import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import type { Offer } from '../vocabulary/offer.ts'
-import { Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import type { CatalogRow, ModelList } from './row.ts'
 import type { CatalogSettings } from './settings.ts'
 

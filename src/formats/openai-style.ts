@@ -1,4 +1,4 @@
-import type { FormatRules } from '../vocabulary/format-rules.ts'
+import type { FormatRules } from '../vocabulary/call.ts'
 import type { WireFormat } from './format.ts'
 
 const MIB = 1024 * 1024

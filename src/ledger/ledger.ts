@@ -1,9 +1,7 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry } from '../store/schema.ts'
-import type { Purse } from '../vocabulary/entry-kind.ts'
-import type { Micros } from '../vocabulary/money.ts'
+import type { Micros, Purse } from '../vocabulary/money.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
-import type { RequestState } from '../vocabulary/request-state.ts'
-import type { Correction, RequestFacts, Resolution } from '../vocabulary/resolution.ts'
+import type { Correction, RequestFacts, RequestState, Resolution } from '../vocabulary/outcome.ts'
 
 /**
  * Holds and the money behind them. Every command is durable before its promise resolves, takes an id

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CorrectInput } from '../ledger/ledger.ts'
 import { StoreRefused } from '../store/store-unavailable.ts'
-import type { Resolution } from '../vocabulary/resolution.ts'
+import type { Resolution } from '../vocabulary/outcome.ts'
 import {
   createReconcileWorld,
   describeSettlement,

@@ -3,7 +3,7 @@ import type { FetchGenerationInput, GenerationAnswer } from '../upstreams/upstre
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
-import type { Correction } from '../vocabulary/resolution.ts'
+import type { Correction } from '../vocabulary/outcome.ts'
 import { Outage } from './outage.ts'
 import { LOOKUP_INTERVAL_MS_MAX, type Silence } from './schedule.ts'
 

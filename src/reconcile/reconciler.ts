@@ -5,8 +5,8 @@ import type {
 } from '../ledger/activity/list-unsettled.ts'
 import { type Corrected, type Ledger, StoreUnavailable } from '../ledger/ledger.ts'
 import type { Decimal } from '../vocabulary/money.ts'
-import type { Correction } from '../vocabulary/resolution.ts'
-import { type StartTimer, startUnrefTimer } from '../vocabulary/start-timer.ts'
+import type { Correction } from '../vocabulary/outcome.ts'
+import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import { Lookups, type LookupsInput } from './lookups.ts'
 import {
   firstLookupAtMs,

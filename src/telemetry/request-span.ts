@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { EndedRequest } from '../http/inference.ts'
-import type { TokenUsage } from '../vocabulary/usage.ts'
+import type { TokenUsage } from '../vocabulary/outcome.ts'
 
 /** What every span says beside its request. */
 export interface SpanSurroundings {

@@ -1,5 +1,5 @@
 import type { EndedRequest } from '../http/inference.ts'
-import type { Resolution } from '../vocabulary/resolution.ts'
+import type { Resolution } from '../vocabulary/outcome.ts'
 
 /** Statuses by their first digit, as a label has them. */
 export const STATUS_CLASSES = ['2xx', '4xx', '5xx'] as const

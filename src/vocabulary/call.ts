@@ -1,5 +1,3 @@
-import type { FormatRules } from './format-rules.ts'
-
 /** What a request asks for, as far as routing, refusing and holding need to know. Pure data. */
 export interface Call {
   /** Of the format that it came in. */
@@ -87,4 +85,62 @@ export const NO_MEDIA: MediaCount = {
   imagesByUrl: 0,
   videosInline: 0,
   videosByUrl: 0,
+}
+
+/**
+ * What the format of a call means for its hold, its deadlines and the credit that may pay for it: plain
+ * data, one value a format.
+ */
+export interface FormatRules {
+  /** What sizes the hold: the tokens of the call, or a figure for each image that it asks for. */
+  readonly heldBy: 'tokens' | 'images'
+  readonly prompt: PromptRule
+  readonly output: OutputRule
+  /**
+   * Whether free credit may pay for its calls, and whether a call that free credit alone pays for may run
+   * on less than its whole hold.
+   */
+  readonly freeCredit: 'never' | 'wholeHold' | 'partOfHold'
+  readonly deadline: DeadlineRule
+}
+
+/** How the prompt of a call is counted. */
+interface PromptRule {
+  /** Whether a chat template, and words on how to call tools, stand around the text. */
+  readonly hasTemplate: boolean
+  /** How many context windows its text may fill; `perCompletion`: there may be several prompts. */
+  readonly windows: 'one' | 'perCompletion' | 'any'
+}
+
+/** How the output of a call is bounded. */
+type OutputRule =
+  /** There is none under a cap. */
+  | { readonly cap: 'none' }
+  /** Where the client sets no cap, one is sent, which may be lowered so that the hold fits. */
+  | { readonly cap: 'ours' }
+  /** The client's own cap, else the model's maximum; never lowered. */
+  | {
+      readonly cap: 'clients'
+      /** The field that the client sets it in. */
+      readonly param: string
+      /** What a cap is held up to. */
+      readonly heldUpTo: 'modelMaximum' | 'contextWindow'
+    }
+
+/** How long an answer may take, beside the silence that ends any. */
+interface DeadlineRule {
+  /** The setting that bounds a whole answer. */
+  readonly total: 'totalTimeoutMs' | 'imageTimeoutMs'
+  /** Whether it bounds a stream too. */
+  readonly boundsStreams: boolean
+}
+
+/** Request headers as Node gives them: names in lower case. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What is known of a request before anything of it is read. */
+export interface Arrival {
+  readonly headers: RequestHeaders
+  /** Who is at the other end of its connection; undefined: the connection is closed by now. */
+  readonly peerAddress: string | undefined
 }

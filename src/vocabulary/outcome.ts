@@ -1,4 +1,40 @@
-import type { Reported } from './usage.ts'
+import type { Decimal, Micros } from './money.ts'
+import type { FailureCode } from './problem.ts'
+
+/**
+ * Token counts as they are billed: each token stands in one field only, whatever a format calls it
+ * (chat's `prompt_tokens` has cache reads and writes inside, messages' `input_tokens` has not).
+ */
+export interface TokenUsage {
+  /** Input neither read from nor written to a cache. */
+  readonly inputTokens: number
+  readonly cacheReadTokens: number
+  /** Cache writes, of whatever lifetime unless `cacheWriteLongTokens` says otherwise. */
+  readonly cacheWriteTokens: number
+  /** Cache writes of the one-hour class. */
+  readonly cacheWriteLongTokens: number
+  /** All output, reasoning and image tokens within. */
+  readonly outputTokens: number
+  /** Of `outputTokens`, those spent on reasoning. */
+  readonly reasoningTokens: number
+  /** Of `outputTokens`, those of generated images. */
+  readonly imageOutputTokens: number
+  /** Searches that the provider ran. */
+  readonly searches: number
+}
+
+/** What an answer said of itself. Null where it did not say: never zero by accident. */
+export interface Reported {
+  readonly usage: TokenUsage | null
+  /** The provider's cost in dollars, exactly as written. */
+  readonly costUsd: Decimal | null
+  readonly generationId: string | null
+  /** The tier that it was served at; left out where it did not say. */
+  readonly servedTier?: 'standard' | 'priority'
+}
+
+/** What an answer that never came, or said nothing, reports. */
+export const NOTHING_REPORTED: Reported = { usage: null, costUsd: null, generationId: null }
 
 /**
  * How one attempt at the upstream ended. Closed: settling switches over every member, so an ending
@@ -34,3 +70,73 @@ export type Outcome =
 
 /** Where in the upstream's answer an attempt ended. */
 export type AttemptStage = 'beforeHeaders' | 'afterHeaders'
+
+/** What becomes of a hold once its attempt has ended: what `settle` decides and the ledger posts. */
+export type Resolution =
+  /** Charged, and nothing more is to be learned. */
+  | { readonly kind: 'final'; readonly chargeMicros: Micros; readonly costUsd: Decimal }
+  /** Charged, to be corrected by what the provider's own record says. */
+  | {
+      readonly kind: 'provisional'
+      readonly chargeMicros: Micros
+      /** The reported cost; null where the charge is an estimate, which keeps the hold's rest reserved. */
+      readonly costUsd: Decimal | null
+      /** Null: it can't be looked up, and stands when its time is up. */
+      readonly generationId: string | null
+    }
+  /** Nothing is charged. */
+  | {
+      readonly kind: 'released'
+      /** What was billed by this id all the same is looked up and recorded, never charged. Absent: nothing. */
+      readonly billedAs?: string
+    }
+  /** Nothing is charged yet and the hold stays reserved, its place in flight free. */
+  | { readonly kind: 'unresolved'; readonly generationId: string | null }
+
+/** What is learned of a provisional or unresolved request after its attempt has ended. */
+export type Correction =
+  /** The provider's own cost, from its record or from an admin. */
+  | {
+      readonly kind: 'final'
+      readonly chargeMicros: Micros
+      readonly costUsd: Decimal
+      /** What the provider's record counts; left out where nobody counted. */
+      readonly usage?: TokenUsage
+    }
+  /** Moves an unresolved request to a charge that may still be corrected. */
+  | {
+      readonly kind: 'provisional'
+      readonly chargeMicros: Micros
+      /** As on a provisional resolution. */
+      readonly costUsd: Decimal | null
+      /** Null: the one that was known stays. */
+      readonly generationId: string | null
+    }
+  /** Nothing more will be learned: a provisional charge stands, an unresolved hold is released. */
+  | { readonly kind: 'givenUp' }
+
+/** What Activity shows of how a request went, beside the money. */
+export interface RequestFacts {
+  readonly httpStatus: number
+  /** Null: it ended well. */
+  readonly errorCode: FailureCode | null
+  readonly usage: TokenUsage | null
+  readonly generationId: string | null
+  readonly firstByteAtMs: number | null
+}
+
+/**
+ * Where the hold of a request stands.
+ *
+ * `open → provisional → final`, `open → final`, `open → released`,
+ * `open → unresolved → provisional | final | released`. Each move happens once.
+ */
+export type RequestState = (typeof REQUEST_STATES)[number]
+
+/** Every state, in the order that a request can pass through them. */
+export const REQUEST_STATES = ['open', 'unresolved', 'provisional', 'final', 'released'] as const
+
+/** Whether nothing more will become of the hold. */
+export function isSettled(state: RequestState): state is 'final' | 'released' {
+  return state === 'final' || state === 'released'
+}

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { RequestState } from '../../src/vocabulary/request-state.ts'
+import type { RequestState } from '../../src/vocabulary/outcome.ts'
 import type { Answer, Bench } from './bench.ts'
 
 /** What the end of a request must have left of its hold. */

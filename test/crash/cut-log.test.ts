@@ -16,7 +16,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import { openSqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import type { RequestState } from '../../src/vocabulary/request-state.ts'
+import type { RequestState } from '../../src/vocabulary/outcome.ts'
 
 const CREDIT_MICROS = 1_000_000
 const GRANTED_MICROS = 100

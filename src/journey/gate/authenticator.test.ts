@@ -10,7 +10,7 @@ import { createLedger } from '../../ledger/engines/create-ledger.ts'
 import { openStore, type Store } from '../../store/open-store.ts'
 import type { Tables } from '../../store/schema.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
-import type { RequestHeaders } from '../../vocabulary/arrival.ts'
+import type { RequestHeaders } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { Authenticator, type Caller } from './authenticator.ts'
 

@@ -1,10 +1,9 @@
 import type { Kysely } from 'kysely'
 import { hashApiKey, isApiKeyShaped } from '../../ledger/api-key-text.ts'
 import type { Tables } from '../../store/schema.ts'
-import type { Arrival } from '../../vocabulary/arrival.ts'
-import type { Clock } from '../../vocabulary/clock.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
+import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
-import { type StartTimer, startUnrefTimer } from '../../vocabulary/start-timer.ts'
 import { readCredentials } from './credential.ts'
 import { PacedLookUps } from './paced-look-ups.ts'
 

@@ -1,5 +1,5 @@
 import { BlockList, isIP, SocketAddress } from 'node:net'
-import type { Arrival, RequestHeaders } from '../../vocabulary/arrival.ts'
+import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
 
 /** Addresses that share their first bits: one address where all bits count. */
 interface AddressRange {

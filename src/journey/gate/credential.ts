@@ -1,4 +1,4 @@
-import type { RequestHeaders } from '../../vocabulary/arrival.ts'
+import type { RequestHeaders } from '../../vocabulary/call.ts'
 
 const BEARER = /^bearer +(\S.*)$/i
 

@@ -1,4 +1,4 @@
-import type { StartTimer } from '../../vocabulary/start-timer.ts'
+import type { StartTimer } from '../../vocabulary/clock.ts'
 
 interface PacedLookUpsInput<Found> {
   /** Asks for several names at once; resolves with what there is of them. */

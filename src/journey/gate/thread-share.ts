@@ -1,4 +1,4 @@
-import { type StartTimer, startUnrefTimer } from '../../vocabulary/start-timer.ts'
+import { type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 
 interface ThreadShareInput {
   /** Milliseconds of a clock that never steps. Default: `performance.now`. */

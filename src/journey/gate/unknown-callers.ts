@@ -1,4 +1,4 @@
-import type { Arrival } from '../../vocabulary/arrival.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
 import { RequestCount } from './request-count.ts'

@@ -1,7 +1,6 @@
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
-import type { Outcome } from '../../vocabulary/outcome.ts'
+import { NOTHING_REPORTED, type Outcome } from '../../vocabulary/outcome.ts'
 import type { Problem } from '../../vocabulary/problem.ts'
-import { NOTHING_REPORTED } from '../../vocabulary/usage.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { clientLeft } from './client-left.ts'
 import type { ReadEvent } from './read-event.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isWholeData } from '../../formats/event-data.ts'
 import type { StreamEventReading, StreamObserver } from '../../upstreams/upstream.ts'
-import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
+import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
 import type { HeldRequest } from '../held-request.ts'
 import { EventSplitter } from './event-splitter.ts'
 import { EventReader, type ReadEvent } from './read-event.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../../vocabulary/call.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
-import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { callWith, OPEN, offerWith, SAGE, usd } from '../hold-size/testing/offers.ts'
 import { chargeForUsage, estimateUsage } from './usage-charge.ts'
 

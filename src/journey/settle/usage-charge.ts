@@ -1,7 +1,7 @@
 import type { Call } from '../../vocabulary/call.ts'
 import { chargeForCost, decimalOfPicos, type Micros } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
-import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { IMAGE_TOKENS_MIN } from '../hold-size/image-tokens.ts'
 import { sizeOutput } from '../hold-size/output-size.ts'
 import { sizePrompt } from '../hold-size/prompt-size.ts'

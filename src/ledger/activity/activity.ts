@@ -10,7 +10,7 @@ import {
 } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import type { RequestState } from '../../vocabulary/request-state.ts'
+import type { RequestState } from '../../vocabulary/outcome.ts'
 import { availableCredit, freeCreditExpired } from '../rules/postings.ts'
 
 /** One value, or any of several. */

@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
-import type { Resolution } from '../../vocabulary/resolution.ts'
+import type { Resolution } from '../../vocabulary/outcome.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'

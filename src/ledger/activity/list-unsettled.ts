@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
-import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { TokenUsage } from '../../vocabulary/outcome.ts'
 
 /** A request whose attempt has ended and whose charge has not: what the reconciler works through. */
 export interface UnsettledRequest {

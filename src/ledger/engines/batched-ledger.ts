@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { GroupCommit } from '../../store/group-commit.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
-import type { RequestFacts } from '../../vocabulary/resolution.ts'
+import type { RequestFacts } from '../../vocabulary/outcome.ts'
 import type {
   AddApiKeyInput,
   AddCreditCodeInput,

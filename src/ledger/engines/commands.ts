@@ -1,5 +1,5 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
-import type { RequestState } from '../../vocabulary/request-state.ts'
+import type { RequestState } from '../../vocabulary/outcome.ts'
 import type {
   AddApiKeyInput,
   AddCreditCodeInput,

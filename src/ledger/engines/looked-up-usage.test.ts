@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros, parseDecimal } from '../../vocabulary/money.ts'
-import type { Correction, RequestFacts } from '../../vocabulary/resolution.ts'
-import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { Correction, RequestFacts, TokenUsage } from '../../vocabulary/outcome.ts'
 import type { Bench } from '../testing/bench.ts'
 import { BENCHES } from '../testing/benches.ts'
 import { FACTS, runScript } from '../testing/script.ts'

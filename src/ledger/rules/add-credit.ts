@@ -1,5 +1,5 @@
 import { ENTRIES, type Entry } from '../../store/schema.ts'
-import type { EntryKind } from '../../vocabulary/entry-kind.ts'
+import type { EntryKind } from '../../vocabulary/money.ts'
 import type { AddCreditInput, CreditVerdict } from '../ledger.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { lapseFreeCredit, post } from './postings.ts'

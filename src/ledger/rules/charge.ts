@@ -1,15 +1,6 @@
 import { type AccountRow, ENTRIES, type RequestRow } from '../../store/schema.ts'
-import type { EntryKind, Purse } from '../../vocabulary/entry-kind.ts'
-import {
-  addMicros,
-  type Micros,
-  maxMicros,
-  micros,
-  minMicros,
-  subtractMicros,
-  ZERO_MICROS,
-} from '../../vocabulary/money.ts'
-import { isSettled, type RequestState } from '../../vocabulary/request-state.ts'
+import { addMicros, type EntryKind, maxMicros, type Micros, micros, minMicros, type Purse, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { availableCredit, lapseFreeCredit, post } from './postings.ts'
 

@@ -1,5 +1,5 @@
 import { decimalOfPicos, type Micros, micros } from '../../vocabulary/money.ts'
-import type { Correction, RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
+import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import type { OpenHoldInput } from '../ledger.ts'
 import type { Bench } from './bench.ts'
 

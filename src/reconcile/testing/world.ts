@@ -12,7 +12,7 @@ import { fetchGeneration } from '../../upstreams/openrouter/generation.ts'
 import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
 import { Upstream } from '../../upstreams/upstream.ts'
 import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
-import type { RequestFacts, Resolution } from '../../vocabulary/resolution.ts'
+import type { RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import {
   createReconciler,
   type ReconcileFailure,

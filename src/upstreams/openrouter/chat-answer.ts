@@ -1,7 +1,7 @@
 import { member } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { isJsonObject, type JsonBody, type JsonObject } from '../../json/body.ts'
-import type { Reported } from '../../vocabulary/usage.ts'
+import type { Reported } from '../../vocabulary/outcome.ts'
 import type { AnswerReading } from '../upstream.ts'
 import { readGenerationId } from './generation-id.ts'
 import { readProviderError } from './provider-error.ts'

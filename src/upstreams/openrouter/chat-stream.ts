@@ -1,7 +1,7 @@
 import { parseEventData } from '../../formats/event-data.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import { isJsonObject, type JsonObject } from '../../json/body.ts'
-import type { Reported } from '../../vocabulary/usage.ts'
+import type { Reported } from '../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver } from '../upstream.ts'
 import { readChatError, readChatReport } from './chat-answer.ts'
 import { StreamTally } from './stream-tally.ts'

@@ -7,7 +7,7 @@ import {
   parseAnswer,
 } from '../../json/body.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../../vocabulary/money.ts'
-import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import type { FetchGenerationInput, GenerationAnswer, Upstream } from '../upstream.ts'
 
 const TIMEOUT_MS = 10_000

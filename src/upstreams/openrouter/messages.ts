@@ -16,7 +16,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../json/body.ts'
-import type { TokenUsage } from '../../vocabulary/usage.ts'
+import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import type {
   AnswerReading,
   RewriteInput,

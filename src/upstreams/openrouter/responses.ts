@@ -9,7 +9,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../json/body.ts'
-import type { Reported, TokenUsage } from '../../vocabulary/usage.ts'
+import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 import type {
   AnswerReading,
   RewriteInput,

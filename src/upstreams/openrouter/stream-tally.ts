@@ -1,5 +1,5 @@
 import { estimateTextTokensOfLatin1 } from '../../tokens/estimate.ts'
-import { NOTHING_REPORTED, type Reported } from '../../vocabulary/usage.ts'
+import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
 
 /** Adds up what the events of one stream say of their answer. */
 export class StreamTally {

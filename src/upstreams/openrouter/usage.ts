@@ -7,7 +7,7 @@ import {
   numberSource,
 } from '../../json/body.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../../vocabulary/money.ts'
-import type { Reported, TokenUsage } from '../../vocabulary/usage.ts'
+import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 
 /** A token count as reported; null for what is no whole number of tokens. */
 export function tokenCount(value: JsonValue | undefined): number | null {

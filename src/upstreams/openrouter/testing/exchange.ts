@@ -6,7 +6,7 @@ import { bodyOf, DEFAULT_PUBLIC_NAMES, eventOf, offerWith } from '../../../forma
 import { editJson, type JsonBody, parseAnswer } from '../../../json/body.ts'
 import { formatDecimal } from '../../../vocabulary/money.ts'
 import type { Offer } from '../../../vocabulary/offer.ts'
-import type { Reported } from '../../../vocabulary/usage.ts'
+import type { Reported } from '../../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver, Wire } from '../../upstream.ts'
 import { openrouter } from '../openrouter.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { echoed } from './echoed.ts'
+import { echoed } from './problem.ts'
 
 test.each([
   'acme/none',
