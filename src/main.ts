@@ -6,7 +6,7 @@ import { processTerminal } from './cli/terminal.ts'
 import { OPERATIONS } from './operations/operations.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { UpstreamMismatch } from './store/settings.ts'
-import { ServeLockHeld } from './store/sqlite/serve-lock.ts'
+import { ServeLockHeld } from './store/sqlite/sqlite-connection.ts'
 
 const terminal = processTerminal
 

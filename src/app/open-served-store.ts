@@ -5,10 +5,9 @@ import type { LedgerLimits } from '../ledger/ledger.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { claimUpstream } from '../store/settings.ts'
-import { acquireServeLock } from '../store/sqlite/serve-lock.ts'
+import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import type { Config } from './config.ts'
-import { storeUrlOf } from './config.ts'
+import { type Config, storeUrlOf } from './config.ts'
 import { sourceOf, type Wiring } from './wiring.ts'
 
 /** A store with its ledger, and this process's place among those that open holds. */

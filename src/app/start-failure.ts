@@ -1,5 +1,5 @@
 import { parseDatabaseUrl, showDatabaseUrl } from '../store/database-url.ts'
-import { StoreUnavailable } from '../store/store-unavailable.ts'
+import { StoreUnavailable } from '../store/store-failure.ts'
 import { type Config, storeUrlOf } from './config.ts'
 
 /** A command could not begin for a reason outside of the program; the message says what to do about it. */

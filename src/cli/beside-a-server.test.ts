@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { HANG_LIMITS } from '../../test/hang-limits.ts'
 import { startWorld, type World } from '../../test/world.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
-import { backupStore } from '../store/backup.ts'
+import { backupStore } from '../store/sqlite/backup.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
 import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
 

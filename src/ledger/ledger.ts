@@ -245,4 +245,4 @@ export const LEDGER_LIMITS_DEFAULT: LedgerLimits = {
   unbackedAccountRequestsPerMinuteMax: 20,
 }
 
-export { StoreUnavailable } from '../store/store-unavailable.ts'
+export { StoreUnavailable } from '../store/store-failure.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CorrectInput } from '../ledger/ledger.ts'
-import { StoreRefused } from '../store/store-unavailable.ts'
+import { StoreRefused } from '../store/store-failure.ts'
 import type { Resolution } from '../vocabulary/outcome.ts'
 import {
   createReconcileWorld,

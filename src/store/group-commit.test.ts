@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { GroupCommit } from './group-commit.ts'
-import { StoreRefused, StoreUnavailable } from './store-unavailable.ts'
+import { StoreRefused, StoreUnavailable } from './store-failure.ts'
 
 /** A store that commits when told to, and keeps what each commit was given. */
 function createScriptedStore(refuse: (command: number) => boolean = () => false) {

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from './store-unavailable.ts'
+import { StoreUnavailable } from './store-failure.ts'
 
 interface GroupCommitInput<Command, Answer> {
   /**

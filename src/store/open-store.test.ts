@@ -19,7 +19,7 @@ import {
   UpstreamMismatch,
   writeSetting,
 } from './settings.ts'
-import { StoreRefused, StoreUnavailable } from './store-unavailable.ts'
+import { StoreRefused, StoreUnavailable } from './store-failure.ts'
 
 const CHILD = fileURLToPath(new URL('./testing/open-store-child.ts', import.meta.url))
 

@@ -5,7 +5,7 @@ import {
   type SettleInput,
   StoreUnavailable,
 } from '../../ledger/ledger.ts'
-import { StoreRefused } from '../../store/store-unavailable.ts'
+import { StoreRefused } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { Settler } from './settler.ts'
 

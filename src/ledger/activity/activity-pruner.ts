@@ -1,7 +1,7 @@
 import type { Store } from '../../store/open-store.ts'
 import { Passes } from '../../store/passes.ts'
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
-import { StoreThread } from '../../store/threads/store-thread.ts'
+import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import { prunePostgres } from './postgres-pruner.ts'
 import type { PruneBatch, Pruned } from './prune-requests.ts'

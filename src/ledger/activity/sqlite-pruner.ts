@@ -4,7 +4,7 @@ import {
   openSqliteConnection,
   type SqliteConnectionInput,
 } from '../../store/sqlite/sqlite-connection.ts'
-import { serveThread, type ThreadDesk } from '../../store/threads/thread-worker.ts'
+import { serveThread, type ThreadDesk } from '../../store/sqlite/store-thread.ts'
 import {
   addToPruned,
   chartedWithout,

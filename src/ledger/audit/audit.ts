@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { StoredRow } from '../../store/columns.ts'
+import type { StoredRow } from '../../store/table.ts'
 import type { Store } from '../../store/open-store.ts'
 import {
   ACCOUNTS,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { GroupCommit } from '../../store/group-commit.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
-import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
+import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { RequestFacts } from '../../vocabulary/outcome.ts'
 import type {
   AddApiKeyInput,

@@ -1,13 +1,8 @@
 import type { Client } from 'pg'
-import type { StoredRow } from '../../store/columns.ts'
-import {
-  openPostgresWriter,
-  type PostgresWriterInput,
-  sendTogether,
-} from '../../store/postgres/postgres-connection.ts'
-import { isGivenUp, isLockTimeout, postgresFailure } from '../../store/postgres/postgres-failure.ts'
+import type { StoredRow } from '../../store/table.ts'
+import { isGivenUp, isLockTimeout, openPostgresWriter, postgresFailure, type PostgresWriterInput, sendTogether } from '../../store/postgres/postgres-connection.ts'
 import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
-import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
+import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { UnitOfWork, type RowChanges } from '../rules/unit-of-work.ts'
 import { applyCommand } from '../rules/rules.ts'

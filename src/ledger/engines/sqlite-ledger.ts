@@ -1,5 +1,5 @@
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
-import { StoreThread } from '../../store/threads/store-thread.ts'
+import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import { type Clock, systemClock } from '../../vocabulary/clock.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
 import { BatchedLedger, type BatchSettings, type LedgerEngine } from './batched-ledger.ts'

@@ -3,7 +3,7 @@ import {
   openSqliteConnection,
   type SqliteConnectionInput,
 } from '../../store/sqlite/sqlite-connection.ts'
-import { serveThread } from '../../store/threads/thread-worker.ts'
+import { serveThread } from '../../store/sqlite/store-thread.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { SqliteEngine } from './sqlite-engine.ts'

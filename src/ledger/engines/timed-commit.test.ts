@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StoreRefused, StoreUnavailable } from '../../store/store-unavailable.ts'
+import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { LedgerCommand } from './commands.ts'
 import { type CommitReport, timedCommit } from './timed-commit.ts'
 

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../store/store-unavailable.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 
 /** One commit of the ledger, as it went. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { StoreUnavailable } from '../../store/store-unavailable.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../store/store-unavailable.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
 import type { HoldLedger } from '../ledger.ts'
 

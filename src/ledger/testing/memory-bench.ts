@@ -7,7 +7,7 @@ import {
   type Entry,
   type RequestRow,
 } from '../../store/schema.ts'
-import { StoreRefused } from '../../store/store-unavailable.ts'
+import { StoreRefused } from '../../store/store-failure.ts'
 import type { LedgerCommand, LedgerVerdict, VerdictOf } from '../engines/commands.ts'
 import type { Ledger, LedgerLimits } from '../ledger.ts'
 import { UnitOfWork } from '../rules/unit-of-work.ts'

@@ -4,7 +4,7 @@ import { SchemaMismatch } from '../migrate.ts'
 import { MIGRATIONS, type Migration } from '../migrations/migrations.ts'
 import { type OpenStoreInput, openStore, type Store } from '../open-store.ts'
 import { readSetting, settingOnce, writeSetting } from '../settings.ts'
-import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
+import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 import { createPostgresDatabase } from '../testing/postgres.ts'
 import type { TestDatabase } from '../testing/test-databases.ts'
 

@@ -1,10 +1,10 @@
-import { Kysely } from 'kysely'
-import { bringUpToDate, type UpToDateInput } from '../bring-up-to-date.ts'
+import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type QueryResult, type TransactionSettings } from 'kysely'
+import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { DatabaseLocation } from '../database-url.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../schema.ts'
-import type { PostgresPoolInput } from './postgres-connection.ts'
-import { postgresPoolDialect } from './postgres-dialect.ts'
+import { openPostgresPool, postgresFailure, type PostgresPoolInput } from './postgres-connection.ts'
+import type { Pool, PoolClient } from 'pg'
 
 // The writer of the ledger has a connection of its own beside these.
 const DB_CONNECTIONS_MAX = 6
@@ -42,5 +42,100 @@ export async function openPostgresStore(
     async close() {
       await Promise.all([db, reports, pages].map((some) => some.destroy()))
     },
+  }
+}
+
+/** Kysely over a pool of connections to PostgreSQL, with failures as the store says them. */
+export function postgresPoolDialect(input: PostgresPoolInput): Dialect {
+  return {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new PostgresPoolDriver(input),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  }
+}
+
+class PostgresPoolDriver implements Driver {
+  readonly #pool: Pool
+
+  constructor(input: PostgresPoolInput) {
+    this.#pool = openPostgresPool(input)
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<PooledConnection> {
+    try {
+      return new PooledConnection(await this.#pool.connect())
+    } catch (error) {
+      throw postgresFailure(error)
+    }
+  }
+
+  async releaseConnection(connection: PooledConnection): Promise<void> {
+    connection.release()
+  }
+
+  async beginTransaction(
+    connection: PooledConnection,
+    { isolationLevel, accessMode }: TransactionSettings,
+  ): Promise<void> {
+    await connection.run(
+      `begin isolation level ${isolationLevel ?? 'read committed'} ${accessMode ?? ''}`,
+    )
+  }
+
+  async commitTransaction(connection: PooledConnection): Promise<void> {
+    await connection.run('commit')
+  }
+
+  async rollbackTransaction(connection: PooledConnection): Promise<void> {
+    // Where the connection is lost there is nothing to roll back, and the caller wants the first error.
+    await connection.run('rollback').catch(() => {})
+  }
+
+  async destroy(): Promise<void> {
+    await this.#pool.end()
+  }
+}
+
+class PooledConnection implements DatabaseConnection {
+  readonly #client: PoolClient
+  #usable = true
+
+  constructor(client: PoolClient) {
+    this.#client = client
+    // Told of every statement that it fails; without a listener it would end the process besides.
+    client.on('error', this.#onError)
+  }
+
+  readonly #onError = (): void => {
+    this.#usable = false
+  }
+
+  async run(text: string, values: unknown[] = []) {
+    try {
+      return await this.#client.query(text, values)
+    } catch (error) {
+      const failure = postgresFailure(error)
+      if (failure.name === 'StoreUnavailable') this.#usable = false
+      throw failure
+    }
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, rowCount } = await this.run(sql, [...parameters])
+    return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for it; nothing here streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('rows are read by pages, not streamed')
+  }
+
+  /** Gives the connection back, or ends it where it may not be usable any more. */
+  release(): void {
+    this.#client.off('error', this.#onError)
+    this.#client.release(!this.#usable)
   }
 }

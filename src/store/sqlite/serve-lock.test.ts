@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { acquireServeLock, ServeLockHeld } from './serve-lock.ts'
+import { acquireServeLock, ServeLockHeld } from './sqlite-connection.ts'
 
 const CHILD = fileURLToPath(new URL('../testing/serve-lock-child.ts', import.meta.url))
 

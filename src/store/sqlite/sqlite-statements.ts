@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
-import { serveThread, type ThreadDesk } from '../threads/thread-worker.ts'
+import { serveThread, type ThreadDesk } from './store-thread.ts'
 import {
   checkpointAndClose,
   openSqliteConnection,

@@ -1,13 +1,16 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Kysely } from 'kysely'
-import { bringUpToDate, type UpToDateInput } from '../bring-up-to-date.ts'
+import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, Kysely, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { DatabaseLocation } from '../database-url.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../schema.ts'
-import { StoreUnavailable } from '../store-unavailable.ts'
-import { copyAside } from './copy-aside.ts'
-import { sqliteThreadDialect } from './sqlite-dialect.ts'
+import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
+import { copyAside } from './backup.ts'
+import type { SQLInputValue } from 'node:sqlite'
+import { StoreThread } from './store-thread.ts'
+import type { SqliteConnectionInput } from './sqlite-connection.ts'
+import type { SqlAnswer, SqlJob } from './sqlite-statements.ts'
 
 /** Which file, and how to wait for others that write to it. */
 type SqliteStoreInput = Extract<DatabaseLocation, { kind: 'sqlite' }> & {
@@ -77,5 +80,96 @@ function makeFile(file: string): void {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
     throw new StoreUnavailable(`the store's file ${file} can't be made`, { cause: error })
+  }
+}
+
+/**
+ * Kysely over `node:sqlite` in a worker thread: the event loop never waits for the disk. One
+ * connection; a transaction has it to itself, and takes SQLite's write lock when it begins unless the
+ * connection is read-only.
+ */
+export function sqliteThreadDialect(input: SqliteConnectionInput): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new SqliteThreadDriver(input),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+class SqliteThreadDriver implements Driver {
+  readonly #thread: StoreThread<SqlJob, SqlAnswer>
+  readonly #begin: string
+  readonly #connection: SqliteThreadConnection
+  // Resolves when whoever has the connection gives it back.
+  #free: Promise<void> = Promise.resolve()
+  readonly #release: (() => void)[] = []
+
+  constructor(input: SqliteConnectionInput) {
+    this.#thread = new StoreThread({
+      entry: new URL('./sqlite-statements.ts', import.meta.url),
+      startWith: input,
+    })
+    this.#connection = new SqliteThreadConnection(this.#thread)
+    // A deferred transaction that reads and then writes can fail without having waited for the lock.
+    this.#begin = input.readOnly === true ? 'begin' : 'begin immediate'
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const free = this.#free
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#free = promise
+    this.#release.push(resolve)
+    await free
+    return this.#connection
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#release.shift()?.()
+  }
+
+  async beginTransaction(): Promise<void> {
+    await this.#thread.call({ sql: this.#begin, parameters: [] })
+  }
+
+  async commitTransaction(): Promise<void> {
+    await this.#thread.call({ sql: 'commit', parameters: [] })
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    try {
+      await this.#thread.call({ sql: 'rollback', parameters: [] })
+    } catch (error) {
+      // SQLite has rolled back by itself after a full disk or an I/O error; the caller wants that
+      // error, not this one.
+      if (!(error instanceof StoreRefused)) throw error
+    }
+  }
+
+  async destroy(): Promise<void> {
+    await this.#thread.close()
+  }
+}
+
+class SqliteThreadConnection implements DatabaseConnection {
+  readonly #thread: StoreThread<SqlJob, SqlAnswer>
+
+  constructor(thread: StoreThread<SqlJob, SqlAnswer>) {
+    this.#thread = thread
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    // Parameters come from the typed tables, whose columns are text, integers and null alone.
+    const parameters = query.parameters as readonly SQLInputValue[]
+    const { rows, changes } = await this.#thread.call({ sql: query.sql, parameters })
+    // Kysely's contract: the type of a row is what the query builder inferred from the tables.
+    return { rows: rows as R[], numAffectedRows: BigInt(changes) }
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for it; nothing here streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('rows are read by pages, not streamed')
   }
 }

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
-import { StoreRefused } from '../store-unavailable.ts'
-import { serveThread } from '../threads/thread-worker.ts'
+import { StoreRefused } from '../store-failure.ts'
+import { serveThread } from '../sqlite/store-thread.ts'
 
 const closings: Int32Array = workerData
 let desks = 0

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { WrongPlace, writeNewFile } from './new-file.ts'
+import { WrongPlace, writeNewFile } from './backup.ts'
 
 let folder: string
 let file: string

@@ -1,3 +1,13 @@
+/** The store did not answer or did not commit. What was asked may or may not be there: ask again by id. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** The store answered that it can't do this one thing; others are unharmed. */
+export class StoreRefused extends Error {
+  override readonly name = 'StoreRefused'
+}
+
 // Primary result codes of SQLite after which the store as a whole can't be used at this moment:
 // busy, locked, no memory, read-only, interrupted, I/O error, corrupt, full, can't open, locking
 // protocol, not a database. Any other code is the fault of the one statement.

@@ -1,8 +1,51 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../schema.ts'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { StoreUnavailable } from './store-unavailable.ts'
+import { StoreUnavailable } from '../store-failure.ts'
+
+/**
+ * Copies a SQLite store, as it is at one moment, to a file that is not there yet and that only its owner
+ * may read, while others go on reading and writing. `onCopy` is told the file that grows meanwhile.
+ * Throws `WrongPlace`; `StoreUnavailable` where it can't be written.
+ */
+export async function backupStore(
+  db: Kysely<Tables>,
+  { file, onCopy }: { readonly file: string; readonly onCopy?: (partial: string) => void },
+): Promise<void> {
+  await writeNewFile(file, async (partial) => {
+    onCopy?.(partial)
+    await sql`vacuum into ${partial}`.execute(db)
+  })
+}
+
+interface CopyAsideInput {
+  readonly db: Kysely<Tables>
+  /** The SQLite file that `db` has open. */
+  readonly file: string
+  /** The schema that the store has before it is migrated. */
+  readonly version: number
+}
+
+/**
+ * Copies a SQLite store to `<file>.before-<version>`, the schema that comes after its own, before it
+ * is migrated. An earlier copy is kept: the new one takes the next free name. It is its owner's alone.
+ * Returns the copy's path.
+ */
+export async function copyAside({ db, file, version }: CopyAsideInput): Promise<string> {
+  const copy = freeName(`${file}.before-${version + 1}`)
+  closeSync(openSync(copy, 'wx', 0o600))
+  await sql`vacuum into ${copy}`.execute(db)
+  return copy
+}
+
+function freeName(name: string): string {
+  let free = name
+  for (let copies = 2; existsSync(free); copies++) free = `${name}.${copies}`
+  return free
+}
 
 /** A new file can't be where it was asked for: there is one, or there is no such folder. */
 export class WrongPlace extends Error {

@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads'
-import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
-import type { ThreadClosing, ThreadReply, ThreadRequest } from './thread-messages.ts'
+import { parentPort, Worker } from 'node:worker_threads'
+import { isUnavailable, StoreRefused, StoreUnavailable } from '../store-failure.ts'
 
 interface StoreThreadInput {
   /** The file that the thread runs; it calls `serveThread`. */
@@ -110,4 +109,68 @@ class ThreadCalls<Job, Answer> {
     this.#waiting.clear()
     for (const { reject } of waiting) reject(new StoreUnavailable(message))
   }
+}
+
+/** What goes to a store thread: a job, numbered so that its answer finds its caller. */
+export interface ThreadRequest<Job> {
+  readonly number: number
+  readonly job: Job
+}
+
+/** Ends a store thread: it closes what it has open and sends nothing more. */
+export interface ThreadClosing {
+  readonly closing: true
+}
+
+/** What comes back from a store thread. */
+export type ThreadReply<Answer> =
+  | { readonly number: number; readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly number: number; readonly kind: 'failure'; readonly failure: ThreadFailure }
+
+/** An error as it crosses threads: `unavailable` where the store as a whole failed. */
+export interface ThreadFailure {
+  readonly unavailable: boolean
+  readonly message: string
+}
+
+/** What answers the jobs of a store thread, one at a time, in the order they were sent. */
+export interface ThreadDesk<Job, Answer> {
+  answer(job: Job): Answer
+  /** Comes after its last job, where the thread is told to end. */
+  close(): void
+}
+
+/**
+ * Runs a store thread's side: answers each job that the main thread sends. The desk is opened by the
+ * first job and, where opening failed, again by the next, so that a store that comes back is found. The
+ * thread ends once it was told to and its desk is closed.
+ */
+export function serveThread<Job, Answer>(openDesk: () => ThreadDesk<Job, Answer>): void {
+  const main = parentPort
+  if (main === null) throw new Error('a store thread is started by the main thread')
+  let desk: ThreadDesk<Job, Answer> | null = null
+  const answer = ({ number, job }: ThreadRequest<Job>): void => {
+    let reply: ThreadReply<Answer>
+    try {
+      desk ??= openDesk()
+      reply = { number, kind: 'answer', answer: desk.answer(job) }
+    } catch (error) {
+      reply = { number, kind: 'failure', failure: failureOf(error) }
+    }
+    main.postMessage(reply)
+  }
+  const end = (): void => {
+    // A thread without a port ends by itself.
+    main.close()
+    desk?.close()
+  }
+  main.on('message', (message: ThreadRequest<Job> | ThreadClosing) => {
+    if ('closing' in message) end()
+    else answer(message)
+  })
+}
+
+function failureOf(error: unknown): ThreadFailure {
+  const message = error instanceof Error ? error.message : String(error)
+  return { unavailable: isUnavailable(error), message }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { StoreRefused, StoreUnavailable } from '../store-unavailable.ts'
+import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 import { StoreThread } from './store-thread.ts'
 
 const ENTRY = new URL('../testing/scripted-thread.ts', import.meta.url)
