@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { makeApiKey } from '../src/ledger/api-key-text.ts'
+import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
 /** Which of the attacker's accounts an attack is sent by. */

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { makeApiKey } from '../src/ledger/api-key-text.ts'
+import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { openStore } from '../src/store/open-store.ts'
 import { ACCOUNTS, API_KEYS, ENTRIES } from '../src/store/schema.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'

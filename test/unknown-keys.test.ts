@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeApiKey } from '../src/ledger/api-key-text.ts'
+import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { ROWS } from './contract/rows.ts'
 import { startWorld, type World } from './world.ts'
 

@@ -5,8 +5,8 @@ import {
   upstreamRow,
 } from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
-import type { CatalogStore } from './stored-catalog.ts'
+import { DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
+import type { CatalogStore } from './catalog-store.ts'
 import {
   type CatalogProcess,
   inputPrice,

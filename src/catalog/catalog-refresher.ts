@@ -7,10 +7,8 @@ import type {
 import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
 import { Beliefs } from './beliefs.ts'
-import type { Catalog } from './catalog.ts'
+import type { Catalog, CatalogRow, CatalogSettings } from './catalog.ts'
 import type { EndpointPrices } from './endpoint-prices.ts'
-import type { CatalogRow } from './row.ts'
-import type { CatalogSettings } from './settings.ts'
 import {
   type CatalogStore,
   decodeModel,
@@ -18,7 +16,7 @@ import {
   snapshotOf,
   storedEndpoints,
   withFigures,
-} from './stored-catalog.ts'
+} from './catalog-store.ts'
 
 /** Keeps a catalog in step with its upstream, and the store in step with the catalog. */
 export interface CatalogRefresher {

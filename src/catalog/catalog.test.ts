@@ -3,8 +3,7 @@ import type { ModelListing } from '../upstreams/listing/listing.ts'
 import { parseModels } from '../upstreams/openrouter/parse-models.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { Catalog } from './catalog.ts'
-import { DEFAULT_CATALOG_SETTINGS } from './settings.ts'
+import { Catalog, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
 
 const HOUR_MS = 60 * 60_000
 const START_MS = 1_790_000_000_000

@@ -2,8 +2,39 @@ import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/parse-listing.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import type { Offer } from '../vocabulary/offer.ts'
-import type { CatalogRow, ModelList } from './row.ts'
-import type { CatalogSettings } from './settings.ts'
+import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
+
+/** What an operator decides about the catalog. */
+export interface CatalogSettings extends ListingSettings {
+  /** Time from the end of one refresh to the start of the next, before jitter. */
+  readonly catalogRefreshMs: number
+  /** Age past which a model's prices are too old to size a hold with. */
+  readonly pricesStaleAfterMs: number
+  /** Further names of models: name → catalog id. Never shadows an id that the catalog lists. */
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+/** Prices every five minutes, stale after an hour; no names or ids beside the upstream's own. */
+export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
+  upstream: 'openrouter',
+  catalogRefreshMs: 5 * 60_000,
+  pricesStaleAfterMs: 60 * 60_000,
+  aliases: new Map(),
+  perSearchIdsAdded: new Set(),
+  perSearchIdsRemoved: new Set(),
+}
+
+/** One model as the catalog keeps it. */
+export interface CatalogRow extends ListedModel {
+  /** When an upstream answer last said what this model costs. */
+  readonly refreshedAtMs: number
+}
+
+/** The body of `GET /v1/models`. */
+export interface ModelList {
+  readonly object: 'list'
+  readonly data: readonly ModelListing[]
+}
 
 const ONE_MILLION_CONTEXT_MARK = '[1m]'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EndpointsRefused, parseEndpointPrices } from '../upstreams/openrouter/parse-endpoints.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
-import type { CatalogStore, StoredCatalog } from './stored-catalog.ts'
+import type { CatalogStore, StoredCatalog } from './catalog-store.ts'
 import { refreshWith, startCatalogProcess } from './testing/catalog-process.ts'
 
 const EMPTY_STORE: CatalogStore = { load: async () => null, save: async () => {} }

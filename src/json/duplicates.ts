@@ -1,19 +1,5 @@
-import { treeKey } from './keys.ts'
-import {
-  closesAt,
-  decodeString,
-  enterContainer,
-  isObjectAt,
-  opens,
-  skipColon,
-  skipComma,
-  skipSpace,
-  skipString,
-  skipValue,
-} from './scan.ts'
-import type { JsonBody, JsonObject, JsonValue } from './value.ts'
-import { isJsonObject } from './value.ts'
-import { belongsToTools, jsonPathText } from './walk.ts'
+import { closesAt, decodeString, enterContainer, isObjectAt, opens, skipColon, skipComma, skipSpace, skipString, skipValue, treeKey } from './scan.ts'
+import { belongsToTools, isJsonObject, type JsonBody, type JsonObject, jsonPathText, type JsonValue } from './walk.ts'
 
 /**
  * The place of a member that some object gives twice, as text; null where none does. Keys are compared

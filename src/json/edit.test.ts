@@ -10,8 +10,7 @@ import {
   memberNames,
   printJson,
 } from './testing/json-text.ts'
-import type { JsonBody } from './value.ts'
-import { isJsonObject } from './value.ts'
+import { isJsonObject, type JsonBody } from './walk.ts'
 
 function bodyOf(text: string): JsonBody {
   const root = JSON.parse(text)

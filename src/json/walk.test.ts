@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, type JsonObject, type JsonValue } from './value.ts'
-import { walkJson } from './walk.ts'
+import { isJsonObject, type JsonObject, type JsonValue, walkJson } from './walk.ts'
 
 function walked(root: JsonObject): readonly [string, JsonObject][] {
   const seen: [string, JsonObject][] = []

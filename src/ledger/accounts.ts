@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
-import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
+import { type AccountRow, ACCOUNTS, type Tables } from '../store/schema.ts'
+import { createHmac, randomBytes } from 'node:crypto'
+import { settingOnce } from '../store/settings.ts'
 
 /** Null where there is no such account. */
 export async function getAccount(
@@ -33,4 +35,35 @@ export async function listAccounts(
     .execute()
   const accounts = rows.slice(0, limit).map((row) => ACCOUNTS.read(row))
   return { accounts, nextCursor: rows.length > limit ? (accounts.at(-1)?.id ?? null) : null }
+}
+
+/** Turns an account id into the tag that the provider sees in its place. */
+type AccountTagger = (accountId: string) => string
+
+const SECRET_BYTES = 32
+const TAGS_MAX = 10_000
+
+/**
+ * Opens the store's account tags: stable as long as the store lives, and not reversible without its
+ * secret, which is made the first time. Throws `StoreUnavailable`.
+ */
+export async function openAccountTagger(db: Kysely<Tables>): Promise<AccountTagger> {
+  const secret = await settingOnce(db, {
+    name: 'account_tag_secret',
+    value: randomBytes(SECRET_BYTES).toString('hex'),
+  })
+  return createAccountTagger(Buffer.from(secret, 'hex'))
+}
+
+/** Tags under a secret: HMAC-SHA-256 of the account id, 43 characters of base64url. */
+export function createAccountTagger(secret: Uint8Array): AccountTagger {
+  const tags = new Map<string, string>()
+  return (accountId) => {
+    const known = tags.get(accountId)
+    if (known !== undefined) return known
+    const tag = createHmac('sha256', secret).update(accountId).digest('base64url')
+    if (tags.size >= TAGS_MAX) tags.clear()
+    tags.set(accountId, tag)
+    return tag
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Outage } from './outage.ts'
+import { Outage } from './lookups.ts'
 
 /** Fails a probe as soon as one may be asked, so many times; the waits between, in seconds. */
 function waitsOf(outage: Outage, probes: number): number[] {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
-import { sqliteLedger } from '../ledger/engines/sqlite-ledger.ts'
+import { listUnsettled } from '../ledger/activity/unsettled.ts'
+import { sqliteLedger } from '../ledger/engines/create-ledger.ts'
 import { StoreUnavailable } from '../ledger/ledger.ts'
 import {
   createReconcileWorld,

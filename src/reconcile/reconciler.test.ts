@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
+import { listUnsettled } from '../ledger/activity/unsettled.ts'
 import {
   createReconcileWorld,
   describeSettlement,

@@ -2,7 +2,7 @@ import type {
   UnsettledList,
   UnsettledPage,
   UnsettledRequest,
-} from '../ledger/activity/list-unsettled.ts'
+} from '../ledger/activity/unsettled.ts'
 import { type Corrected, type Ledger, StoreUnavailable } from '../ledger/ledger.ts'
 import type { Decimal } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/outcome.ts'

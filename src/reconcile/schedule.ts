@@ -1,5 +1,6 @@
-import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
+import { expectsCost, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Settled, SettleInput } from '../ledger/ledger.ts'
 
 /** How long what is not known stays open. */
 interface Patience {
@@ -85,4 +86,33 @@ export function nextLookupAtMs(input: ScheduleInput & { readonly nowMs: number }
   const nextAtMs = nowMs + Math.min(ageMs + FIRST_LOOKUP_MS, LOOKUP_INTERVAL_MS_MAX)
   const standsAtMs = settledAsItStandsAtMs(input)
   return standsAtMs > nowMs ? Math.min(nextAtMs, standsAtMs) : nextAtMs
+}
+
+/** What was asked for, and when it was done. */
+interface JustSettled {
+  readonly input: SettleInput
+  readonly nowMs: number
+}
+
+/** What a settle leaves to be reconciled; null: nothing. */
+export function unsettledAfter(
+  { state, chargedMicros }: Settled,
+  { input: { requestId, resolution, facts }, nowMs }: JustSettled,
+): UnsettledRequest | null {
+  if (resolution.kind === 'released') {
+    const { billedAs: generationId } = resolution
+    if (state !== 'released' || generationId === undefined) return null
+    return { requestId, state, generationId, expectsCost: false, endedAtMs: nowMs }
+  }
+  if (state !== 'provisional' && state !== 'unresolved') return null
+  const generationId = 'generationId' in resolution ? resolution.generationId : facts.generationId
+  const costUsd = 'costUsd' in resolution ? resolution.costUsd : null
+  const costIsZero = costUsd === null ? null : costUsd.digits === 0n
+  return {
+    requestId,
+    state,
+    generationId,
+    expectsCost: expectsCost({ state, chargedMicros, costIsZero, usage: facts.usage }),
+    endedAtMs: nowMs,
+  }
 }

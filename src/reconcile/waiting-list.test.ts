@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
+import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { WaitingList } from './waiting-list.ts'
 
 function request(requestId: string): UnsettledRequest {

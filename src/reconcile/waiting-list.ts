@@ -1,4 +1,4 @@
-import type { UnsettledRequest } from '../ledger/activity/list-unsettled.ts'
+import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 
 interface Waiting {
   readonly request: UnsettledRequest

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { HoldCount } from '../ledger/activity/count-holds.ts'
+import type { HoldCount } from '../ledger/activity/unsettled.ts'
 import { HoldFigures } from './hold-figures.ts'
 
 const COUNTS: readonly HoldCount[] = [{ state: 'open', holds: 3, oldestOpenedAtMs: 5 }]

@@ -1,4 +1,4 @@
-import type { HoldCount } from '../ledger/activity/count-holds.ts'
+import type { HoldCount } from '../ledger/activity/unsettled.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 
 interface HoldFiguresInput {

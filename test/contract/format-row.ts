@@ -1,6 +1,6 @@
 import type { ErrorEvent } from '../../simulator/faults.ts'
 import type { EnvelopeFamily } from '../../src/formats/format.ts'
-import type { JsonObject, JsonValue } from '../../src/json/value.ts'
+import type { JsonObject, JsonValue } from '../../src/json/walk.ts'
 import type { StreamEvent } from './stream-event.ts'
 
 /** All that the contract's tests must know of one format to try every promise on it. */

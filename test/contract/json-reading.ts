@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/walk.ts'
 
 /** The value at a place of an answer, member by member; undefined where nothing is there. */
 export function at(

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../src/json/value.ts'
+import type { JsonValue } from '../../src/json/walk.ts'
 import { jsonOf, textAt } from './json-reading.ts'
 
 /** One event of a stream as a client reads it; comments are none. */

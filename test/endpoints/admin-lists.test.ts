@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { JsonValue } from '../../src/json/value.ts'
+import type { JsonValue } from '../../src/json/walk.ts'
 import { column, errorOf, Management, textOf } from './management.ts'
 
 let admin: Management

@@ -1,6 +1,6 @@
 import { type Dispatcher, request } from 'undici'
 import { expect } from 'vitest'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/walk.ts'
 import { startWorld, type World, type WorldInput } from '../world.ts'
 
 export const ADMIN_TOKEN = 'a-token-for-tests-alone'

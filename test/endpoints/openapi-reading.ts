@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/walk.ts'
 
 /** An operation as the document has it. */
 export interface DocumentOperation {

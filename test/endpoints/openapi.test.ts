@@ -1,6 +1,6 @@
 import { type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isJsonObject, type JsonObject } from '../../src/json/value.ts'
+import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
 import { ROWS } from '../contract/rows.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import { ADMIN_TOKEN, Management, textOf } from './management.ts'

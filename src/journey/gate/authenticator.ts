@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { hashApiKey, isApiKeyShaped } from '../../ledger/api-key-text.ts'
+import { hashApiKey, isApiKeyShaped } from '../../ledger/api-keys.ts'
 import type { Tables } from '../../store/schema.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'

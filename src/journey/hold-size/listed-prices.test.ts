@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/settings.ts'
+import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/catalog.ts'
 import { parseRow } from '../../upstreams/listing/parse-listing.ts'
 import { upstreamRow } from '../../upstreams/openrouter/testing/upstream-list.ts'
 import { NO_MEDIA } from '../../vocabulary/call.ts'

@@ -21,7 +21,7 @@ import {
   listPurchases,
   listRequests,
 } from './activity.ts'
-import { listUnsettled } from './list-unsettled.ts'
+import { listUnsettled } from './unsettled.ts'
 
 interface Reader {
   readonly db: Kysely<Tables>

@@ -11,7 +11,7 @@ import {
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
 import { addMicros, type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { RequestState } from '../../vocabulary/outcome.ts'
-import { availableCredit, freeCreditExpired } from '../rules/postings.ts'
+import { availableCredit, freeCreditExpired } from '../rules/credit.ts'
 
 /** One value, or any of several. */
 type Some<Value> = Value | readonly Value[]

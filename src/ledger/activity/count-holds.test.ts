@@ -4,7 +4,7 @@ import { micros } from '../../vocabulary/money.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
-import { countHolds } from './count-holds.ts'
+import { countHolds } from './unsettled.ts'
 
 let bench: StoreBench
 

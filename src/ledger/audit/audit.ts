@@ -11,9 +11,7 @@ import {
   REQUESTS,
   type Tables,
 } from '../../store/schema.ts'
-import { auditRequest } from './audit-request.ts'
-import { AuditTally } from './audit-tally.ts'
-import type { Difference } from './difference.ts'
+import { auditRequest, AuditTally, type Difference } from './audit-tally.ts'
 
 /** What an audit found. */
 export interface Audit {

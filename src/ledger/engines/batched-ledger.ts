@@ -21,13 +21,7 @@ import type {
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
-import {
-  type LedgerCommand,
-  type LedgerVerdict,
-  rankOfCommand,
-  type VerdictOf,
-} from './commands.ts'
-import { type CommitReport, timedCommit } from './timed-commit.ts'
+import { type LedgerCommand, type LedgerVerdict, rankOfCommand, type VerdictOf } from './commands.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 
 /** What a ledger is tuned with, on any engine. */
@@ -244,5 +238,32 @@ export class BatchedLedger implements Ledger {
   async #submitIdly<Command extends LedgerCommand>(command: Command): Promise<VerdictOf<Command>> {
     // A commit answers each command in its place, with the verdict of its rule.
     return (await this.#commits.submitIdly(command)) as VerdictOf<Command>
+  }
+}
+
+/** One commit of the ledger, as it went. */
+export interface CommitReport {
+  readonly commands: number
+  readonly durationMs: number
+  /** `refused`: the store answered, and a command of the batch could not be done. */
+  readonly outcome: 'committed' | 'refused' | 'unavailable'
+}
+
+type Commit = (commands: readonly LedgerCommand[]) => Promise<readonly LedgerVerdict[]>
+
+/** A commit that tells how each of its batches went. `onCommit` must not throw. */
+export function timedCommit(commit: Commit, onCommit: (report: CommitReport) => void): Commit {
+  return async (commands) => {
+    const startedAtMs = performance.now()
+    const tell = (outcome: CommitReport['outcome']): void =>
+      onCommit({ commands: commands.length, durationMs: performance.now() - startedAtMs, outcome })
+    try {
+      const verdicts = await commit(commands)
+      tell('committed')
+      return verdicts
+    } catch (error) {
+      tell(error instanceof StoreUnavailable ? 'unavailable' : 'refused')
+      throw error
+    }
   }
 }

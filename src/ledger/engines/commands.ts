@@ -1,22 +1,8 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import type { RequestState } from '../../vocabulary/outcome.ts'
-import type {
-  AddApiKeyInput,
-  AddCreditCodeInput,
-  AddCreditInput,
-  Corrected,
-  CorrectInput,
-  CreateAccountInput,
-  CreditVerdict,
-  OpenHoldInput,
-  OpenHoldVerdict,
-  RedeemCodeInput,
-  RedeemVerdict,
-  Settled,
-  SettleInput,
-  UpdateAccountInput,
-  UpdateApiKeyInput,
-} from '../ledger.ts'
+import type { AddApiKeyInput, AddCreditCodeInput, AddCreditInput, CorrectInput, Corrected, CreateAccountInput, CreditVerdict, OpenHoldInput, OpenHoldVerdict, RedeemCodeInput, RedeemVerdict, SettleInput, Settled, UpdateAccountInput, UpdateApiKeyInput } from '../ledger.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { CreditPlace } from '../rules/unit-of-work.ts'
 
 /** All commands of the ledger, by kind: what each takes, and its verdict. */
 interface Commands {
@@ -103,4 +89,89 @@ export interface HoldEnded {
  */
 export function rankOfCommand(command: LedgerCommand): number {
   return command.kind === 'openHold' ? 1 : 0
+}
+
+/** The rows that commands work on. With each request come its account and its key. */
+export interface NamedRows {
+  readonly accountIds: Set<string>
+  readonly apiKeyIds: Set<string>
+  readonly requestIds: Set<string>
+  /** All requests of these instances that are open. */
+  readonly instanceIds: Set<string>
+  /** The entries of credit that was added before. */
+  readonly credits: CreditPlace[]
+  /** The codes, and the entries of their credit. */
+  readonly codes: RedeemCodeInput[]
+  readonly creditCodeIds: Set<string>
+}
+
+/** The rows that an engine loads before it applies commands. */
+export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
+  const named: NamedRows = {
+    accountIds: new Set(),
+    apiKeyIds: new Set(),
+    requestIds: new Set(),
+    instanceIds: new Set(),
+    credits: [],
+    codes: [],
+    creditCodeIds: new Set(),
+  }
+  for (const command of commands) nameRows(named, command)
+  return named
+}
+
+function nameRows(named: NamedRows, command: LedgerCommand): void {
+  switch (command.kind) {
+    case 'openHold':
+      named.accountIds.add(command.input.accountId)
+      named.apiKeyIds.add(command.input.apiKeyId)
+      named.requestIds.add(command.input.requestId)
+      return
+    case 'settle':
+      named.requestIds.add(command.input.requestId)
+      if (command.accountId !== undefined) named.accountIds.add(command.accountId)
+      return
+    case 'correct':
+      named.requestIds.add(command.input.requestId)
+      return
+    case 'noteGeneration':
+      named.requestIds.add(command.requestId)
+      return
+    case 'addCredit':
+      named.accountIds.add(command.input.accountId)
+      named.credits.push(command.input)
+      return
+    case 'redeemCode':
+      named.accountIds.add(command.input.accountId)
+      named.codes.push(command.input)
+      return
+    case 'abandonInstance':
+      named.instanceIds.add(command.instanceId)
+      return
+    case 'abandonHolds':
+      for (const requestId of command.requestIds) named.requestIds.add(requestId)
+      return
+    case 'createAccount':
+    case 'updateAccount':
+      named.accountIds.add(command.input.id)
+      return
+    case 'addApiKey':
+      named.accountIds.add(command.input.accountId)
+      named.apiKeyIds.add(command.input.id)
+      return
+    case 'updateApiKey':
+      named.apiKeyIds.add(command.input.id)
+      return
+    case 'deleteApiKey':
+      named.apiKeyIds.add(command.apiKeyId)
+      return
+    case 'addCreditCode':
+      named.creditCodeIds.add(command.input.id)
+      return
+    case 'revokeCreditCode':
+      named.creditCodeIds.add(command.creditCodeId)
+      return
+    default:
+      assertNever(command)
+  }
 }

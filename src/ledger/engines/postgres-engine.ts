@@ -7,8 +7,7 @@ import type { LedgerLimits } from '../ledger.ts'
 import { UnitOfWork, type RowChanges } from '../rules/unit-of-work.ts'
 import { applyCommand } from '../rules/rules.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
-import type { LedgerCommand, LedgerVerdict } from './commands.ts'
-import { type NamedRows, rowsNamedBy } from './named-rows.ts'
+import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
 import {
   LOCK_ACCOUNTS,
   LOCK_API_KEYS,

@@ -6,7 +6,7 @@ import { LEDGER_LIMITS_DEFAULT, StoreUnavailable } from '../ledger.ts'
 import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
 import { benchOnStore } from '../testing/store-bench.ts'
 import type { BatchedLedger } from './batched-ledger.ts'
-import { postgresLedger } from './postgres-ledger.ts'
+import { postgresLedger } from './create-ledger.ts'
 
 const LIMITS = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000 }
 const COST = costOfCharge(micros(7))

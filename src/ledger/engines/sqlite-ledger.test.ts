@@ -3,14 +3,13 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import { abandonEarlierInstances } from '../instances/instances.ts'
-import type { LedgerLimits, OpenHoldInput } from '../ledger.ts'
-import { StoreUnavailable } from '../ledger.ts'
+import { type LedgerLimits, type OpenHoldInput, StoreUnavailable } from '../ledger.ts'
 import type { Bench } from '../testing/bench.ts'
 import { createMemoryBench } from '../testing/memory-bench.ts'
 import { runLoad, unanswered } from '../testing/run-load.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../testing/sqlite-bench.ts'
-import { sqliteLedger } from './sqlite-ledger.ts'
+import { sqliteLedger } from './create-ledger.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 4,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HeartbeatWatch } from './heartbeat-watch.ts'
+import { HeartbeatWatch } from './presence.ts'
 
 const SECOND = 1_000
 

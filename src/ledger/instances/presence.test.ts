@@ -5,7 +5,7 @@ import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { holdInput, runScript } from '../testing/script.ts'
 import { Presence } from './presence.ts'
-import { whileAlive } from './while-alive.ts'
+import { whileAlive } from './open-instance.ts'
 
 let bench: PostgresBench
 let abandoned: (readonly [instanceId: string, holds: number])[]

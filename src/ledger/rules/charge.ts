@@ -2,7 +2,7 @@ import { type AccountRow, ENTRIES, type RequestRow } from '../../store/schema.ts
 import { addMicros, type EntryKind, maxMicros, type Micros, micros, minMicros, type Purse, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
-import { availableCredit, lapseFreeCredit, post } from './postings.ts'
+import { availableCredit, lapseFreeCredit, post } from './credit.ts'
 
 /** The state that a request moves to, and what it is charged there in all. */
 export interface Move {

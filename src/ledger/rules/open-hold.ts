@@ -17,7 +17,7 @@ import type {
   OpenHoldVerdict,
 } from '../ledger.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
-import { availableCredit, freeCreditExpired, lapseFreeCredit } from './postings.ts'
+import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
 import { countInWindow, readWindow } from './request-window.ts'
 
 /** What the rules know beside the rows. */

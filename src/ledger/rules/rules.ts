@@ -1,5 +1,5 @@
 import type { CommandKind, LedgerCommand, LedgerVerdict } from '../engines/commands.ts'
-import { addCredit } from './add-credit.ts'
+import { addCredit, redeemCode } from './credit.ts'
 import {
   addApiKey,
   addCreditCode,
@@ -11,7 +11,6 @@ import {
 } from './administer.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { openHold, type Terms } from './open-hold.ts'
-import { redeemCode } from './redeem-code.ts'
 import {
   correctRequest,
   noteGeneration,

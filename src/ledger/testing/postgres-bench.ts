@@ -1,6 +1,6 @@
 import { openStore } from '../../store/open-store.ts'
 import { createPostgresDatabase } from '../../store/testing/postgres.ts'
-import { postgresLedger } from '../engines/postgres-ledger.ts'
+import { postgresLedger } from '../engines/create-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
 

@@ -4,7 +4,7 @@ import {
   listUnsettled,
   type UnsettledPage,
   type UnsettledRequest,
-} from '../../ledger/activity/list-unsettled.ts'
+} from '../../ledger/activity/unsettled.ts'
 import { LEDGER_LIMITS_DEFAULT, type Ledger, type SettleInput } from '../../ledger/ledger.ts'
 import { FACTS, holdInput } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
@@ -19,8 +19,7 @@ import {
   type Reconciler,
   type Settlement,
 } from '../reconciler.ts'
-import type { ReconcilerSettings } from '../schedule.ts'
-import { unsettledAfter } from '../unsettled-after.ts'
+import { type ReconcilerSettings, unsettledAfter } from '../schedule.ts'
 
 export const SECOND_MS = 1_000
 export const MINUTE_MS = 60 * SECOND_MS

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/json/value.ts'
+import type { JsonObject } from '../../../src/json/walk.ts'
 import type { FailureWords, FormatRow } from '../format-row.ts'
 import { numberAt, objectAt, textAt } from '../json-reading.ts'
 import type { StreamEvent } from '../stream-event.ts'

@@ -7,7 +7,7 @@ import { STORE_BENCHES } from '../testing/benches.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
-import { listUnsettled, type UnsettledPlace } from './list-unsettled.ts'
+import { listUnsettled, type UnsettledPlace } from './unsettled.ts'
 
 let bench: StoreBench
 

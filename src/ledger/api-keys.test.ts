@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { hashApiKey, isApiKeyShaped, makeApiKey } from './api-key-text.ts'
+import { hashApiKey, isApiKeyShaped, makeApiKey } from './api-keys.ts'
 
 test('a new key has its tag, 43 random characters, and no twin', () => {
   const keys = Array.from({ length: 1_000 }, () => makeApiKey('tollgate'))

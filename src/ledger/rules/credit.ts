@@ -1,0 +1,160 @@
+import { type AccountRow, type CreditCodeRow, ENTRIES, type Entry } from '../../store/schema.ts'
+import { addMicros, type EntryKind, type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+import type { AddCreditInput, CreditVerdict, RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
+
+/** An entry before it has its id and place in the account. */
+interface Posting extends Omit<Entry, 'accountId' | 'number'> {
+  readonly account: AccountRow
+}
+
+/** Adds an entry to the work and returns the account as it is then. A posting of zero adds nothing. */
+export function post(work: UnitOfWork, { account, ...line }: Posting): AccountRow {
+  if (line.amountMicros === 0) return account
+  const entry: Entry = { accountId: account.id, number: account.entryCount + 1, ...line }
+  work.addEntry(entry)
+  const posted = { ...account, entryCount: entry.number }
+  return line.purse === 'backed'
+    ? { ...posted, backedBalanceMicros: addMicros(account.backedBalanceMicros, line.amountMicros) }
+    : { ...posted, freeBalanceMicros: addMicros(account.freeBalanceMicros, line.amountMicros) }
+}
+
+/** What a request that qualifies for both could hold at a moment. */
+interface AvailableCredit {
+  readonly backedMicros: Micros
+  readonly freeMicros: Micros
+}
+
+/** Balance less what is held, never below zero; free credit counts until it expires. */
+export function availableCredit(account: AccountRow, nowMs: number): AvailableCredit {
+  const backed = subtractMicros(account.backedBalanceMicros, account.backedHeldMicros)
+  const free = subtractMicros(account.freeBalanceMicros, account.freeHeldMicros)
+  return {
+    backedMicros: backed > 0 ? backed : ZERO_MICROS,
+    freeMicros: free > 0 && !freeCreditExpired(account, nowMs) ? free : ZERO_MICROS,
+  }
+}
+
+/** Whether free credit that is not held has lapsed. */
+export function freeCreditExpired(
+  account: Pick<AccountRow, 'freeExpiresAtMs'>,
+  nowMs: number,
+): boolean {
+  return account.freeExpiresAtMs !== null && nowMs >= account.freeExpiresAtMs
+}
+
+/** Posts the expiry of free credit that is past it and not held. Held credit may still be charged. */
+export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: number): AccountRow {
+  const unheld = account.freeBalanceMicros - account.freeHeldMicros
+  if (unheld <= 0 || !freeCreditExpired(account, nowMs)) return account
+  return post(work, {
+    ...ENTRIES.start,
+    account,
+    kind: 'expiry',
+    purse: 'free',
+    amountMicros: micros(-unheld),
+    createdAtMs: nowMs,
+  })
+}
+
+/**
+ * Adds credit, or takes backed credit back. A second grant of free credit adds to the first, and the
+ * later expiry holds for both. Throws RangeError for credit that can't be.
+ */
+export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number): CreditVerdict {
+  const account = work.account(input.accountId)
+  if (account === undefined) return { kind: 'unknownAccount' }
+  const earlier = work.creditEntry(input)
+  if (earlier !== undefined && earlier.kind !== 'activation') {
+    return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
+  }
+  checkCredit(input, nowMs)
+
+  const lapsed = lapseFreeCredit(work, account, nowMs)
+  const kind: EntryKind =
+    input.purse === 'free' ? 'grant' : input.amountMicros > 0 ? 'top_up' : 'chargeback'
+  const posted = post(work, {
+    ...ENTRIES.start,
+    account: lapsed,
+    kind,
+    purse: input.purse,
+    amountMicros: input.amountMicros,
+    reference: input.reference,
+    expiresAtMs: input.expiresAtMs,
+    createdAtMs: nowMs,
+  })
+  work.putAccount({
+    ...posted,
+    freeExpiresAtMs:
+      input.expiresAtMs === null
+        ? posted.freeExpiresAtMs
+        : Math.max(input.expiresAtMs, posted.freeExpiresAtMs ?? 0),
+    hasBackedCredit: posted.hasBackedCredit || kind === 'top_up',
+  })
+  const entry = work.creditEntry(input)
+  if (entry === undefined) throw new Error('credit was posted without its reference')
+  return { kind: 'added', entry }
+}
+
+/** Whether a reference is the id of a credit code, under which nothing but its redemption is posted. */
+export function isCodeReference(reference: string): boolean {
+  return reference.startsWith('code_')
+}
+
+function isSameCredit(entry: Entry, input: AddCreditInput): boolean {
+  return (
+    entry.purse === input.purse &&
+    entry.amountMicros === input.amountMicros &&
+    entry.expiresAtMs === input.expiresAtMs
+  )
+}
+
+function checkCredit(input: AddCreditInput, nowMs: number): void {
+  if (input.reference === '') throw new RangeError('credit needs a reference')
+  if (isCodeReference(input.reference)) throw new RangeError('the reference is of a code')
+  if (input.amountMicros === 0) throw new RangeError('credit of zero is none')
+  if (input.purse === 'backed') {
+    if (input.expiresAtMs !== null) throw new RangeError('backed credit does not expire')
+    return
+  }
+  if (input.amountMicros < 0) throw new RangeError('free credit is not taken back')
+  if (input.expiresAtMs === null) throw new RangeError('free credit needs an expiry')
+  if (!Number.isSafeInteger(input.expiresAtMs) || input.expiresAtMs <= nowMs) {
+    throw new RangeError('the expiry of free credit is in the future')
+  }
+}
+
+/**
+ * Gives an account the backed credit that a code is worth. The code's own row says who has it, so that
+ * of all who ask one is given it; a repeat by that account answers what it was given.
+ */
+export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: number): RedeemVerdict {
+  const account = work.account(input.accountId)
+  if (account === undefined) return { kind: 'unknownAccount' }
+  const code = work.creditCode(input.codeHash)
+  if (code === undefined) return { kind: 'unknownCode' }
+  if (code.redeemedBy === account.id) return { kind: 'exists', entry: activationOf(work, code) }
+  if (code.redeemedBy !== null) return { kind: 'used' }
+  if (code.revokedAtMs !== null) return { kind: 'revoked' }
+  if (code.expiresAtMs !== null && nowMs >= code.expiresAtMs) return { kind: 'expired' }
+
+  const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
+  work.putCreditCode(redeemed)
+  const posted = post(work, {
+    ...ENTRIES.start,
+    account,
+    kind: 'activation',
+    purse: 'backed',
+    amountMicros: code.amountMicros,
+    reference: code.id,
+    createdAtMs: nowMs,
+  })
+  work.putAccount({ ...posted, hasBackedCredit: true })
+  return { kind: 'redeemed', entry: activationOf(work, redeemed) }
+}
+
+function activationOf(work: UnitOfWork, { id: reference, redeemedBy }: CreditCodeRow) {
+  const entry = work.creditEntry({ accountId: redeemedBy ?? '', reference })
+  if (entry === undefined) throw new Error(`the code ${reference} was redeemed without an entry`)
+  return entry
+}
