@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json/body.ts'
+import type { JsonObject, JsonValue } from '../json/walk.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 

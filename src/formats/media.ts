@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, walkJson } from '../json/body.ts'
+import { isJsonObject, type JsonObject, type JsonValue, walkJson } from '../json/walk.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { MediaCount } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, walkJson } from '../json/body.ts'
+import { isJsonObject, type JsonObject, walkJson } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'

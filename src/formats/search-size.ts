@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json/body.ts'
+import type { JsonObject } from '../json/walk.ts'
 import { SEARCH_RESULT_TOKENS_DEFAULT } from '../vocabulary/call.ts'
 import type { ClientName } from './client-names.ts'
 import { field, isObject } from './fields.ts'

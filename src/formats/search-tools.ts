@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json/body.ts'
+import type { JsonObject } from '../json/walk.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readObjects } from './fields.ts'
 

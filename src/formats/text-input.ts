@@ -1,5 +1,4 @@
-import type { JsonValue } from '../json/body.ts'
-import { isJsonObject } from '../json/body.ts'
+import { isJsonObject, type JsonValue } from '../json/walk.ts'
 import { wrongType } from './fields.ts'
 
 /** What an input may be. */

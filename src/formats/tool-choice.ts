@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json/body.ts'
+import type { JsonObject, JsonValue } from '../json/walk.ts'
 import { field, isObject, readObjects, wrongType } from './fields.ts'
 import { refuseSocialSearch, UNSUPPORTED_TOOL, unsupported } from './refusals.ts'
 import { isSearchType, type ToolRules } from './search-tools.ts'

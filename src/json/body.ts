@@ -5,13 +5,6 @@ import { findDuplicate } from './duplicates.ts'
 import { textWithPlainKeys } from './scan.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from './walk.ts'
 
-export type { JsonEdit } from './edit.ts'
-export { editJson } from './edit.ts'
-export { numberSource, valueSource } from './edit.ts'
-export type { JsonBody, JsonObject, JsonValue } from './walk.ts'
-export { isJsonObject } from './walk.ts'
-export { walkJson } from './walk.ts'
-
 /**
  * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object, has
  * more values than {@link JSON_TREE_BYTES_MAX} allows, or gives a member twice anywhere but in what the

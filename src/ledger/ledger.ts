@@ -244,5 +244,3 @@ export const LEDGER_LIMITS_DEFAULT: LedgerLimits = {
   keyRequestsPerMinuteMax: 300,
   unbackedAccountRequestsPerMinuteMax: 20,
 }
-
-export { StoreUnavailable } from '../store/store-failure.ts'

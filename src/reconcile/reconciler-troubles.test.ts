@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listUnsettled } from '../ledger/activity/unsettled.ts'
 import { sqliteLedger } from '../ledger/engines/create-ledger.ts'
-import { StoreUnavailable } from '../ledger/ledger.ts'
+import { StoreUnavailable } from '../store/store-failure.ts'
 import {
   createReconcileWorld,
   describeSettlement,

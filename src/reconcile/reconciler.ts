@@ -3,7 +3,8 @@ import type {
   UnsettledPage,
   UnsettledRequest,
 } from '../ledger/activity/unsettled.ts'
-import { type Corrected, type Ledger, StoreUnavailable } from '../ledger/ledger.ts'
+import type { Corrected, Ledger } from '../ledger/ledger.ts'
+import { StoreUnavailable } from '../store/store-failure.ts'
 import type { Decimal } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/outcome.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'

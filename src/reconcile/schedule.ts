@@ -1,6 +1,6 @@
 import { expectsCost, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import type { Settled, SettleInput } from '../ledger/ledger.ts'
+import type { SettleInput, Settled } from '../ledger/ledger.ts'
 
 /** How long what is not known stays open. */
 interface Patience {

@@ -1,4 +1,5 @@
-import { type JsonBody, parseJsonBody } from '../../json/body.ts'
+import type { JsonBody } from '../../json/walk.ts'
+import { parseJsonBody } from '../../json/body.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'

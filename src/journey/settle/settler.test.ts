@@ -1,11 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import {
-  type HoldLedger,
-  type Settled,
-  type SettleInput,
-  StoreUnavailable,
-} from '../../ledger/ledger.ts'
-import { StoreRefused } from '../../store/store-failure.ts'
+import type { HoldLedger, SettleInput, Settled } from '../../ledger/ledger.ts'
+import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { Settler } from './settler.ts'
 

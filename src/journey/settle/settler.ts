@@ -1,9 +1,5 @@
-import {
-  type HoldLedger,
-  type Settled,
-  type SettleInput,
-  StoreUnavailable,
-} from '../../ledger/ledger.ts'
+import type { HoldLedger, SettleInput, Settled } from '../../ledger/ledger.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 
 interface SettlerInput {
   readonly ledger: HoldLedger

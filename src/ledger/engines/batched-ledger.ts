@@ -3,24 +3,7 @@ import { GroupCommit } from '../../store/group-commit.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { RequestFacts } from '../../vocabulary/outcome.ts'
-import type {
-  AddApiKeyInput,
-  AddCreditCodeInput,
-  AddCreditInput,
-  Corrected,
-  CorrectInput,
-  CreateAccountInput,
-  CreditVerdict,
-  Ledger,
-  OpenHoldInput,
-  OpenHoldVerdict,
-  RedeemCodeInput,
-  RedeemVerdict,
-  Settled,
-  SettleInput,
-  UpdateAccountInput,
-  UpdateApiKeyInput,
-} from '../ledger.ts'
+import type { AddApiKeyInput, AddCreditCodeInput, AddCreditInput, CorrectInput, Corrected, CreateAccountInput, CreditVerdict, Ledger, OpenHoldInput, OpenHoldVerdict, RedeemCodeInput, RedeemVerdict, SettleInput, Settled, UpdateAccountInput, UpdateApiKeyInput } from '../ledger.ts'
 import { type LedgerCommand, type LedgerVerdict, rankOfCommand, type VerdictOf } from './commands.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 

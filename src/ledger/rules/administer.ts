@@ -6,13 +6,7 @@ import {
   CREDIT_CODES,
   type CreditCodeRow,
 } from '../../store/schema.ts'
-import type {
-  AddApiKeyInput,
-  AddCreditCodeInput,
-  CreateAccountInput,
-  UpdateAccountInput,
-  UpdateApiKeyInput,
-} from '../ledger.ts'
+import type { AddApiKeyInput, AddCreditCodeInput, CreateAccountInput, UpdateAccountInput, UpdateApiKeyInput } from '../ledger.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
 /** Makes an account without credit. */

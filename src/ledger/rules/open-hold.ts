@@ -9,13 +9,7 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import type { HoldEnded } from '../engines/commands.ts'
-import type {
-  HoldRefusalCode,
-  HoldRefusalFacts,
-  LedgerLimits,
-  OpenHoldInput,
-  OpenHoldVerdict,
-} from '../ledger.ts'
+import type { HoldRefusalCode, HoldRefusalFacts, LedgerLimits, OpenHoldInput, OpenHoldVerdict } from '../ledger.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
 import { countInWindow, readWindow } from './request-window.ts'

@@ -2,7 +2,7 @@ import type { RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
-import type { Corrected, CorrectInput, Settled, SettleInput } from '../ledger.ts'
+import type { CorrectInput, Corrected, SettleInput, Settled } from '../ledger.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
 

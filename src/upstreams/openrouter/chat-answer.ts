@@ -1,6 +1,6 @@
 import { member } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { isJsonObject, type JsonBody, type JsonObject } from '../../json/body.ts'
+import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
 import type { AnswerReading } from '../upstream.ts'
 import { readGenerationId } from './generation-id.ts'

@@ -1,6 +1,6 @@
 import { parseEventData } from '../../formats/event-data.ts'
 import type { StreamEvent } from '../../formats/format.ts'
-import { isJsonObject, type JsonObject } from '../../json/body.ts'
+import { isJsonObject, type JsonObject } from '../../json/walk.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver } from '../upstream.ts'
 import { readChatError, readChatReport } from './chat-answer.ts'

@@ -1,5 +1,5 @@
 import { field, readObjects } from '../../formats/fields.ts'
-import type { JsonEdit } from '../../json/body.ts'
+import type { JsonEdit } from '../../json/edit.ts'
 import type { RewriteInput, Wire } from '../upstream.ts'
 import { readChatAnswer } from './chat-answer.ts'
 import { chunkObservers } from './chat-stream.ts'

@@ -9,7 +9,7 @@ import {
   offerWith,
   refusalOf,
 } from '../../formats/testing/exchange.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json/body.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import { wireOf } from './testing/exchange.ts'
 
 type Members = { readonly [member: string]: unknown }

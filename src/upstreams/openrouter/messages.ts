@@ -9,13 +9,8 @@ import {
   searchToolsOf,
   toolRules,
 } from '../../formats/search-tools.ts'
-import {
-  isJsonObject,
-  type JsonBody,
-  type JsonEdit,
-  type JsonObject,
-  type JsonValue,
-} from '../../json/body.ts'
+import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import type { JsonEdit } from '../../json/edit.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import type {
   AnswerReading,

@@ -1,6 +1,7 @@
 import { readObjects } from '../../formats/fields.ts'
 import { fileEngineOf } from '../../formats/refusals.ts'
-import type { JsonEdit, JsonObject } from '../../json/body.ts'
+import type { JsonEdit } from '../../json/edit.ts'
+import type { JsonObject } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { PublicNames } from '../../vocabulary/public-names.ts'

@@ -1,4 +1,4 @@
-import type { JsonBody, JsonObject } from '../../json/body.ts'
+import type { JsonBody, JsonObject } from '../../json/walk.ts'
 import type { StreamEventReading } from '../upstream.ts'
 import { readProviderError } from './provider-error.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { bodyOf } from '../../formats/testing/exchange.ts'
-import type { JsonObject } from '../../json/body.ts'
+import type { JsonObject } from '../../json/walk.ts'
 import { chat } from './chat.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
