@@ -19,7 +19,7 @@ export interface OpenStoreInput {
   /** Default all that the program has. */
   readonly migrations?: readonly Migration[]
   /** SQLite: how long a statement waits for another process's write. Default 5,000. */
-  readonly busyTimeoutMs?: number
+  readonly busyTimeoutMs?: number | undefined
 }
 
 /** An open store: everything off the path of a request goes through it. */
@@ -48,6 +48,5 @@ export function openStore(input: OpenStoreInput = {}): Promise<Store> {
     nowMs: (input.clock ?? systemClock).nowMs(),
   }
   if (location.kind === 'postgres') return openPostgresStore(location, upToDate)
-  const busy = input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }
-  return openSqliteStore({ ...location, ...busy }, upToDate)
+  return openSqliteStore({ ...location, busyTimeoutMs: input.busyTimeoutMs }, upToDate)
 }

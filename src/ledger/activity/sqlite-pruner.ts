@@ -4,7 +4,7 @@ import {
   openSqliteConnection,
   type SqliteConnectionInput,
 } from '../../store/sqlite/sqlite-connection.ts'
-import { serveThread, type ThreadDesk } from '../../store/sqlite/store-thread.ts'
+import { serveThread, type JobRunner } from '../../store/sqlite/store-thread.ts'
 import {
   addToPruned,
   chartedWithout,
@@ -24,7 +24,7 @@ const OF_IDS = `from requests where id in (select value from json_each(?1)) and
  * Prunes a SQLite store. In a thread, so that the write lock is held for its two statements alone and
  * not for whatever else the event loop has to do between them.
  */
-class SqlitePruner implements ThreadDesk<PruneBatch, Pruned> {
+class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   readonly #connection: DatabaseSync
   readonly #page: StatementSync
   readonly #rolled: StatementSync
@@ -48,7 +48,7 @@ class SqlitePruner implements ThreadDesk<PruneBatch, Pruned> {
     this.#remove = connection.prepare(`delete ${OF_IDS}`)
   }
 
-  answer({ settledBeforeMs, afterId, rowsMax }: PruneBatch): Pruned {
+  run({ settledBeforeMs, afterId, rowsMax }: PruneBatch): Pruned {
     const untilId = pruneUntilId(settledBeforeMs)
     const page = this.#page.all(settledBeforeMs, afterId, untilId, rowsMax)
     const old = page.filter((row) => row['prunable'] === 1).map((row) => String(row['id']))

@@ -6,61 +6,27 @@ import type { CreditPlace } from '../rules/unit-of-work.ts'
 
 /** All commands of the ledger, by kind: what each takes, and its verdict. */
 interface Commands {
-  openHold: {
-    readonly takes: { readonly input: OpenHoldInput }
-    readonly verdict: OpenHoldVerdict | HoldEnded
-  }
-  settle: {
-    readonly takes: {
-      readonly input: SettleInput
-      /** Of a hold that may not be there yet: its opening is under this account's lock. */
-      readonly accountId?: string
-    }
-    /** Null where no such hold was opened. */
-    readonly verdict: Settled | null
-  }
-  noteGeneration: {
-    readonly takes: { readonly requestId: string; readonly generationId: string }
-    readonly verdict: null
-  }
-  correct: { readonly takes: { readonly input: CorrectInput }; readonly verdict: Corrected }
-  addCredit: { readonly takes: { readonly input: AddCreditInput }; readonly verdict: CreditVerdict }
-  redeemCode: {
-    readonly takes: { readonly input: RedeemCodeInput }
-    readonly verdict: RedeemVerdict
-  }
+  openHold(takes: { readonly input: OpenHoldInput }): OpenHoldVerdict | HoldEnded
+  /**
+   * `accountId`: for a hold that may not be there yet, because its opening is under this account's lock. The
+   * verdict is null where no such hold was opened.
+   */
+  settle(takes: { readonly input: SettleInput; readonly accountId?: string }): Settled | null
+  noteGeneration(takes: { readonly requestId: string; readonly generationId: string }): null
+  correct(takes: { readonly input: CorrectInput }): Corrected
+  addCredit(takes: { readonly input: AddCreditInput }): CreditVerdict
+  redeemCode(takes: { readonly input: RedeemCodeInput }): RedeemVerdict
   /** The verdict is how many holds it has made unresolved. */
-  abandonInstance: { readonly takes: { readonly instanceId: string }; readonly verdict: number }
+  abandonInstance(takes: { readonly instanceId: string }): number
   /** The verdict is how many holds it has made unresolved. */
-  abandonHolds: {
-    readonly takes: { readonly requestIds: readonly string[] }
-    readonly verdict: number
-  }
-  createAccount: {
-    readonly takes: { readonly input: CreateAccountInput }
-    readonly verdict: AccountRow
-  }
-  updateAccount: {
-    readonly takes: { readonly input: UpdateAccountInput }
-    readonly verdict: AccountRow | null
-  }
-  addApiKey: {
-    readonly takes: { readonly input: AddApiKeyInput }
-    readonly verdict: ApiKeyRow | null
-  }
-  updateApiKey: {
-    readonly takes: { readonly input: UpdateApiKeyInput }
-    readonly verdict: ApiKeyRow | null
-  }
-  deleteApiKey: { readonly takes: { readonly apiKeyId: string }; readonly verdict: boolean }
-  addCreditCode: {
-    readonly takes: { readonly input: AddCreditCodeInput }
-    readonly verdict: CreditCodeRow
-  }
-  revokeCreditCode: {
-    readonly takes: { readonly creditCodeId: string }
-    readonly verdict: CreditCodeRow | null
-  }
+  abandonHolds(takes: { readonly requestIds: readonly string[] }): number
+  createAccount(takes: { readonly input: CreateAccountInput }): AccountRow
+  updateAccount(takes: { readonly input: UpdateAccountInput }): AccountRow | null
+  addApiKey(takes: { readonly input: AddApiKeyInput }): ApiKeyRow | null
+  updateApiKey(takes: { readonly input: UpdateApiKeyInput }): ApiKeyRow | null
+  deleteApiKey(takes: { readonly apiKeyId: string }): boolean
+  addCreditCode(takes: { readonly input: AddCreditCodeInput }): CreditCodeRow
+  revokeCreditCode(takes: { readonly creditCodeId: string }): CreditCodeRow | null
 }
 
 /** Closed: an engine applies commands of these kinds in order and knows no others. */
@@ -68,11 +34,11 @@ export type CommandKind = keyof Commands
 
 /** A command of one of some kinds; by default, of any. */
 export type LedgerCommand<Kind extends CommandKind = CommandKind> = {
-  [Each in Kind]: { readonly kind: Each } & Commands[Each]['takes']
+  [Each in Kind]: { readonly kind: Each } & Parameters<Commands[Each]>[0]
 }[Kind]
 
 /** What a command of one of some kinds answers; by default, of any. */
-export type LedgerVerdict<Kind extends CommandKind = CommandKind> = Commands[Kind]['verdict']
+export type LedgerVerdict<Kind extends CommandKind = CommandKind> = ReturnType<Commands[Kind]>
 
 /** What a command answers. */
 export type VerdictOf<Command extends LedgerCommand> = LedgerVerdict<Command['kind']>

@@ -20,7 +20,7 @@ serveThread<WriterJob, readonly LedgerVerdict[]>(() => {
   const connection = openSqliteConnection(connectionInput)
   const engine = new SqliteEngine(connection)
   return {
-    answer: ({ commands, terms }) => engine.apply(commands, terms),
+    run: ({ commands, terms }) => engine.apply(commands, terms),
     close: () => connection.close(),
   }
 })

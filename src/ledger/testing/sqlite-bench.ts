@@ -9,7 +9,7 @@ import { benchOnStore, type StoreBench } from './store-bench.ts'
 export interface SqliteBenchInput {
   readonly limits: LedgerLimits
   /** Default 5,000. */
-  readonly busyTimeoutMs?: number
+  readonly busyTimeoutMs?: number | undefined
 }
 
 /** The ledger on a SQLite file of its own. */
@@ -28,7 +28,7 @@ export async function createSqliteBench(input: SqliteBenchInput): Promise<Sqlite
     limits: input.limits,
     unsureRetryMs: 1,
     idleDelayMs: 1,
-    ...(input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }),
+    busyTimeoutMs: input.busyTimeoutMs,
   })
   const bench = benchOnStore({
     store,

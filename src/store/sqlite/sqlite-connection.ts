@@ -6,7 +6,7 @@ import { isBusy } from '../store-failure.ts'
 export interface SqliteConnectionInput {
   readonly file: string
   /** How long a statement waits for another connection's lock. Default 5,000. */
-  readonly busyTimeoutMs?: number
+  readonly busyTimeoutMs?: number | undefined
   /** Default false. */
   readonly readOnly?: boolean
 }

@@ -1,20 +1,20 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
-import { serveThread, type ThreadDesk } from './store-thread.ts'
+import { serveThread, type JobRunner } from './store-thread.ts'
 import {
   checkpointAndClose,
   openSqliteConnection,
   type SqliteConnectionInput,
 } from './sqlite-connection.ts'
 
-/** One SQL statement for the thread that runs what Kysely compiles. */
+/** One SQL statement that Kysely compiled. */
 export interface SqlJob {
   readonly sql: string
   readonly parameters: readonly SQLInputValue[]
 }
 
-/** What a statement came to. */
-export interface SqlAnswer {
+/** The result of a statement. */
+export interface SqlResult {
   readonly rows: readonly unknown[]
   /** Rows that an insert, update or delete touched; zero for reads. */
   readonly changes: number
@@ -23,7 +23,7 @@ export interface SqlAnswer {
 // Each shape of query is a statement of its own; filters make many shapes, and each keeps memory.
 const STATEMENTS_MAX = 256
 
-class SqlDesk implements ThreadDesk<SqlJob, SqlAnswer> {
+class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   readonly #connection: DatabaseSync
   readonly #isReadOnly: boolean
   readonly #statements = new Map<string, StatementSync>()
@@ -33,7 +33,7 @@ class SqlDesk implements ThreadDesk<SqlJob, SqlAnswer> {
     this.#isReadOnly = input.readOnly ?? false
   }
 
-  answer({ sql, parameters }: SqlJob): SqlAnswer {
+  run({ sql, parameters }: SqlJob): SqlResult {
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     return { rows: [], changes: Number(statement.run(...parameters).changes) }
@@ -55,4 +55,4 @@ class SqlDesk implements ThreadDesk<SqlJob, SqlAnswer> {
 }
 
 const connectionInput: SqliteConnectionInput = workerData
-serveThread(() => new SqlDesk(connectionInput))
+serveThread(() => new StatementRunner(connectionInput))

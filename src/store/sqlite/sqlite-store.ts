@@ -2,7 +2,6 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, Kysely, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
-import type { DatabaseLocation } from '../database-url.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../schema.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
@@ -10,25 +9,17 @@ import { copyAside } from './backup.ts'
 import type { SQLInputValue } from 'node:sqlite'
 import { StoreThread } from './store-thread.ts'
 import type { SqliteConnectionInput } from './sqlite-connection.ts'
-import type { SqlAnswer, SqlJob } from './sqlite-statements.ts'
-
-/** Which file, and how to wait for others that write to it. */
-type SqliteStoreInput = Extract<DatabaseLocation, { kind: 'sqlite' }> & {
-  /** Default 5,000. */
-  readonly busyTimeoutMs?: number
-}
+import type { SqlResult, SqlJob } from './sqlite-statements.ts'
 
 /** As `openStore`: a SQLite file, made with its folder where there is none, for its owner alone. */
 export async function openSqliteStore(
-  input: SqliteStoreInput,
+  { file, busyTimeoutMs }: Omit<SqliteConnectionInput, 'readOnly'>,
   upToDate: UpToDateInput,
 ): Promise<Store> {
-  const { file } = input
   makeFolder(dirname(file))
   makeFile(file)
-  const busy = input.busyTimeoutMs === undefined ? {} : { busyTimeoutMs: input.busyTimeoutMs }
   const connect = (readOnly: boolean) =>
-    new Kysely<Tables>({ dialect: sqliteThreadDialect({ file, readOnly, ...busy }) })
+    new Kysely<Tables>({ dialect: sqliteThreadDialect({ file, readOnly, busyTimeoutMs }) })
   const db = connect(false)
   try {
     await bringUpToDate(db, {
@@ -98,7 +89,7 @@ export function sqliteThreadDialect(input: SqliteConnectionInput): Dialect {
 }
 
 class SqliteThreadDriver implements Driver {
-  readonly #thread: StoreThread<SqlJob, SqlAnswer>
+  readonly #thread: StoreThread<SqlJob, SqlResult>
   readonly #begin: string
   readonly #connection: SqliteThreadConnection
   // Resolves when whoever has the connection gives it back.
@@ -154,9 +145,9 @@ class SqliteThreadDriver implements Driver {
 }
 
 class SqliteThreadConnection implements DatabaseConnection {
-  readonly #thread: StoreThread<SqlJob, SqlAnswer>
+  readonly #thread: StoreThread<SqlJob, SqlResult>
 
-  constructor(thread: StoreThread<SqlJob, SqlAnswer>) {
+  constructor(thread: StoreThread<SqlJob, SqlResult>) {
     this.#thread = thread
   }
 

@@ -5,7 +5,7 @@ import { StoreThread } from './store-thread.ts'
 const ENTRY = new URL('../testing/scripted-thread.ts', import.meta.url)
 
 let thread: StoreThread<string, string>
-/** How often a desk was closed. */
+/** How often a job runner was closed. */
 let closings: Int32Array
 
 beforeEach(async () => {
@@ -24,7 +24,7 @@ test('jobs are answered, each its own', async () => {
   )
 })
 
-test('a refused job is told from a store that failed, and neither from the next job', async () => {
+test('a refused job and a store that failed are distinguished, and the next job runs', async () => {
   await expect(thread.call('refuse')).rejects.toBeInstanceOf(StoreRefused)
   await expect(thread.call('fail')).rejects.toBeInstanceOf(StoreUnavailable)
   expect(await thread.call('next')).toBe('next answered')
@@ -40,7 +40,7 @@ test('a thread that dies fails all that waits for it, and the next job starts an
   expect(await thread.call('again')).toBe('again answered')
 })
 
-test('a thread that is closed does what it was asked, closes its desk and takes no more', async () => {
+test('a thread that is closed does what it was asked, closes its runner and takes no more', async () => {
   const asked = [thread.call('one'), thread.call('two')]
   await thread.close()
   expect(await Promise.all(asked)).toEqual(['one answered', 'two answered'])

@@ -3,14 +3,14 @@ import { StoreRefused } from '../store-failure.ts'
 import { serveThread } from '../sqlite/store-thread.ts'
 
 const closings: Int32Array = workerData
-let desks = 0
+let runners = 0
 
-/** A thread whose jobs say what is to become of them. */
+/** A thread whose jobs say their own result. */
 serveThread<string, string>(() => {
-  desks++
-  if (desks === 1) throw new Error('not open yet')
+  runners++
+  if (runners === 1) throw new Error('not open yet')
   return {
-    answer(job) {
+    run(job) {
       if (job === 'die') process.exit(1)
       if (job === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
       if (job === 'refuse') throw new StoreRefused('refused')
