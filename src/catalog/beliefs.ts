@@ -21,7 +21,11 @@ export class Beliefs {
   readonly #doubts = new Map<string, ReadonlyMap<string, number>>()
 
   /** What to hold with from here on. Call once a model and refresh. */
-  weigh({ modelId, believed, listed }: WeighInput): HoldFigures {
+  weigh({ modelId, believed, listed }: {
+  readonly modelId: string
+  readonly believed: HoldFigures
+  readonly listed: HoldFigures
+}): HoldFigures {
     const seenBefore = this.#doubts.get(modelId)
     const doubts = new Map<string, number>()
     const isDoubted: IsDoubted = ({ figure, isSteepFall }) => {
@@ -51,12 +55,6 @@ export class Beliefs {
       if (!modelIds.has(modelId)) this.#doubts.delete(modelId)
     }
   }
-}
-
-interface WeighInput {
-  readonly modelId: string
-  readonly believed: HoldFigures
-  readonly listed: HoldFigures
 }
 
 /** Whether a figure stays as it was. To be asked once for each figure. */

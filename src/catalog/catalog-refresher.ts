@@ -179,7 +179,11 @@ class Refresher implements CatalogRefresher {
     }
   }
 
-  #weigh(input: WeighRefreshInput): readonly CatalogRow[] {
+  #weigh(input: {
+  readonly parsed: ParsedCatalog
+  readonly flatPrices: ReadonlyMap<string, Picos>
+  readonly askedAtMs: number
+}): readonly CatalogRow[] {
     const { parsed, flatPrices, askedAtMs } = input
     const believed = new Map(this.#input.catalog.rows().map((row) => [row.offer.modelId, row]))
     const rows: CatalogRow[] = []
@@ -240,8 +244,3 @@ class Refresher implements CatalogRefresher {
   }
 }
 
-interface WeighRefreshInput {
-  readonly parsed: ParsedCatalog
-  readonly flatPrices: ReadonlyMap<string, Picos>
-  readonly askedAtMs: number
-}

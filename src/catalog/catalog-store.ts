@@ -38,7 +38,7 @@ export function createCatalogStore(db: Kysely<Tables>): CatalogStore {
       // and a refresh rarely changes more than a row or two. Another process that saves in between has
       // read the same upstream, and whatever is missed is written at the next refresh.
       const changes = await changesOf(db, refresh)
-      await db.transaction().execute((transaction) => apply(transaction, { refresh, changes }))
+      await db.transaction().execute((transaction) => apply(transaction, refresh, changes))
     },
   }
 }
@@ -80,12 +80,7 @@ async function changesOf(db: Kysely<Tables>, refresh: CatalogSave): Promise<Chan
   }
 }
 
-interface ApplyInput {
-  readonly refresh: CatalogSave
-  readonly changes: Changes
-}
-
-async function apply(db: Kysely<Tables>, { refresh, changes }: ApplyInput): Promise<void> {
+async function apply(db: Kysely<Tables>, refresh: CatalogSave, changes: Changes): Promise<void> {
   const { source, refreshedAtMs } = refresh
   for (const some of chunks(changes.removedIds)) {
     await db.deleteFrom('catalog_models').where('id', 'in', some).execute()
@@ -157,7 +152,12 @@ export interface CatalogSave extends StoredCatalog {
  * A model as JSON text. The time of its prices stands in it only where that is not the catalog's, so
  * that a model which did not change makes the same text at each refresh.
  */
-export function encodeModel(input: EncodeModelInput): StoredModel {
+export function encodeModel(input: {
+  readonly row: CatalogRow
+  readonly catalogRefreshedAtMs: number
+  /** What is known of its endpoints' prices, as JSON text; null: nothing. */
+  readonly endpointsJson: string | null
+}): StoredModel {
   const { offer, listing, aliases, refreshedAtMs } = input.row
   const own = refreshedAtMs === input.catalogRefreshedAtMs ? null : refreshedAtMs
   const fields = [
@@ -172,19 +172,16 @@ export function encodeModel(input: EncodeModelInput): StoredModel {
   return { modelId: offer.modelId, itemJson: `{${fields.join(',')}}` }
 }
 
-interface EncodeModelInput {
-  readonly row: CatalogRow
-  readonly catalogRefreshedAtMs: number
-  /** What is known of its endpoints' prices, as JSON text; null: nothing. */
-  readonly endpointsJson: string | null
-}
-
 /**
  * A stored model as it was offered, with what is read from a listing (bills per search, open
  * weights) judged anew by today's settings. Null where the text is of another version's layout: the
  * next refresh replaces it.
  */
-export function decodeModel(input: DecodeModelInput): CatalogRow | null {
+export function decodeModel(input: {
+  readonly itemJson: string
+  readonly catalogRefreshedAtMs: number
+  readonly settings: ListingSettings
+}): CatalogRow | null {
   const { itemJson, catalogRefreshedAtMs, settings } = input
   const record = readRecord(parseJson(itemJson))
   const parsed = parseRow(record?.['listing'], settings)
@@ -207,12 +204,6 @@ export function decodeModel(input: DecodeModelInput): CatalogRow | null {
 /** What {@link encodeModel} was given of a model's endpoints, parsed; undefined where it was another version. */
 export function storedEndpoints({ itemJson }: StoredModel): unknown {
   return readRecord(parseJson(itemJson))?.['endpoints']
-}
-
-interface DecodeModelInput {
-  readonly itemJson: string
-  readonly catalogRefreshedAtMs: number
-  readonly settings: ListingSettings
 }
 
 /** By position: what was believed, and what was listed: an earlier version stored only the latter. */

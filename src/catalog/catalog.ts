@@ -51,7 +51,10 @@ export class Catalog {
   readonly #settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
   #index: CatalogIndex | null = null
 
-  constructor(input: CatalogInput) {
+  constructor(input: {
+  readonly clock: Clock
+  readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+}) {
     this.#clock = input.clock
     this.#settings = input.settings
   }
@@ -114,11 +117,6 @@ export class Catalog {
   get refreshedAtMs(): number | null {
     return this.#index?.refreshedAtMs ?? null
   }
-}
-
-interface CatalogInput {
-  readonly clock: Clock
-  readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
 }
 
 interface CatalogIndex {

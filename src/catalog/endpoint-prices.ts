@@ -25,15 +25,12 @@ interface EndpointPricesInput {
    * Reads the dearest prices of a model's providers; rejects on any failure, and where the time is up or
    * the signal given.
    */
-  readonly fetchDearestPrices: (modelId: string, bounds: ReadBounds) => Promise<PriceTable>
-  /** Told of each reading, for the log and metrics. Must not throw. */
-  readonly onRead: (read: EndpointRead) => void
-}
-
-/** When a reading is given up. */
-interface ReadBounds {
+  readonly fetchDearestPrices: (modelId: string, bounds: {
   readonly timeoutMs: number
   readonly signal: AbortSignal
+}) => Promise<PriceTable>
+  /** Told of each reading, for the log and metrics. Must not throw. */
+  readonly onRead: (read: EndpointRead) => void
 }
 
 interface KnownModel {
@@ -185,7 +182,10 @@ export class EndpointPrices {
   }
 
   /** A fall is doubted as the catalog's are. */
-  #weigh(modelId: string, { believed, prices }: ReadPrices): PriceTable {
+  #weigh(modelId: string, { believed, prices }: {
+  readonly believed: PriceTable | null
+  readonly prices: PriceTable
+}): PriceTable {
     if (believed === null) return prices
     const figures = (table: PriceTable) => ({
       prices: table,
@@ -200,7 +200,3 @@ export class EndpointPrices {
   }
 }
 
-interface ReadPrices {
-  readonly believed: PriceTable | null
-  readonly prices: PriceTable
-}

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { type AccountRow, ACCOUNTS, type Tables } from '../store/schema.ts'
 import { createHmac, randomBytes } from 'node:crypto'
 import { settingOnce } from '../store/settings.ts'
+import type { Page } from './activity/activity.ts'
 
 /** Null where there is no such account. */
 export async function getAccount(
@@ -16,16 +17,10 @@ export async function getAccount(
   return row === undefined ? null : ACCOUNTS.read(row)
 }
 
-interface ListInput {
-  /** The last id of the page before; null or absent: the first page. */
-  readonly cursor?: string | null
-  readonly limit: number
-}
-
 /** One page of accounts, newest first; the cursor of the next is null where there is none. */
 export async function listAccounts(
   db: Kysely<Tables>,
-  { cursor, limit }: ListInput,
+  { cursor, limit }: Page,
 ): Promise<{ readonly accounts: readonly AccountRow[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('accounts').selectAll()
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)

@@ -1,24 +1,20 @@
 import type { Kysely } from 'kysely'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
+import type { Page } from './activity/activity.ts'
 import type { AddApiKeyInput, Ledger } from './ledger.ts'
 import { hash, randomInt } from 'node:crypto'
-
-interface CreateApiKeyInput extends Omit<AddApiKeyInput, 'keyHash' | 'displayPrefix'> {
-  /** The `<tag>` of `sk-<tag>-…`. */
-  readonly keyTag: string
-}
-
-/** The key's text is in this answer and nowhere else, ever. */
-interface CreatedApiKey {
-  readonly apiKey: ApiKeyRow
-  readonly text: string
-}
 
 /** Makes a key for an account. Null where there is no such account. */
 export async function createApiKey(
   ledger: Pick<Ledger, 'addApiKey'>,
-  { keyTag, ...input }: CreateApiKeyInput,
-): Promise<CreatedApiKey | null> {
+  { keyTag, ...input }: Omit<AddApiKeyInput, 'keyHash' | 'displayPrefix'> & {
+  /** The `<tag>` of `sk-<tag>-…`. */
+  readonly keyTag: string
+},
+): Promise<{
+  readonly apiKey: ApiKeyRow
+  readonly text: string
+} | null> {
   const { text, hash, displayPrefix } = makeApiKey(keyTag)
   const apiKey = await ledger.addApiKey({ ...input, keyHash: hash, displayPrefix })
   return apiKey === null ? null : { apiKey, text }
@@ -35,17 +31,10 @@ export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<A
   return row === undefined ? null : API_KEYS.read(row)
 }
 
-interface ListApiKeysInput {
-  readonly accountId: string
-  /** The last id of the page before; null or absent: the first page. */
-  readonly cursor?: string | null
-  readonly limit: number
-}
-
 /** One page of an account's keys, newest first, without deleted ones. */
 export async function listApiKeys(
   db: Kysely<Tables>,
-  { accountId, cursor, limit }: ListApiKeysInput,
+  { accountId, cursor, limit }: Page & { readonly accountId: string },
 ): Promise<{ readonly apiKeys: readonly ApiKeyRow[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('api_keys')
@@ -88,14 +77,11 @@ export function hashApiKey(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** A text that may be a key, and the `<tag>` that a key of this deployment has. */
-interface ApiKeyShapeInput {
+/** Whether a text has the shape of a key, so that it is worth looking up. */
+export function isApiKeyShaped({ text, keyTag }: {
   readonly text: string
   readonly keyTag: string
-}
-
-/** Whether a text has the shape of a key, so that it is worth looking up. */
-export function isApiKeyShaped({ text, keyTag }: ApiKeyShapeInput): boolean {
+}): boolean {
   const prefix = `sk-${keyTag}-`
   return text.startsWith(prefix) && KEY_PATTERN.test(text.slice(prefix.length))
 }

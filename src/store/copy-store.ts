@@ -173,14 +173,12 @@ async function gatherStatistics(target: Kysely<Tables>, { kind }: DatabaseLocati
   for (const { name } of TABLES) await sql.raw(`analyze "${name}"`).execute(target)
 }
 
-interface CopyRowsInput extends Pick<CopyStoreInput<unknown>, 'to' | 'onRows'> {
-  readonly target: Kysely<Tables>
-  readonly location: DatabaseLocation
-}
-
 async function copyRows(
   view: Kysely<Tables>,
-  { target, location, to, onRows }: CopyRowsInput,
+  { target, location, to, onRows }: Pick<CopyStoreInput<unknown>, 'to' | 'onRows'> & {
+  readonly target: Kysely<Tables>
+  readonly location: DatabaseLocation
+},
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   let all = 0

@@ -10,12 +10,6 @@ export class SchemaMismatch extends Error {
 // Any number that no other program on the same database takes: "tollgate" in ASCII, its first six letters.
 const MIGRATION_LOCK = 0x746f6c6c6761
 
-interface MigrateInput {
-  readonly db: Kysely<Tables>
-  readonly migrations: readonly Migration[]
-  readonly nowMs: number
-}
-
 /** The number of the newest migration that the store has; 0 for an empty store. */
 export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
   if (!(await hasMigrations(db))) return 0
@@ -32,7 +26,7 @@ export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
  * find it done. Throws
  * `SchemaMismatch` where the store is newer than the program.
  */
-export async function migrate({ db, migrations, nowMs }: MigrateInput): Promise<void> {
+async function migrate(db: Kysely<Tables>, migrations: readonly Migration[], nowMs: number): Promise<void> {
   await db.transaction().execute(async (trx) => {
     if (isPostgres(trx)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(trx)
     await trx.schema
@@ -84,13 +78,11 @@ export interface UpToDateInput {
   readonly nowMs: number
 }
 
-interface BringUpToDateInput extends UpToDateInput {
+/** Makes the tables of an empty store, and changes an older one where that is asked for. Throws `SchemaMismatch`. */
+export async function bringUpToDate(db: Kysely<Tables>, input: UpToDateInput & {
   /** Called with the schema of a store that has one, before it is changed. */
   readonly beforeMigration?: (version: number) => Promise<unknown>
-}
-
-/** Makes the tables of an empty store, and changes an older one where that is asked for. Throws `SchemaMismatch`. */
-export async function bringUpToDate(db: Kysely<Tables>, input: BringUpToDateInput): Promise<void> {
+}): Promise<void> {
   const { migrations, migrateStore, nowMs } = input
   const newest = migrations.at(-1)?.number ?? 0
   const version = await schemaVersion(db)
@@ -105,5 +97,5 @@ export async function bringUpToDate(db: Kysely<Tables>, input: BringUpToDateInpu
     }
     await input.beforeMigration?.(version)
   }
-  await migrate({ db, migrations, nowMs })
+  await migrate(db, migrations, nowMs)
 }

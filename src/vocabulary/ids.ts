@@ -13,14 +13,12 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const TIME_CHARS = 10
 const RANDOM_CHARS = 16
 
-interface IdSourceInput {
+/** Ids of the form `req_` + 10 characters of time + 16 of randomness (80 bits). */
+export function createIdSource({ clock, fillRandom }: {
   readonly clock: Clock
   /** Fills the array with random bytes from a cryptographic source. */
   readonly fillRandom: (bytes: Uint8Array) => void
-}
-
-/** Ids of the form `req_` + 10 characters of time + 16 of randomness (80 bits). */
-export function createIdSource({ clock, fillRandom }: IdSourceInput): IdSource {
+}): IdSource {
   // Random bytes are drawn for many ids at once: a call to the system for each is dearer than the id.
   const pool = new Uint8Array(RANDOM_CHARS * 256)
   let poolNext = pool.length
@@ -46,10 +44,7 @@ interface FirstIdInput {
   readonly prefix: IdPrefix
   /** Milliseconds since the Unix epoch. */
   readonly timeMs: number
-}
-
-/** What all ids of a moment or later sort behind, and all earlier ones before. */
-export function firstIdOf({ prefix, timeMs }: FirstIdInput): string {
+}): string {
   return `${prefix}_${timeTextOf(Math.max(0, timeMs))}`
 }
 

@@ -228,15 +228,13 @@ export async function hasPostedCredit(
   return row.backed > 0 || (row.free > 0 && !freeCreditExpired(row, nowMs))
 }
 
-interface CreditsInput {
-  readonly accountIds: readonly string[]
-  readonly nowMs: number
-}
-
 /** The purses of several accounts, by account id, as {@link getBalance} shows them. */
 export async function getCredits(
   db: Kysely<Tables>,
-  { accountIds, nowMs }: CreditsInput,
+  { accountIds, nowMs }: {
+  readonly accountIds: readonly string[]
+  readonly nowMs: number
+},
 ): Promise<ReadonlyMap<string, AccountCredit>> {
   if (accountIds.length === 0) return new Map()
   const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', accountIds).execute()

@@ -32,10 +32,6 @@ export interface LedgerEngine {
   close(): Promise<void>
 }
 
-interface BatchedLedgerInput extends BatchSettings {
-  readonly engine: LedgerEngine
-}
-
 const IDLE_DELAY_MS_DEFAULT = 20
 
 // With many requests under way, a few milliseconds more are nothing beside a provider's answer, and
@@ -66,7 +62,9 @@ export class BatchedLedger implements Ledger {
   /** The holds that were opened here and whose end was not asked for yet. */
   readonly #open = new Set<string>()
 
-  constructor(input: BatchedLedgerInput) {
+  constructor(input: BatchSettings & {
+  readonly engine: LedgerEngine
+}) {
     const { engine } = input
     this.#engine = engine
     const commit = (commands: readonly LedgerCommand[]) => engine.commit(commands)

@@ -39,18 +39,16 @@ export async function stopInstance(db: Kysely<Tables>, input: InstanceInput): Pr
     .execute()
 }
 
-interface AbandonInput {
-  readonly db: Kysely<Tables>
-  readonly ledger: Ledger
-  /** The instance that asks, whose own holds are alive. */
-  readonly instanceId: string
-}
-
 /**
  * Makes every open hold of any other instance unresolved, and answers how many. Only for who has the
  * serve lock: nobody else knows that the other instances are gone.
  */
-export async function abandonEarlierInstances(input: AbandonInput): Promise<number> {
+export async function abandonEarlierInstances(input: {
+  readonly db: Kysely<Tables>
+  readonly ledger: Ledger
+  /** The instance that asks, whose own holds are alive. */
+  readonly instanceId: string
+}): Promise<number> {
   const rows = await input.db
     .selectFrom('requests')
     .select('instance_id')

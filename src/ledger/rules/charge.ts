@@ -88,18 +88,16 @@ interface ChargeSplit {
   readonly writtenOffMicros: Micros
 }
 
-interface SplitChargeInput {
-  readonly row: RequestRow
-  readonly account: AccountRow
-  readonly move: Move
-}
-
 /**
  * Splits a charge as its hold was split, free credit first, and what exceeds the hold to backed
  * credit, which may go below zero by it. A hold of free credit alone made nobody a debtor: what exceeds
  * it takes the free credit, then the backed, that no other hold has, and the rest is written off.
  */
-function splitCharge({ row, account, move }: SplitChargeInput): ChargeSplit {
+function splitCharge({ row, account, move }: {
+  readonly row: RequestRow
+  readonly account: AccountRow
+  readonly move: Move
+}): ChargeSplit {
   const available = availableCredit(account, move.nowMs)
   const ownMicros = row.freeChargeMicros - row.writtenOffMicros + row.freeHeldMicros
   const payableMicros = micros(ownMicros + available.freeMicros)
@@ -140,15 +138,13 @@ function heldAfter(row: RequestRow, move: Move, charge: ChargeSplit) {
   }
 }
 
-interface PostChargeInput {
+/** Posts what the new split of a charge differs from the old one by, a line a purse. */
+function postCharge(work: UnitOfWork, { row, account, charge, nowMs }: {
   readonly row: RequestRow
   readonly account: AccountRow
   readonly charge: ChargeSplit
   readonly nowMs: number
-}
-
-/** Posts what the new split of a charge differs from the old one by, a line a purse. */
-function postCharge(work: UnitOfWork, { row, account, charge, nowMs }: PostChargeInput): AccountRow {
+}): AccountRow {
   const line = { ...ENTRIES.start, requestId: row.id, apiKeyId: row.apiKeyId }
   const kind: EntryKind = row.state === 'provisional' ? 'correction' : 'charge'
   const lines: readonly { kind: EntryKind; purse: Purse; amountMicros: Micros }[] = [

@@ -21,20 +21,12 @@ export async function backupStore(
   })
 }
 
-interface CopyAsideInput {
-  readonly db: Kysely<Tables>
-  /** The SQLite file that `db` has open. */
-  readonly file: string
-  /** The schema that the store has before it is migrated. */
-  readonly version: number
-}
-
 /**
  * Copies a SQLite store to `<file>.before-<version>`, the schema that comes after its own, before it
  * is migrated. An earlier copy is kept: the new one takes the next free name. It is its owner's alone.
  * Returns the copy's path.
  */
-export async function copyAside({ db, file, version }: CopyAsideInput): Promise<string> {
+export async function copyAside(db: Kysely<Tables>, file: string, version: number): Promise<string> {
   const copy = freeName(`${file}.before-${version + 1}`)
   closeSync(openSync(copy, 'wx', 0o600))
   await sql`vacuum into ${copy}`.execute(db)

@@ -24,7 +24,7 @@ export async function openSqliteStore(
   try {
     await bringUpToDate(db, {
       ...upToDate,
-      beforeMigration: (version) => copyAside({ db, file, version }),
+      beforeMigration: (version) => copyAside(db, file, version),
     })
   } catch (error) {
     await db.destroy()
