@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { UNTOLD_FAILURES } from '../src/vocabulary/problem.ts'
+import { UNREPORTED_FAILURES } from '../src/vocabulary/problem.ts'
 
 test('every failure that no client is told of is explained where errors are', () => {
   const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8')
   const explained = [...page.matchAll(/^- `(\w+)`: /gm)].map(([, code]) => code)
-  expect(explained).toEqual([...UNTOLD_FAILURES])
+  expect(explained).toEqual([...UNREPORTED_FAILURES])
 })

@@ -69,7 +69,7 @@ interface CatalogRefresherInput {
   readonly fetchFlatImagePrice: ((modelId: string) => Promise<Picos | null>) | null
   /** What is known of models' endpoints is kept in the store with them. */
   readonly endpoints: Pick<EndpointPrices, 'encode' | 'restore'>
-  /** Told of each refresh, for the log and metrics. Must not throw. */
+  /** Called after each refresh, for the log and metrics. Must not throw. */
   readonly onRefreshed: (outcome: RefreshOutcome) => void
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer

@@ -68,7 +68,7 @@ export class Catalog {
    * The model that a request names, at its price. One trailing `[1m]` of the name is not looked at.
    *
    * Throws Problem: `model_not_found`; `model_prices_stale` where its prices are too old to size a
-   * hold with; `service_unavailable` while no list was ever loaded, since then nobody can know
+   * hold with; `service_unavailable` while no list was ever loaded, because it is then unknown
    * whether the model exists.
    */
   offerFor(modelName: string): Offer {

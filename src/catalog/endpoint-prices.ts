@@ -29,7 +29,7 @@ interface EndpointPricesInput {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }) => Promise<PriceTable>
-  /** Told of each reading, for the log and metrics. Must not throw. */
+  /** Called after each reading, for the log and metrics. Must not throw. */
   readonly onRead: (read: EndpointRead) => void
 }
 

@@ -78,7 +78,7 @@ export function makeCreditCode(): NewCreditCode {
 }
 
 /**
- * SHA-256 of a code as somebody typed it, lower-case hexadecimal: in any case, with or without
+ * SHA-256 of a code as typed, lower-case hexadecimal: in any case, with or without
  * hyphens and spaces, O for 0, I and L for 1.
  */
 export function hashCreditCode(typed: string): string {

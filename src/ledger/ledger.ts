@@ -20,7 +20,7 @@ export interface HoldLedger {
    * stays reserved, and the settle of the attempt still counts. A hold that has ended stays as it is.
    */
   abandon(requestId: string): Promise<void>
-  /** Notes a generation id on an open hold, so that a crash can still be looked up. Awaited by nobody. */
+  /** Notes a generation id on an open hold, so that a crash can still be looked up. Not awaited. */
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void
 }
 
@@ -98,23 +98,23 @@ export interface Settled {
 
 /** The whole ledger: besides holds, what admins, the reconciler and `serve` ask of it. */
 export interface Ledger extends HoldLedger {
-  /** Moves a provisional or unresolved request on by what was learned of it. */
+  /** Applies a correction to a provisional or unresolved request. */
   correct(input: CorrectInput): Promise<Corrected>
   /** Adds credit to an account, or takes backed credit back; a repeat of a reference adds nothing. */
   addCredit(input: AddCreditInput): Promise<CreditVerdict>
-  /** Gives an account the credit that a code is worth, once a code whoever asks. */
+  /** Redeems a code for an account. A code can be redeemed once. */
   redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict>
-  /** Makes every open hold of a dead instance unresolved; answers how many. */
+  /** Makes every open hold of a dead instance unresolved; returns how many. */
   abandonInstance(instanceId: string): Promise<number>
-  /** The same for single holds, those of them that are open. */
+  /** The same for single holds. Those that are not open stay as they are. */
   abandonHolds(requestIds: readonly string[]): Promise<number>
   /** Makes an account without credit. */
   createAccount(input: CreateAccountInput): Promise<AccountRow>
-  /** Changes what is given of an account and nothing else. Null where there is no such account. */
+  /** Changes the given fields of an account. Null where there is no such account. */
   updateAccount(input: UpdateAccountInput): Promise<AccountRow | null>
   /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
   addApiKey(input: AddApiKeyInput): Promise<ApiKeyRow | null>
-  /** Changes what is given of a key and nothing else. Null where there is no such key, or it was deleted. */
+  /** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
   updateApiKey(input: UpdateApiKeyInput): Promise<ApiKeyRow | null>
   /**
    * Deletes a key: it authenticates no request and is in no list; its requests stay. False where there
@@ -225,7 +225,7 @@ export type RedeemVerdict =
   | { readonly kind: 'redeemed'; readonly entry: Entry }
   /** The same account redeemed it before; nothing was added. */
   | { readonly kind: 'exists'; readonly entry: Entry }
-  /** Nothing was added: another account has it, or nobody may. */
+  /** Nothing was added: another account has it, or it can't be redeemed. */
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
 
 /** The limits that the ledger keeps exactly, over all instances. */

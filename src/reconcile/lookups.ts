@@ -19,9 +19,9 @@ export interface LookupsInput {
   /** Must never reject, and keep a deadline of its own. */
   readonly fetchGeneration: (input: FetchGenerationInput) => Promise<GenerationAnswer>
   readonly clock: Clock
-  /** Told of each look-up that was not answered. Must not throw. */
+  /** Called for each look-up that got no answer. Must not throw. */
   readonly onUnanswered: (requestId: string, cause: unknown) => void
-  /** Told of each record that is not believed. Must not throw. */
+  /** Called for each record that is doubted. Must not throw. */
   readonly onDoubted: (doubted: { readonly requestId: string; readonly doubt: Doubt }) => void
 }
 

@@ -25,7 +25,7 @@ export interface Reconciler {
   start(): void
   /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
   noticed(request: UnsettledRequest): void
-  /** Says that requests have just become unresolved which nobody names: the store is gone through now. */
+  /** Scans the store now, because requests have become unresolved whose ids are not known. */
   scanNow(): void
   /** Requests that are kept in mind until their next look-up, for metrics. */
   readonly waiting: Pick<WaitingList, 'size' | 'nextDueAtMs'>
@@ -39,11 +39,11 @@ interface ReconcilerInput extends Pick<LookupsInput, 'fetchGeneration' | 'clock'
   readonly listUnsettled: (page: UnsettledPage) => Promise<UnsettledList>
   readonly ledger: Pick<Ledger, 'correct'>
   readonly settings: ReconcilerSettings
-  /** Told of each request that this reconciler settled. Must not throw. */
+  /** Called for each request that this reconciler settled. Must not throw. */
   readonly onSettled: (settlement: Settlement) => void
-  /** Told of each cost that is known of a released request: it is recorded, and never charged. Must not throw. */
+  /** Called for each cost of a released request: it is recorded and never charged. Must not throw. */
   readonly onBilledLate: (billed: BilledLate) => void
-  /** Told of each question that was not answered; it is asked again. Must not throw. */
+  /** Called for each question without an answer; it is asked again. Must not throw. */
   readonly onFailure: (failure: ReconcileFailure) => void
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer
@@ -62,7 +62,7 @@ export interface BilledLate {
   readonly costUsd: Decimal
 }
 
-/** Who did not answer. */
+/** A question that got no answer. */
 export interface ReconcileFailure {
   readonly of: 'upstream' | 'store'
   /** Null where it was about no single request. */
@@ -192,7 +192,7 @@ class SecondChance implements Reconciler {
     if (!this.#repeating || this.#stopping) return
     const { clock, startTimer = startUnrefTimer } = this.#input
     const scanAtMs = this.#scanning === null ? this.#nextScanAtMs : Number.POSITIVE_INFINITY
-    // Without a free place whoever leaves one looks for the next.
+    // Without a free place, the next request to end looks for due ones.
     const dueAtMs = this.#hasPlace() ? this.waiting.nextDueAtMs : null
     const wakesAtMs = Math.min(scanAtMs, dueAtMs ?? Number.POSITIVE_INFINITY)
     if (wakesAtMs === this.#wakesAtMs) return
@@ -215,7 +215,7 @@ class SecondChance implements Reconciler {
     const isFull = nowMs >= this.#nextFullScanAtMs
     if (isFull) this.#nextFullScanAtMs = nowMs + LOOKUP_INTERVAL_MS_MAX
     this.#nextScanAtMs = this.#nextFullScanAtMs
-    // What is older is asked for as often as full scans come, however many others there are.
+    // Older requests are asked about at each full scan, however many other scans there are.
     const endedAfterMs = isFull ? Number.NEGATIVE_INFINITY : nowMs - LOOKUP_INTERVAL_MS_MAX
     this.#scanning = this.#scan(endedAfterMs)
       .catch((cause: unknown) => {
@@ -256,7 +256,7 @@ class SecondChance implements Reconciler {
   #beginDue(): void {
     const nowMs = this.#input.clock.nowMs()
     while (!this.#stopping && this.#hasPlace()) {
-      // Who has just ended goes first, but the scan always gets on.
+      // Requests that have just ended go first, but the scan always continues.
       const scanned = this.#scannedUnderWay === 0 ? this.#page.pop() : undefined
       const waiting = scanned === undefined ? this.waiting.takeDue(nowMs) : null
       const request = scanned ?? waiting ?? this.#page.pop()
@@ -343,7 +343,7 @@ class SecondChance implements Reconciler {
   }
 
   /**
-   * Posts what was learned: once, whoever else learned it too. Where the store is away it is tried again
+   * Posts a correction once, even if other processes learned the same. Where the store is away it is tried again
    * at the next look-up. Answers `unknown` where the store refuses the correction as impossible.
    */
   async #correct(request: UnsettledRequest, correction: Correction): Promise<'unknown' | null> {

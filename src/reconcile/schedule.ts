@@ -4,7 +4,7 @@ import type { SettleInput, Settled } from '../ledger/ledger.ts'
 
 /** How long what is not known stays open. */
 interface Patience {
-  /** From the end of an attempt until a request that nobody knows more of is settled as it stands. */
+  /** From the end of an attempt until a request without further information is settled as it stands. */
   readonly settleAfterMs: number
   /** The same for a provisional charge at an upstream that has no look-up. */
   readonly settleAfterNoLookupMs: number
@@ -50,7 +50,7 @@ export interface ScheduleInput {
   readonly request: UnsettledRequest
   readonly silence: Silence
   readonly patience: Patience
-  /** Since when this process asks: time in which nobody asked is not the upstream's silence. */
+  /** Since when this process asks: time without questions is not the upstream's silence. */
   readonly askingSinceMs: number
 }
 

@@ -19,7 +19,7 @@ export class WaitingList {
     this.#requestsMax = requestsMax
   }
 
-  /** When the earliest is due; null where nobody waits. */
+  /** When the earliest is due; null where none waits. */
   get nextDueAtMs(): number | null {
     return this.#heap[0]?.dueAtMs ?? null
   }

@@ -49,8 +49,8 @@ export class GroupCommit<Command, Answer> {
   }
 
   /**
-   * As `submit`, for what nobody waits for: it is carried by the next commit, and starts one of its own
-   * only after a while in which nothing else did.
+   * As `submit`, for a command that no client waits for: it rides on the next commit, and starts a commit
+   * itself only if none starts for `idleDelayMs`.
    */
   submitIdly(command: Command): Promise<Answer> {
     const answer = this.#enqueue(command)

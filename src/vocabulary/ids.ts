@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 /** What an id names; the prefix is part of the id, so that a pasted id says what it is. */
 export type IdPrefix = 'req' | 'acct' | 'key' | 'ent' | 'inst' | 'code'
 
-/** Makes ids that sort by the millisecond they were made in and that nobody can guess. */
+/** Makes ids that sort by the millisecond they were made in and can't be guessed. */
 export interface IdSource {
   next(prefix: IdPrefix): string
 }

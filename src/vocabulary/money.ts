@@ -127,7 +127,7 @@ export function chargeForCost(costUsd: Decimal): Micros | null {
 const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
 
 /**
- * As {@link chargeForCost}, for a cost that somebody outside says: null also above a charge of a million
+ * As {@link chargeForCost}, for a cost that comes from outside: null also above a charge of a million
  * dollars, which no request comes to.
  */
 export function chargeForSaidCost(costUsd: Decimal): Micros | null {

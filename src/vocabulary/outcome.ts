@@ -38,7 +38,7 @@ export const NOTHING_REPORTED: Reported = { usage: null, costUsd: null, generati
 
 /**
  * How one attempt at the upstream ended. Closed: settling switches over every member, so an ending
- * that nobody has decided the charge of does not compile.
+ * whose charge is not decided does not compile.
  */
 export type Outcome =
   /** The whole answer, or a stream's terminal event, arrived and is a success. */
@@ -62,7 +62,7 @@ export type Outcome =
       readonly relayedTokens: number
     }
   /**
-   * A stream that nobody waits for any more, since its client left before the headers or this process
+   * A stream that no client waits for, because its client left before the headers or this process
    * stops: the call was cancelled at the first word that says what was billed, or at the end of the time
    * to wait for one.
    */
@@ -100,7 +100,7 @@ export type Correction =
       readonly kind: 'final'
       readonly chargeMicros: Micros
       readonly costUsd: Decimal
-      /** What the provider's record counts; left out where nobody counted. */
+      /** What the provider's record counts; left out where it has none. */
       readonly usage?: TokenUsage
     }
   /** Moves an unresolved request to a charge that may still be corrected. */

@@ -91,7 +91,7 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS
 
 export interface ProblemInput {
-  /** What to tell the client instead of the table's message. Never text of a provider's, never a key. */
+  /** The message for the client instead of the table's. Never text of the provider, never a key. */
   readonly message?: string
   /** The field at fault, as a path into the body: `tools[0].type`. */
   readonly param?: string
@@ -126,8 +126,8 @@ export class Problem extends Error {
   }
 }
 
-/** How a stream can fail without anybody being told: its status was 200, and no event says more. */
-export const UNTOLD_FAILURES = [
+/** How a stream can fail although its status was 200 and no event reports the failure. */
+export const UNREPORTED_FAILURES = [
   // The client hung up before its stream's last word.
   'client_gone',
   // The provider's connection ended before its stream's last word.
@@ -135,10 +135,10 @@ export const UNTOLD_FAILURES = [
 ] as const
 
 /**
- * Why a request is marked failed in Activity: what the client was told, by its status or by an event of
- * its stream, or would have been told at a deadline; else an untold failure.
+ * Why a request is marked failed in Activity: the error that the client got as a status or an event of
+ * its stream, or would have got at a deadline; else an unreported failure.
  */
-export type FailureCode = ProblemCode | (typeof UNTOLD_FAILURES)[number]
+export type FailureCode = ProblemCode | (typeof UNREPORTED_FAILURES)[number]
 
 const ECHOED_CHARS_MAX = 200
 

@@ -12,9 +12,9 @@ export interface ActivityPrunerInput {
   readonly clock: Clock
   /** For how many days a request is kept once it is settled. */
   readonly keepDays: number
-  /** Told of each pass that pruned any. */
+  /** Called with the number of requests after each pass that pruned some. */
   readonly onPruned: (requests: number) => void
-  /** Told where the store failed; the next pass goes on. */
+  /** Called when the store failed; the next pass goes on. */
   readonly onFailure: (cause: unknown) => void
   /** The most rows that a transaction removes. Default 50. */
   readonly batchRowsMax?: number
@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000
 const PASS_INTERVAL_MS = 60_000
 
 // Each row is in three indexes, mostly on pages of their own that the commit writes: few rows, so that a
-// batch is over before anybody who waits for the writer notices.
+// batch does not hold up other writers noticeably.
 const BATCH_ROWS_MAX_DEFAULT = 50
 
 // Between two batches: requests have the writer for nine tenths of the time, however slow the disk is and

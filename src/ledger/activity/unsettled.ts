@@ -26,7 +26,7 @@ interface ReportedCost {
   > | null
 }
 
-/** Whether a cost was reported, or tokens of a model that has a price: then nothing is no cost of it. */
+/** Whether a cost was reported, or tokens of a model with a price: then a cost of zero can't be right. */
 export function expectsCost({ state, chargedMicros, costIsZero, usage }: ReportedCost): boolean {
   if (costIsZero !== null) return !costIsZero
   if (usage === null || (state === 'provisional' && chargedMicros === 0)) return false
@@ -132,7 +132,7 @@ export interface HoldCount {
 }
 
 /**
- * The unsettled holds of the whole store, whoever opened them. Goes through the index of unsettled
+ * Counts the unsettled holds of the whole store, of all instances. Goes through the index of unsettled
  * requests alone, so that it costs what is unsettled and not what was ever asked; the ids of requests
  * sort by when they came.
  */

@@ -17,7 +17,7 @@ export interface BatchSettings {
   readonly delay?: (delayMs: number) => Promise<unknown>
   /** How long until an unsure hold is asked about again. Default 250. */
   readonly unsureRetryMs?: number
-  /** Told how each commit went. Must not throw. */
+  /** Called with the result of each commit. Must not throw. */
   readonly onCommit?: (report: CommitReport) => void
 }
 
@@ -182,7 +182,7 @@ export class BatchedLedger implements Ledger {
     return this.#unsure.settled()
   }
 
-  /** Takes no more commands, commits those taken, and closes the store's writer. */
+  /** Takes no more commands, commits those taken, and closes the engine. */
   async close(): Promise<void> {
     this.#unsure.close()
     await this.#commits.close()
@@ -232,7 +232,7 @@ export interface CommitReport {
 
 type Commit = (commands: readonly LedgerCommand[]) => Promise<readonly LedgerVerdict[]>
 
-/** A commit that tells how each of its batches went. `onCommit` must not throw. */
+/** Reports the result of each commit to `onCommit`, which must not throw. */
 export function timedCommit(commit: Commit, onCommit: (report: CommitReport) => void): Commit {
   return async (commands) => {
     const startedAtMs = performance.now()

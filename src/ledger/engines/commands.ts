@@ -50,8 +50,8 @@ export interface HoldEnded {
 }
 
 /**
- * What is applied first within a batch. Holds open last: what settles or adds credit in the same
- * batch makes room for them.
+ * Lower ranks are applied first within a batch. Holds open last, so that settles and credit of the same
+ * batch make room for them.
  */
 export function rankOfCommand(command: LedgerCommand): number {
   return command.kind === 'openHold' ? 1 : 0

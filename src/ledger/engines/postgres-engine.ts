@@ -163,7 +163,7 @@ export class PostgresEngine implements LedgerEngine {
     for (const row of found.rows) named.requestIds.add(String(row['id']))
   }
 
-  /** Leaves the connection without a transaction, or lets go of it. */
+  /** Ends the transaction, or drops the connection. */
   async #rollBack(client: Client): Promise<void> {
     try {
       await client.query('rollback')

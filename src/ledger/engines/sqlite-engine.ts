@@ -45,7 +45,7 @@ export class SqliteEngine {
     }
   }
 
-  /** Asked under the write lock, so that nobody can write between the answer and the commit. */
+  /** Called under the write lock, so that no other process can write before the commit. */
   #forgetWhereOthersWrote(): void {
     // A number that changes when another connection, of this process or not, has committed.
     const version = this.#statements.othersVersion.get()?.['data_version']
@@ -141,8 +141,8 @@ export class SqliteEngine {
 
 /**
  * Rows as they were last committed, so that a busy key's are not read again for every request. True
- * only as long as nobody else has written to the store: whoever reads it asks that first, under the
- * write lock, and clears it otherwise.
+ * only while no other process has written to the store. The engine checks this first, under the write
+ * lock, and clears the cache otherwise.
  */
 export class RowCache {
   readonly #rowsMax: number
@@ -189,7 +189,7 @@ export class RowCache {
   }
 }
 
-/** Where there is no more room, all make it: which rows are still in use, the next requests tell. */
+/** When full, clear it: the next requests reload the rows that are in use. */
 function put<Row extends { readonly id: string }>(
   rows: Map<string, Row>,
   row: Row,

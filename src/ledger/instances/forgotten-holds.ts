@@ -12,9 +12,9 @@ export interface ForgottenHoldsInput {
    * opened until its end is durable, without a gap.
    */
   readonly isKnown: (requestId: string) => boolean
-  /** Told of each look that ended holds, and how many. */
+  /** Called with the number of holds after each look that ended some. */
   readonly onAbandoned: (abandoned: number) => void
-  /** Told where the store did not answer; the next look tries again. */
+  /** Called when the store did not answer; the next look tries again. */
   readonly onFailure: (cause: unknown) => void
   /** The most holds that are read at once. Default 500. */
   readonly pageHoldsMax?: number

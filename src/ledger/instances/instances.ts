@@ -30,7 +30,7 @@ export async function heartbeat(db: Kysely<Tables>, input: InstanceInput): Promi
     .execute()
 }
 
-/** Records that an instance has stopped by itself. */
+/** Records that an instance has stopped. */
 export async function stopInstance(db: Kysely<Tables>, input: InstanceInput): Promise<void> {
   await db
     .updateTable('instances')
@@ -40,8 +40,8 @@ export async function stopInstance(db: Kysely<Tables>, input: InstanceInput): Pr
 }
 
 /**
- * Makes every open hold of any other instance unresolved, and answers how many. Only for who has the
- * serve lock: nobody else knows that the other instances are gone.
+ * Makes every open hold of any other instance unresolved, and returns how many. Only for the
+ * process with the serve lock, which proves that the other instances are gone.
  */
 export async function abandonEarlierInstances(input: {
   readonly db: Kysely<Tables>
@@ -61,9 +61,9 @@ export async function abandonEarlierInstances(input: {
   return abandoned
 }
 
-/** Whether somebody serves from a store. */
+/** Whether a server works with a store. */
 export interface AtWork {
-  /** Instances that said so within the last half minute, and not that they stopped. */
+  /** Instances with a heartbeat in the last half minute that have not stopped. */
   readonly instances: number
   /** Holds whose attempts are under way, or whose instance is gone. */
   readonly openHolds: number
@@ -71,7 +71,7 @@ export interface AtWork {
 
 const HEARTBEAT_AGE_MS_MAX = 30_000
 
-/** Who serves from a store, as far as its rows tell. */
+/** Counts the live instances and open holds of a store. */
 export async function readAtWork(view: Kysely<Tables>, nowMs: number): Promise<AtWork> {
   const alive = await view
     .selectFrom('instances')

@@ -12,11 +12,11 @@ interface OpenInstanceInput {
   /** An id of the prefix `inst`, new at each start. */
   readonly instanceId: string
   readonly clock: Clock
-  /** Told of holds that dead processes had left open, and that are unresolved now. */
+  /** Called with the number of holds that dead processes had left open and that are unresolved now. */
   readonly onAbandoned: (abandoned: number) => void
-  /** Told of each heartbeat that was stored. */
+  /** Called after each heartbeat that was stored. */
   readonly onBeat?: () => void
-  /** Told where the heartbeat could not be stored. */
+  /** Called when a heartbeat could not be stored. */
   readonly onFailure: (cause: unknown) => void
 }
 
@@ -26,15 +26,15 @@ interface Instance {
   isAlive(): boolean
   /** The time that is in the store's rows: on PostgreSQL the database's, and no clock of this machine. */
   nowMs(): number
-  /** Says that it stopped by itself. */
+  /** Records that the instance has stopped. */
   close(): Promise<void>
 }
 
 const HEARTBEAT_INTERVAL_MS = 5_000
 
 /**
- * Registers this process and keeps saying that it lives. SQLite: it has the serve lock, so that whatever
- * earlier processes left open is ended here. PostgreSQL: others may live; those that die are found.
+ * Registers this process and stores its heartbeats. On SQLite it has the serve lock, so that all holds of
+ * earlier processes are ended here. On PostgreSQL other instances may live; this one watches for dead ones.
  */
 export function openInstance(input: OpenInstanceInput): Promise<Instance> {
   return input.store.location.kind === 'postgres' ? openAmongOthers(input) : openAlone(input)

@@ -8,11 +8,11 @@ interface PresenceInput {
   readonly ledger: Pick<Ledger, 'abandonInstance'>
   /** An id of the prefix `inst`, new at each start. */
   readonly instanceId: string
-  /** Told of each dead instance that had open holds, and how many. */
+  /** Called for each dead instance that had open holds, with their number. */
   readonly onAbandoned: (instanceId: string, abandoned: number) => void
-  /** Told of each heartbeat that the database took. */
+  /** Called after each heartbeat that the database stored. */
   readonly onBeat?: () => void
-  /** Told where the database did not answer. */
+  /** Called when the database did not answer. */
   readonly onFailure: (cause: unknown) => void
   /** For how long another's heartbeat must be watched to stand still. Default 30,000. */
   readonly deadAfterMs?: number
@@ -112,7 +112,7 @@ export class Presence {
         heartbeat_at_ms: DATABASE_MS,
         stopped_at_ms: null,
       })
-      // Whoever was taken for dead and was not is back with its next heartbeat. Each differs from the
+      // An instance that was wrongly taken for dead is back with its next heartbeat. Each heartbeat differs from the
       // one before, whatever the clock does: that it changes is all that the others go by.
       .onConflict((conflict) =>
         conflict.column('id').doUpdateSet({
@@ -183,11 +183,11 @@ interface Still {
 
 const DEAD_AFTER_MS_DEFAULT = 30_000
 
-/** Looks further apart than this don't tell what happened between them. */
+/** When two looks are further apart than this, the time between them is unknown. */
 const GAP_MS_MAX = 12_000
 
 /**
- * Tells which instances are dead: those whose heartbeat this process itself has watched stand still, by
+ * Finds the dead instances: those whose heartbeat this process itself has watched stand still, by
  * the database's time and without a gap. How old a heartbeat is says nothing: the database may have
  * been away, and then nobody's heart could beat.
  */

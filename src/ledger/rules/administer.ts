@@ -16,7 +16,7 @@ export function createAccount(work: UnitOfWork, input: CreateAccountInput, nowMs
   return work.writeAccount({ ...ACCOUNTS.start, ...input, createdAtMs: nowMs })
 }
 
-/** Changes what is given of an account. Null where there is no such account. */
+/** Changes the given fields of an account. Null where there is no such account. */
 export function updateAccount(work: UnitOfWork, change: UpdateAccountInput): AccountRow | null {
   const account = work.account(change.id)
   return account === undefined ? null : work.writeAccount({ ...account, ...change })
@@ -30,7 +30,7 @@ export function addApiKey(work: UnitOfWork, input: AddApiKeyInput, nowMs: number
   return work.writeApiKey({ ...API_KEYS.start, ...input, createdAtMs: nowMs })
 }
 
-/** Changes what is given of a key. Null where there is no such key, or it was deleted. */
+/** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
 export function updateApiKey(work: UnitOfWork, change: UpdateApiKeyInput): ApiKeyRow | null {
   const apiKey = work.apiKey(change.id)
   if (apiKey === undefined || apiKey.deletedAtMs !== null) return null

@@ -23,7 +23,7 @@ export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number):
   return settled(known, 'now')
 }
 
-/** Moves a provisional or unresolved request on by what was learned of it. */
+/** Applies a correction to a provisional or unresolved request. */
 export function correctRequest(
   work: UnitOfWork,
   { requestId, correction }: CorrectInput,
@@ -171,7 +171,7 @@ function standingMove(row: RequestRow, nowMs: number): Move {
   }
 }
 
-/** What is learned once a hold was released is kept for people to see, and never charged. */
+/** A cost that is learned after the release of a hold is recorded and never charged. */
 function recordLate(work: UnitOfWork, row: RequestRow, learned: Resolution | Correction): void {
   if (row.state !== 'released') return
   if (learned.kind !== 'final' && learned.kind !== 'provisional') return

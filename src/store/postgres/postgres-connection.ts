@@ -11,7 +11,7 @@ const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS_DEFAULT = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
 
-// So that whoever freezes within a transaction keeps its rows from the others for seconds at most.
+// A client that freezes within a transaction blocks its rows for seconds at most.
 const TIMEOUTS = `
   set statement_timeout = ${STATEMENT_TIMEOUT_MS};
   set lock_timeout = ${LOCK_TIMEOUT_MS_DEFAULT};
@@ -93,7 +93,7 @@ export async function openPostgresWriter({
     pipeline: true,
     query_timeout: answerTimeoutMs,
   })
-  // Statements under way are rejected by themselves; between statements there is nobody to tell.
+  // Statements under way are rejected by themselves; an error between statements concerns none.
   client.on('error', () => {})
   await client.connect()
   try {

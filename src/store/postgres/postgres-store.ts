@@ -105,7 +105,7 @@ class PooledConnection implements DatabaseConnection {
 
   constructor(client: PoolClient) {
     this.#client = client
-    // Told of every statement that it fails; without a listener it would end the process besides.
+    // Statements that fail report it themselves; without a listener, the error would end the process too.
     client.on('error', this.#onError)
   }
 

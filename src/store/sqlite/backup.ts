@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../store-failure.ts'
 
 /**
  * Copies a SQLite store, as it is at one moment, to a file that is not there yet and that only its owner
- * may read, while others go on reading and writing. `onCopy` is told the file that grows meanwhile.
+ * may read, while others go on reading and writing. `onCopy` is called with the path of the partial file.
  * Throws `WrongPlace`; `StoreUnavailable` where it can't be written.
  */
 export async function backupStore(
@@ -45,9 +45,8 @@ export class WrongPlace extends Error {
 }
 
 /**
- * Writes a file that is not there yet and that nobody but its owner may read: it has its name only once
- * it is whole and on the disk. `write` fills an empty file of another name, which only a process that is
- * killed leaves behind. Throws `WrongPlace`; `StoreUnavailable` where it can't be made; what `write`
+ * Writes a new file that only its owner may read. The file gets its name only after it is complete and on
+ * the disk: `write` fills an empty file of another name, which remains only if the process is killed. Throws `WrongPlace`; `StoreUnavailable` where it can't be made; what `write`
  * throws.
  */
 export async function writeNewFile(
@@ -57,7 +56,7 @@ export async function writeNewFile(
   refuseExisting(file)
   const folder = dirname(file)
   if (!existsSync(folder)) throw new WrongPlace(`there is no folder ${folder}: make it first`)
-  // A name that nobody else writes by: of two at once, neither is to finish the other's half.
+  // A unique name: two writers at once must not write to the same partial file.
   const path = `${file}.${randomBytes(6).toString('hex')}.partial`
   const handle = await make(path)
   try {

@@ -52,7 +52,7 @@ export interface ServeLock {
   release(): void
 }
 
-// A connection that nobody refers to is closed by the garbage collector, and its lock with it.
+// The garbage collector closes an unreferenced connection, which would free the lock.
 const held = new Set<DatabaseSync>()
 
 /**

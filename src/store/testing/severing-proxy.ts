@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A way to a PostgreSQL server that breaks when it is told to. */
+/** A proxy to a PostgreSQL server that breaks connections on demand. */
 export interface SeveringProxy {
   /** The database, by this way. */
   readonly url: string
@@ -10,7 +10,7 @@ export interface SeveringProxy {
   severBefore(text: string): void
   /** Lets the next bytes with this text in them through, and nothing back on that connection: silence. */
   stallAfter(text: string, onStalled?: () => void): void
-  /** Hangs up on everybody, and on whoever calls until it is open again. */
+  /** Closes all connections, and new ones until it is open again. */
   shut(): void
   open(): void
   close(): Promise<void>
