@@ -103,7 +103,7 @@ export class PostgresEngine implements LedgerEngine {
     const terms = { nowMs, limits: this.#input.limits }
     const verdicts = commands.map((command) => applyCommand(work, command, terms))
     const changes = work.changes()
-    await answers(client, () => [...save(client, changes), client.query('commit')])
+    await replies(client, () => [...save(client, changes), client.query('commit')])
     return verdicts
   }
 
@@ -116,32 +116,32 @@ export class PostgresEngine implements LedgerEngine {
       await this.#nameOpenRequests(client, { named, instanceId })
     }
     const { accountIds, apiKeyIds, requestIds, credits, codes, creditCodeIds } = named
-    const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await answers(
+    const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await replies(
       client,
       () => [
         client.query('begin isolation level read committed read write'),
         run(client, LOCK_ACCOUNTS, [[...accountIds], [...requestIds]]),
         run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
         codes.length + creditCodeIds.size === 0
-          ? NOTHING
+          ? NO_ROWS
           : run(client, LOCK_CREDIT_CODES, [
               codes.map(({ codeHash }) => codeHash),
               [...creditCodeIds],
             ]),
-        requestIds.size === 0 ? NOTHING : run(client, READ_REQUESTS, [[...requestIds]]),
+        requestIds.size === 0 ? NO_ROWS : run(client, READ_REQUESTS, [[...requestIds]]),
         credits.length === 0
-          ? NOTHING
+          ? NO_ROWS
           : run(client, READ_CREDITS, [
               credits.map(({ accountId }) => accountId),
               credits.map(({ reference }) => reference),
             ]),
         codes.length === 0
-          ? NOTHING
+          ? NO_ROWS
           : run(client, READ_CODE_CREDITS, [
               codes.map(({ accountId }) => accountId),
               codes.map(({ codeHash }) => codeHash),
             ]),
-        this.#input.nowMs === null ? run(client, READ_TIME, []) : NOTHING,
+        this.#input.nowMs === null ? run(client, READ_TIME, []) : NO_ROWS,
       ],
     )
     for (const row of accounts.rows) work.loadAccount(ACCOUNTS.read(row))
@@ -156,7 +156,7 @@ export class PostgresEngine implements LedgerEngine {
     client: Client,
     { named, instanceId }: { readonly named: NamedRows; readonly instanceId: string },
   ): Promise<void> {
-    const [found] = await answers(client, () => [
+    const [found] = await replies(client, () => [
       run(client, READ_OPEN_REQUEST_IDS, [instanceId, ABANDONED_REQUESTS_MAX]),
     ])
     // Read again once their accounts are locked: those that have ended meanwhile are left alone.
@@ -184,17 +184,17 @@ class StatementFailed extends Error {
   }
 }
 
-interface Answer {
+interface Reply {
   readonly rows: readonly StoredRow[]
 }
 
-const NOTHING: Promise<Answer> = Promise.resolve({ rows: [] })
+const NO_ROWS: Promise<Reply> = Promise.resolve({ rows: [] })
 
-function run(client: Client, statement: PlannedStatement, values: unknown[]): Promise<Answer> {
+function run(client: Client, statement: PlannedStatement, values: unknown[]): Promise<Reply> {
   return client.query<Record<string, unknown>>({ ...statement, values })
 }
 
-function save(client: Client, changes: RowChanges): Promise<Answer>[] {
+function save(client: Client, changes: RowChanges): Promise<Reply>[] {
   const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
   const written = [
     ...runIfAny(client, WRITE_ACCOUNTS, changes.writtenAccounts.map(ACCOUNTS.record)),
@@ -216,22 +216,22 @@ function runIfAny(
   client: Client,
   statement: PlannedStatement,
   records: readonly object[],
-): Promise<Answer>[] {
+): Promise<Reply>[] {
   return records.length === 0 ? [] : [run(client, statement, [JSON.stringify(records)])]
 }
 
 /**
- * Sends statements together and waits for the answers. Where one fails, so do those behind it in its
+ * Sends statements together and waits for the replies. Where one fails, so do those behind it in its
  * transaction, and the first failure is the one that says why.
  */
-async function answers<T extends readonly Promise<Answer>[]>(
+async function replies<T extends readonly Promise<Reply>[]>(
   client: Client,
   send: () => readonly [...T],
-): Promise<{ -readonly [Place in keyof T]: Answer }> {
+): Promise<{ -readonly [Place in keyof T]: Reply }> {
   const sent = sendTogether(client, send)
-  for (const answer of await Promise.allSettled<Answer>(sent)) {
-    if (answer.status === 'rejected') throw new StatementFailed(answer.reason)
+  for (const reply of await Promise.allSettled<Reply>(sent)) {
+    if (reply.status === 'rejected') throw new StatementFailed(reply.reason)
   }
   // Each is fulfilled by now.
-  return (await Promise.all(sent)) as { -readonly [Place in keyof T]: Answer }
+  return (await Promise.all(sent)) as { -readonly [Place in keyof T]: Reply }
 }

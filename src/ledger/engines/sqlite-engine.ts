@@ -1,24 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type AccountRow, ACCOUNTS, API_KEYS, type ApiKeyRow, CREDIT_CODES, ENTRIES, type RequestRow, REQUESTS } from '../../store/schema.ts'
+import { type AccountRow, ACCOUNTS, API_KEYS, type ApiKeyRow, CREDIT_CODES, ENTRIES, type RequestRow, REQUESTS, type TABLES } from '../../store/schema.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
 import { type CreditPlace, type RowChanges, UnitOfWork } from '../rules/unit-of-work.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
-import { type LedgerStatements, prepareLedgerStatements } from './sqlite-statements.ts'
+import type { NamedColumn, StoredRow } from '../../store/table.ts'
 
 const CACHED_ROWS_MAX = 10_000
 
 /** The ledger in a SQLite store, on the one connection that writes it. */
 export class SqliteEngine {
   readonly #connection: DatabaseSync
-  readonly #statements: LedgerStatements
+  readonly #statements: ReturnType<typeof prepareStatements>
   readonly #committed = new RowCache(CACHED_ROWS_MAX)
   #othersVersion: unknown = null
 
   constructor(connection: DatabaseSync) {
     this.#connection = connection
-    this.#statements = prepareLedgerStatements(connection)
+    this.#statements = prepareStatements(connection)
   }
 
   /**
@@ -66,57 +66,42 @@ export class SqliteEngine {
     for (const place of named.credits) this.#loadCredit(work, place)
     for (const code of named.codes) this.#loadCreditCode(work, code)
     for (const creditCodeId of named.creditCodeIds) {
-      const stored = this.#statements.creditCodeOfId.get(creditCodeId)
-      if (stored !== undefined) work.loadCreditCode(CREDIT_CODES.read(stored))
+      const row = rowOf(CREDIT_CODES, this.#statements.creditCodeOfId.get(creditCodeId))
+      if (row !== undefined) work.loadCreditCode(row)
     }
   }
 
   #loadRequest(work: UnitOfWork, requestId: string): void {
     if (work.request(requestId) !== undefined) return
-    const row = this.#committed.movingRequest(requestId) ?? this.#readRequest(requestId)
-    if (row === null) return
+    const row = this.#committed.movingRequest(requestId) ?? rowOf(REQUESTS, this.#statements.request.get(requestId))
+    if (row === undefined) return
     work.loadRequest(row)
     this.#loadAccount(work, row.accountId)
     this.#loadApiKey(work, row.apiKeyId)
   }
 
-  #readAccount(id: string): AccountRow | null {
-    const stored = this.#statements.account.get(id)
-    return stored === undefined ? null : ACCOUNTS.read(stored)
-  }
-
-  #readApiKey(id: string): ApiKeyRow | null {
-    const stored = this.#statements.apiKey.get(id)
-    return stored === undefined ? null : API_KEYS.read(stored)
-  }
-
-  #readRequest(id: string): RequestRow | null {
-    const stored = this.#statements.request.get(id)
-    return stored === undefined ? null : REQUESTS.read(stored)
-  }
-
   #loadAccount(work: UnitOfWork, accountId: string): void {
     if (work.account(accountId) !== undefined) return
-    const row = this.#committed.account(accountId) ?? this.#readAccount(accountId)
-    if (row !== null) work.loadAccount(row)
+    const row = this.#committed.account(accountId) ?? rowOf(ACCOUNTS, this.#statements.account.get(accountId))
+    if (row !== undefined) work.loadAccount(row)
   }
 
   #loadApiKey(work: UnitOfWork, apiKeyId: string): void {
     if (work.apiKey(apiKeyId) !== undefined) return
-    const row = this.#committed.apiKey(apiKeyId) ?? this.#readApiKey(apiKeyId)
-    if (row !== null) work.loadApiKey(row)
+    const row = this.#committed.apiKey(apiKeyId) ?? rowOf(API_KEYS, this.#statements.apiKey.get(apiKeyId))
+    if (row !== undefined) work.loadApiKey(row)
   }
 
   #loadCredit(work: UnitOfWork, place: CreditPlace): void {
     if (work.creditEntry(place) !== undefined) return
-    const stored = this.#statements.credit.get(place.accountId, place.reference)
-    if (stored !== undefined) work.loadCredit(ENTRIES.read(stored))
+    const entry = rowOf(ENTRIES, this.#statements.credit.get(place.accountId, place.reference))
+    if (entry !== undefined) work.loadCredit(entry)
   }
 
   #loadCreditCode(work: UnitOfWork, { accountId, codeHash }: RedeemCodeInput): void {
     if (work.creditCode(codeHash) === undefined) {
-      const stored = this.#statements.creditCode.get(codeHash)
-      if (stored !== undefined) work.loadCreditCode(CREDIT_CODES.read(stored))
+      const found = rowOf(CREDIT_CODES, this.#statements.creditCode.get(codeHash))
+      if (found !== undefined) work.loadCreditCode(found)
     }
     const row = work.creditCode(codeHash)
     if (row !== undefined) this.#loadCredit(work, { accountId, reference: row.id })
@@ -139,12 +124,19 @@ export class SqliteEngine {
   }
 }
 
+function rowOf<Row>(
+  table: { readonly read: (stored: StoredRow) => Row },
+  stored: StoredRow | undefined,
+): Row | undefined {
+  return stored === undefined ? undefined : table.read(stored)
+}
+
 /**
  * Rows as they were last committed, so that a busy key's are not read again for every request. True
  * only while no other process has written to the store. The engine checks this first, under the write
  * lock, and clears the cache otherwise.
  */
-export class RowCache {
+class RowCache {
   readonly #rowsMax: number
   readonly #accounts = new Map<string, AccountRow>()
   readonly #apiKeys = new Map<string, ApiKeyRow>()
@@ -197,4 +189,52 @@ function put<Row extends { readonly id: string }>(
 ): void {
   if (rows.size >= rowsMax && !rows.has(row.id)) rows.clear()
   rows.set(row.id, row)
+}
+
+/** The statements of a batch, prepared on the writer's connection. Parameters are in the order of the schema. */
+function prepareStatements(connection: DatabaseSync) {
+  return {
+    begin: connection.prepare('begin immediate'),
+    commit: connection.prepare('commit'),
+    othersVersion: connection.prepare('pragma data_version'),
+    account: connection.prepare('select * from accounts where id = ?'),
+    apiKey: connection.prepare('select * from api_keys where id = ?'),
+    request: connection.prepare('select * from requests where id = ?'),
+    openRequestIds: connection.prepare(
+      "select id from requests where state = 'open' and instance_id = ?",
+    ),
+    credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
+    creditCode: connection.prepare('select * from credit_codes where code_hash = ?'),
+    creditCodeOfId: connection.prepare('select * from credit_codes where id = ?'),
+    writeAccount: connection.prepare(write(ACCOUNTS)),
+    writeApiKey: connection.prepare(write(API_KEYS)),
+    writeCreditCode: connection.prepare(write(CREDIT_CODES)),
+    updateAccount: connection.prepare(update(ACCOUNTS)),
+    updateApiKey: connection.prepare(update(API_KEYS)),
+    insertRequest: connection.prepare(insert(REQUESTS)),
+    updateRequest: connection.prepare(update(REQUESTS)),
+    insertEntry: connection.prepare(insert(ENTRIES)),
+    redeemCode: connection.prepare(update(CREDIT_CODES)),
+  }
+}
+
+type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>
+
+/** Takes a row's `changedValues`. */
+function update({ name, key, moving }: Statable): string {
+  const is = (column: NamedColumn): string => `${column.name} = ?`
+  return `update ${name} set ${moving.map(is).join(', ')} where ${key.map(is).join(' and ')}`
+}
+
+/** Takes a row's `values`. */
+function insert({ name, columns }: Statable): string {
+  const places = columns.map(() => '?').join(', ')
+  return `insert into ${name} (${columns.map((column) => column.name).join(', ')}) values (${places})`
+}
+
+/** Inserts a row, or updates all of it. Takes the row's `values`. */
+function write(table: Statable): string {
+  const others = table.columns.filter((column) => !table.key.includes(column))
+  const sets = others.map(({ name }) => `${name} = excluded.${name}`)
+  return `${insert(table)} on conflict (id) do update set ${sets.join(', ')}`
 }
