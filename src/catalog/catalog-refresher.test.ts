@@ -88,7 +88,7 @@ describe('a refresh', () => {
     expect(() => inputPrice(process)).toThrow('have not been refreshed for over an hour')
   })
 
-  test('that is asked for while one is under way is that one', async () => {
+  test('that is requested during a refresh is that refresh', async () => {
     const process = startProcess()
     const [first, second] = [process.refresher.refreshNow(), process.refresher.refreshNow()]
     expect(second).toBe(first)
@@ -96,7 +96,7 @@ describe('a refresh', () => {
     expect(process.fetches()).toBe(1)
   })
 
-  test('counts in memory although the store fails, and says so', async () => {
+  test('counts in memory when the store fails, and reports it', async () => {
     const failure = new Error('disk full')
     const failing: CatalogStore = { load: async () => null, save: () => Promise.reject(failure) }
     const process = startProcess({ store: failing })
@@ -214,7 +214,7 @@ describe('flat prices of images', () => {
   })
   const flatPrice = ({ catalog }: CatalogProcess) => catalog.offerFor('acme/draw').prices.imageFlat
 
-  test('join the prices of models that make images, and are asked of no other', async () => {
+  test('are read for models that make images, and for no other', async () => {
     const process = startProcess()
     const asked: string[] = []
     process.world.imageAnswer = (modelId) => {
@@ -245,7 +245,7 @@ describe('flat prices of images', () => {
     expect(flatPrice(process)).toBe(0n)
   })
 
-  test('are not asked for again and again of an upstream that fails', async () => {
+  test('are not requested repeatedly from a failing upstream', async () => {
     const process = startProcess()
     let asked = 0
     process.world.imageAnswer = () => {
@@ -283,7 +283,7 @@ describe('the repetition', () => {
     await process.refresher.stop()
   })
 
-  test('comes back sooner after failures, later after each, and as usual after a success', async () => {
+  test('retries sooner after failures, later after each, and as usual after a success', async () => {
     const process = startProcess()
     process.world.answer = null
     process.refresher.start()
@@ -319,7 +319,7 @@ describe('the repetition', () => {
     expect(process.timers.size).toBe(0)
   })
 
-  test('has one timer alone, also where refreshes are asked for in between', async () => {
+  test('has only one timer, also with refreshes on demand in between', async () => {
     const process = startProcess()
     process.refresher.start()
     for (let refresh = 0; refresh < 3; refresh++) await process.refresher.refreshNow()

@@ -109,7 +109,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       ])
     })
 
-    test('with another upstream has nothing of the first, and keeps nothing of it once refreshed', async () => {
+    test('with another upstream shows nothing of the first, and stores nothing of it after a refresh', async () => {
       await startProcess().refresher.refreshNow()
       const other = startProcess({ source: 'https://other.example/v1' })
       await other.refresher.load()

@@ -106,7 +106,7 @@ describe('prices', () => {
     expect(codeOf(() => catalog.offerFor('acme/sage-pro'))).toBe('model_prices_stale')
   })
 
-  test('that are stale neither hide the model nor make an unknown one anything but unknown', () => {
+  test('that are stale do not hide the model, and an unknown model stays unknown', () => {
     const { catalog, clock } = stocked({ rows: [upstreamRow()] })
     clock.now = START_MS + 2 * HOUR_MS
     expect(listed(catalog, 'acme/sage-pro')?.id).toBe('acme/sage-pro')
@@ -120,7 +120,7 @@ describe('prices', () => {
   })
 })
 
-test('a catalog that was never loaded can not say of any model that it does not exist', () => {
+test('a catalog that was never loaded does not answer that a model does not exist', () => {
   const catalog = new Catalog({
     clock: { nowMs: () => START_MS },
     settings: { pricesStaleAfterMs: HOUR_MS, aliases: new Map() },

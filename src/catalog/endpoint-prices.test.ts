@@ -132,7 +132,7 @@ describe('endpoints are read', () => {
 })
 
 describe('endpoints that can not be read', () => {
-  test('leave the price that is listed, counted each time and told once a change', async () => {
+  test('leave the listed price, counted each time and reported once a change', async () => {
     const process = await startProcess()
     process.answer(refuse)
     expect(await process.held()).toBe(process.catalog.offerFor(ID))

@@ -133,7 +133,7 @@ describe('a member given twice', () => {
     expect(parse(text).root).toBeDefined()
   })
 
-  test('is told from the same name in two objects, in strings and in values', () => {
+  test('is distinguished from the same name in two objects, in strings and in values', () => {
     expect(
       parse('{"a":{"a":"a"},"b":["a","a",{"a":"\\"a\\":1,\\"a\\":2"}],"c":"{\\"a\\":1}"}').root,
     ).toBeDefined()

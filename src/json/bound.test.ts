@@ -132,7 +132,7 @@ describe('what is read', () => {
   })
 })
 
-describe('what is no JSON', () => {
+describe('not JSON', () => {
   test.each([
     '"',
     '{"',

@@ -11,7 +11,7 @@ function walked(root: JsonObject): readonly [string, JsonObject][] {
 const pathsIn = (root: JsonObject) => walked(root).map(([path]) => path)
 
 describe('a walk', () => {
-  test('visits every object in document order and tells its place', () => {
+  test('visits every object in document order with its place', () => {
     const inner = { type: 'text' }
     const root = { a: [inner, 1, [{}], []], b: { c: { d: [] } }, e: null, f: 'x' }
     expect(walked(root)).toEqual([

@@ -23,7 +23,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   const ONE = { ...ACCOUNTS.start, id: 'acct_1', name: 'one', createdAtMs: 5 }
 
-  test('an account is made, read, and changed in what is given alone', async () => {
+  test('an account is created, read and changed, and fields that are not given stay', async () => {
     expect(await ledger.createAccount({ id: 'acct_1', name: 'one' })).toEqual(ONE)
     expect(await getAccount(store.db, 'acct_1')).toEqual(ONE)
     expect(await ledger.updateAccount({ id: 'acct_1', email: 'a@b.example' })).toEqual({
@@ -39,7 +39,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await getAccount(store.db, 'acct_9')).toBeNull()
   })
 
-  test('accounts and keys are listed by pages that miss and repeat none', async () => {
+  test('accounts and keys are listed by pages without gaps or repeats', async () => {
     for (const id of ['acct_1', 'acct_2', 'acct_3']) {
       await ledger.createAccount({ id, name: id })
     }
@@ -60,7 +60,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await ofKeys('acct_2', null)).toEqual([[], null])
   })
 
-  test('a key is made with its limits, changed in what is given alone, and deleted', async () => {
+  test('a key is created with its limits, changed and deleted, and fields that are not given stay', async () => {
     await ledger.createAccount({ id: 'acct_1', name: 'one' })
     const input = { id: 'key_1', accountId: 'acct_1', name: 'k', keyTag: 'tollgate' }
     const limits = { creditLimitMicros: micros(900), expiresAtMs: 99 }
@@ -96,7 +96,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await createApiKey(ledger, { ...input, id: 'key_2', accountId: 'acct_9' })).toBeNull()
   })
 
-  test('what an admin changes leaves the money of an account and a key as it is', async () => {
+  test('changes by an admin do not touch the money of an account or a key', async () => {
     await ledger.createAccount({ id: 'acct_1', name: 'one' })
     const added = ledger.addCredit({
       accountId: 'acct_1',
@@ -126,7 +126,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await bench.audit()
   })
 
-  test('a repeat of what made an account, a key or a code answers what is there', async () => {
+  test('repeating the creation of an account, a key or a code returns the existing row', async () => {
     const account = await ledger.createAccount({ id: 'acct_1', name: 'one' })
     await ledger.updateAccount({ id: 'acct_1', disabled: true })
     expect(await ledger.createAccount({ id: 'acct_1', name: 'x' })).toEqual({

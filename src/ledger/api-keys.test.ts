@@ -8,7 +8,7 @@ test('a new key has its tag, 43 random characters, and no twin', () => {
   expect(new Set(keys.map(({ text }) => text)).size).toBe(1_000)
 })
 
-test('of a key the store has its SHA-256, and pages three characters and four', () => {
+test('the store keeps the SHA-256 of a key, and shows its first three and last four characters', () => {
   const { text, hash, displayPrefix } = makeApiKey('acme')
   expect(hash).toBe(createHash('sha256').update(text).digest('hex'))
   expect(hashApiKey(text)).toBe(hash)

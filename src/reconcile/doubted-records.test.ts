@@ -60,7 +60,7 @@ describe('a record that cannot be true', () => {
     expect(process.settled.map(describeSettlement)).toEqual(['R1 final 105 (givenUp, 0)'])
   })
 
-  test('of nothing, where tokens were reported, is not known yet: so is one found in the store', async () => {
+  test('of zero, where tokens were reported, is not believed; nor is one found in the store', async () => {
     answer(record('gen-1', '0'))
     await world.leave('counted', estimated('gen-1', 500), { usage: COUNTED })
     await world.leave('unpriced', unresolved('gen-1'), { usage: COUNTED })
@@ -74,7 +74,7 @@ describe('a record that cannot be true', () => {
     ])
   })
 
-  test('is not: nothing where nothing was reported, or where a cost of nothing was', async () => {
+  test('is believed: zero where nothing or a cost of zero was reported', async () => {
     answer(record('gen-1', '0'))
     await world.leave('guessed', estimated('gen-1', 500))
     await world.leave('lost', unresolved('gen-1'))
@@ -115,7 +115,7 @@ describe('a record that cannot be true', () => {
 describe('a request that was released and has an id', () => {
   const dropped = (billedAs: string): Resolution => ({ kind: 'released', billedAs })
 
-  test('has what it was billed recorded, and is never charged for it', async () => {
+  test('has its late cost recorded, and is never charged for it', async () => {
     world.ran('gen-1', 0.0002)
     world.simulator.generations.answerUnknownFirst(2)
     const process = world.startProcess()

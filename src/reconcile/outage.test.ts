@@ -21,7 +21,7 @@ test('an upstream that answers is asked freely', () => {
   expect(outage.mayAsk(0)).toBe(true)
 })
 
-test('one that fails is asked after pauses that double, up to a minute, for however long', () => {
+test('an upstream that fails is asked after pauses that double, up to a minute', () => {
   const waits = waitsOf(new Outage(), 2_000)
   expect(waits.slice(0, 9)).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60])
   expect(waits.at(-1)).toBe(60)

@@ -98,7 +98,7 @@ describe('an upstream that is down', () => {
     expect(process.settled.map(describeSettlement)).toEqual(['unsure final 210 (0.0002, 210)'])
   })
 
-  test('does not keep nameless holds from being released in time', async () => {
+  test('does not delay the release of holds without an id', async () => {
     const process = world.startProcess()
     process.reconciler.start()
     await process.reconciler.runDue()
@@ -141,7 +141,7 @@ describe('processes', () => {
     await otherLedger.close()
   })
 
-  test('begin with what earlier ones left', async () => {
+  test('begin with the requests that earlier ones left', async () => {
     await leaveMany(30)
     world.nowMs += 10 * MINUTE_MS
     const process = world.startProcess()
@@ -226,7 +226,7 @@ describe('many requests', () => {
     expect(process.settled.length).toBe(300)
   })
 
-  test('of before do not keep one that has just ended waiting', async () => {
+  test('from before do not delay one that has just ended', async () => {
     const process = world.startProcess({ settings: { lookupsInFlightMax: 4 } })
     await leaveMany(100)
     world.nowMs += HOUR_MS
@@ -245,7 +245,7 @@ describe('many requests', () => {
     expect(process.settled.length).toBe(101)
   })
 
-  test('that have just ended do not keep those of before from being worked through', async () => {
+  test('that have just ended do not block those from before', async () => {
     const listed = Promise.withResolvers<void>()
     const process = world.startProcess({
       settings: { lookupsInFlightMax: 4 },
@@ -294,7 +294,7 @@ describe('a store', () => {
     expect([corrections, process.inFlightMost]).toEqual([20, 2])
   })
 
-  test('that hangs on a correction keeps nobody else waiting', async () => {
+  test('that hangs on a correction holds up no other request', async () => {
     const [asked, hung] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const process = world.startProcess({
       settings: { lookupsInFlightMax: 1 },

@@ -38,7 +38,7 @@ async function corrections(): Promise<readonly string[]> {
 }
 
 describe('a request that has just ended', () => {
-  test('is looked up within two seconds, and no second sooner than it can be known', async () => {
+  test('is looked up within two seconds, and not before the first', async () => {
     const process = world.startProcess()
     process.reconciler.start()
     await process.reconciler.runDue()
@@ -63,7 +63,7 @@ describe('a request that has just ended', () => {
     expect(process.settled.map(describeSettlement)).toEqual(['R1 final 210 (0.0002, -290)'])
   })
 
-  test('is found in the store where nobody noticed it', async () => {
+  test('is found in the store when it was not noticed', async () => {
     const process = world.startProcess()
     process.reconciler.start()
     await process.reconciler.runDue()
@@ -73,7 +73,7 @@ describe('a request that has just ended', () => {
     expect(await world.show('R1')).toBe('final 210')
   })
 
-  test('is found at once where it is said that there are such', async () => {
+  test('is found at once after a call of `scanNow`', async () => {
     const process = world.startProcess()
     process.reconciler.start()
     await process.reconciler.runDue()
@@ -85,7 +85,7 @@ describe('a request that has just ended', () => {
     expect(await world.show('R1')).toBe('final 105')
   })
 
-  test('asks for no older one more often, however often others are said to be there', async () => {
+  test('older requests are not asked about more often, however often `scanNow` is called', async () => {
     const process = world.startProcess()
     await world.leave('old', unresolved('gen-old'))
     world.nowMs += HOUR_MS
@@ -101,7 +101,7 @@ describe('a request that has just ended', () => {
     expect(process.asked.length).toBe(2)
   })
 
-  test('is found at once where that is said while the store is gone through', async () => {
+  test('is found at once after a call of `scanNow` during a scan', async () => {
     const goOn = Promise.withResolvers<void>()
     let scans = 0
     const process = world.startProcess({
@@ -135,8 +135,8 @@ describe('a request that has just ended', () => {
   })
 })
 
-describe('what the provider says it cost', () => {
-  test('is posted as exactly the difference to what was charged', async () => {
+describe('the cost that the provider names', () => {
+  test('is posted as the exact difference to the charge', async () => {
     const process = world.startProcess()
     world.ran('gen-more', 0.000_123_457)
     world.ran('gen-less', 0.000_000_3)
@@ -172,7 +172,7 @@ describe('what the provider says it cost', () => {
     ])
   })
 
-  test('is not charged where no real amount comes to it', async () => {
+  test('is not charged where it is no real amount', async () => {
     const process = world.startProcess()
     world.simulator.script({
       path: '/generation',
@@ -185,7 +185,7 @@ describe('what the provider says it cost', () => {
     expect(await world.show('R1')).toBe('provisional 500')
   })
 
-  test('settles what an admin has not: who comes second changes nothing', async () => {
+  test('settles what an admin has not: the second settle changes nothing', async () => {
     const process = world.startProcess()
     world.ran('gen-1', 0.0002)
     process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))
@@ -228,7 +228,7 @@ describe('a request that the provider never knows', () => {
     expect(ages.at(-1)).toBe(24 * 60 * 60)
   })
 
-  test('is asked about once more where nobody could ask while its time ran out', async () => {
+  test('is asked about once more when its time ran out while no process could ask', async () => {
     await world.leave('known', unresolved('gen-1'))
     await world.leave('unknown', unresolved('gen-2'))
     await world.leave('nameless', unresolved(null))
@@ -291,7 +291,7 @@ describe('at an upstream without look-ups', () => {
     expect(process.asked.length).toBeLessThanOrEqual(12 * 8)
   })
 
-  test('what was looked up before is not over: a page of errors is no missing look-up', async () => {
+  test('after a successful look-up, an error page does not count as a missing look-up', async () => {
     const process = world.startProcess()
     world.simulator.reset()
     world.ran('gen-0', 0.0001)
@@ -305,7 +305,7 @@ describe('at an upstream without look-ups', () => {
     expect(await world.show('R1')).toBe('provisional 500')
   })
 
-  test('a look-up that comes to be is used for all that still wait', async () => {
+  test('a look-up that appears is used for all requests that still wait', async () => {
     const process = world.startProcess()
     process.reconciler.start()
     await process.reconciler.runDue()

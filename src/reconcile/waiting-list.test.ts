@@ -13,7 +13,7 @@ function request(requestId: string): UnsettledRequest {
   }
 }
 
-test('whatever is added and taken, the earliest that is due comes first, each once', () => {
+test('the earliest due request comes first, each once, after any adds and takes', () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({ add: fc.nat(30), dueAtMs: fc.nat(100) }),
@@ -46,7 +46,7 @@ test('whatever is added and taken, the earliest that is due comes first, each on
   )
 })
 
-test('who is cleared is gone, and leaves room', () => {
+test('cleared requests are gone, and leave room', () => {
   const list = new WaitingList({ requestsMax: 1 })
   list.add(request('R1'), 5)
   list.clear()

@@ -282,7 +282,7 @@ describe.each(TEST_DATABASES)('to $engine', ({ engine }) => {
     expect(Object.values(await readRawRows(to)).flat()).toEqual([])
   })
 
-  test('a store that has any row is refused, and keeps what it has', async () => {
+  test('a store that has any row is refused, and keeps its rows', async () => {
     for (const [name, rows] of Object.entries(ONE_ROW_EACH)) {
       const target = await newStore(engine, { [name]: rows })
       const before = await readRawRows(target)
@@ -312,7 +312,7 @@ test('a SQLite store that a server uses is refused', async () => {
   await copy(from, to)
 })
 
-test('no server can begin on the target while it is filled', async () => {
+test('no server can start on the target while it is filled', async () => {
   const from = await newStore('SQLite', ROWS)
   const sqlite = await newStore('SQLite')
   await copyStore({

@@ -36,7 +36,7 @@ const settings = {
   delay: () => Promise.reject(new Error('nothing is to wait')),
 }
 
-test('what arrives during a commit is the next one, lower ranks first, in order within a rank', async () => {
+test('commands that arrive during a commit are the next one, lower ranks first, in order within a rank', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit })
   const first = commits.submit(1)
@@ -50,7 +50,7 @@ test('what arrives during a commit is the next one, lower ranks first, in order 
   expect(store.batches).toEqual([[1], [2, 4, 3, 5]])
 })
 
-test('what one event submits shares its commit', async () => {
+test('commands of the same event share a commit', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit })
   const answers = Promise.all([commits.submit(2), commits.submit(4)])
@@ -68,7 +68,7 @@ test('a batch has a bound, and those that came first are in it', async () => {
   expect(store.batches).toEqual([[1, 3], [2, 4], [6]])
 })
 
-test('commits that are to be apart are, and share what came in between', async () => {
+test('commits keep their distance, and share the commands in between', async () => {
   const store = createScriptedStore()
   const pauses: PromiseWithResolvers<void>[] = []
   const delay = (delayMs: number): Promise<void> => {
@@ -92,7 +92,7 @@ test('commits that are to be apart are, and share what came in between', async (
   expect(pauses).toHaveLength(2)
 })
 
-test('a command that nobody waits for starts no commit while others do', async () => {
+test('an idle command starts no commit while others do', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, idleDelayMs: 60_000 })
   const idle = commits.submitIdly(1)
@@ -105,7 +105,7 @@ test('a command that nobody waits for starts no commit while others do', async (
   expect(store.batches).toEqual([[1, 3]])
 })
 
-test('a command that nobody waits for is committed by itself where nothing else comes', async () => {
+test('an idle command is committed by itself after a while', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit })
   const answers = Promise.all([commits.submitIdly(1), commits.submitIdly(2)])
@@ -114,7 +114,7 @@ test('a command that nobody waits for is committed by itself where nothing else 
   expect(store.batches).toEqual([[2, 1]])
 })
 
-test('a command that is refused is refused alone: its batch is replayed one by one', async () => {
+test('a refused command fails alone: its batch is replayed one by one', async () => {
   const store = createScriptedStore((command) => command === 4)
   const commits = new GroupCommit({ ...settings, commit: store.commit })
   const answers = Promise.allSettled([2, 4, 6].map((command) => commits.submit(command)))
@@ -142,7 +142,7 @@ test('a store that fails fails its batch without a replay, and the next batch is
   expect(await commits.submit(3)).toBe(3)
 })
 
-test('closing answers all that was taken and takes no more', async () => {
+test('closing answers all commands that were taken and takes no more', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, batchCommandsMax: 1 })
   const answers = [1, 2].map((command) => commits.submit(command))
@@ -155,7 +155,7 @@ test('closing answers all that was taken and takes no more', async () => {
   expect(await Promise.all(answers)).toEqual(['committed 1', 'committed 2'])
 })
 
-test('closing commits at once what waits for the commits of others', async () => {
+test('closing commits idle commands at once', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, idleDelayMs: 60_000 })
   const idle = commits.submitIdly(1)

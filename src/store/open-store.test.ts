@@ -99,7 +99,7 @@ describe('migrations', () => {
     await expect(open({ migrateStore: 'always' })).rejects.toThrow(/run the newer program/)
   })
 
-  test('change an older store only where that is asked for, and copy it aside before', async () => {
+  test('migrate an older store only on request, and copy it aside before', async () => {
     const before = await open()
     await writeSetting(before.db, { name: 'maintenance', value: 'on' })
     const newer = { migrations: [...MIGRATIONS, NEXT] }
@@ -124,7 +124,7 @@ describe('migrations', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640)
   })
 
-  test('copy a store aside for the eyes of its owner alone, whoever else may read the store', async () => {
+  test('copy a store aside so that only its owner may read the copy, also where others may read the store', async () => {
     await open()
     await chmod(file, 0o640)
     await open({ migrations: [...MIGRATIONS, NEXT], migrateStore: 'always' })
@@ -242,7 +242,7 @@ describe('connections', () => {
     expect(await readSetting(store.db, 'upstream')).toBe('simulator')
   })
 
-  test('wait for a write of another process, and no longer than they are told to', async () => {
+  test('wait for a write of another process, up to the time-out', async () => {
     const store = await open({ busyTimeoutMs: 1 })
     const blocker = new DatabaseSync(file)
     blocker.exec('begin immediate')
@@ -276,7 +276,7 @@ describe('connections', () => {
     await insert({ free: 1, freeHeld: 1, backedHeld: 0 })
   })
 
-  test('tell a refused statement from a store that failed', async () => {
+  test('distinguish a refused statement from a failed store', async () => {
     const { db } = await open()
     await db.insertInto('settings').values({ name: 'upstream', value: 'x' }).execute()
     const again = db.insertInto('settings').values({ name: 'upstream', value: 'y' }).execute()

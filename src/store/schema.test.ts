@@ -29,7 +29,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect(ALL_TABLES.flatMap(columnTexts).sort()).toEqual(made.sort())
   })
 
-  test('no column counts by itself, so that a copy leaves no sequence behind', async () => {
+  test('no column is a sequence, which a copy would leave behind', async () => {
     const counters =
       store.location.kind === 'postgres'
         ? sql`select sequence_name from information_schema.sequences`
@@ -83,7 +83,7 @@ const REQUEST: RequestRow = {
 }
 
 describe('a row', () => {
-  test('that is written is read as it was, whether or not its columns that are null together are', () => {
+  test('that is written is read as it was, with or without its columns that are null together', () => {
     for (const row of [REQUEST, { ...REQUEST, usage: USAGE, costUsd: '0.1', httpStatus: 200 }]) {
       const record: StoredRow = REQUESTS.record(row)
       expect(REQUESTS.read(record)).toEqual(row)

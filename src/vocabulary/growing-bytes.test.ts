@@ -20,7 +20,7 @@ test('pieces of any sizes come out as the bytes that they are together, and the 
   )
 })
 
-test('a piece is copied: what becomes of its memory later changes nothing', () => {
+test('a piece is copied: later changes of its memory have no effect', () => {
   const bytes = new GrowingBytes()
   const piece = Buffer.from('first')
   bytes.add(piece)

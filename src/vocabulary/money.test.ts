@@ -244,7 +244,7 @@ describe('a charge', () => {
     },
   )
 
-  test('for a cost that somebody says is a million dollars at most', () => {
+  test('for a cost from outside is a million dollars at most', () => {
     expect(chargeForSaidCost(decimalOf('0.000198'))).toBe(208)
     expect(chargeForSaidCost(decimalOf('952380'))).toBe(999_999_000_000)
     expect(chargeForSaidCost(decimalOf('952381'))).toBeNull()

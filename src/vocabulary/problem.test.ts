@@ -24,7 +24,7 @@ test.each([
   expect(echoed(text)).toBeNull()
 })
 
-test.each(['', '  ', '\u001b\u0007', '\u202e\u200b'])('of %j nothing can be shown', (text) => {
+test.each(['', '  ', '\u001b\u0007', '\u202e\u200b'])('nothing of %j can be shown', (text) => {
   expect(echoed(text)).toBeNull()
 })
 

@@ -72,7 +72,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     return rows.map(({ id }) => id)
   }
 
-  test('what was settled before the time to keep is pruned, and nothing else', async () => {
+  test('only requests that were settled before the time to keep are pruned', async () => {
     await runScript(bench, SCRIPT)
     const entries = await bench.entries('A')
     // At the end of day 4: what was settled before the end of day 3 has had its day.
@@ -116,7 +116,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { requests: 0 } })
   })
 
-  test('a store that was never pruned, and one that was, show a micro-dollar that is off', async () => {
+  test('a store that was never pruned, and one that was, show a difference of one micro-dollar', async () => {
     await runScript(bench, SCRIPT)
     const change = (statement: string) => sql.raw(statement).execute(bench.store.db)
     // An entry of R7 and every figure that follows from it: only the sums of the pruned know.
@@ -166,7 +166,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await auditStore(bench.store)).ok).toBe(true)
   })
 
-  test('a list goes on behind its cursor when what was there is pruned', async () => {
+  test('a list continues after its cursor when the rows there are pruned', async () => {
     await runScript(bench, SCRIPT)
     const first = await listRequests(bench.store.reports, { limit: 2 })
     expect(first.requests.map(({ id }) => id)).toEqual(['R8', 'R7'])
@@ -177,7 +177,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(last).toMatchObject({ requests: [{ id: 'R3' }], nextCursor: null })
   })
 
-  test('whether a request may have been pruned is told by the time in its id', async () => {
+  test('the time in a request id decides whether the request may have been pruned', async () => {
     const { db } = bench.store
     expect(await prunedUntilMs(db, 'R1')).toBeNull()
     await runScript(bench, SCRIPT)
@@ -186,7 +186,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await prunedUntilMs(db, 'req_7zzzzzzzzz')).toBeNull()
   })
 
-  test('whatever has happened, the settled and old go, all else stays, and the ledger is exact', async () => {
+  test('after random histories only old settled requests go, and the ledger is exact', async () => {
     await fc.assert(
       fc.asyncProperty(randomScript, fc.nat(), async (script, seed) => {
         const random = await open({ limits: LEDGER_LIMITS_DEFAULT })

@@ -85,7 +85,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await listed(filter)).toEqual(ids)
     })
 
-    test('by pages that miss and repeat none', async () => {
+    test('by pages without gaps or repeats', async () => {
       const pages: (readonly string[])[] = []
       let cursor: string | null = null
       do {
@@ -119,7 +119,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
   })
 
-  test('entries are listed newest first, by pages that miss and repeat none', async () => {
+  test('entries are listed newest first, by pages without gaps or repeats', async () => {
     const first = await listEntries(bench.store.reports, { accountId: 'A1', limit: 1 })
     expect(first.entries).toEqual([
       {
@@ -167,7 +167,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   describe('a balance', () => {
-    test('has what is held, and what of it waits for an unknown outcome since when', async () => {
+    test('has the held credit, and how much of it is unresolved since when', async () => {
       expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toEqual({
         backed: { balanceMicros: 995, heldMicros: 60, availableMicros: 935 },
         free: { balanceMicros: 0, heldMicros: 0, availableMicros: 0, expiresAtMs: null },
@@ -177,7 +177,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await getBalance(bench.store.db, { accountId: 'A9', nowMs: 0 })).toBeNull()
     })
 
-    test('shows free credit as gone from its expiry on, and what is held of it until it is charged', async () => {
+    test('shows expired free credit as gone, except for the held part', async () => {
       await runScript(bench, `at 0\ncredit A2 free 50 r2 until 60\nopen req_free K3 20 free`)
       const freeAt = async (nowMs: number) =>
         (await getBalance(bench.store.db, { accountId: 'A2', nowMs }))?.free
@@ -186,7 +186,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await freeAt(60_000)).toEqual({ ...held, balanceMicros: 20, availableMicros: 0 })
     })
 
-    test('is posted as long as either purse has credit, whatever requests in flight hold of it', async () => {
+    test('is posted while either purse has credit, also when all of it is held', async () => {
       const { db } = bench.store
       const postedAt = (accountId: string, nowMs = 0) => hasPostedCredit(db, { accountId, nowMs })
       expect(await postedAt('A1')).toBe(true)
@@ -219,7 +219,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
   })
 
-  test('an instance is on record from its start to its stop', async () => {
+  test('an instance is recorded from its start to its stop', async () => {
     const { db } = bench.store
     await registerInstance(db, { id: 'inst_1', nowMs: 5 })
     await heartbeat(db, { id: 'inst_1', nowMs: 6 })

@@ -67,7 +67,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('what was ever asked is never gone through: each question is answered by an index', async () => {
+  test('counting reads an index and never all of Activity', async () => {
     const { db, location } = bench.store
     await openHold('R', 'I')
     const numbers =

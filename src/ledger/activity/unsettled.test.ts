@@ -65,7 +65,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     return pages
   }
 
-  test('every provisional and unresolved request is on one page and no other request is', async () => {
+  test('every provisional and unresolved request is on exactly one page, and no other request', async () => {
     bench.setNowMs(5_000)
     const expected = { provisional: [] as string[], unresolved: [] as string[] }
     for (let place = 0; place < 30; place++) {

@@ -102,7 +102,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await auditStore(bench.store)).ok).toBe(false)
   })
 
-  test('a settled request that is gone without having been pruned is found', async () => {
+  test('a settled request that is missing and was not pruned is found', async () => {
     await change("delete from requests where state in ('final', 'released')")
     expect((await auditStore(bench.store)).differences).toEqual([
       { what: 'pruned_requests.backed_charge_micros', id: 'K', stored: 0, recomputed: 35 },
@@ -122,7 +122,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await auditStore(bench.store)).ok).toBe(false)
   })
 
-  test('the audit says what is stored and what it should be', async () => {
+  test('the audit names the stored value and the right one', async () => {
     await change('update api_keys set open_holds = 7')
     expect((await auditStore(bench.store)).differences).toEqual([
       { what: 'api_keys.open_holds', id: 'K', stored: 7, recomputed: 1 },

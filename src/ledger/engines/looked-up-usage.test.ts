@@ -41,20 +41,20 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     return (await bench.request('R1'))?.usage
   }
 
-  test('what an answer did not count has the counts of the record', async () => {
+  test('an answer without counts gets the counts of the record', async () => {
     expect(await usageAfter({}, ON_RECORD)).toEqual(ON_RECORD)
   })
 
-  test('what a whole answer counted stands, being the finer count', async () => {
+  test('the counts of a whole answer stand, because they are finer', async () => {
     expect(await usageAfter({ usage: COUNTED }, ON_RECORD)).toEqual(COUNTED)
   })
 
-  test('what an answer counted before it broke off gives way to the record', async () => {
+  test('the counts of a broken answer are replaced by those of the record', async () => {
     const facts = { usage: COUNTED, errorCode: 'client_gone' } as const
     expect(await usageAfter(facts, ON_RECORD)).toEqual(ON_RECORD)
   })
 
-  test('a record without counts takes none away', async () => {
+  test('a record without counts removes none', async () => {
     expect(await usageAfter({ usage: COUNTED, errorCode: 'upstream_error' })).toEqual(COUNTED)
   })
 })

@@ -105,7 +105,7 @@ describe('several instances', () => {
     expect(await runScript(bench, 'show A →')).toBe('show A → backed 3170 held 3170, free 0 held 0')
   })
 
-  test('settle one hold once, whoever is asked how often', async () => {
+  test('settle one hold once, however often each is asked', async () => {
     await setUp(['A'])
     await bench.ledger.openHold(holdOf('R', 'KA'))
     const other = postgresLedger({ url: bench.url, limits: LIMITS })
@@ -167,7 +167,7 @@ describe('a row that another transaction has', () => {
     expect(Number(rows[0]?.deadlocks)).toBeGreaterThanOrEqual(1)
   })
 
-  test('for too long fails what needs it, and none of its neighbours', async () => {
+  test('for too long fails the commands that need it, and none of their neighbours', async () => {
     await setUp(['A', 'B'])
     const ledger = postgresLedger({ url: bench.url, limits: LIMITS, lockTimeoutMs: 50 })
     await outsider.query("begin; select from accounts where id = 'A' for update")
@@ -187,7 +187,7 @@ describe('a row that another transaction has', () => {
 })
 
 describe('a connection that is lost', () => {
-  test('fails what it was asked, and the next commit makes another', async () => {
+  test('fails its commands, and the next commit opens another', async () => {
     await setUp(['A'])
     await outsider.query("begin; select from accounts where id = 'A' for update")
     const lost = bench.ledger.openHold(holdOf('R1', 'KA'))
@@ -204,7 +204,7 @@ describe('a connection that is lost', () => {
     expect(await bench.request('R1')).toBeUndefined()
   })
 
-  test('with the answer to a commit on it leaves no hold of a request that was told it has none', async () => {
+  test('with the answer to a commit on it leaves no hold of a request whose open was refused', async () => {
     await setUp(['A'])
     const proxy = await startSeveringProxy(bench.url)
     const ledger = postgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
@@ -238,7 +238,7 @@ describe('a connection that is lost', () => {
     await proxy.close()
   })
 
-  test('without a word is waited for so long, and then counts as lost', async () => {
+  test('without an error is waited for until a time-out, and then counts as lost', async () => {
     await setUp(['A'])
     const proxy = await startSeveringProxy(bench.url)
     const ledger = postgresLedger({
@@ -308,7 +308,7 @@ test('a process that is killed loses nothing that it answered, and its open hold
   expect(states.map(({ state }) => state)).not.toContain('open')
 })
 
-test('no statement of a batch reads a whole table, whatever the planner knows of it', async () => {
+test('no statement of a batch reads a whole table, whatever statistics the planner has', async () => {
   await outsider.query(`
     set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
     set enable_hashjoin = off; set enable_mergejoin = off`)

@@ -96,7 +96,7 @@ describe('at once', () => {
     expect(opened).toMatchObject({ kind: 'opened', grantedMicros: 10 })
   })
 
-  test('a command that can not be harms none of its neighbours', async () => {
+  test('an impossible command does not affect the others in its batch', async () => {
     await setUp({ credit: 100, keys: 1 })
     const impossible = {
       accountId: 'A',
@@ -165,7 +165,7 @@ describe('a store that fails', () => {
     expect(await runScript(bench, 'show R1 →')).toBe('show R1 → none')
   })
 
-  test('leaves no hold of a request that was told it has none', async () => {
+  test('leaves no hold of a request whose open was refused', async () => {
     await setUp({ credit: 100, keys: 1 })
     // The commit that this ledger gets no answer to is made by another one.
     const other = sqliteLedger({ file: bench.file, limits: LIMITS })
@@ -180,7 +180,7 @@ describe('a store that fails', () => {
     expect(await bench.request('R1')).toMatchObject({ state: 'released', httpStatus: 503 })
   })
 
-  test('that is closed answers what it has taken and takes no more', async () => {
+  test('that is closed answers the commands that it has taken and takes no more', async () => {
     await setUp({ credit: 100, keys: 1 })
     const other = sqliteLedger({ file: bench.file, limits: LIMITS })
     const taken = other.openHold(holdOf('R1', 'K1'))

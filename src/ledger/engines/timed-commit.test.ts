@@ -20,7 +20,7 @@ test.each([
   ['unavailable', () => Promise.reject(new StoreUnavailable('away'))],
   ['refused', () => Promise.reject(new StoreRefused('no such hold'))],
 ] as const)(
-  'a commit that is %s is told once, with its commands and its time',
+  'a commit that is %s is reported once, with its commands and its time',
   async (outcome, commit) => {
     const reports = await reportsOf(commit)
     expect(reports).toEqual([{ commands: 2, durationMs: expect.any(Number), outcome }])
@@ -28,7 +28,7 @@ test.each([
   },
 )
 
-test('what a commit answers, and what it fails with, is passed on as it is', async () => {
+test('the verdicts and the error of a commit are passed on unchanged', async () => {
   const verdicts = COMMANDS.map(() => 3)
   expect(
     await timedCommit(

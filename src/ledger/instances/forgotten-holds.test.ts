@@ -43,7 +43,7 @@ for (const { engine, open } of STORE_BENCHES) {
       return rows.map((row) => row?.state)
     }
 
-    test('an open hold that nobody knows becomes unresolved; a known one, and those of others, stay open', async () => {
+    test('an open hold that the process does not know becomes unresolved; known ones and those of others stay open', async () => {
       await runScript(bench, 'open R1 K 1 by I1\nopen R2 K 1 by I1\nopen R3 K 1 by I2')
       known.add('R2')
       const holds = forgottenHolds()
@@ -55,7 +55,7 @@ for (const { engine, open } of STORE_BENCHES) {
       expect({ abandoned, failures }).toEqual({ abandoned: [1], failures: [] })
     })
 
-    test('all are found among more than are read at once, known or not', async () => {
+    test('all are found when there are more holds than a page', async () => {
       const ids = Array.from({ length: 10 }, (_, place) => `R${place}`)
       await runScript(bench, ids.map((id) => `open ${id} K 1 by I1`).join('\n'))
       const forgotten = ['R0', 'R4', 'R5', 'R9']
@@ -82,7 +82,7 @@ for (const { engine, open } of STORE_BENCHES) {
       expect(abandoned).toEqual([])
     })
 
-    test('holds that are opened and settled while it looks again and again are left alone', async () => {
+    test('holds that are opened and settled during the looks are left alone', async () => {
       const holds = forgottenHolds()
       let opening = true
       const looking = (async () => {
@@ -106,7 +106,7 @@ for (const { engine, open } of STORE_BENCHES) {
       expect({ abandoned, failures }).toEqual({ abandoned: [], failures: [] })
     })
 
-    test('where the store does not answer the next look ends what this one could not', async () => {
+    test('when the store does not answer, the next look ends the holds', async () => {
       await runScript(bench, 'open R1 K 1 by I1')
       const away = new StoreUnavailable('away')
       const holds = forgottenHolds({ ledger: { abandonHolds: () => Promise.reject(away) } })

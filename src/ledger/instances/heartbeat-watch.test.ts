@@ -38,7 +38,7 @@ test('an instance is dead once its heartbeat has stood still for 30 seconds, and
   expect(deadAfter(looks(0, 30, still))).toEqual(['I'])
 })
 
-test('how old a heartbeat is at the first look says nothing', () => {
+test('the age of a heartbeat at the first look does not count', () => {
   expect(deadAfter([{ at: 1_000_000, beats: { I: 7 } }])).toEqual([])
 })
 
@@ -50,17 +50,17 @@ test('an instance that never had a heartbeat is dead after the same time', () =>
   expect(deadAfter(looks(0, 30, () => ({ I: null })))).toEqual(['I'])
 })
 
-test('each is watched for itself', () => {
+test('each instance is watched separately', () => {
   expect(deadAfter(looks(0, 30, (at) => ({ I: 7, J: at, K: Math.min(at, 20) })))).toEqual(['I'])
 })
 
-test('one heartbeat in between begins the watch anew', () => {
+test('one heartbeat in between restarts the watch', () => {
   const beats = (at: number) => ({ I: at < 25 ? 7 : 8 })
   expect(deadAfter(looks(0, 50, beats))).toEqual([])
   expect(deadAfter(looks(0, 55, beats))).toEqual(['I'])
 })
 
-test('while the database was away nobody could beat: the watch begins anew', () => {
+test('after the database was away, the watch restarts, because no instance could write a heartbeat', () => {
   const watch = new HeartbeatWatch()
   expect(deadAfter(looks(0, 25, still), watch)).toEqual([])
   watch.lose()
@@ -68,14 +68,14 @@ test('while the database was away nobody could beat: the watch begins anew', () 
   expect(deadAfter(looks(60, 60, still), watch)).toEqual(['I'])
 })
 
-test('a gap between two looks begins the watch anew, whichever clock shows it', () => {
+test('a gap between two looks on either clock restarts the watch', () => {
   expect(deadAfter([...looks(0, 15, still), ...looks(3_600, 3_625, still)])).toEqual([])
   const frozen = { at: 20, elapsedSeconds: 3_600, beats: still() }
   const later = { at: 45, elapsedSeconds: 3_610, beats: still() }
   expect(deadAfter([...looks(0, 15, still), frozen, later])).toEqual([])
 })
 
-test('a clock of the database that steps makes nobody dead', () => {
+test('a step of the database clock makes no instance dead', () => {
   const back = { at: 5, elapsedSeconds: 20, beats: still() }
   expect(deadAfter([...looks(10, 15, still), back])).toEqual([])
   const forward = { at: 100, elapsedSeconds: 20, beats: still() }

@@ -53,7 +53,7 @@ test('the holds of a dead instance become unresolved, those of a live one and it
   expect(failures).toEqual([])
 })
 
-test('holds of an instance that is on no record, or has stopped, end too', async () => {
+test('holds of an instance that is not recorded, or has stopped, end too', async () => {
   const stopped = createPresence('I2')
   await stopped.beat()
   await stopped.close()
@@ -67,7 +67,7 @@ test('holds of an instance that is on no record, or has stopped, end too', async
   ])
 })
 
-test('an instance that was taken for dead and was not is on record again with its next heartbeat', async () => {
+test('an instance that was wrongly taken for dead is recorded again with its next heartbeat', async () => {
   const [watcher, late] = ['I1', 'I2'].map(createPresence)
   await late?.beat()
   await watcher?.beat()
@@ -108,7 +108,7 @@ test('two that abandon the same instance at once end each hold once', async () =
   expect(abandoned.filter(([instanceId]) => instanceId === 'I9').map(([, holds]) => holds)).toEqual([2])
 })
 
-test('an instance whose heart has not beaten for 20 seconds opens no hold, and leaves none open', async () => {
+test('an instance without a heartbeat for 20 seconds opens no hold, and leaves none open', async () => {
   const presence = createPresence('I1')
   expect(presence.isAlive()).toBe(false)
   await presence.beat()

@@ -38,7 +38,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     entries A                     → activation backed 100
   `))
 
-  test('a code is worth nothing from its expiry on, once revoked, to nobody, or where it is none', () =>
+  test('a code that is expired, revoked or unknown, or an unknown account, adds no credit', () =>
     holds(`
     account A
     code C1 100 until 60

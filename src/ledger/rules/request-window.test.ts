@@ -13,7 +13,7 @@ describe('a request window', () => {
     expect([11_999, 69_999, 70_000, 70_999, 71_000].map(countAt)).toEqual([3, 3, 2, 2, 0])
   })
 
-  test('says truly when it has room, and not a second later than it has', () => {
+  test('names the exact second at which it has room again', () => {
     const moments = fc.array(fc.integer({ min: 0, max: 90_000 }), { minLength: 1, maxLength: 40 })
     fc.assert(
       fc.property(moments, fc.integer({ min: 1, max: 10 }), (unsorted, limit) => {
@@ -32,7 +32,7 @@ describe('a request window', () => {
     )
   })
 
-  test('goes on in its newest second while the clock is a little back', () => {
+  test('counts in its newest second while the clock is slightly set back', () => {
     const window = windowOf([100_000, 95_000, 99_000])
     expect(window).toBe('100:3')
     expect(readWindow({ window, nowMs: 99_000, limit: 3 }).retryAfterSeconds).toBe(61)
@@ -42,7 +42,7 @@ describe('a request window', () => {
     expect(windowOf([1_000_000, 900_000])).toBe('900:1')
   })
 
-  test('is no longer than a minute, however long it is used', () => {
+  test('stays a minute long, however long it is used', () => {
     const everySecond = Array.from({ length: 500 }, (_, second) => second * 1_000)
     expect(windowOf(everySecond)).toBe(`499:${new Array(60).fill(1).join(',')}`)
   })

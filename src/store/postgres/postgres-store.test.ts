@@ -61,7 +61,7 @@ test('tables of another program with the name of ours are not taken for ours', a
   expect(await readSetting(db, 'maintenance')).toBeNull()
 })
 
-test('an older schema is migrated where that is asked for, and a newer one refused', async () => {
+test('an older schema is migrated on request, and a newer one refused', async () => {
   await open()
   const newer = { migrations: [...MIGRATIONS, NEXT] }
   await expect(open(newer)).rejects.toThrow(/start `tollgate serve` once/)
@@ -105,7 +105,7 @@ test('settings that are written once keep their first value', async () => {
   expect(new Set(values).size).toBe(1)
 })
 
-test('a refused statement is told from a database that failed', async () => {
+test('a refused statement and a failed database are distinguished', async () => {
   const { db } = await open()
   const insert = () => db.insertInto('settings').values({ name: 'upstream', value: 'x' }).execute()
   await insert()

@@ -49,7 +49,7 @@ test.each([
   },
 )
 
-test('a file that could not be written is not there, nor any part of it', async () => {
+test('a file that could not be written leaves no part of it', async () => {
   const failing = writeNewFile(file, async (partial) => {
     appendFileSync(partial, 'half')
     throw new Error('the disk is full')
@@ -58,7 +58,7 @@ test('a file that could not be written is not there, nor any part of it', async 
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('nobody but its owner may read the file, not even while it is written', async () => {
+test('only its owner may read the file, also while it is written', async () => {
   await writeNewFile(file, async (partial) => {
     expect(statSync(partial).mode & 0o777).toBe(0o600)
   })

@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }))
 
-test('one serves at a time, and the next when it has let go', () => {
+test('one process serves at a time, and the next after its release', () => {
   const lock = acquireServeLock(file)
   expect(() => acquireServeLock(file)).toThrow(ServeLockHeld)
   expect(() => acquireServeLock(file)).toThrow(/stop it first, or set DATABASE_URL/)

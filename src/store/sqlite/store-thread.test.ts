@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => thread.close())
 
-test('jobs are answered, each its own', async () => {
+test('each job gets its own result', async () => {
   const jobs = ['one', 'two', 'three']
   expect(await Promise.all(jobs.map((job) => thread.call(job)))).toEqual(
     jobs.map((job) => `${job} answered`),
@@ -30,7 +30,7 @@ test('a refused job and a store that failed are distinguished, and the next job 
   expect(await thread.call('next')).toBe('next answered')
 })
 
-test('a thread that dies fails all that waits for it, and the next job starts another', async () => {
+test('a thread that dies fails its jobs, and the next job starts another', async () => {
   await thread.call('up')
   const waiting = ['die', 'lost'].map((job) => thread.call(job))
   for (const outcome of await Promise.allSettled(waiting)) {
@@ -40,7 +40,7 @@ test('a thread that dies fails all that waits for it, and the next job starts an
   expect(await thread.call('again')).toBe('again answered')
 })
 
-test('a thread that is closed does what it was asked, closes its runner and takes no more', async () => {
+test('a thread that is closed finishes its jobs, closes its runner and takes no more', async () => {
   const asked = [thread.call('one'), thread.call('two')]
   await thread.close()
   expect(await Promise.all(asked)).toEqual(['one answered', 'two answered'])
@@ -48,7 +48,7 @@ test('a thread that is closed does what it was asked, closes its runner and take
   await expect(thread.call('later')).rejects.toBeInstanceOf(StoreUnavailable)
 })
 
-test('a thread that hangs is ended all the same, and fails what waits', async () => {
+test('a thread that hangs is terminated, and its jobs fail', async () => {
   const hanging = new StoreThread<string, string>({
     entry: ENTRY,
     startWith: closings,
