@@ -194,7 +194,7 @@ function openReconciler(
   { config, log, telemetry, closing }: Wiring,
   { store, ledger, storeClock, upstream }: ServedStore & { readonly upstream: Upstream },
 ): Reconciler {
-  const reconciler = createReconciler({
+  const reconciler = new Reconciler({
     listUnsettled: (page) => listUnsettled(store.reports, page),
     ledger,
     fetchGeneration: (input) => upstream.dialect.fetchGeneration(upstream, input),

@@ -18,27 +18,6 @@ import {
   withFigures,
 } from './catalog-store.ts'
 
-/** Keeps a catalog in step with its upstream, and the store in step with the catalog. */
-export interface CatalogRefresher {
-  /**
-   * Fills the catalog with what the store kept of this upstream, so that a restart has prices at once
-   * and a fall of prices across it is still seen. Once, before all else. Rejects where the store fails.
-   */
-  load(): Promise<void>
-  /**
-   * Refreshes again and again until {@link stop}: at first at once, unless a refresh has been tried
-   * already.
-   */
-  start(): void
-  /**
-   * Refreshes now, or joins the refresh that is under way; never rejects. For the command line, the
-   * admin API and a start with an empty store.
-   */
-  refreshNow(): Promise<RefreshOutcome>
-  /** Ends the repetition; resolves when no refresh is under way. */
-  stop(): Promise<void>
-}
-
 /** How a refresh went. */
 export type RefreshOutcome =
   | {
@@ -77,17 +56,16 @@ interface CatalogRefresherInput {
   readonly random?: () => number
 }
 
-/** Makes a refresher; nothing runs before {@link CatalogRefresher.start}. */
-export function createCatalogRefresher(input: CatalogRefresherInput): CatalogRefresher {
-  return new Refresher(input)
-}
-
 // The first retry comes after a tenth of the usual time, each further one after twice the last.
 const FIRST_RETRY_DIVISOR = 10
 // An upstream that fails this many times in a row is not asked for further flat prices this time.
 const IMAGE_PRICE_FAILURES_MAX = 3
 
-class Refresher implements CatalogRefresher {
+/**
+ * Keeps a catalog in step with its upstream, and the store in step with the catalog. Nothing runs before
+ * {@link CatalogRefresher.start}.
+ */
+export class CatalogRefresher {
   readonly #input: CatalogRefresherInput
   readonly #beliefs = new Beliefs()
   #underWay: Promise<RefreshOutcome> | null = null
@@ -100,6 +78,10 @@ class Refresher implements CatalogRefresher {
     this.#input = input
   }
 
+  /**
+   * Fills the catalog with what the store kept of this upstream, so that a restart has prices at once
+   * and a fall of prices across it is still seen. Once, before all else. Rejects where the store fails.
+   */
   async load(): Promise<void> {
     const { store, source, settings, catalog, endpoints } = this.#input
     const stored = await store.load(source)
@@ -112,17 +94,26 @@ class Refresher implements CatalogRefresher {
     if (rows.length > 0) catalog.replace(rows)
   }
 
+  /**
+   * Refreshes again and again until {@link stop}: at first at once, unless a refresh has been tried
+   * already.
+   */
   start(): void {
     this.#repeating = true
     if (this.#tried && this.#underWay === null) this.#scheduleNext()
     else void this.refreshNow()
   }
 
+  /**
+   * Refreshes now, or joins the refresh that is under way; never rejects. For the command line, the
+   * admin API and a start with an empty store.
+   */
   refreshNow(): Promise<RefreshOutcome> {
     this.#underWay ??= this.#refreshAndReport()
     return this.#underWay
   }
 
+  /** Ends the repetition; resolves when no refresh is under way. */
   async stop(): Promise<void> {
     this.#repeating = false
     this.#cancelTimer()

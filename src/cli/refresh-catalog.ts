@@ -22,7 +22,7 @@ export async function refreshCatalog(
   let imageModels = 0
   const endpoints = new Map<string, string>()
   try {
-    const refresher = createCatalogRefresher({
+    const refresher = new CatalogRefresher({
       catalog: new Catalog({ clock, settings }),
       store: createCatalogStore(store.db),
       source: baseUrl,

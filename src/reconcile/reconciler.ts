@@ -19,22 +19,6 @@ import {
 } from './schedule.ts'
 import { WaitingList } from './waiting-list.ts'
 
-/** The second chance of requests that ended without a final charge. */
-export interface Reconciler {
-  /** Works from now on, first through what earlier processes left. */
-  start(): void
-  /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
-  noticed(request: UnsettledRequest): void
-  /** Scans the store now, because requests have become unresolved whose ids are not known. */
-  scanNow(): void
-  /** Requests that are kept in mind until their next look-up, for metrics. */
-  readonly waiting: Pick<WaitingList, 'size' | 'nextDueAtMs'>
-  /** Does all that is due at this moment, and resolves when it is done. */
-  runDue(): Promise<void>
-  /** Begins nothing more and gives look-ups up; resolves when nothing is under way. */
-  stop(): Promise<void>
-}
-
 interface ReconcilerInput extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted'> {
   readonly listUnsettled: (page: UnsettledPage) => Promise<UnsettledList>
   readonly ledger: Pick<Ledger, 'correct'>
@@ -70,11 +54,6 @@ export interface ReconcileFailure {
   readonly cause: unknown
 }
 
-/** Makes a reconciler; nothing runs before {@link Reconciler.start} or {@link Reconciler.runDue}. */
-export function createReconciler(input: ReconcilerInput): Reconciler {
-  return new SecondChance(input)
-}
-
 const WAITING_REQUESTS_MAX_DEFAULT = 10_000
 const PAGE_REQUESTS_DEFAULT = 500
 // A store that could not list is asked again after it.
@@ -95,6 +74,9 @@ type Step =
   | { readonly kind: 'wait'; readonly untilMs: number }
 
 /**
+ * The second chance of requests that ended without a final charge. Nothing runs before {@link Reconciler.start}
+ * or {@link Reconciler.runDue}.
+ *
  * Two ways lead to a look-up. A request that has just ended waits in memory through its first minutes;
  * a scan goes through the store, page by page, as often as the longest interval between two look-ups,
  * and so finds all others: what waits longer, what found no room in memory, what an earlier process
@@ -102,8 +84,9 @@ type Step =
  * hint, and losing it loses no request. What was billed for a released request changes no charge: it is
  * asked for from memory alone, for about eight and a half minutes.
  */
-class SecondChance implements Reconciler {
+export class Reconciler {
   readonly #input: ReconcilerInput
+  /** Requests that are kept in mind until their next look-up. */
   readonly waiting: WaitingList
   readonly #askingSinceMs: number
   readonly #lookups: Lookups
@@ -134,11 +117,13 @@ class SecondChance implements Reconciler {
     })
   }
 
+  /** Works from now on, first through what earlier processes left. */
   start(): void {
     this.#repeating = true
     this.#wake()
   }
 
+  /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
   noticed(request: UnsettledRequest): void {
     if (this.#stopping || this.#underWay.has(request.requestId)) return
     const nowMs = this.#input.clock.nowMs()
@@ -147,17 +132,20 @@ class SecondChance implements Reconciler {
     this.#setTimer()
   }
 
+  /** Scans the store now, because requests have become unresolved whose ids are not known. */
   scanNow(): void {
     // Where a scan is under way, another follows it.
     this.#nextScanAtMs = this.#input.clock.nowMs()
     this.#setTimer()
   }
 
+  /** Does all that is due at this moment, and resolves when it is done. */
   async runDue(): Promise<void> {
     this.#wake()
     await this.#idle()
   }
 
+  /** Begins nothing more and gives look-ups up; resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#cancelTimer()

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import { catalogSettingsOf, readConfig } from '../../src/app/config.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
-import { createCatalogRefresher } from '../../src/catalog/catalog-refresher.ts'
+import { CatalogRefresher } from '../../src/catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../../src/catalog/catalog-store.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { parseModels } from '../../src/upstreams/openrouter/parse-models.ts'
@@ -351,7 +351,7 @@ async function silentUpstream(bench: CrashBench): Promise<{ readonly port: numbe
 async function storeCatalog(bench: CrashBench, source: string): Promise<void> {
   const outcome = await bench.look((store) => {
     const settings = catalogSettingsOf(readConfig({}))
-    return createCatalogRefresher({
+    return new CatalogRefresher({
       catalog: new Catalog({ clock: systemClock, settings }),
       store: createCatalogStore(store.db),
       source,

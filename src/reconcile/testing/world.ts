@@ -14,9 +14,8 @@ import { Upstream } from '../../upstreams/upstream.ts'
 import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import {
-  createReconciler,
   type ReconcileFailure,
-  type Reconciler,
+  Reconciler,
   type Settlement,
 } from '../reconciler.ts'
 import { type ReconcilerSettings, unsettledAfter } from '../schedule.ts'
@@ -190,7 +189,7 @@ function openProcess(
     inFlightMost: 0,
   }
   let inFlight = 0
-  const reconciler = createReconciler({
+  const reconciler = new Reconciler({
     listUnsettled(page) {
       known.pageLimits.push(page.limit)
       return list === undefined ? listUnsettled(bench.store.reports, page) : list(page)
