@@ -7,7 +7,6 @@ import {
   CREDIT_CODES,
   ENTRIES,
   PRUNED_REQUESTS,
-  type PrunedRequestsRow,
   REQUESTS,
   type Tables,
 } from '../../store/schema.ts'
@@ -25,16 +24,10 @@ export interface Audit {
     readonly entries: number
     readonly creditCodes: number
   }
-  /** The request that opened its hold last; null where there is none, or all were pruned. */
-  readonly newestRequest: NewestRequest | null
+  /** The request that opened its hold last, which shows how old a copy of a store is; null where there is none, or all were pruned. */
+  readonly newestRequest: { readonly id: string; readonly openedAtMs: number } | null
   /** The first thousand. */
   readonly differences: readonly Difference[]
-}
-
-/** What shows how old a copy of a store is. */
-interface NewestRequest {
-  readonly id: string
-  readonly openedAtMs: number
 }
 
 const PAGE_ROWS = 2_000
@@ -75,8 +68,10 @@ export async function auditView(
   const found = (more: readonly Difference[]): void => {
     differences.push(...more.slice(0, DIFFERENCES_MAX - differences.length))
   }
+  const checked = { accounts: 0, apiKeys: 0, requests: 0, entries: 0, creditCodes: 0 }
   let rowsRead = 0
-  const read = (rows: number): void => {
+  const read = (kind: keyof typeof checked, rows: number): void => {
+    checked[kind] += rows
     rowsRead += rows
     onRows?.(rowsRead)
   }
@@ -94,6 +89,35 @@ export async function auditView(
     newestRequest,
     differences,
   }
+  let newestRequest: Audit['newestRequest'] = null
+  for await (const { rows, after, last } of pagesById(view, 'requests')) {
+    const entries = await entriesBetween(view, { after, last })
+    for (const row of rows) {
+      const request = REQUESTS.read(row)
+      const { id, openedAtMs } = request
+      tally.addRequest(request)
+      found(auditRequest(request, entries.get(id) ?? []))
+      if (openedAtMs >= (newestRequest?.openedAtMs ?? 0)) newestRequest = { id, openedAtMs }
+    }
+    read('requests', rows.length)
+  }
+  for await (const { rows } of pagesById(view, 'accounts')) {
+    for (const row of rows) found(tally.auditAccount(ACCOUNTS.read(row)))
+    read('accounts', rows.length)
+  }
+  for await (const { rows, after, last } of pagesById(view, 'api_keys')) {
+    const pruned = await prunedBetween(view, { after, last })
+    for (const row of rows) {
+      found(tally.auditApiKey(API_KEYS.read(row), pruned.get(row.id) ?? null))
+    }
+    read('apiKeys', rows.length)
+  }
+  for await (const { rows } of pagesById(view, 'credit_codes')) {
+    for (const row of rows) found(tally.auditCreditCode(CREDIT_CODES.read(row)))
+    read('creditCodes', rows.length)
+  }
+  found(tally.orphans())
+  return { ok: differences.length === 0, checked, newestRequest, differences }
 }
 
 interface Findings extends AuditFindings {
@@ -117,113 +141,24 @@ async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Prom
       .orderBy('number')
       .limit(PAGE_ROWS)
       .execute()
-    for (const row of rows) tally.addEntry(ENTRIES.read(row))
-    count += rows.length
-    read(rows.length)
     const last = rows.at(-1)
-    if (last === undefined) return count
+    if (last === undefined) return
+    yield rows
     after = { accountId: last.account_id, number: last.number }
   }
 }
 
-async function auditRequests(
-  view: Kysely<Tables>,
-  { tally, found, read }: Findings,
-): Promise<{ readonly requests: number; readonly newestRequest: NewestRequest | null }> {
-  let newest: NewestRequest | null = null
-  const requests = await eachPage(view, {
-    table: 'requests',
-    read,
-    async audit({ rows, after, last }) {
-      const entries = await view
-        .selectFrom('entries')
-        .selectAll()
-        .where('request_id', '>', after)
-        .where('request_id', '<=', last)
-        .execute()
-      const byRequest = Map.groupBy(
-        entries.map((row) => ENTRIES.read(row)),
-        ({ requestId }) => requestId,
-      )
-      for (const row of rows) {
-        const request = REQUESTS.read(row)
-        tally.addRequest(request)
-        found(auditRequest(request, byRequest.get(request.id) ?? []))
-        newest = laterOf(newest, request)
-      }
-    },
-  })
-  return { requests, newestRequest: newest }
-}
-
-function laterOf(newest: NewestRequest | null, { id, openedAtMs }: NewestRequest): NewestRequest {
-  return newest === null || openedAtMs >= newest.openedAtMs ? { id, openedAtMs } : newest
-}
-
-function auditAccounts(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage(view, {
-    table: 'accounts',
-    read,
-    audit({ rows }) {
-      for (const row of rows) found(tally.auditAccount(ACCOUNTS.read(row)))
-    },
-  })
-}
-
-function auditApiKeys(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage(view, {
-    table: 'api_keys',
-    read,
-    async audit({ rows, after, last }) {
-      const pruned = await prunedBetween(view, { after, last })
-      for (const row of rows) {
-        found(tally.auditApiKey(API_KEYS.read(row), pruned.get(row.id) ?? null))
-      }
-    },
-  })
-}
-
-/** What was pruned, by key, of the keys of a page. */
-async function prunedBetween(
-  view: Kysely<Tables>,
-  { after, last }: { readonly after: string; readonly last: string },
-): Promise<ReadonlyMap<string, PrunedRequestsRow>> {
-  const rows = await view
-    .selectFrom('pruned_requests')
-    .selectAll()
-    .where('api_key_id', '>', after)
-    .where('api_key_id', '<=', last)
-    .execute()
-  return new Map(rows.map((row) => [row.api_key_id, PRUNED_REQUESTS.read(row)]))
-}
-
-function auditCreditCodes(view: Kysely<Tables>, { tally, found, read }: Findings): Promise<number> {
-  return eachPage(view, {
-    table: 'credit_codes',
-    read,
-    audit({ rows }) {
-      for (const row of rows) found(tally.auditCreditCode(CREDIT_CODES.read(row)))
-    },
-  })
-}
-
-interface PagesById {
-  readonly table: 'requests' | 'accounts' | 'api_keys' | 'credit_codes'
-  readonly audit: (page: PageById) => void | Promise<void>
-  readonly read: Findings['read']
-}
-
-interface PageById {
-  readonly rows: readonly (StoredRow & { readonly id: string })[]
-  /** The last id of the page before; empty for the first. */
+/** The ids of a page: those behind `after`, up to `last`. */
+interface IdRange {
   readonly after: string
-  /** Its own last id. */
   readonly last: string
 }
 
-/** Goes through a table in the order of its ids, and returns how many rows it had. */
-async function eachPage(view: Kysely<Tables>, { table, audit, read }: PagesById): Promise<number> {
-  let count = 0
+/** All rows of a table in the order of their ids, a page at a time. */
+async function* pagesById(
+  view: Kysely<Tables>,
+  table: 'requests' | 'accounts' | 'api_keys' | 'credit_codes',
+): AsyncGenerator<IdRange & { readonly rows: readonly (StoredRow & { readonly id: string })[] }> {
   let after = ''
   for (;;) {
     const rows = await view
@@ -234,10 +169,33 @@ async function eachPage(view: Kysely<Tables>, { table, audit, read }: PagesById)
       .limit(PAGE_ROWS)
       .execute()
     const last = rows.at(-1)?.id
-    if (last === undefined) return count
-    await audit({ rows, after, last })
-    count += rows.length
-    read(rows.length)
+    if (last === undefined) return
+    yield { rows, after, last }
     after = last
   }
+}
+
+/** The entries of the requests of a page, by request id. */
+async function entriesBetween(view: Kysely<Tables>, { after, last }: IdRange) {
+  const rows = await view
+    .selectFrom('entries')
+    .selectAll()
+    .where('request_id', '>', after)
+    .where('request_id', '<=', last)
+    .execute()
+  return Map.groupBy(
+    rows.map((row) => ENTRIES.read(row)),
+    ({ requestId }) => requestId,
+  )
+}
+
+/** The sums of pruned requests of a page of keys, by key. */
+async function prunedBetween(view: Kysely<Tables>, { after, last }: IdRange) {
+  const rows = await view
+    .selectFrom('pruned_requests')
+    .selectAll()
+    .where('api_key_id', '>', after)
+    .where('api_key_id', '<=', last)
+    .execute()
+  return new Map(rows.map((row) => [row.api_key_id, PRUNED_REQUESTS.read(row)]))
 }
