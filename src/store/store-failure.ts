@@ -1,9 +1,9 @@
-/** The store did not answer or did not commit. What was asked may or may not be there: ask again by id. */
+/** The store did not answer or did not commit. The change may or may not be there: ask again by id. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-/** The store answered that it can't do this one thing; others are unharmed. */
+/** The store refused this one statement or command; others are not affected. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused'
 }
@@ -15,16 +15,16 @@ const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([5, 6, 7, 8, 9, 10, 11, 1
 
 /** Whether SQLite failed as a whole, rather than refused one statement. */
 export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error) || !('errcode' in error)) return false
-  return typeof error.errcode === 'number' && UNAVAILABLE_CODES.has(error.errcode & 0xff)
+  return UNAVAILABLE_CODES.has(sqliteCodeOf(error))
 }
 
-/** Whether another connection holds a lock that this one waited for in vain. */
+/** Whether SQLite gave up waiting for a lock of another connection. */
 export function isBusy(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'errcode' in error &&
-    typeof error.errcode === 'number' &&
-    (error.errcode & 0xff) === 5
-  )
+  return sqliteCodeOf(error) === 5
+}
+
+/** The primary result code of an error of `node:sqlite`; 0 for any other error. */
+function sqliteCodeOf(error: unknown): number {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : null
+  return typeof code === 'number' ? code & 0xff : 0
 }

@@ -46,8 +46,8 @@ export class WrongPlace extends Error {
 
 /**
  * Writes a new file that only its owner may read. The file gets its name only after it is complete and on
- * the disk: `write` fills an empty file of another name, which remains only if the process is killed. Throws `WrongPlace`; `StoreUnavailable` where it can't be made; what `write`
- * throws.
+ * the disk: `write` fills an empty file of another name, which remains only if the process is killed.
+ * Throws `WrongPlace`; `StoreUnavailable` where it can't be made; what `write` throws.
  */
 export async function writeNewFile(
   file: string,
