@@ -134,14 +134,14 @@ export interface StoredCatalog {
 }
 
 /** One model at rest. */
-export interface StoredModel {
+interface StoredModel {
   readonly modelId: string
   /** Made by {@link encodeModel}. */
   readonly itemJson: string
 }
 
 /** A refresh to be stored. */
-export interface CatalogSave extends StoredCatalog {
+interface CatalogSave extends StoredCatalog {
   /** The upstream that the models came from: its base address. */
   readonly source: string
   /** Price tables that requests may name from now on; one that is there already is left as it is. */

@@ -31,7 +31,7 @@ export interface CatalogRow extends ListedModel {
 }
 
 /** The body of `GET /v1/models`. */
-export interface ModelList {
+interface ModelList {
   readonly object: 'list'
   readonly data: readonly ModelListing[]
 }

@@ -99,7 +99,7 @@ function skipScalar(bytes: Buffer, start: number): number {
 }
 
 /** Calls back for the key of every object member, however deep: for the strings that a colon follows. */
-export function forEachKey(bytes: Buffer, visit: (key: Span) => void): void {
+function forEachKey(bytes: Buffer, visit: (key: Span) => void): void {
   for (let start = nextQuote(bytes, 0); start !== -1; ) {
     const end = skipString(bytes, start)
     const after = skipSpace(bytes, end)

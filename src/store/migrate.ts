@@ -11,7 +11,7 @@ export class SchemaMismatch extends Error {
 const MIGRATION_LOCK = 0x746f6c6c6761
 
 /** The number of the newest migration that the store has; 0 for an empty store. */
-export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
+async function schemaVersion(db: Kysely<Tables>): Promise<number> {
   if (!(await hasMigrations(db))) return 0
   const newest = await db
     .selectFrom('migrations')
@@ -46,7 +46,7 @@ async function migrate(db: Kysely<Tables>, migrations: readonly Migration[], now
 }
 
 /** Throws `SchemaMismatch` where the store has migrations that the program does not know. */
-export function refuseNewer(version: number, migrations: readonly Migration[]): void {
+function refuseNewer(version: number, migrations: readonly Migration[]): void {
   const newest = migrations.at(-1)?.number ?? 0
   if (version <= newest) return
   throw new SchemaMismatch(

@@ -1,13 +1,13 @@
 import { type Micros, micros } from '../vocabulary/money.ts'
 
 /** A value as every engine takes it: times and money are integers, yes and no 1 and 0. */
-export type StoredValue = string | number | null
+type StoredValue = string | number | null
 
 /** A row as a database driver gives it. */
 export type StoredRow = Readonly<Record<string, unknown>>
 
 /** What a column holds, and how the field of a row is read from it and written to it. */
-export interface Column<Field = unknown, Value extends StoredValue = StoredValue> {
+interface Column<Field = unknown, Value extends StoredValue = StoredValue> {
   /** Integers have 64 bits in the database; those that the gateway writes are safe integers. */
   readonly type: 'text' | 'integer'
   readonly isNullable: boolean
@@ -17,7 +17,7 @@ export interface Column<Field = unknown, Value extends StoredValue = StoredValue
 }
 
 /** Columns of a table that are null together; the first one decides. */
-export interface Together<Group extends ColumnGroup = ColumnGroup> {
+interface Together<Group extends ColumnGroup = ColumnGroup> {
   readonly together: Group
 }
 

@@ -118,7 +118,7 @@ const PRUNE = `with gone as (
   select count(*) as requests from gone`
 
 /** Prunes a batch of a PostgreSQL store, beside other gateways that may do so too. */
-export async function prunePostgres(
+async function prunePostgres(
   db: Kysely<Tables>,
   { settledBeforeMs, afterId, rowsMax }: PruneBatch,
 ): Promise<Pruned> {
