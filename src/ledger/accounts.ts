@@ -32,7 +32,7 @@ export async function listAccounts(
   return { accounts, nextCursor: rows.length > limit ? (accounts.at(-1)?.id ?? null) : null }
 }
 
-/** Turns an account id into the tag that the provider sees in its place. */
+/** Turns an account id into the tag that is sent to the provider in its place. */
 type AccountTagger = (accountId: string) => string
 
 const SECRET_BYTES = 32

@@ -4,10 +4,10 @@ import type { Page } from './activity/activity.ts'
 import type { AddCreditCodeInput, Ledger } from './ledger.ts'
 import { createHash, randomInt } from 'node:crypto'
 
-/** A code without its text, which is made with it. */
+/** A code without its text. */
 type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>
 
-/** The code's text is in this answer and nowhere else, ever. */
+/** Only this object ever has the code's text. */
 interface CreatedCreditCode {
   readonly creditCode: CreditCodeRow
   readonly text: string

@@ -5,14 +5,14 @@ import type { Correction, RequestFacts, RequestState, Resolution } from '../voca
 
 /**
  * Holds and the money behind them. Every command is durable before its promise resolves, takes an id
- * made by the caller, and answers a repeat with what was done the first time.
+ * made by the caller, and returns the first result when it is repeated.
  */
 export interface HoldLedger {
   /** Grants a hold, or says why not. Rejects only where the store failed (`StoreUnavailable`). */
   openHold(input: OpenHoldInput): Promise<OpenHoldVerdict>
   /**
-   * Ends a hold's open state, once; a second settle answers what the first one did. Asked only after
-   * the hold's `openHold` has answered. Rejects with `StoreRefused` where no such hold was opened.
+   * Ends a hold's open state, once; a second settle returns the result of the first. Called only after the
+   * hold's `openHold` has resolved. Rejects with `StoreRefused` where no such hold was opened.
    */
   settle(input: SettleInput): Promise<Settled>
   /**
@@ -35,13 +35,13 @@ export interface OpenHoldInput {
   readonly upstream: string
   readonly modelId: string
   readonly stream: boolean
-  /** What the whole request may come to. */
+  /** The most that the whole request can cost. */
   readonly neededMicros: Micros
-  /** The least it can run on where its output cap may be lowered; else equal to `neededMicros`. */
+  /** The least credit that it can run on if its output cap may be lowered; else equal to `neededMicros`. */
   readonly leastMicros: Micros
   /** Whether free credit may pay for it. */
   readonly freeCreditQualifies: boolean
-  /** Messages: a request that free credit alone pays for runs on what there is, even below `leastMicros`. */
+  /** Messages: a request that free credit alone pays for runs on the available credit, even below `leastMicros`. */
   readonly freeCreditAloneRunsOnLess: boolean
   readonly priceSnapshotId: string
 }
@@ -56,7 +56,7 @@ export type OpenHoldVerdict =
     }
   | { readonly kind: 'refused'; readonly code: HoldRefusalCode; readonly facts: HoldRefusalFacts }
 
-/** Why a hold was not opened; each is the code that the client sees. */
+/** Why a hold was not opened: the code that the client gets. */
 export type HoldRefusalCode = Extract<
   ProblemCode,
   | 'invalid_api_key'
@@ -72,9 +72,9 @@ export type HoldRefusalCode = Extract<
 /** The figures that a refusal's message is made of. */
 export interface HoldRefusalFacts {
   readonly neededMicros: Micros
-  /** What the purses that may pay (or the key's limit) have left. */
+  /** The available credit of the purses that may pay, or the rest of the key's limit. */
   readonly availableMicros: Micros
-  /** What other requests of the account (or key) hold at this moment. */
+  /** The credit that other requests of the account (or key) hold. */
   readonly heldMicros: Micros
   /** On `rate_limited`: when the oldest second leaves the window. */
   readonly retryAfterSeconds: number | null
@@ -86,17 +86,17 @@ export interface SettleInput {
   readonly facts: RequestFacts
 }
 
-/** What a settle did, or what an earlier settle of the same hold had done. */
+/** The result of a settle, or of an earlier settle of the same hold. */
 export interface Settled {
   readonly state: RequestState
   readonly chargedMicros: Micros
-  /** What the charge exceeds its hold by; a sizing bug on text, expected on images. */
+  /** The charge beyond the hold: a sizing bug on text, expected on images. */
   readonly overrunMicros: Micros
   /** False where the hold was settled before: this call changed nothing. */
   readonly settledNow: boolean
 }
 
-/** The whole ledger: besides holds, what admins, the reconciler and `serve` ask of it. */
+/** The whole ledger: holds, corrections, and the commands of admins. */
 export interface Ledger extends HoldLedger {
   /** Applies a correction to a provisional or unresolved request. */
   correct(input: CorrectInput): Promise<Corrected>
@@ -124,8 +124,8 @@ export interface Ledger extends HoldLedger {
   /** Makes a code that is worth backed credit; {@link createCreditCode} makes its text. */
   addCreditCode(input: AddCreditCodeInput): Promise<CreditCodeRow>
   /**
-   * Makes a code worth nothing, unless it was redeemed or revoked before; answers the code as it is
-   * then. Null where there is no such code.
+   * Revokes a code, unless it was redeemed or revoked before; returns the code after that. Null where there
+   * is no such code.
    */
   revokeCreditCode(creditCodeId: string): Promise<CreditCodeRow | null>
 }
@@ -180,32 +180,32 @@ export interface CorrectInput {
   readonly correction: Correction
 }
 
-/** What a correction did. */
+/** The result of a correction. */
 export type Corrected =
   | {
       readonly kind: 'corrected'
       readonly state: RequestState
       readonly chargedMicros: Micros
-      /** What the account pays more (negative: less) than before. */
+      /** The change of the account's charge. */
       readonly differenceMicros: Micros
       readonly overrunMicros: Micros
     }
-  /** Nothing changed: the request is settled, or not in a state that this correction moves on. */
+  /** Nothing changed: the request is settled, or in a state that this correction does not apply to. */
   | { readonly kind: 'unchanged'; readonly state: RequestState; readonly chargedMicros: Micros }
   | { readonly kind: 'unknownRequest' }
 
 export interface AddCreditInput {
   readonly accountId: string
   readonly purse: Purse
-  /** Not zero. Negative on backed credit alone: a chargeback, which may leave less than nothing. */
+  /** Not zero. Negative for backed credit only: a chargeback, which may leave a negative balance. */
   readonly amountMicros: Micros
   /** Of free credit, and in the future; null for backed credit, which does not expire. */
   readonly expiresAtMs: number | null
-  /** The caller's id of this credit, once an account. */
+  /** The caller's id of this credit, unique for the account. */
   readonly reference: string
 }
 
-/** What became of credit that was to be added. */
+/** The result of adding credit. */
 export type CreditVerdict =
   | { readonly kind: 'added'; readonly entry: Entry }
   /** The reference was used for the same credit before; nothing was added. */
@@ -216,11 +216,11 @@ export type CreditVerdict =
 
 export interface RedeemCodeInput {
   readonly accountId: string
-  /** Of the code's text; see `credit-code-text.ts`. */
+  /** Of the code's text; see {@link hashCreditCode}. */
   readonly codeHash: string
 }
 
-/** What became of a code that was to be redeemed. */
+/** The result of redeeming a code. */
 export type RedeemVerdict =
   | { readonly kind: 'redeemed'; readonly entry: Entry }
   /** The same account redeemed it before; nothing was added. */
@@ -230,15 +230,15 @@ export type RedeemVerdict =
 
 /** The limits that the ledger keeps exactly, over all instances. */
 export interface LedgerLimits {
-  /** Requests in flight, a key. */
+  /** Requests in flight of a key. */
   readonly openHoldsMax: number
-  /** Admitted requests in 60 seconds, a key. */
+  /** Admitted requests of a key in 60 seconds. */
   readonly keyRequestsPerMinuteMax: number
   /** Admitted requests in 60 seconds, over the keys of an account that never had backed credit. */
   readonly unbackedAccountRequestsPerMinuteMax: number
 }
 
-/** The limits of the interface, where no setting says otherwise. */
+/** The default limits. */
 export const LEDGER_LIMITS_DEFAULT: LedgerLimits = {
   openHoldsMax: 8,
   keyRequestsPerMinuteMax: 300,

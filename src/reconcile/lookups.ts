@@ -8,11 +8,11 @@ import { LOOKUP_INTERVAL_MS_MAX, type Silence } from './schedule.ts'
 
 /** Why a record of the provider is not believed; the look-up is repeated until the time is up. */
 export type Doubt =
-  /** It names another generation than it was asked for, or none. */
+  /** It names another generation than the look-up, or none. */
   | 'otherGeneration'
-  /** It says that it cost nothing, though the answer reported a cost or tokens. */
+  /** Its cost is zero, though the answer reported a cost or tokens. */
   | 'zeroCost'
-  /** No request comes to that much. */
+  /** No request costs that much. */
   | 'absurdCost'
 
 export interface LookupsInput {
@@ -28,7 +28,7 @@ export interface LookupsInput {
 // An upstream without look-ups is asked now and then whether it has them by now.
 const NO_ENDPOINT_RECHECK_MS = LOOKUP_INTERVAL_MS_MAX
 
-/** Asks the upstream what requests cost, and knows whether it can be asked at all. */
+/** Asks the upstream for the costs of requests, and keeps track of whether it can be asked. */
 export class Lookups {
   readonly #input: LookupsInput
   readonly #outage = new Outage()
@@ -50,7 +50,7 @@ export class Lookups {
     return nowMs < this.#endpointMissingUntilMs
   }
 
-  /** Null where the upstream may be asked now; else when to see again whether it may. */
+  /** Null where the upstream may be asked now; else when to try again. */
   pausedUntilMs(nowMs: number): number | null {
     return this.#outage.mayAsk(nowMs) ? null : this.#outage.retryAtMs(nowMs)
   }
@@ -60,12 +60,12 @@ export class Lookups {
     this.#endpointMissingUntilMs = Number.NEGATIVE_INFINITY
   }
 
-  /** Gives up what is under way and is yet to come. */
+  /** Aborts all look-ups, also those that have not begun. */
   stop(): void {
     this.#givingUp.abort()
   }
 
-  /** What the upstream knows of a request, or how it was silent. Never rejects. */
+  /** The upstream's cost of a request, or why it is not known. Never rejects. */
   async ask(request: UnsettledRequest, generationId: string): Promise<Correction | Silence> {
     const { fetchGeneration, clock, onUnanswered } = this.#input
     const round = this.#outage.asked()
@@ -81,7 +81,7 @@ export class Lookups {
     }
     this.#outage.answered()
     if (answer.kind === 'noEndpoint') {
-      // Where there was a look-up before, this is how something in between words its troubles.
+      // If a look-up worked before, the missing endpoint is a fault of something in between.
       if (this.#endpointSeen) return 'unknown'
       this.#endpointMissingUntilMs = clock.nowMs() + NO_ENDPOINT_RECHECK_MS
       return 'noEndpoint'

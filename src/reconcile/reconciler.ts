@@ -56,18 +56,18 @@ export interface ReconcileFailure {
 
 const WAITING_REQUESTS_MAX_DEFAULT = 10_000
 const PAGE_REQUESTS_DEFAULT = 500
-// A store that could not list is asked again after it.
+// How long to wait after the store failed to list requests.
 const STORE_RETRY_MS = 5_000
-// Many look-ups at once cost a fraction of as many one by one, which would each wake the process.
+// Look-ups that begin together cost a fraction of those that each wake the process.
 const WAKES_APART_MS = 250
 // Requests being looked up, or whose correction is not stored yet.
 const UNDER_WAY_MAX = 1_000
-// A clock that steps back further makes moments of before meaningless.
+// After a larger step back of the clock, earlier moments mean nothing.
 const CLOCK_STEP_MS_MAX = 60_000
 
 const GIVEN_UP: Correction = { kind: 'givenUp' }
 
-/** What is to be done about a request at a moment. */
+/** The next step for a request at a moment. */
 type Step =
   | { readonly kind: 'lookUp'; readonly generationId: string }
   | { readonly kind: 'settleAsItStands' }
@@ -86,18 +86,18 @@ type Step =
  */
 export class Reconciler {
   readonly #input: ReconcilerInput
-  /** Requests that are kept in mind until their next look-up. */
+  /** Requests that wait in memory for their next look-up. */
   readonly waiting: WaitingList
   readonly #askingSinceMs: number
   readonly #lookups: Lookups
   readonly #underWay = new Map<string, Promise<void>>()
   #scannedUnderWay = 0
-  /** What is left of the scan's page, last first. */
+  /** The rest of the scan's page, last first. */
   #page: UnsettledRequest[] = []
   #pageUsedUp: () => void = () => {}
   #scanning: Promise<void> | null = null
   #nextScanAtMs = Number.NEGATIVE_INFINITY
-  /** Of a scan that takes whatever it finds, and not only what has just ended. */
+  /** When the next scan takes all requests, and not only those that have just ended. */
   #nextFullScanAtMs = Number.NEGATIVE_INFINITY
   #repeating = false
   #stopping = false
@@ -123,7 +123,7 @@ export class Reconciler {
     this.#wake()
   }
 
-  /** Says that a request has just become provisional or unresolved, and durably so. Cheap. */
+  /** Notes a request that has just become provisional or unresolved, durably. Cheap. */
   noticed(request: UnsettledRequest): void {
     if (this.#stopping || this.#underWay.has(request.requestId)) return
     const nowMs = this.#input.clock.nowMs()
@@ -139,13 +139,13 @@ export class Reconciler {
     this.#setTimer()
   }
 
-  /** Does all that is due at this moment, and resolves when it is done. */
+  /** Does all that is due now, and resolves when it is done. */
   async runDue(): Promise<void> {
     this.#wake()
     await this.#idle()
   }
 
-  /** Begins nothing more and gives look-ups up; resolves when nothing is under way. */
+  /** Begins nothing more and aborts look-ups; resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#cancelTimer()
@@ -240,7 +240,7 @@ export class Reconciler {
     )
   }
 
-  /** Begins what is due, as far as there is place. */
+  /** Begins due requests while there are free places. */
   #beginDue(): void {
     const nowMs = this.#input.clock.nowMs()
     while (!this.#stopping && this.#hasPlace()) {
@@ -304,7 +304,7 @@ export class Reconciler {
     return { request, silence, patience, askingSinceMs: this.#askingSinceMs }
   }
 
-  /** What is due beyond the next scan is left to it. */
+  /** Requests that are due after the next scan are left to it. */
   #waitUntil(
     dueAtMs: number,
     { request, nowMs }: { readonly request: UnsettledRequest; readonly nowMs: number },

@@ -2,7 +2,7 @@ import { expectsCost, type UnsettledRequest } from '../ledger/activity/unsettled
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { SettleInput, Settled } from '../ledger/ledger.ts'
 
-/** How long what is not known stays open. */
+/** How long requests without a known cost stay open. */
 interface Patience {
   /** From the end of an attempt until a request without further information is settled as it stands. */
   readonly settleAfterMs: number
@@ -10,7 +10,7 @@ interface Patience {
   readonly settleAfterNoLookupMs: number
 }
 
-/** How long a reconciler waits, and how much it takes on. */
+/** How long a reconciler waits, and how much it does at once. */
 export interface ReconcilerSettings extends Patience {
   /** Look-ups that may be under way at once; from two on, old and new requests share them. */
   readonly lookupsInFlightMax: number
@@ -94,7 +94,7 @@ interface JustSettled {
   readonly nowMs: number
 }
 
-/** What a settle leaves to be reconciled; null: nothing. */
+/** The request that a settle leaves to be reconciled; null: none. */
 export function unsettledAfter(
   { state, chargedMicros }: Settled,
   { input: { requestId, resolution, facts }, nowMs }: JustSettled,

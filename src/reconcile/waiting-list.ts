@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * Requests that wait for a moment, the earliest first, each once. Bounded: who finds no room is found
- * again in the store.
+ * Requests that wait for a moment, the earliest first, each once. Bounded: requests
+ * without room are found again in the store.
  */
 export class WaitingList {
   readonly #requestsMax: number
@@ -32,7 +32,7 @@ export class WaitingList {
     return this.#requestIds.has(requestId)
   }
 
-  /** Does nothing for a request that waits already, or where there is no room. */
+  /** Does nothing if the request waits already, or there is no room. */
   add(request: UnsettledRequest, dueAtMs: number): void {
     if (this.#heap.length >= this.#requestsMax || this.#requestIds.has(request.requestId)) return
     this.#requestIds.add(request.requestId)

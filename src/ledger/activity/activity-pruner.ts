@@ -84,7 +84,7 @@ export class ActivityPruner {
     return requests
   }
 
-  /** Ends with the batch that is under way. */
+  /** Ends after the batch that is under way. */
   async stop(): Promise<void> {
     await this.#passes.stop()
     await this.#thread?.close()
@@ -104,7 +104,7 @@ interface PageRow {
 const PAGE = `select id, account_id, ${PRUNABLE.replace('$', '$1')} as prunable from requests
   where id > $2 and id < $3 order by id limit $4`
 
-// As the ledger does, in the order of ids: an account's lock guards all its rows.
+// In the order of ids, as the ledger does: an account's lock guards all its rows.
 const LOCK_ACCOUNTS = `select id from accounts where id = any($1) order by id for no key update`
 
 const PRUNE = `with gone as (

@@ -124,7 +124,7 @@ export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryL
   return entriesOf(db.selectFrom('entries').selectAll(), page)
 }
 
-/** One page of what an account bought or activated, newest first. */
+/** One page of an account's purchases and activations, newest first. */
 export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
   // As literals: the index of purchases is chosen by the text of the query.
   const bought = sql<boolean>`(kind = 'top_up' or kind = 'activation')`
@@ -179,7 +179,7 @@ export interface PurseBalance {
   readonly availableMicros: Micros
 }
 
-/** What requests of unknown outcome keep reserved. */
+/** The credit that unresolved requests keep reserved. */
 interface Unresolved {
   readonly requests: number
   readonly heldMicros: Micros
@@ -211,8 +211,8 @@ export async function getBalance(
 }
 
 /**
- * Whether either purse of an account has credit, be it held or not. Expired free credit is none. One
- * row is read, by its primary key.
+ * Whether either purse of an account has credit, held or not. Expired free credit does not count. Reads one
+ * row by its primary key.
  */
 export async function hasPostedCredit(
   db: Kysely<Tables>,

@@ -3,9 +3,9 @@ import { PRUNED_REQUESTS, REQUESTS, type Tables } from '../../store/schema.ts'
 import { firstIdOf, timeOfId } from '../../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS } from '../../vocabulary/usage-step.ts'
 
-/** Which part of Activity to prune next. */
+/** The next part of Activity to prune. */
 export interface PruneBatch {
-  /** Requests that were settled before this moment, and whose id is of before it, are pruned. */
+  /** Only requests that were settled before this moment, and whose id is older, are pruned. */
   readonly settledBeforeMs: number
   /** Behind this request id; empty: from the oldest. */
   readonly afterId: string
@@ -13,14 +13,14 @@ export interface PruneBatch {
   readonly rowsMax: number
 }
 
-/** What became of a batch. */
+/** The result of a batch. */
 export interface Pruned {
   readonly requests: number
   /** Where the next batch begins; null: that was the last. */
   readonly nextAfterId: string | null
 }
 
-/** What all ids sort before whose requests may be old enough. */
+/** The ids of requests that may be old enough sort before this. */
 export function pruneUntilId(settledBeforeMs: number): string {
   return firstIdOf({ prefix: 'req', timeMs: settledBeforeMs })
 }
@@ -57,14 +57,14 @@ const SUMMED = PRUNED_REQUESTS.columns
   )
   .map(({ name }) => name)
 
-/** What is kept of pruned requests, by key. */
+/** The columns of sums, by key. */
 export const PRUNED_COLUMNS = `api_key_id, account_id, requests, ${SUMMED.join(', ')}, latest_settled_at_ms`
 
-/** The same, summed over rows of `requests` by key. */
+/** Their values, summed over rows of `requests` by key. */
 export const PRUNED_SUMS = `api_key_id, account_id, count(*),
   ${SUMMED.map((name) => `sum(${name})`).join(', ')}, max(settled_at_ms)`
 
-/** Adds sums to those of earlier batches; `greatest` is what the engine calls the larger of two. */
+/** Adds sums to those of earlier batches; `greatest`: the engine's name for the larger of two values. */
 export function addToPruned(greatest: 'max' | 'greatest'): string {
   const sums = ['requests', ...SUMMED].map(
     (name) => `${name} = pruned_requests.${name} + excluded.${name}`,
@@ -74,8 +74,8 @@ export function addToPruned(greatest: 'max' | 'greatest'): string {
 }
 
 /**
- * Until when requests have been pruned, if this one may be among them: null where none were, or none
- * that is as old.
+ * Until when requests have been pruned, if this one may be among them; null: it can't be, because none were, or
+ * only older ones.
  */
 export async function prunedUntilMs(db: Kysely<Tables>, requestId: string): Promise<number | null> {
   const row = await db

@@ -21,8 +21,8 @@ const OF_IDS = `from requests where id in (select value from json_each(?1)) and
   ${PRUNABLE.replace('$', '?2')}`
 
 /**
- * Prunes a SQLite store. In a thread, so that the write lock is held for its two statements alone and
- * not for whatever else the event loop has to do between them.
+ * Prunes a SQLite store. It runs in a thread, so that the write lock is held for its two statements and not
+ * for other work of the event loop between them.
  */
 class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   readonly #connection: DatabaseSync

@@ -2,19 +2,19 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 
-/** A request whose attempt has ended and whose charge has not: what the reconciler works through. */
+/** A request whose attempt has ended and whose charge is not final: the reconciler looks it up. */
 export interface UnsettledRequest {
   readonly requestId: string
-  /** Released: only what the provider billed for it is still to be learned, for a while. Never listed. */
+  /** Released: its late cost is looked up for a while. Never listed. */
   readonly state: 'provisional' | 'unresolved' | 'released'
-  /** What the provider can be asked for; null: nothing. */
+  /** The id to ask the provider by; null: it can't be asked. */
   readonly generationId: string | null
-  /** Whether a record of the provider that says it cost nothing can't be its last word; see {@link expectsCost}. */
+  /** Whether a record of the provider with a cost of zero is doubted; see {@link expectsCost}. */
   readonly expectsCost: boolean
   readonly endedAtMs: number
 }
 
-/** What an answer reported, as far as it says whether the request cost anything. */
+/** The report of an answer, as far as it shows whether the request has a cost. */
 interface ReportedCost {
   readonly state: UnsettledRequest['state']
   readonly chargedMicros: number
@@ -127,14 +127,13 @@ const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
 export interface HoldCount {
   readonly state: (typeof UNSETTLED_STATES)[number]
   readonly holds: number
-  /** When the request of the oldest came; null: there is none. */
+  /** When the oldest was opened; null: there is none. */
   readonly oldestOpenedAtMs: number | null
 }
 
 /**
  * Counts the unsettled holds of the whole store, of all instances. Goes through the index of unsettled
- * requests alone, so that it costs what is unsettled and not what was ever asked; the ids of requests
- * sort by when they came.
+ * requests only, so that it costs the same however long Activity is. Ids of requests sort by their age.
  */
 export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount[]> {
   const counts: HoldCount[] = []

@@ -1,7 +1,7 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, PrunedRequestsRow, RequestRow } from '../../store/schema.ts'
 import { chargeForCost, parseDecimal } from '../../vocabulary/money.ts'
 
-/** A stored figure that is not what the rows behind it come to. */
+/** A stored figure that differs from the rows behind it. */
 export interface Difference {
   /** The figure, as `table.column`. */
   readonly what: string
@@ -29,7 +29,7 @@ interface ActivationTally {
   accountId: string | null
 }
 
-/** What requests were charged, however it was added up. */
+/** Sums of charges. */
 interface Charges {
   backedMicros: number
   freeMicros: number
@@ -40,7 +40,7 @@ interface ApiKeyTally {
   spendMicros: number
   heldMicros: number
   openHolds: number
-  /** By the entries, less by the requests that are there: what the pruned ones must have come to. */
+  /** The charges of entries less those of existing requests: the sums that pruned requests must have. */
   readonly ofPruned: Charges
 }
 
@@ -77,7 +77,7 @@ export class AuditTally {
     apiKey.ofPruned.writtenOffMicros -= row.writtenOffMicros
   }
 
-  /** Compares an account with what was added up, which is taken off the tally. */
+  /** Compares an account with its sums, and removes them from the tally. */
   auditAccount(row: AccountRow): readonly Difference[] {
     const tally = this.#account(row.id)
     this.#accounts.delete(row.id)
@@ -100,8 +100,7 @@ export class AuditTally {
   }
 
   /**
-   * Compares a key, and what its pruned requests came to, with what was added up, which is taken off the
-   * tally.
+   * Compares a key and the sums of its pruned requests with the tally, and removes them from it.
    */
   auditApiKey(row: ApiKeyRow, pruned: PrunedRequestsRow | null): readonly Difference[] {
     const { spendMicros, heldMicros, openHolds, ofPruned } = this.#apiKey(row.id)
@@ -121,7 +120,7 @@ export class AuditTally {
     ]
   }
 
-  /** Compares a code with the credit that was posted for it, which is taken off the tally. */
+  /** Compares a code with the credit that was posted for it, and removes it from the tally. */
   auditCreditCode(row: CreditCodeRow): readonly Difference[] {
     const tally = this.#activations.get(row.id)
     this.#activations.delete(row.id)
@@ -132,7 +131,7 @@ export class AuditTally {
     ])
   }
 
-  /** What was added up for accounts, keys and codes that are not there. */
+  /** The sums of accounts, keys and codes that do not exist. */
   orphans(): readonly Difference[] {
     const orphan = (what: string) => (id: string) => ({ what, id, stored: null, recomputed: id })
     return [
@@ -234,7 +233,7 @@ export function auditRequest(row: RequestRow, entries: readonly Entry[]): readon
   return differences
 }
 
-/** What the charge must be; an estimate that stands is what it is. */
+/** The right charge; an estimate that was settled as it stands is right by definition. */
 function chargeOf(row: RequestRow, chargeMicros: number): number | null {
   switch (row.state) {
     case 'open':

@@ -12,7 +12,7 @@ import {
 } from '../../store/schema.ts'
 import { auditRequest, AuditTally, type Difference } from './audit-tally.ts'
 
-/** What an audit found. */
+/** The result of an audit. */
 export interface Audit {
   /** Whether every figure is exact. */
   readonly ok: boolean
@@ -24,7 +24,7 @@ export interface Audit {
     readonly entries: number
     readonly creditCodes: number
   }
-  /** The request that opened its hold last, which shows how old a copy of a store is; null where there is none, or all were pruned. */
+  /** The latest request, which shows how old a copy of a store is; null where there is none, or all were pruned. */
   readonly newestRequest: { readonly id: string; readonly openedAtMs: number } | null
   /** The first thousand. */
   readonly differences: readonly Difference[]
@@ -50,9 +50,9 @@ interface AuditInput {
 }
 
 /**
- * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store
- * while it goes on working. What entries charged for requests that are not there must be what was added
- * up of them when they were pruned. Throws where a row can't be read, `StoreUnavailable` where the store can't.
+ * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store. A server
+ * may go on working. Entries of requests that do not exist must add up to `pruned_requests`. Throws where a
+ * row can't be read, and `StoreUnavailable` where the store can't.
  */
 export function auditStore(store: Store, input: AuditInput = {}): Promise<Audit> {
   return store.snapshot((view) => auditView(view, input))

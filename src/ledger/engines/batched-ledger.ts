@@ -7,7 +7,7 @@ import type { AddApiKeyInput, AddCreditCodeInput, AddCreditInput, CorrectInput, 
 import { type LedgerCommand, type LedgerVerdict, rankOfCommand, type VerdictOf } from './commands.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 
-/** What a ledger is tuned with, on any engine. */
+/** The tuning of a ledger, on any engine. */
 export interface BatchSettings {
   /** The most commands that share a commit. Default 256. */
   readonly batchCommandsMax?: number
@@ -21,21 +21,21 @@ export interface BatchSettings {
   readonly onCommit?: (report: CommitReport) => void
 }
 
-/** What commits commands to a store. */
+/** Commits commands to a store. */
 export interface LedgerEngine {
   /**
-   * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` where the store
-   * failed, which leaves open whether it committed, and with anything else where a command did.
+   * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` if the store failed (then
+   * the commit may or may not have happened), and with any other error if a command failed.
    */
   commit(commands: readonly LedgerCommand[]): Promise<readonly LedgerVerdict[]>
-  /** Closes what `commit` uses, once it is called no more. */
+  /** Closes the engine after the last `commit`. */
   close(): Promise<void>
 }
 
 const IDLE_DELAY_MS_DEFAULT = 20
 
-// With many requests under way, a few milliseconds more are nothing beside a provider's answer, and
-// commits that would come for a command each are a tenth of the CPU of 1,000 streams at 20 events a second.
+// With many requests under way, commits wait a few milliseconds for each other. Separate commits took a tenth of
+// the CPU of 1,000 streams at 20 events a second.
 const BUSY_HOLDS_MIN = 64
 const BUSY_APART_MS = 5
 
@@ -59,7 +59,7 @@ export class BatchedLedger implements Ledger {
   readonly #engine: LedgerEngine
   readonly #commits: GroupCommit<LedgerCommand, LedgerVerdict>
   readonly #unsure: UnsureHolds
-  /** The holds that were opened here and whose end was not asked for yet. */
+  /** Holds that were opened here and are not settled or abandoned yet. */
   readonly #open = new Set<string>()
 
   constructor(input: BatchSettings & {
@@ -83,9 +83,9 @@ export class BatchedLedger implements Ledger {
   }
 
   /**
-   * As the interface says. Where the commit's answer is lost, the hold is released, if it is there, as
-   * soon as the store answers again: nothing may be forwarded on it. A repeat of a hold that has ended
-   * rejects with `StoreRefused`.
+   * As the interface says. When it is unknown whether the commit happened, the hold is released as soon as
+   * the store is back: nothing may be forwarded on it. A repeat of a hold that has ended rejects with
+   * `StoreRefused`.
    */
   async openHold(input: OpenHoldInput): Promise<OpenHoldVerdict> {
     const verdict = await this.#openOrRelease(input)
@@ -106,7 +106,7 @@ export class BatchedLedger implements Ledger {
   }
 
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
-    // Only a crash needs it: where the store is away, the settle carries the same id.
+    // Only a crash needs it: if the store is down, the settle carries the same id.
     this.#submitIdly({ kind: 'noteGeneration', ...input }).catch(() => {})
   }
 
@@ -114,7 +114,7 @@ export class BatchedLedger implements Ledger {
     return this.#submitIdly({ kind: 'correct', input })
   }
 
-  /** As the interface says. Rejects with `StoreRefused` for credit that can't be, such as of zero. */
+  /** As the interface says. Rejects with `StoreRefused` for impossible credit, such as zero. */
   addCredit(input: AddCreditInput): Promise<CreditVerdict> {
     return this.#submit({ kind: 'addCredit', input })
   }
@@ -123,7 +123,7 @@ export class BatchedLedger implements Ledger {
     return this.#submit({ kind: 'redeemCode', input })
   }
 
-  /** As the interface says; an engine may end only so many holds in a commit. */
+  /** As the interface says. An engine may abandon a limited number of holds in a commit. */
   async abandonInstance(instanceId: string): Promise<number> {
     let abandoned = 0
     for (;;) {
@@ -206,7 +206,7 @@ export class BatchedLedger implements Ledger {
         accountId,
       })
     } catch (error) {
-      // A refusal is an answer too: asking again would not change it.
+      // Trying again would not change a refusal.
       if (!(error instanceof StoreRefused)) throw error
     }
   }
@@ -222,11 +222,11 @@ export class BatchedLedger implements Ledger {
   }
 }
 
-/** One commit of the ledger, as it went. */
+/** The result of one commit. */
 export interface CommitReport {
   readonly commands: number
   readonly durationMs: number
-  /** `refused`: the store answered, and a command of the batch could not be done. */
+  /** `refused`: the store works, and a command of the batch failed. */
   readonly outcome: 'committed' | 'refused' | 'unavailable'
 }
 

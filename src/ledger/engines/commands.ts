@@ -37,13 +37,13 @@ export type LedgerCommand<Kind extends CommandKind = CommandKind> = {
   [Each in Kind]: { readonly kind: Each } & Parameters<Commands[Each]>[0]
 }[Kind]
 
-/** What a command of one of some kinds answers; by default, of any. */
+/** The verdict on a command of some kinds; by default, of any. */
 export type LedgerVerdict<Kind extends CommandKind = CommandKind> = ReturnType<Commands[Kind]>
 
-/** What a command answers. */
+/** The verdict on a command of this type. */
 export type VerdictOf<Command extends LedgerCommand> = LedgerVerdict<Command['kind']>
 
-/** The answer to a repeated `openHold` whose hold has ended: nothing may run on it. */
+/** The verdict on a repeated `openHold` whose hold has ended: nothing may run on it. */
 export interface HoldEnded {
   readonly kind: 'ended'
   readonly state: RequestState

@@ -34,7 +34,7 @@ interface PostgresEngineInput extends PostgresWriterInput {
 /** The most requests that one commit abandons of an instance; it is repeated until there are none. */
 const ABANDONED_REQUESTS_MAX = 500
 
-// A deadlock leaves one of its transactions to go on, so this many in a row are no bad luck any more.
+// A deadlock lets one of its transactions continue, so this many in a row are not chance.
 const TRIES_MAX = 20
 
 /** The ledger in a PostgreSQL database, on a connection of its own, which is opened again after it is lost. */
@@ -47,10 +47,9 @@ export class PostgresEngine implements LedgerEngine {
   }
 
   /**
-   * Applies commands in order and commits them, all or none. What the database gave up in favour of
-   * another transaction is run again. Rejects with `StoreUnavailable` where the commit's answer did not
-   * come, or a single command's rows stayed locked; with what a rule throws or `StoreRefused` otherwise,
-   * and then the store is as it was.
+   * Applies commands in order and commits them, all or none. A transaction that the database ends in favour
+   * of another is run again. Rejects with `StoreUnavailable` if the reply to the commit is lost, or the rows
+   * of a single command stay locked; with `StoreRefused` otherwise, and then the store is unchanged.
    */
   async commit(commands: readonly LedgerCommand[]): Promise<LedgerVerdict[]> {
     for (let tries = 1; ; tries++) {
@@ -159,7 +158,7 @@ export class PostgresEngine implements LedgerEngine {
     const [found] = await replies(client, () => [
       run(client, READ_OPEN_REQUEST_IDS, [instanceId, ABANDONED_REQUESTS_MAX]),
     ])
-    // Read again once their accounts are locked: those that have ended meanwhile are left alone.
+    // They are read again after their accounts are locked: those that have ended by then stay as they are.
     for (const row of found.rows) named.requestIds.add(String(row['id']))
   }
 

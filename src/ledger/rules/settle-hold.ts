@@ -10,8 +10,8 @@ import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.t
 export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number): Settled | null {
   const row = work.request(input.requestId)
   if (row === undefined) return null
-  // Another instance took the hold's for dead, or the client left early; what its attempt came to still
-  // counts, once.
+  // An abandoned hold: its instance was taken for dead, or its client left early. The settle of its attempt
+  // still counts, once.
   const unsettled = row.state === 'open' || (row.state === 'unresolved' && row.swept)
   if (!unsettled) {
     recordLate(work, row, input.resolution)
@@ -51,17 +51,17 @@ export function correctRequest(
   }
 }
 
-// A whole answer counts finer than the record does; one that broke off has counted a part at most.
+// A whole answer has finer counts than the record; a broken one counted only a part.
 function usageOnRecord({ usage, errorCode }: RequestRow, recorded: TokenUsage): TokenUsage {
   return errorCode === null ? (usage ?? recorded) : recorded
 }
 
-/** Makes the loaded open holds of a dead instance unresolved, their places in flight free. */
+/** Makes the loaded open holds of a dead instance unresolved, and frees their places in flight. */
 export function abandonInstance(work: UnitOfWork, instanceId: string, nowMs: number): number {
   return abandonHolds(work, work.openRequestIds(instanceId), nowMs)
 }
 
-/** Makes those of the loaded holds that are open unresolved, their places in flight free. */
+/** Makes the open ones of these holds unresolved, and frees their places in flight. */
 export function abandonHolds(work: UnitOfWork, requestIds: readonly string[], nowMs: number): number {
   let abandoned = 0
   for (const requestId of requestIds) {
@@ -99,7 +99,7 @@ function moveOfResolution(resolution: Resolution, nowMs: number): Move {
   }
 }
 
-/** Null where the correction does not move a request in this state. */
+/** Null where the correction does not apply to a request in this state. */
 function moveOfCorrection(row: RequestRow, correction: Correction, nowMs: number): Move | null {
   if (row.state !== 'provisional' && row.state !== 'unresolved') return null
   switch (correction.kind) {
@@ -131,7 +131,7 @@ function provisionalMove(
   { chargeMicros, costUsd }: Extract<Correction, { kind: 'provisional' }>,
   nowMs: number,
 ): Move {
-  // An estimate may still grow, so what the hold has left stays reserved for it.
+  // An estimate may still grow, so the rest of the hold stays reserved for it.
   return {
     state: 'provisional',
     chargeMicros,

@@ -102,21 +102,21 @@ export class UnitOfWork {
     this.#changedCreditCodes.add(row.codeHash)
   }
 
-  /** Adds an account, or replaces all of it. */
+  /** Adds or replaces an account. */
   writeAccount(row: AccountRow): AccountRow {
     this.#accounts.set(row.id, row)
     this.#writtenAccounts.add(row.id)
     return row
   }
 
-  /** Adds a key, or replaces all of it. */
+  /** Adds or replaces a key. */
   writeApiKey(row: ApiKeyRow): ApiKeyRow {
     this.#apiKeys.set(row.id, row)
     this.#writtenApiKeys.add(row.id)
     return row
   }
 
-  /** Adds a code, or replaces all of it. */
+  /** Adds or replaces a code. */
   writeCreditCode(row: CreditCodeRow): CreditCodeRow {
     this.#creditCodes.set(row.codeHash, row)
     this.#writtenCreditCodes.add(row.codeHash)
@@ -172,7 +172,7 @@ function rowsOf<Row>(rows: ReadonlyMap<string, Row>, names: ReadonlySet<string>)
   return found
 }
 
-/** What names added credit, once. */
+/** The unique name of added credit. */
 export interface CreditPlace {
   readonly accountId: string
   /** The caller's own id of the credit. */
