@@ -1,7 +1,7 @@
 import { buildPriceTable, priceReadingOf } from '../upstreams/listing/price-table.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PriceTable } from '../vocabulary/offer.ts'
 
-/** What a hold is sized by: a model's prices, its context window and its longest answer. */
+/** The figures of a model that size a hold: its prices, its context window and its longest answer. */
 export type HoldFigures = Pick<Offer, 'prices' | 'contextTokens' | 'outputTokensMax'>
 
 /** A price that falls to less than one part in this many is doubted; a token count at exactly that. */
@@ -13,14 +13,14 @@ const REFRESHES_TO_BELIEVE_FALL = 3
  * Weighs listed figures against those believed so far. A rise counts at once, however steep, because
  * a hold that is too large costs no money. A steep fall is far more often a slip of the upstream's
  * (a price in another unit, a window that lost a zero) than a change, and holds sized by it would let
- * an account spend what it does not have: it is believed once three refreshes in a row say so. What
- * was seen so far is kept in memory alone; a restart begins to count anew.
+ * an account spend what it does not have: it is believed once three refreshes in a row say so. The
+ * counts are kept in memory only; a restart begins again.
  */
 export class Beliefs {
   /** Model id → name of a figure → refreshes in a row that doubted it. */
   readonly #doubts = new Map<string, ReadonlyMap<string, number>>()
 
-  /** What to hold with from here on. Call once a model and refresh. */
+  /** The figures to size holds with from now on. Call once for each model and refresh. */
   weigh({ modelId, believed, listed }: {
   readonly modelId: string
   readonly believed: HoldFigures
@@ -44,7 +44,7 @@ export class Beliefs {
     return weighed
   }
 
-  /** Whether some figure of the model is not taken as the upstream lists it. */
+  /** Whether any listed figure of the model is doubted. */
   doubts(modelId: string): boolean {
     return this.#doubts.has(modelId)
   }

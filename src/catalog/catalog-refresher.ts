@@ -18,7 +18,7 @@ import {
   withFigures,
 } from './catalog-store.ts'
 
-/** How a refresh went. */
+/** The result of a refresh. */
 export type RefreshOutcome =
   | {
       readonly kind: 'refreshed'
@@ -29,7 +29,7 @@ export type RefreshOutcome =
       /** Why the refresh could not be stored, though it counts in memory; null: it was. */
       readonly storeFailure: unknown
     }
-  /** The catalog is as it was, and no younger. */
+  /** The catalog is unchanged. */
   | { readonly kind: 'failed'; readonly cause: unknown }
 
 interface CatalogRefresherInput {
@@ -46,7 +46,7 @@ interface CatalogRefresherInput {
    * where it can't be read. Null: the upstream lists no flat prices.
    */
   readonly fetchFlatImagePrice: ((modelId: string) => Promise<Picos | null>) | null
-  /** What is known of models' endpoints is kept in the store with them. */
+  /** Prices of models' endpoints, which are stored with the models. */
   readonly endpoints: Pick<EndpointPrices, 'encode' | 'restore'>
   /** Called after each refresh, for the log and metrics. Must not throw. */
   readonly onRefreshed: (outcome: RefreshOutcome) => void
@@ -154,7 +154,7 @@ export class CatalogRefresher {
 
   async #refresh(): Promise<RefreshOutcome> {
     const { clock, fetchModels, settings, catalog } = this.#input
-    // What is read is at least as young as the moment it was asked for.
+    // The prices are at least as recent as the request for them.
     const askedAtMs = clock.nowMs()
     const parsed = await fetchModels(settings)
     const flatPrices = await this.#flatImagePrices(parsed.models)

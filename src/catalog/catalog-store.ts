@@ -34,16 +34,16 @@ export function createCatalogStore(db: Kysely<Tables>): CatalogStore {
     },
 
     async save(refresh) {
-      // What is there is read before the write lock is taken: requests need that lock for their holds,
-      // and a refresh rarely changes more than a row or two. Another process that saves in between has
-      // read the same upstream, and whatever is missed is written at the next refresh.
+      // The stored rows are read before the write lock is taken: holds need that lock, and a refresh rarely
+      // changes more than a row or two. Another process that saves in between has read the same upstream, and
+      // any difference is written at the next refresh.
       const changes = await changesOf(db, refresh)
       await db.transaction().execute((transaction) => apply(transaction, refresh, changes))
     },
   }
 }
 
-// Below the number of parameters that any engine takes in one statement.
+// Below each engine's limit of parameters in one statement.
 const ROWS_A_STATEMENT = 200
 
 interface Changes {
@@ -121,9 +121,9 @@ function* chunks<T>(rows: readonly T[]): Generator<readonly T[]> {
 
 /** Where the catalog and its prices outlive the process. Both methods reject where the store fails. */
 export interface CatalogStore {
-  /** What was last saved, where it came from this upstream; else null. Models in the order of ids. */
+  /** The last refresh that was saved, if it was of this upstream; else null. Models in the order of ids. */
   load(source: string): Promise<StoredCatalog | null>
-  /** Puts a refresh in the place of what was stored, whatever its source. All of it or nothing. */
+  /** Replaces the stored catalog, of any source. All of it or nothing. */
   save(refresh: CatalogSave): Promise<void>
 }
 
@@ -133,7 +133,7 @@ export interface StoredCatalog {
   readonly models: readonly StoredModel[]
 }
 
-/** One model at rest. */
+/** A stored model. */
 interface StoredModel {
   readonly modelId: string
   /** Made by {@link encodeModel}. */
@@ -155,7 +155,7 @@ interface CatalogSave extends StoredCatalog {
 export function encodeModel(input: {
   readonly row: CatalogRow
   readonly catalogRefreshedAtMs: number
-  /** What is known of its endpoints' prices, as JSON text; null: nothing. */
+  /** The prices of its endpoints as JSON text; null: none are known. */
   readonly endpointsJson: string | null
 }): StoredModel {
   const { offer, listing, aliases, refreshedAtMs } = input.row
@@ -173,9 +173,9 @@ export function encodeModel(input: {
 }
 
 /**
- * A stored model as it was offered, with what is read from a listing (bills per search, open
- * weights) judged anew by today's settings. Null where the text is of another version's layout: the
- * next refresh replaces it.
+ * A stored model as it was offered, with the fields that are read from its listing (bills per search, open
+ * weights) read again with today's settings. Null where the text has the layout of another version: the next
+ * refresh replaces it.
  */
 export function decodeModel(input: {
   readonly itemJson: string
@@ -201,12 +201,12 @@ export function decodeModel(input: {
   }
 }
 
-/** What {@link encodeModel} was given of a model's endpoints, parsed; undefined where it was another version. */
+/** The endpoints that {@link encodeModel} was given, parsed; undefined in the layout of another version. */
 export function storedEndpoints({ itemJson }: StoredModel): unknown {
   return readRecord(parseJson(itemJson))?.['endpoints']
 }
 
-/** By position: what was believed, and what was listed: an earlier version stored only the latter. */
+/** By position: the believed figure and the listed one. An earlier version stored only the latter. */
 function storedTokens(believed: unknown, listed: number | null): number | null {
   return believed === null || isTokenCount(believed) ? believed : listed
 }

@@ -4,7 +4,7 @@ import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
 
-/** What an operator decides about the catalog. */
+/** The operator's settings of the catalog. */
 export interface CatalogSettings extends ListingSettings {
   /** Time from the end of one refresh to the start of the next, before jitter. */
   readonly catalogRefreshMs: number
@@ -26,7 +26,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
 
 /** One model as the catalog keeps it. */
 export interface CatalogRow extends ListedModel {
-  /** When an upstream answer last said what this model costs. */
+  /** When the upstream last listed the prices of this model. */
   readonly refreshedAtMs: number
 }
 
@@ -65,7 +65,7 @@ export class Catalog {
   }
 
   /**
-   * The model that a request names, at its price. One trailing `[1m]` of the name is not looked at.
+   * The model that a request names, at its price. One trailing `[1m]` of the name is ignored.
    *
    * Throws Problem: `model_not_found`; `model_prices_stale` where its prices are too old to size a
    * hold with; `service_unavailable` while no list was ever loaded, because it is then unknown
@@ -84,8 +84,8 @@ export class Catalog {
   }
 
   /**
-   * What `GET /v1/models/{id}` answers, as UTF-8 JSON that is made once a refresh, by any name that
-   * resolves; null: 404. The same bytes for all: not to be written to. Never throws.
+   * The body of `GET /v1/models/{id}` for any name that resolves; null: 404. UTF-8 JSON that is made once a
+   * refresh and shared: do not write to it. Never throws.
    */
   modelBytes(modelName: string): Buffer | null {
     if (this.#index === null) return null
@@ -93,12 +93,12 @@ export class Catalog {
     return row === null ? null : (this.#index.bytesByRow.get(row) ?? null)
   }
 
-  /** What `GET /v1/models` answers. Empty while no list was ever loaded. */
+  /** The body of `GET /v1/models`. Empty while no list was ever loaded. */
   list(): ModelList {
     return { object: 'list', data: this.rows().map((row) => row.listing) }
   }
 
-  /** {@link list} as UTF-8 JSON, made once a refresh. The same bytes for all: not to be written to. */
+  /** {@link list} as UTF-8 JSON, made once a refresh and shared: do not write to it. */
   listBytes(): Buffer {
     return this.#index?.listBytes ?? EMPTY_LIST_BYTES
   }
@@ -113,7 +113,7 @@ export class Catalog {
     return this.#index?.modelIds ?? new Set()
   }
 
-  /** When the youngest prices were asked for; null while no list was ever loaded. */
+  /** When the most recent prices were requested; null while no list was ever loaded. */
   get refreshedAtMs(): number | null {
     return this.#index?.refreshedAtMs ?? null
   }
@@ -150,7 +150,7 @@ function buildIndex(
     if (row !== undefined) configured.push({ name, row })
   }
   const listed = rows.flatMap((row) => row.aliases.map((name) => ({ name, row })))
-  // What stands later wins, even where it says that a name is ambiguous.
+  // A later entry wins, also one that marks a name as ambiguous.
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
   const refreshedAtMs = rows.reduce<number | null>(
     (youngest, row) => Math.max(youngest ?? row.refreshedAtMs, row.refreshedAtMs),
@@ -209,7 +209,7 @@ function resolve(index: CatalogIndex, modelName: string): CatalogRow | null {
   const name = modelName.endsWith(ONE_MILLION_CONTEXT_MARK)
     ? modelName.slice(0, -ONE_MILLION_CONTEXT_MARK.length)
     : modelName
-  // A name can be as long as a body; hashing it would be the dearest thing about the request.
+  // A name can be as long as a body, and hashing it would be the most expensive part of the request.
   if (name.length > MODEL_NAME_CHARS_MAX) return null
   return index.byId.get(name) ?? index.byOtherName.get(name.toLowerCase()) ?? null
 }

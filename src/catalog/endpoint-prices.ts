@@ -8,12 +8,12 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
 
-/** How one reading of a model's endpoints went. */
+/** The result of reading a model's endpoints. */
 export interface EndpointRead {
   readonly modelId: string
   /** Null: it was read. */
   readonly failure: { readonly cause: unknown } | null
-  /** Whether the last reading of this model went otherwise; the first counts as a change if it failed. */
+  /** Whether the last reading of this model had the other result; the first counts as a change if it failed. */
   readonly isChange: boolean
 }
 
@@ -22,8 +22,8 @@ interface EndpointPricesInput {
   /** How long a request waits for a model's first reading. */
   readonly firstReadTimeoutMs: number
   /**
-   * Reads the dearest prices of a model's providers; rejects on any failure, and where the time is up or
-   * the signal given.
+   * Reads the dearest prices of a model's providers. Rejects on any failure, at the time-out and when the
+   * signal is aborted.
    */
   readonly fetchDearestPrices: (modelId: string, bounds: {
   readonly timeoutMs: number
@@ -34,11 +34,11 @@ interface EndpointPricesInput {
 }
 
 interface KnownModel {
-  /** The dearest of its endpoints, as far as it is believed; null while it could never be read. */
+  /** The dearest prices of its endpoints that are believed; null while none could be read. */
   prices: PriceTable | null
   wasRead: boolean
   usedAtMs: number
-  /** The offer that was asked for last, and the same at the dearest prices. */
+  /** The latest offer, and the same offer at the dearest prices. */
   listed: Offer | null
   held: Offer | null
 }
@@ -49,13 +49,13 @@ const READS_AT_ONCE = 4
 const REFRESH_TIMEOUT_MS = 10_000
 
 /**
- * What a model may cost at any of its providers. The catalog lists the first provider's prices, and a
+ * The dearest prices of each model over its providers. The catalog lists the first provider's prices, and a
  * client can steer its request to another: by fields that only one of them takes, or by a prompt that
  * only one of them has room for. So holds take the dearest of all, price by price.
  *
- * A model's providers are read when it is first used, which that request waits for, and again with each
- * refresh of the catalog while it was used within a day. Where they can't be read, the listed prices
- * count, or what was read before where that is dearer. Provisional charges keep to the listed prices:
+ * A model's providers are read when it is first used, and that request waits for it; then with each refresh of the
+ * catalog while the model was used within a day. If they can't be read, the listed prices count, or the last ones
+ * that were read, if those are dearer. Provisional charges keep to the listed prices:
  * most requests run there, and the provider's own record corrects the others.
  */
 export class EndpointPrices {
@@ -77,8 +77,8 @@ export class EndpointPrices {
   }
 
   /**
-   * Reads again what was used within a day and is among these models, and forgets the rest. Joins a
-   * refresh that is under way; never rejects.
+   * Reads the endpoints of these models again that were used within a day, and forgets the rest. Joins a refresh
+   * that is under way; never rejects.
    */
   refresh(modelIds: ReadonlySet<string>): Promise<void> {
     this.#refreshing ??= this.#refresh(modelIds).finally(() => {
@@ -87,23 +87,23 @@ export class EndpointPrices {
     return this.#refreshing
   }
 
-  /** Gives up what is being read; resolves when nothing is. */
+  /** Aborts all readings; resolves when none is under way. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#refreshing
     await Promise.all(this.#firstReads.values())
   }
 
-  /** What a restart needs of this model, as JSON text; null: nothing. */
+  /** The prices of this model for a restart, as JSON text; null: none are known. */
   encode(modelId: string): string | null {
     const known = this.#known.get(modelId)
     if (known === undefined || known.prices === null) return null
-    // To the hour, so that what is used all the time is not written at each refresh.
+    // To the hour, so that a model in constant use is not written at each refresh.
     const usedAtMs = Math.floor(known.usedAtMs / HOUR_MS) * HOUR_MS
     return `{"usedAtMs":${usedAtMs},"prices":${encodePriceTable(known.prices)}}`
   }
 
-  /** By position: the model, and what {@link encode} made, parsed. Anything else is left out. */
+  /** By position: the model, and the parsed text of {@link encode}. Anything else is ignored. */
   restore(modelId: string, stored: unknown): void {
     const record = readRecord(stored)
     const prices = decodePriceTable(record?.['prices'])
@@ -169,7 +169,7 @@ export class EndpointPrices {
     }
   }
 
-  /** By position: the model, and its prices; null: it could not be read, and what was read stays. */
+  /** By position: the model, and its prices; null: they could not be read, and the earlier ones stay. */
   #learn(modelId: string, prices: PriceTable | null): void {
     const before = this.#known.get(modelId)
     this.#known.set(modelId, {

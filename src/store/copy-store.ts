@@ -24,13 +24,13 @@ interface CopyStoreInput<Verified> {
   readonly from: string
   /** The address of the store to fill. Its tables are made where there are none. */
   readonly to: string
-  /** Reads the copy before it is committed; where this rejects, nothing is copied. */
+  /** Checks the copy before it is committed; if it rejects, nothing is copied. */
   readonly verify: (copy: Kysely<Tables>) => Promise<Verified>
   /** Called after each page with the number of rows copied so far. */
   readonly onRows?: (rows: number) => void
 }
 
-/** What a copy came to. */
+/** The result of a copy. */
 export interface Copied<Verified> {
   /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>
@@ -39,9 +39,9 @@ export interface Copied<Verified> {
 
 /**
  * Copies every row of one snapshot of a store to an empty store, in one transaction and a page of rows at
- * a time. Rejects with `CopyFailed` where the target has rows or is in use, where either store has another
- * schema or fails, and with what `verify` rejects with: the target is then as it was. Rejects with
- * `CopyUnconfirmed` where the target fails during the commit.
+ * a time. Rejects with `CopyFailed` if the target has rows or is in use, or if either store has another schema
+ * or fails, and with the error of `verify`: the target is then unchanged. Rejects with `CopyUnconfirmed` if
+ * the target fails during the commit.
  */
 export async function copyStore<Verified>(
   input: CopyStoreInput<Verified>,
@@ -80,7 +80,7 @@ export async function copyStore<Verified>(
   }
 }
 
-/** Rejects with `CopyFailed`, which names the store, where a store fails or refuses. */
+/** Turns a failure of a store into `CopyFailed`, whose message names the store. */
 async function namingStore<T>(url: string, work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -114,8 +114,8 @@ function lockFile(file: string): ServeLock {
 }
 
 /**
- * Runs `write` in one transaction on a connection of its own, whose statements have no time-out. On
- * SQLite no other connection writes meanwhile.
+ * Runs `write` in one transaction on a separate connection, whose statements have no time-out. On SQLite no
+ * other connection can write during it.
  */
 async function inLongTransaction<T>(
   location: DatabaseLocation,
@@ -133,7 +133,7 @@ async function inLongTransaction<T>(
   }
 }
 
-/** Makes a server that starts meanwhile wait, so that it finds the store whole or empty. */
+/** Makes a server that starts during the copy wait, so that it finds the store whole or empty. */
 async function lockTables(target: Kysely<Tables>, { kind }: DatabaseLocation): Promise<void> {
   // SQLite's transaction has the write lock already.
   if (kind === 'sqlite') return

@@ -25,7 +25,7 @@ export function parseDatabaseUrl(url: string | undefined): DatabaseLocation {
   return { kind: 'sqlite', file: resolve(path) }
 }
 
-/** A database URL as it may stand in a log: without its password and parameters. */
+/** A database URL for logs: without its password and parameters. */
 export function showDatabaseUrl(url: string | undefined): string {
   const location = parseDatabaseUrl(url)
   if (location.kind === 'sqlite') return `sqlite:${location.file}`
@@ -34,7 +34,7 @@ export function showDatabaseUrl(url: string | undefined): string {
 }
 
 function checkPostgresUrl(url: string): string {
-  // Never with the text itself in the message: it has a password in it.
+  // The message must not contain the text, which has a password in it.
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null || parsed.host === '' || parsed.pathname.length < 2) {
     throw new Error('a PostgreSQL URL is postgres://user:password@host:port/database')

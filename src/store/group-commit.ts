@@ -2,16 +2,16 @@ import { StoreUnavailable } from './store-failure.ts'
 
 interface GroupCommitInput<Command, Answer> {
   /**
-   * Commits all of a batch or none, and answers each command in its place. Rejects with
-   * `StoreUnavailable` where the store failed, with anything else where a command did.
+   * Commits all of a batch or none, and resolves with the results in the same order. Rejects with
+   * `StoreUnavailable` if the store failed, and with any other error if a command failed.
    */
   readonly commit: (commands: readonly Command[]) => Promise<readonly Answer[]>
   /** Commands of a lower rank are applied first within a batch; equal ranks keep their order. */
   readonly rank: (command: Command) => number
   readonly batchCommandsMax: number
-  /** The longest that a command which waits for others' commit does so. */
+  /** The longest that an idle command waits for a commit. */
   readonly idleDelayMs: number
-  /** How long after this commit has begun the next one may; 0: as soon as it has ended. */
+  /** The least time from the start of this commit to the next one; 0: the next may begin as soon as this ends. */
   readonly apartMs: () => number
   /** Resolves after so long. */
   readonly delay: (delayMs: number) => Promise<unknown>
@@ -25,8 +25,8 @@ interface Queued<Command, Answer> {
 }
 
 /**
- * Shares commits: the commands that arrive while one is under way are the next one. A batch that
- * fails by a command's fault is replayed one command at a time, so that its neighbours are unharmed.
+ * Shares commits: commands that arrive during a commit form the next one. A batch that fails because of a
+ * command is replayed one command at a time, so that the others succeed.
  */
 export class GroupCommit<Command, Answer> {
   readonly #input: GroupCommitInput<Command, Answer>
@@ -60,7 +60,7 @@ export class GroupCommit<Command, Answer> {
     return answer
   }
 
-  /** Takes no more commands, and resolves once those taken have been answered. */
+  /** Takes no more commands, and resolves after those taken are committed. */
   async close(): Promise<void> {
     this.#closed = true
     this.#start()
@@ -81,7 +81,7 @@ export class GroupCommit<Command, Answer> {
   }
 
   async #run(): Promise<void> {
-    // One turn of the microtask queue: what the same event submits shares its commit.
+    // One turn of the microtask queue: commands of the same event share a commit.
     await null
     while (this.#queue.length > 0) {
       if (this.#pause !== null) await this.#pause

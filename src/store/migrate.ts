@@ -2,12 +2,12 @@ import { type Kysely, PostgresAdapter, sql } from 'kysely'
 import type { Migration } from './migrations/migrations.ts'
 import type { Tables } from './schema.ts'
 
-/** The store's schema is not one that this program can use; the message says what to do. */
+/** This program can't use the store's schema; the message says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch'
 }
 
-// Any number that no other program on the same database takes: "tollgate" in ASCII, its first six letters.
+// A number that no other program on the same database uses: "tollgate" in ASCII, its first six letters.
 const MIGRATION_LOCK = 0x746f6c6c6761
 
 /** The number of the newest migration that the store has; 0 for an empty store. */
@@ -57,7 +57,7 @@ function refuseNewer(version: number, migrations: readonly Migration[]): void {
 
 async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
   if (isPostgres(db)) {
-    // Where unqualified names lead, and not in the schema of another program on the same database.
+    // Looks along the search path only, and not in the schema of another program on the same database.
     const { rows } = await sql<{ readonly found: boolean }>`
       select to_regclass('migrations') is not null as found`.execute(db)
     return rows[0]?.found === true
@@ -70,16 +70,16 @@ function isPostgres(db: Kysely<Tables>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }
 
-/** Which schema a store is to have, and whether it may be changed. */
+/** The schema that a store must have, and whether it may be migrated. */
 export interface UpToDateInput {
   readonly migrateStore: 'ifEmpty' | 'always'
   readonly migrations: readonly Migration[]
   readonly nowMs: number
 }
 
-/** Makes the tables of an empty store, and changes an older one where that is asked for. Throws `SchemaMismatch`. */
+/** Makes the tables of an empty store, and migrates an older one if `migrateStore` says so. Throws `SchemaMismatch`. */
 export async function bringUpToDate(db: Kysely<Tables>, input: UpToDateInput & {
-  /** Called with the schema of a store that has one, before it is changed. */
+  /** Called with the store's schema before it is migrated. */
   readonly beforeMigration?: (version: number) => Promise<unknown>
 }): Promise<void> {
   const { migrations, migrateStore, nowMs } = input

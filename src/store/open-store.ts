@@ -22,7 +22,7 @@ export interface OpenStoreInput {
   readonly busyTimeoutMs?: number | undefined
 }
 
-/** An open store: everything off the path of a request goes through it. */
+/** An open store. The ledger's commands do not go through it; everything else does. */
 export interface Store {
   readonly location: DatabaseLocation
   /** Short reads, such as those of authentication, and admin writes. */
@@ -37,8 +37,8 @@ export interface Store {
 }
 
 /**
- * Opens the store, making its tables, and on SQLite its folder, where there are none. Throws
- * `SchemaMismatch` where its schema is not the program's, `StoreUnavailable` where it can't be opened.
+ * Opens the store. Makes its tables, and on SQLite its folder, if there are none. Throws `SchemaMismatch` if
+ * its schema is not the program's, `StoreUnavailable` if it can't be opened.
  */
 export function openStore(input: OpenStoreInput = {}): Promise<Store> {
   const location = parseDatabaseUrl(input.url)

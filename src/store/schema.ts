@@ -5,10 +5,9 @@ import { USAGE_STEPS } from '../vocabulary/usage-step.ts'
 import { amount, flag, integer, oneOf, orNull, startsAs, text, together } from './columns.ts'
 import { type RowOf, Table, type TableOf } from './table.ts'
 
-// A column is one line here, and its migration: the types of rows, what Kysely knows of the tables, what
-// reads and writes rows, the columns that statements name and what is copied follow from it. Names end
-// in their unit: `_ms` are milliseconds (`_at_ms` since the Unix epoch), `_micros` micro-dollars, `_usd`
-// dollars as exact decimal text.
+// A column is one line here, and its migration. From that line follow the types of rows, the tables that Kysely
+// knows, the functions that read and write rows, the columns of statements and of copies. Names end in their unit: `_ms` are milliseconds (`_at_ms` since the Unix epoch), `_micros` micro-dollars, `_usd` dollars as exact decimal
+// text.
 
 /** Owners of money. The balances are a projection of `entries`, the held amounts of `requests`. */
 export const ACCOUNTS = new Table('accounts', {
@@ -49,7 +48,7 @@ export const API_KEYS = new Table('api_keys', {
     name: text,
     /** Lower-case hexadecimal. */
     key_hash: text,
-    /** What pages show of the key: its first and last characters, `sk-<tag>-AbC…wxyz`. */
+    /** The part of the key that is shown: its first and last characters, `sk-<tag>-AbC…wxyz`. */
     display_prefix: text,
     disabled: startsAs(false, flag),
     /** Null while the key exists. */
@@ -63,7 +62,7 @@ export const API_KEYS = new Table('api_keys', {
   moving: {
     /** Charges and corrections of its requests. */
     spend_micros: startsAs(ZERO_MICROS, amount),
-    /** What its requests hold at this moment. */
+    /** The credit that its requests hold. */
     held_micros: startsAs(ZERO_MICROS, amount),
     open_holds: startsAs(0, integer),
     /** Admitted requests by second; see `request-window`. */
@@ -81,7 +80,7 @@ export const CREDIT_CODES = new Table('credit_codes', {
     id: text,
     /** Lower-case hexadecimal. */
     code_hash: text,
-    /** What pages show of the code: its last characters. */
+    /** The part of the code that is shown: its last characters. */
     display_suffix: text,
     amount_micros: amount,
     created_at_ms: integer,
@@ -126,7 +125,7 @@ export const PRICE_SNAPSHOTS = new Table('price_snapshots', {
   },
 })
 
-/** An exact price table of one model: what a charge names as its prices. */
+/** An exact price table of one model, which charges refer to. */
 export type PriceSnapshotRow = RowOf<typeof PRICE_SNAPSHOTS>
 
 /** The catalog's last good refresh, so that a restart has prices. */
@@ -160,7 +159,7 @@ export const REQUESTS = new Table('requests', {
     upstream: text,
     model_id: text,
     stream: flag,
-    /** What the hold was granted from each purse. */
+    /** The credit of each purse that the hold was granted. */
     backed_granted_micros: amount,
     free_granted_micros: amount,
     price_snapshot_id: text,
@@ -169,17 +168,17 @@ export const REQUESTS = new Table('requests', {
   moving: {
     state: oneOf(REQUEST_STATES),
     /**
-     * Unresolved before its attempt has ended, because its instance was found gone or its client has left:
-     * the settle of that attempt still counts.
+     * Whether it was abandoned: made unresolved before its attempt has ended, because its instance was gone or
+     * its client has left. The settle of that attempt still counts.
      */
     swept: startsAs(false, flag),
-    /** What is still reserved of what was granted. */
+    /** The part of it that is still reserved. */
     backed_held_micros: amount,
     free_held_micros: amount,
-    /** What was charged, corrections included. */
+    /** The charge, corrections included. */
     backed_charge_micros: startsAs(ZERO_MICROS, amount),
     free_charge_micros: startsAs(ZERO_MICROS, amount),
-    /** Of the free charge, what the purse could not pay. */
+    /** The part of the free charge that the purse could not pay. */
     written_off_micros: startsAs(ZERO_MICROS, amount),
     /** The provider's cost behind the charge; null where the charge is an estimate. */
     cost_usd: orNull(text),
@@ -201,7 +200,7 @@ export const REQUESTS = new Table('requests', {
       searches: integer,
     }),
     first_byte_at_ms: orNull(integer),
-    /** When its attempt ended, or its instance was found gone. */
+    /** When its attempt ended, or it was abandoned. */
     ended_at_ms: orNull(integer),
     /** When it became final or released. */
     settled_at_ms: orNull(integer),
@@ -211,7 +210,7 @@ export const REQUESTS = new Table('requests', {
 /** A request whose hold was opened. */
 export type RequestRow = RowOf<typeof REQUESTS>
 
-/** By API key, what its requests that are in Activity no more came to: what their entries add up to. */
+/** Sums of the requests of each API key that were pruned from Activity: their entries add up to them. */
 export const PRUNED_REQUESTS = new Table('pruned_requests', {
   key: ['api_key_id'],
   fixed: {
@@ -222,12 +221,12 @@ export const PRUNED_REQUESTS = new Table('pruned_requests', {
     backed_charge_micros: amount,
     free_charge_micros: amount,
     written_off_micros: amount,
-    /** When the last to be settled of them was. */
+    /** When the latest of them was settled. */
     latest_settled_at_ms: integer,
   },
 })
 
-/** What the requests of an API key that are in Activity no more came to. */
+/** The sums of an API key's pruned requests. */
 export type PrunedRequestsRow = RowOf<typeof PRUNED_REQUESTS>
 
 /** Posted money: inserted once, never changed. */
@@ -239,13 +238,13 @@ export const ENTRIES = new Table('entries', {
     number: integer,
     kind: oneOf(ENTRY_KINDS),
     purse: oneOf(PURSES),
-    /** What it did to the purse's balance: positive adds. */
+    /** The change of the purse's balance. */
     amount_micros: amount,
-    /** Of added credit, the caller's own id of it, once an account; of an activation, the id of its code. */
+    /** The caller's id of added credit, unique for the account; the id of the code of an activation. */
     reference: orNull(text),
     request_id: orNull(text),
     api_key_id: orNull(text),
-    /** Of a grant, the expiry that came with it. */
+    /** The expiry of a grant. */
     expires_at_ms: orNull(integer),
     created_at_ms: integer,
   },
@@ -345,7 +344,7 @@ export const MIGRATIONS_APPLIED = new Table('migrations', {
   fixed: { number: integer, name: text, applied_at_ms: integer },
 })
 
-/** Every table that is copied, each behind those that it refers to. */
+/** Every table that is copied. A table stands after those that it refers to. */
 export const TABLES = [
   ACCOUNTS,
   API_KEYS,

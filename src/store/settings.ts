@@ -7,7 +7,7 @@ type SettingName =
   | 'upstream'
   /** The secret under which account ids become tags, hexadecimal. */
   | 'account_tag_secret'
-  /** `on` while inference answers 503 by an admin's wish. */
+  /** `on` during maintenance: inference answers 503. */
   | 'maintenance'
 
 /** Null where the setting was never written. */
@@ -25,7 +25,7 @@ interface SettingInput {
   readonly value: string
 }
 
-/** Writes a setting, over what it was. */
+/** Writes a setting, and replaces its old value. */
 export async function writeSetting(db: Kysely<Tables>, input: SettingInput): Promise<void> {
   await db
     .insertInto('settings')
@@ -34,7 +34,7 @@ export async function writeSetting(db: Kysely<Tables>, input: SettingInput): Pro
     .execute()
 }
 
-/** Writes a setting unless it has a value, and returns the value that it has then. */
+/** Writes a setting unless it has a value, and returns its value. */
 export async function settingOnce(db: Kysely<Tables>, input: SettingInput): Promise<string> {
   await db
     .insertInto('settings')
@@ -50,8 +50,8 @@ export class UpstreamMismatch extends Error {
 }
 
 /**
- * Makes a store belong to an upstream, once and for good: play money of the simulator must never buy
- * from a real one. Throws `UpstreamMismatch` where the simulator and a real upstream would share it.
+ * Binds a store to an upstream: play money of the simulator must never buy from a real one. Throws
+ * `UpstreamMismatch` where the simulator and a real upstream would share a store.
  */
 export async function claimUpstream(db: Kysely<Tables>, upstream: string): Promise<void> {
   const owner = await settingOnce(db, { name: 'upstream', value: upstream })

@@ -6,12 +6,12 @@ type StoredValue = string | number | null
 /** A row as a database driver gives it. */
 export type StoredRow = Readonly<Record<string, unknown>>
 
-/** What a column holds, and how the field of a row is read from it and written to it. */
+/** The type of a column, and how the field of a row is read from it and written to it. */
 interface Column<Field = unknown, Value extends StoredValue = StoredValue> {
   /** Integers have 64 bits in the database; those that the gateway writes are safe integers. */
   readonly type: 'text' | 'integer'
   readonly isNullable: boolean
-  /** Throws TypeError where the store has something else; `name` is the column's. */
+  /** Throws TypeError for an impossible value; `name` is the column's. */
   read(value: unknown, name: string): Field
   write(field: Field): Value
 }
@@ -86,7 +86,7 @@ export function startsAs<Field, Value extends StoredValue>(
   return { ...column, start }
 }
 
-/** One field of a row for several columns, null where they are. */
+/** One field of a row for several columns, which are null together. */
 export function together<Group extends ColumnGroup>(columns: Group): Together<Group> {
   return { together: columns }
 }
@@ -162,13 +162,13 @@ interface TableInput<Fixed extends Columns, Moving extends Columns> {
   readonly key: readonly ColumnName<Fixed>[]
   /** The columns that requests and money never change. */
   readonly fixed: Fixed
-  /** All others: what is written of a row that a batch of the ledger has changed. Default none. */
+  /** All others: the columns that are written when a batch of the ledger has changed a row. Default none. */
   readonly moving?: Moving
 }
 
 /**
- * A table, compiled once: what statements name of it, and how its rows are read and written. Columns
- * are in the order of the schema, the fixed ones first.
+ * A table: its columns for statements, and compiled functions that read and write its rows. Columns are in the
+ * order of the schema, the fixed ones first.
  */
 export class Table<
   Name extends string,
@@ -182,13 +182,13 @@ export class Table<
   readonly moving: readonly NamedColumn[]
   /** The fields that a new row need not name: null, or what their columns start as. */
   readonly start: StartFields<Fixed & Moving>
-  /** Reads a row. Throws TypeError where a column is not what the schema says. */
+  /** Reads a row. Throws TypeError where a column has an impossible value. */
   readonly read: (stored: StoredRow) => Fields<Fixed & Moving>
   /** A row as its columns, to be inserted. */
   readonly record: (row: Fields<Fixed & Moving>) => TableColumns<Fixed & Moving>
   /** The values of `columns`. */
   readonly values: (row: Fields<Fixed & Moving>) => StoredValue[]
-  /** What is written of a changed row: its moving columns, and its key. */
+  /** The columns that are written of a changed row: its moving columns, and its key. */
   readonly changedRecord: (row: Fields<Fixed & Moving>) => Readonly<Record<string, StoredValue>>
   /** The values of `moving`, and of `key` behind them. */
   readonly changedValues: (row: Fields<Fixed & Moving>) => StoredValue[]
@@ -260,8 +260,8 @@ function valuesText(places: readonly Place[]): string {
 }
 
 /**
- * Makes a function of `row` from text, which names nothing but columns of the schema. A loop over the names
- * takes four times as long, and every hold and settle reads and writes rows.
+ * Makes a function of `row` from text that contains only names of columns. A loop over the names takes four
+ * times as long, and every hold and settle reads and writes rows.
  */
 function compile<Result>(places: readonly Place[], text: string): (row: object) => Result {
   const columns = Object.fromEntries(places.map((place) => [place.name, place]))

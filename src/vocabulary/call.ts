@@ -1,4 +1,4 @@
-/** What a request asks for, as far as routing, refusing and holding need to know. Pure data. */
+/** The facts of a request that routing, refusals and holds depend on. Pure data. */
 export interface Call {
   /** Of the format that it came in. */
   readonly rules: FormatRules
@@ -35,7 +35,7 @@ export interface Call {
 export interface InlineImage {
   /** Null where no header gives it. */
   readonly pixels: PixelSize | null
-  /** What its base64 comes to as text, where it may be no image; else zero. */
+  /** The tokens of its base64 as text, if it may be no image; else zero. */
   readonly textTokens: number
   /** Bytes of its base64 that the text estimate of the body leaves out; zero: it is estimated as text. */
   readonly leftOutBytes: number
@@ -74,7 +74,7 @@ export interface ToolUse {
 /** Steps that provider-run tools may take where the request does not lower them. */
 export const TOOL_STEPS_DEFAULT = 30
 
-/** What an ordinary search puts into the prompt, where the request asks for no larger results. */
+/** The tokens that an ordinary search puts into the prompt, unless the request asks for larger results. */
 export const SEARCH_RESULT_TOKENS_DEFAULT = 8_000
 
 /** A body of text alone. */
@@ -88,8 +88,7 @@ export const NO_MEDIA: MediaCount = {
 }
 
 /**
- * What the format of a call means for its hold, its deadlines and the credit that may pay for it: plain
- * data, one value a format.
+ * The rules of a format for holds, deadlines and the credit that may pay: plain data, one value for each format.
  */
 export interface FormatRules {
   /** What sizes the hold: the tokens of the call, or a figure for each image that it asks for. */
@@ -114,7 +113,7 @@ interface PromptRule {
 
 /** How the output of a call is bounded. */
 type OutputRule =
-  /** There is none under a cap. */
+  /** No output is capped. */
   | { readonly cap: 'none' }
   /** Where the client sets no cap, one is sent, which may be lowered so that the hold fits. */
   | { readonly cap: 'ours' }
@@ -123,11 +122,11 @@ type OutputRule =
       readonly cap: 'clients'
       /** The field that the client sets it in. */
       readonly param: string
-      /** What a cap is held up to. */
+      /** The bound of the cap that is held. */
       readonly heldUpTo: 'modelMaximum' | 'contextWindow'
     }
 
-/** How long an answer may take, beside the silence that ends any. */
+/** How long an answer may take in total. */
 interface DeadlineRule {
   /** The setting that bounds a whole answer. */
   readonly total: 'totalTimeoutMs' | 'imageTimeoutMs'
@@ -138,9 +137,9 @@ interface DeadlineRule {
 /** Request headers as Node gives them: names in lower case. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What is known of a request before anything of it is read. */
+/** The facts of a request before its body is read. */
 export interface Arrival {
   readonly headers: RequestHeaders
-  /** Who is at the other end of its connection; undefined: the connection is closed by now. */
+  /** The address of the peer; undefined: the connection is closed by now. */
   readonly peerAddress: string | undefined
 }

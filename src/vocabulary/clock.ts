@@ -1,4 +1,4 @@
-/** Where time comes from. Passed in, so that a test decides what time it is. */
+/** A source of time. Passed in, so that a test decides what time it is. */
 export interface Clock {
   /** Milliseconds since the Unix epoch; may step backwards, as system clocks do. */
   nowMs(): number
@@ -7,7 +7,7 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = { nowMs: () => Date.now() }
 
-/** Runs something once after a while; the answer cancels it. */
+/** Runs a function once after a delay; the returned function cancels it. */
 export type StartTimer = (timer: {
   readonly delayMs: number
   readonly run: () => void

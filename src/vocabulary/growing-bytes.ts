@@ -2,8 +2,8 @@ const BLOCK_BYTES_MIN = 4 * 1024
 const BLOCK_BYTES_MAX = 1024 * 1024
 
 /**
- * Bytes that come in pieces, copied into blocks that grow with them. A piece that was kept would cost
- * an object of a few hundred bytes, and keep the whole read that it was cut from, however small it is.
+ * Bytes that arrive in pieces, copied into growing blocks. Keeping the pieces would cost an object of a few hundred
+ * bytes each, and keep the whole read that a small piece was cut from.
  */
 export class GrowingBytes {
   readonly #full: Buffer[] = []
@@ -27,7 +27,7 @@ export class GrowingBytes {
     }
   }
 
-  /** All bytes so far, and one last piece that need not be copied twice. Begins anew. */
+  /** Takes all bytes so far, with one last piece that is copied only once, and starts again. */
   take(last: Buffer | null = null): Buffer {
     const pieces = [...this.#full]
     if (this.#block !== null) pieces.push(this.#block.subarray(0, this.#filled))

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** What an id names; the prefix is part of the id, so that a pasted id says what it is. */
+/** The kind of a thing with an id. The prefix is part of the id, so that a pasted id shows its kind. */
 export type IdPrefix = 'req' | 'acct' | 'key' | 'ent' | 'inst' | 'code'
 
 /** Makes ids that sort by the millisecond they were made in and can't be guessed. */

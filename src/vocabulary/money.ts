@@ -24,7 +24,7 @@ const PICOS_PER_MICRO = 1_000_000n
 const FEE_NUMERATOR = 105n
 const FEE_DENOMINATOR = 100n
 
-/** Nothing, in micro-dollars. */
+/** Zero micro-dollars. */
 export const ZERO_MICROS = 0 as Micros
 
 /** Brands an integer as micro-dollars. Throws RangeError for anything but a safe integer. */
@@ -112,8 +112,7 @@ export function isNegative(value: Decimal): boolean {
 }
 
 /**
- * What a provider's cost in dollars comes to with the fee: cost × 1.05, rounded half up to a
- * micro-dollar, once. Null where the cost is negative or beyond any real amount.
+ * The charge for a provider's cost in dollars: cost × 1.05, rounded half up to a micro-dollar, once. Null where the cost is negative or beyond any real amount.
  */
 export function chargeForCost(costUsd: Decimal): Micros | null {
   if (costUsd.digits < 0n) return null
@@ -128,7 +127,7 @@ const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
 
 /**
  * As {@link chargeForCost}, for a cost that comes from outside: null also above a charge of a million
- * dollars, which no request comes to.
+ * dollars, which no request costs.
  */
 export function chargeForSaidCost(costUsd: Decimal): Micros | null {
   const chargeMicros = chargeForCost(costUsd)
@@ -216,12 +215,12 @@ export const ENTRY_KINDS = [
   'chargeback',
   /** Free credit added. */
   'grant',
-  /** What a request cost. */
+  /** The charge of a request. */
   'charge',
-  /** What a request turned out to cost more, or less, than was charged. */
+  /** The difference between a request's charge and its final cost. */
   'correction',
   /** Free credit that lapsed. */
   'expiry',
-  /** Of a charge on free credit, what the purse could not pay. */
+  /** The part of a charge on free credit that the purse could not pay. */
   'write_off',
 ] as const

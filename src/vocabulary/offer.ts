@@ -1,9 +1,9 @@
 import type { Picos } from './money.ts'
 
-/** What stands for a context window that the catalog does not know. */
+/** The context window of a model whose own is not known. */
 export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
 
-/** One model at its price: what the catalog answers for a model name. */
+/** One model at its price: the catalog's result for a model name. */
 export interface Offer {
   /** The name of the upstream that runs it. */
   readonly upstream: string

@@ -23,7 +23,7 @@ export interface TokenUsage {
   readonly searches: number
 }
 
-/** What an answer said of itself. Null where it did not say: never zero by accident. */
+/** The report in an answer. Null where it reports nothing: never zero by accident. */
 export interface Reported {
   readonly usage: TokenUsage | null
   /** The provider's cost in dollars, exactly as written. */
@@ -33,7 +33,7 @@ export interface Reported {
   readonly servedTier?: 'standard' | 'priority'
 }
 
-/** What an answer that never came, or said nothing, reports. */
+/** The report of an answer that never came, or has none. */
 export const NOTHING_REPORTED: Reported = { usage: null, costUsd: null, generationId: null }
 
 /**
@@ -71,11 +71,11 @@ export type Outcome =
 /** Where in the upstream's answer an attempt ended. */
 export type AttemptStage = 'beforeHeaders' | 'afterHeaders'
 
-/** What becomes of a hold once its attempt has ended: what `settle` decides and the ledger posts. */
+/** How a hold ends after its attempt: `settle` decides it, and the ledger posts it. */
 export type Resolution =
-  /** Charged, and nothing more is to be learned. */
+  /** Charged, and final. */
   | { readonly kind: 'final'; readonly chargeMicros: Micros; readonly costUsd: Decimal }
-  /** Charged, to be corrected by what the provider's own record says. */
+  /** Charged, until the provider's own record corrects it. */
   | {
       readonly kind: 'provisional'
       readonly chargeMicros: Micros

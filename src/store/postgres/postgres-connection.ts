@@ -4,7 +4,7 @@ import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 /** How long to wait for a connection: to be made, or to come free. */
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** Above every timeout of the server, so that it is heard of only where the server can't be. */
+/** Above every time-out of the server, so that it applies only when the server can't be reached. */
 const ANSWER_TIMEOUT_MS_DEFAULT = 15_000
 
 const STATEMENT_TIMEOUT_MS = 10_000
@@ -19,7 +19,7 @@ const TIMEOUTS = `
 
 const BIGINT = 20
 
-/** Numbers of 64 bits as JavaScript's; all that the store keeps in them are safe integers. */
+/** Reads 64-bit integers as numbers: the store keeps only safe integers in them. */
 const TYPES: ClientConfig['types'] = {
   getTypeParser(oid, format) {
     if (oid === BIGINT && format !== 'binary') return safeInteger
@@ -46,11 +46,11 @@ function connectionTo(url: string): ClientConfig {
 export interface PostgresPoolInput {
   readonly url: string
   readonly connectionsMax: number
-  /** Long reads and migrations take as long as they do; short statements are given up at some point. */
+  /** Short statements have time-outs; long reads and migrations have none. */
   readonly use: 'shortStatements' | 'longReads' | 'migrations'
 }
 
-/** A pool of connections, made when they are needed. Nothing that happens to an idle one is thrown. */
+/** A pool of connections, made when they are needed. Failures of idle connections are ignored. */
 export function openPostgresPool({ url, connectionsMax, use }: PostgresPoolInput): Pool {
   const short = use === 'shortStatements'
   const pool = new Pool({
@@ -79,9 +79,8 @@ export interface PostgresWriterInput {
 }
 
 /**
- * A connection of its own, for statements that look rows up by their keys and change them: statements
- * are sent without waiting for the ones before, and every commit is on the server's disk. Rejects with
- * what the driver rejects with.
+ * A connection for statements that look rows up by their keys and change them. Statements are pipelined, and
+ * every commit is on the server's disk. Rejects with the errors of the driver.
  */
 export async function openPostgresWriter({
   url,
@@ -115,8 +114,8 @@ export async function openPostgresWriter({
 }
 
 /**
- * Sends the statements that `send` queries as one packet, where each would be one: a write to the server
- * costs more than all else about a short statement.
+ * Sends the statements that `send` queries as one packet. A write to the socket costs more than the rest of a
+ * short statement.
  */
 export function sendTogether<Sent>(client: Client, send: () => Sent): Sent {
   const { stream } = client.connection
@@ -134,26 +133,26 @@ export function sendTogether<Sent>(client: Client, send: () => Sent): Sent {
 // of the one statement.
 const UNAVAILABLE = /^(08|28|3D|53|57|58|XX|25006|25P0[34])/
 
-// Serialization failure and deadlock: nothing was done, and the same again may well succeed.
+// Serialization failure and deadlock: nothing was done, and a second try may succeed.
 const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 const LOCK_TIMEOUT = '55P03'
 
-/** What PostgreSQL or the way to it failed with, as the store says it. */
+/** Turns an error of PostgreSQL or of the connection into the store's own. */
 export function postgresFailure(error: unknown): StoreRefused | StoreUnavailable {
   const message = error instanceof Error ? error.message : String(error)
-  // What has no code of the server came from the socket, or from waiting for it in vain.
+  // An error without a code of the server came from the socket or a time-out.
   return error instanceof DatabaseError && !UNAVAILABLE.test(error.code ?? 'XX')
     ? new StoreRefused(message, { cause: error })
     : new StoreUnavailable(message, { cause: error })
 }
 
-/** Whether a transaction was given up in favour of another one, and is to be run again. */
+/** Whether the server ended a transaction in favour of another one, so that it must be run again. */
 export function isGivenUp(error: unknown): boolean {
   return error instanceof DatabaseError && RETRIED.has(error.code ?? '')
 }
 
-/** Whether another transaction kept a row for longer than this one waited. */
+/** Whether this transaction gave up waiting for a row that another one had locked. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === LOCK_TIMEOUT
 }

@@ -6,12 +6,12 @@ import type { Tables } from '../schema.ts'
 import { openPostgresPool, postgresFailure, type PostgresPoolInput } from './postgres-connection.ts'
 import type { Pool, PoolClient } from 'pg'
 
-// The writer of the ledger has a connection of its own beside these.
+// The ledger's writer has a separate connection.
 const DB_CONNECTIONS_MAX = 6
 const REPORT_CONNECTIONS_MAX = 3
 const PAGE_CONNECTIONS_MAX = 3
 
-/** As `openStore`: a database of a PostgreSQL server, which must exist. */
+/** `openStore` for a database of a PostgreSQL server, which must exist. */
 export async function openPostgresStore(
   location: Extract<DatabaseLocation, { kind: 'postgres' }>,
   upToDate: UpToDateInput,
@@ -45,7 +45,7 @@ export async function openPostgresStore(
   }
 }
 
-/** Kysely over a pool of connections to PostgreSQL, with failures as the store says them. */
+/** Kysely over a pool of connections to PostgreSQL, with the store's own errors. */
 export function postgresPoolDialect(input: PostgresPoolInput): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
@@ -90,7 +90,7 @@ class PostgresPoolDriver implements Driver {
   }
 
   async rollbackTransaction(connection: PooledConnection): Promise<void> {
-    // Where the connection is lost there is nothing to roll back, and the caller wants the first error.
+    // After a lost connection there is nothing to roll back, and the caller needs the first error.
     await connection.run('rollback').catch(() => {})
   }
 
@@ -133,7 +133,7 @@ class PooledConnection implements DatabaseConnection {
     throw new Error('rows are read by pages, not streamed')
   }
 
-  /** Gives the connection back, or ends it where it may not be usable any more. */
+  /** Returns the connection to the pool, or ends it if it may be broken. */
   release(): void {
     this.#client.off('error', this.#onError)
     this.#client.release(!this.#usable)

@@ -7,8 +7,8 @@ import { dirname } from 'node:path'
 import { StoreUnavailable } from '../store-failure.ts'
 
 /**
- * Copies a SQLite store, as it is at one moment, to a file that is not there yet and that only its owner
- * may read, while others go on reading and writing. `onCopy` is called with the path of the partial file.
+ * Copies one moment of a SQLite store to a new file that only its owner may read, while other processes read and
+ * write the store. `onCopy` is called with the path of the partial file.
  * Throws `WrongPlace`; `StoreUnavailable` where it can't be written.
  */
 export async function backupStore(
@@ -22,9 +22,8 @@ export async function backupStore(
 }
 
 /**
- * Copies a SQLite store to `<file>.before-<version>`, the schema that comes after its own, before it
- * is migrated. An earlier copy is kept: the new one takes the next free name. It is its owner's alone.
- * Returns the copy's path.
+ * Copies a SQLite store before it is migrated to `<file>.before-<next version>`, or to the next free name if
+ * there is an earlier copy. Only its owner may read the copy. Returns its path.
  */
 export async function copyAside(db: Kysely<Tables>, file: string, version: number): Promise<string> {
   const copy = freeName(`${file}.before-${version + 1}`)
@@ -39,7 +38,7 @@ function freeName(name: string): string {
   return free
 }
 
-/** A new file can't be where it was asked for: there is one, or there is no such folder. */
+/** A new file can't be created: the file exists, or its folder does not. */
 export class WrongPlace extends Error {
   override readonly name = 'WrongPlace'
 }

@@ -14,8 +14,8 @@ export interface SqliteConnectionInput {
 const BUSY_TIMEOUT_MS_DEFAULT = 5_000
 
 /**
- * Opens a connection the one way that all of them are opened: write-ahead log, every commit synced to
- * the disk, foreign keys enforced. Throws what `node:sqlite` throws.
+ * Opens a connection. All have the same settings: write-ahead log, every commit synced to the disk, foreign keys
+ * enforced. Throws the errors of `node:sqlite`.
  */
 export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync {
   const connection = new DatabaseSync(input.file, {
@@ -30,8 +30,8 @@ export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync
 
 /**
  * Writes the write-ahead log into the file and closes the connection, so that the file alone has all of
- * the store. SQLite does this by itself only where no other connection has the file open. Where another one
- * reads or writes at this moment, the log is left to that one: waiting would hold up a server's commits.
+ * the store. SQLite does this by itself only if no other connection has the file open. If another one reads or
+ * writes at this moment, the log is left to it: waiting would hold up a server's commits.
  */
 export function checkpointAndClose(connection: DatabaseSync): void {
   try {
@@ -56,16 +56,16 @@ export interface ServeLock {
 const held = new Set<DatabaseSync>()
 
 /**
- * Takes the operating-system lock beside a SQLite store, `<file>.lock`, that one serving process can
- * have at a time. The lock is an open exclusive transaction on a SQLite file of its own, because Node
- * has no other file lock; the system frees it however the process ends. Throws `ServeLockHeld`.
+ * Takes the lock file beside a SQLite store, `<file>.lock`, which one serving process can have at a time. The
+ * lock is an open exclusive transaction on a separate SQLite file, because Node has no other file lock; the
+ * system frees it however the process ends. Throws `ServeLockHeld`.
  */
 export function acquireServeLock(file: string): ServeLock {
   const lockFile = `${file}.lock`
   mkdirSync(dirname(lockFile), { recursive: true })
   const connection = new DatabaseSync(lockFile, { timeout: 0 })
   try {
-    // Nothing is ever written, so a journal on disk would only be left behind by a kill.
+    // Nothing is ever written, and a journal on disk would remain after a kill.
     connection.exec('pragma journal_mode = memory')
     connection.exec('pragma locking_mode = exclusive')
     connection.exec('begin exclusive')

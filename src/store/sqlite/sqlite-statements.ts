@@ -20,7 +20,7 @@ export interface SqlResult {
   readonly changes: number
 }
 
-// Each shape of query is a statement of its own; filters make many shapes, and each keeps memory.
+// Each shape of query is a separate statement; filters make many shapes, and each keeps memory.
 const STATEMENTS_MAX = 256
 
 class StatementRunner implements JobRunner<SqlJob, SqlResult> {

@@ -11,7 +11,7 @@ import { StoreThread } from './store-thread.ts'
 import type { SqliteConnectionInput } from './sqlite-connection.ts'
 import type { SqlResult, SqlJob } from './sqlite-statements.ts'
 
-/** As `openStore`: a SQLite file, made with its folder where there is none, for its owner alone. */
+/** `openStore` for a SQLite file. Creates the file, which only its owner may read, and its folder. */
 export async function openSqliteStore(
   { file, busyTimeoutMs }: Omit<SqliteConnectionInput, 'readOnly'>,
   upToDate: UpToDateInput,
@@ -64,7 +64,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** A store holds the secret behind account tags, so that SQLite is not left to make it for everybody. */
+/** Creates the file before SQLite would: it contains the secret of account tags, so only its owner may read it. */
 function makeFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
