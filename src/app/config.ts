@@ -4,7 +4,11 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catal
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
-import { DEFAULT_PUBLIC_NAMES, type UpstreamNames, type PublicNames } from '../vocabulary/public-names.ts'
+import {
+  DEFAULT_PUBLIC_NAMES,
+  type PublicNames,
+  type UpstreamNames,
+} from '../vocabulary/public-names.ts'
 import {
   list,
   type Matching,

@@ -17,8 +17,8 @@ import { whileAlive } from '../ledger/instances/open-instance.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { publicNamesOf } from './config.ts'
-import type { ServedStore } from './open-served-store.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
+import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
 
 /** The parts of a server, and its events. */

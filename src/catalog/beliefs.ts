@@ -21,11 +21,15 @@ export class Beliefs {
   readonly #doubts = new Map<string, ReadonlyMap<string, number>>()
 
   /** The figures to size holds with from now on. Call once for each model and refresh. */
-  weigh({ modelId, believed, listed }: {
-  readonly modelId: string
-  readonly believed: HoldFigures
-  readonly listed: HoldFigures
-}): HoldFigures {
+  weigh({
+    modelId,
+    believed,
+    listed,
+  }: {
+    readonly modelId: string
+    readonly believed: HoldFigures
+    readonly listed: HoldFigures
+  }): HoldFigures {
     const seenBefore = this.#doubts.get(modelId)
     const doubts = new Map<string, number>()
     const isDoubted: IsDoubted = ({ figure, isSteepFall }) => {

@@ -8,7 +8,6 @@ import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/cloc
 import type { Picos } from '../vocabulary/money.ts'
 import { Beliefs } from './beliefs.ts'
 import type { Catalog, CatalogRow, CatalogSettings } from './catalog.ts'
-import type { EndpointPrices } from './endpoint-prices.ts'
 import {
   type CatalogStore,
   decodeModel,
@@ -17,6 +16,7 @@ import {
   storedEndpoints,
   withFigures,
 } from './catalog-store.ts'
+import type { EndpointPrices } from './endpoint-prices.ts'
 
 /** The result of a refresh. */
 export type RefreshOutcome =
@@ -171,10 +171,10 @@ export class CatalogRefresher {
   }
 
   #weigh(input: {
-  readonly parsed: ParsedCatalog
-  readonly flatPrices: ReadonlyMap<string, Picos>
-  readonly askedAtMs: number
-}): readonly CatalogRow[] {
+    readonly parsed: ParsedCatalog
+    readonly flatPrices: ReadonlyMap<string, Picos>
+    readonly askedAtMs: number
+  }): readonly CatalogRow[] {
     const { parsed, flatPrices, askedAtMs } = input
     const believed = new Map(this.#input.catalog.rows().map((row) => [row.offer.modelId, row]))
     const rows: CatalogRow[] = []
@@ -234,4 +234,3 @@ export class CatalogRefresher {
     }
   }
 }
-

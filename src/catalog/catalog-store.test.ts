@@ -7,8 +7,8 @@ import {
   upstreamRow,
 } from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { createCatalogStore } from './catalog-store.ts'
 import { DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
+import { createCatalogStore } from './catalog-store.ts'
 import {
   type CatalogProcess,
   inputPrice,

@@ -1,8 +1,8 @@
+import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/parse-listing.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import type { Offer } from '../vocabulary/offer.ts'
-import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
+import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 
 /** The operator's settings of the catalog. */
 export interface CatalogSettings extends ListingSettings {
@@ -52,9 +52,9 @@ export class Catalog {
   #index: CatalogIndex | null = null
 
   constructor(input: {
-  readonly clock: Clock
-  readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
-}) {
+    readonly clock: Clock
+    readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+  }) {
     this.#clock = input.clock
     this.#settings = input.settings
   }

@@ -25,10 +25,13 @@ interface EndpointPricesInput {
    * Reads the dearest prices of a model's providers. Rejects on any failure, at the time-out and when the
    * signal is aborted.
    */
-  readonly fetchDearestPrices: (modelId: string, bounds: {
-  readonly timeoutMs: number
-  readonly signal: AbortSignal
-}) => Promise<PriceTable>
+  readonly fetchDearestPrices: (
+    modelId: string,
+    bounds: {
+      readonly timeoutMs: number
+      readonly signal: AbortSignal
+    },
+  ) => Promise<PriceTable>
   /** Called after each reading, for the log and metrics. Must not throw. */
   readonly onRead: (read: EndpointRead) => void
 }
@@ -182,10 +185,16 @@ export class EndpointPrices {
   }
 
   /** A fall is doubted as the catalog's are. */
-  #weigh(modelId: string, { believed, prices }: {
-  readonly believed: PriceTable | null
-  readonly prices: PriceTable
-}): PriceTable {
+  #weigh(
+    modelId: string,
+    {
+      believed,
+      prices,
+    }: {
+      readonly believed: PriceTable | null
+      readonly prices: PriceTable
+    },
+  ): PriceTable {
     if (believed === null) return prices
     const figures = (table: PriceTable) => ({
       prices: table,
@@ -199,4 +208,3 @@ export class EndpointPrices {
     }).prices
   }
 }
-

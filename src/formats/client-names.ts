@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, jsonPathText, type JsonValue } from '../json/walk.ts'
+import { isJsonObject, type JsonObject, type JsonValue, jsonPathText } from '../json/walk.ts'
 import { Problem } from '../vocabulary/problem.ts'
 
 /** Where a name is read: in the body itself, or in any object of it. */

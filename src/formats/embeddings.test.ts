@@ -65,7 +65,12 @@ describe('input', () => {
     const offer = offerWith({ outputModalities: new Set(['embeddings']) })
     expect(
       refusalOf(() =>
-        checkOffer(call, { format: embeddings, formats: FORMATS, offer, publicNames: DEFAULT_PUBLIC_NAMES }),
+        checkOffer(call, {
+          format: embeddings,
+          formats: FORMATS,
+          offer,
+          publicNames: DEFAULT_PUBLIC_NAMES,
+        }),
       ),
     ).toEqual({
       code: 'unsupported_parameter',

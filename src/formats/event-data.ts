@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { textWithPlainKeys } from '../json/scan.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 
 /**
  * The JSON object in an event's data, which is latin-1, as are its strings; null where there is none. An

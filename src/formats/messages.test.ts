@@ -3,7 +3,13 @@ import { NO_MEDIA } from '../vocabulary/call.ts'
 import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
 import { checkOffer } from './refusals.ts'
-import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
+import {
+  type BodySource,
+  callOf,
+  DEFAULT_PUBLIC_NAMES,
+  offerWith,
+  refusalOf,
+} from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', max_tokens: 64, messages: [] }
 const SEARCH = { type: 'web_search_20250305', name: 'web_search' }

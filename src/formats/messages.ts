@@ -85,7 +85,8 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
       serverTools: tools.serverTools || field(root, 'container') !== undefined,
       // Each search tool has a `max_uses` of its own, and takes as many steps.
       steps:
-        tools.steps * Math.max(1, searchToolsOf(root, toolRules(MESSAGES_TOOLS, publicNames)).length),
+        tools.steps *
+        Math.max(1, searchToolsOf(root, toolRules(MESSAGES_TOOLS, publicNames)).length),
     },
   }
 }

@@ -3,7 +3,13 @@ import { NO_MEDIA } from '../vocabulary/call.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
 import { responses } from './responses.ts'
-import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
+import {
+  type BodySource,
+  callOf,
+  DEFAULT_PUBLIC_NAMES,
+  offerWith,
+  refusalOf,
+} from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', input: 'Hi' }
 

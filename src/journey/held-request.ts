@@ -3,10 +3,10 @@ import type { SettleInput } from '../ledger/ledger.ts'
 import type { Wire } from '../upstreams/upstream.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
-import { type FailureCode, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { NOTHING_REPORTED, type Outcome, type Resolution } from '../vocabulary/outcome.ts'
+import { type FailureCode, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import { answerHeaders, returnedHeaders } from './answer-headers.ts'
 import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
@@ -90,7 +90,10 @@ export class HeldRequest {
 
   /** The headers that the client gets with an answer, made from the provider's. */
   answerHeaders(upstreamHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
-    return answerHeaders(upstreamHeaders, { request: this.request, publicNames: this.#parts.publicNames })
+    return answerHeaders(upstreamHeaders, {
+      request: this.request,
+      publicNames: this.#parts.publicNames,
+    })
   }
 
   /** Takes bytes of the process's budget for what is buffered. Throws Problem where none are left. */
@@ -189,7 +192,10 @@ export class HeldRequest {
 
   #returnHeaders(upstreamHeaders: IncomingHttpHeaders): void {
     const { client, format } = this.request
-    const returned = returnedHeaders(upstreamHeaders, { format, publicNames: this.#parts.publicNames })
+    const returned = returnedHeaders(upstreamHeaders, {
+      format,
+      publicNames: this.#parts.publicNames,
+    })
     for (const [name, value] of Object.entries(returned)) {
       if (value !== undefined) client.setHeader(name, value)
     }

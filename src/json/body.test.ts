@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../vocabulary/problem.ts'
-import { numberSource } from './edit.ts'
 import { parseAnswer, parseJsonBody } from './body.ts'
+import { numberSource } from './edit.ts'
 import {
   type JsonText,
   jsonObjectTexts,

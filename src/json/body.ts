@@ -8,8 +8,8 @@ import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from './
 /**
  * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object, has
  * more values than {@link JSON_TREE_BYTES_MAX} allows, or gives a member twice anywhere but in what the
- * client's own tools define: two parsers that pick different ones of two members are how a cheap model is
- * held and a dear one run. `reserveTree` is given the cost of the tree before it is made, and may throw.
+ * client's own tools define: two parsers could pick different members, and a hold
+ * for a cheap model would run a dear one. `reserveTree` is given the cost of the tree before it is made, and may throw.
  */
 export function parseJsonBody(
   bytes: Buffer,
@@ -37,10 +37,10 @@ export function parseJsonBody(
   return body
 }
 
-/** What the tree of a provider's answer may cost: embeddings by the thousand are millions of numbers. */
+/** The limit for the tree of a provider's answer: thousands of embeddings are millions of numbers. */
 const ANSWER_TREE_BYTES_MAX = 320 * 1024 * 1024
 
-/** No tree of fewer bytes is large enough to matter. */
+/** Trees of fewer bytes are not measured. */
 const MEASURED_BYTES_MIN = 1024 * 1024
 
 /** Reads a provider's answer; null where it is no JSON object. Of duplicate members the last counts. */
@@ -49,7 +49,7 @@ export function parseAnswer(bytes: Buffer): JsonBody | null {
   return isJsonObject(root) ? { bytes, root } : null
 }
 
-/** Reads JSON of the upstream's; undefined where it is none, or has more values or depth than can be read. */
+/** Reads JSON of the upstream; undefined where it is not JSON, or has too many values or levels. */
 export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
   const isLarge = bytes.length > MEASURED_BYTES_MIN
   if (isLarge && surveyJson(bytes, ANSWER_TREE_BYTES_MAX) === null) return undefined
@@ -67,7 +67,7 @@ function parseObject(text: string): JsonObject {
   throw new Problem('invalid_json', { message: 'The body is JSON, but not an object.' })
 }
 
-/** The value, or what to say of text that is no JSON. The engine's error may quote it: it ends here. */
+/** The value, or a message if the text is not JSON. The engine's own message may quote the text, so it is not used. */
 function parseText(text: string): { readonly value: JsonValue } | string {
   try {
     return { value: JSON.parse(text) }

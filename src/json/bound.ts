@@ -1,33 +1,33 @@
 import { hasEscape, type Span, skipSpace, stringEnd } from './scan.ts'
 import { ShapeTable } from './shapes.ts'
 
-/** What is nested deeper is not parsed. */
+/** JSON that is nested deeper is not parsed. */
 export const JSON_DEPTH_MAX = 512
 
-/** What the tree of a client's body may cost, beside the text of its strings. */
+/** The limit for the tree of a client's body, without the text of its strings. */
 export const JSON_TREE_BYTES_MAX = 64 * 1024 * 1024
 
-/** An object, an array or a string, with its place in what holds it. */
+/** An object, an array or a string, with its slot in its container. */
 const NODE_BYTES = 80
 const KEY_BYTES = 40
 /** A small whole number or a literal. */
 const SCALAR_BYTES = 16
-/** A number that is slow to read, and kept apart from what holds it. */
+/** A number that is slow to read, and stored outside of its container. */
 const LONG_SCALAR_BYTES = 32
 const SMALL_CHARS_MAX = 9
 
 /**
- * For a key that makes a new shape of an object, or that is written with an escape, so that the text is
- * rewritten for it. What that takes is time: a million such keys would hold the process up for seconds.
+ * For a key that makes a new shape of an object, or that has an escape, so that the text is rewritten. Its cost
+ * is time: a million such keys would block the process for seconds.
  */
 const SLOW_KEY_BYTES = 1_024
 
-/** Shorter bytes are not worth a table of shapes: they can't hold the process up for long. */
+/** Shorter bytes are not worth a table of shapes: they can't block the process for long. */
 const SHAPED_BYTES_MIN = 128 * 1024
 
-/** What one pass over bytes tells of the tree that `JSON.parse` would make of them. */
+/** The result of one pass over bytes: the tree that `JSON.parse` would make of them. */
 interface JsonSurvey {
-  /** What the tree costs beside the text of its strings. */
+  /** The bytes of the tree, without the text of its strings. */
   readonly treeBytes: number
   /** The members of all objects together. */
   readonly members: number
@@ -95,10 +95,10 @@ export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | nu
   return { treeBytes, members, hasEscapedKeys }
 }
 
-/** Tells the keys that make a new shape. */
+/** Finds the keys that make a new shape. */
 class SlowKeys {
   readonly #shapes: ShapeTable
-  /** The shape so far of what is open at each depth. */
+  /** The shape so far of the open container at each depth. */
   readonly #open = new Int32Array(JSON_DEPTH_MAX + 1)
 
   constructor(bytes: Buffer) {
@@ -129,7 +129,7 @@ function isScalar(byte: number): boolean {
   return (byteKinds[byte] ?? 0) <= DIGIT
 }
 
-// What a byte is outside of strings.
+// The kind of a byte outside of strings.
 const LETTER = 0
 const DIGIT = 1
 const BETWEEN = 2

@@ -1,9 +1,28 @@
-import { closesAt, decodeString, enterContainer, isObjectAt, opens, skipColon, skipComma, skipSpace, skipString, skipValue, treeKey } from './scan.ts'
-import { belongsToTools, isJsonObject, type JsonBody, type JsonObject, jsonPathText, type JsonValue } from './walk.ts'
+import {
+  closesAt,
+  decodeString,
+  enterContainer,
+  isObjectAt,
+  opens,
+  skipColon,
+  skipComma,
+  skipSpace,
+  skipString,
+  skipValue,
+  treeKey,
+} from './scan.ts'
+import {
+  belongsToTools,
+  isJsonObject,
+  type JsonBody,
+  type JsonObject,
+  type JsonValue,
+  jsonPathText,
+} from './walk.ts'
 
 /**
  * The place of a member that some object gives twice, as text; null where none does. Keys are compared
- * after unescaping. What the client's own tools define is left alone. `members`: how many the bytes have.
+ * after unescaping. Definitions of the client's own tools are ignored. `members`: how many the bytes have.
  *
  * The bytes have as many members as the parsed tree has keys unless `JSON.parse` dropped a duplicate,
  * so that an honest body costs one scan and one walk; only where they differ is the place looked for.
@@ -30,7 +49,7 @@ function countKeys(root: JsonObject): number {
       for (let i = 0; i < node.length; i++) {
         const value = node[i]
         if (typeof value !== 'object' || value === null) continue
-        // An object in an array, the commonest of all, never has to wait its turn.
+        // Objects in arrays are the most common, and are counted at once.
         if (isJsonObject(value)) countObject(value)
         else if (value.length > 0) pending.push(value)
       }

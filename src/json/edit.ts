@@ -1,4 +1,15 @@
-import { closesAt, enterContainer, isObjectAt, opens, skipColon, skipComma, skipSpace, skipString, skipValue, stringEquals } from './scan.ts'
+import {
+  closesAt,
+  enterContainer,
+  isObjectAt,
+  opens,
+  skipColon,
+  skipComma,
+  skipSpace,
+  skipString,
+  skipValue,
+  stringEquals,
+} from './scan.ts'
 import type { JsonBody } from './walk.ts'
 
 /** A place in a body: member names and element indexes from the root down; never empty. */
@@ -22,9 +33,9 @@ interface Replacement {
 }
 
 /**
- * The body's bytes with the edits made, as parts to be sent in this order: what stays as it is are slices
- * of the body, however large, and no copies. Without edits, the body alone. Throws TypeError, which is a
- * bug in the caller, where a place is not there, is of the wrong kind, or two edits want the same bytes.
+ * The body's bytes with the edits made, as parts in this order: unchanged bytes are slices of the
+ * body, and not copied. Without edits, the body alone. Throws TypeError, for a
+ * bug in the caller, if a place does not exist, has the wrong kind, or is edited twice.
  */
 export function editJson(body: JsonBody, edits: readonly JsonEdit[]): readonly Buffer[] {
   if (edits.length === 0) return [body.bytes]
@@ -52,7 +63,7 @@ class EditSearch {
     this.#bytes = bytes
   }
 
-  /** Places the wanted edits in the value that starts here; answers where it ends. Recurses along paths only. */
+  /** Places the wanted edits in the value that starts here; returns where it ends. Recurses along paths only. */
   visitValue(start: number, wanted: Wanted): number {
     if (wanted.edits.some((edit) => edit.kind === 'set' && edit.path.length === wanted.depth)) {
       return this.#replace(start, wanted)

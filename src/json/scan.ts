@@ -49,7 +49,7 @@ export function stringEnd(bytes: Buffer, start: number): number {
     let before = quote
     while (before > at && bytes[before - 1] === BACKSLASH) before--
     if ((quote - before) % 2 === 0) return quote + 1
-    // Where escaped quotes are close together, no search would get far.
+    // Among many escaped quotes, the native search would stop too often.
     nearBytes = quote - at < NEAR_BYTES ? nearBytes * 2 : NEAR_BYTES
     at = quote + 1
   }
@@ -68,7 +68,7 @@ export function skipValue(bytes: Buffer, start: number): number {
     if (byte === undefined) throw new RangeError('a value without an end: not bytes of valid JSON')
     if (byte === QUOTE) at = skipString(bytes, at)
     else {
-      // Brackets and braces differ in this bit alone: `[` and `{`, `]` and `}`.
+      // Brackets and braces differ only in this bit: `[` and `{`, `]` and `}`.
       const bracket = byte | 0x20
       if (bracket === OPEN_BRACE) depth++
       else if (bracket === CLOSE_BRACE) depth--

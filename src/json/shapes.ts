@@ -1,7 +1,7 @@
 import type { Span } from './scan.ts'
 
 // The engine keeps no shape of more keys than this, and no more shapes than this that differ in their
-// last key alone. Objects beyond are slow to make, however many there were like them.
+// last key alone. Objects beyond these limits are always slow to make.
 const KEYS_MAX = 128
 const SIBLINGS_MAX = 1_000
 
@@ -10,7 +10,7 @@ const HASHED_BYTES = 48
 
 /**
  * The shapes of the objects in some bytes: which keys they have, in which order. The engine makes a shape
- * once, key by key, which takes it microseconds; all objects of that shape share it.
+ * once, key by key, which takes microseconds; all objects of that shape share it.
  */
 export class ShapeTable {
   /** How many steps to a new shape there were; one that can't be kept is new each time. */
@@ -109,7 +109,7 @@ interface NewShape extends Step {
   readonly slot: number | null
 }
 
-/** What is known of each shape, by its number: its last step, its keys and the shapes after it. */
+/** The facts of each shape, by its number: its last step, its keys and the shapes after it. */
 interface Columns {
   readonly hashes: Int32Array
   readonly parents: Int32Array

@@ -9,7 +9,7 @@ export interface JsonObject {
   readonly [member: string]: JsonValue
 }
 
-/** A JSON object beside the very bytes that it was read from. Made only by parsing. */
+/** A JSON object and the bytes that it was read from. Made only by parsing. */
 export interface JsonBody {
   readonly bytes: Buffer
   readonly root: JsonObject
@@ -156,8 +156,8 @@ const PATH_SEGMENTS_MAX = 24
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]{0,63}$/
 
 /**
- * A place in a body as text: `messages[0].content[1]`. Keys that are no plain names, and what lies
- * deeper than any field we know, stand as `…`: an error must not give the body's content back.
+ * A place in a body as text: `messages[0].content[1]`. Unusual keys, and places deeper than any known field,
+ * are shown as `…`: an error must not repeat the body's content.
  */
 export function jsonPathText(segments: readonly (string | number)[]): string {
   let text = ''

@@ -4,7 +4,7 @@ import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createAccountTagger, getAccount, listAccounts, openAccountTagger } from './accounts.ts'
 import { createApiKey, getApiKey, hashApiKey, listApiKeys } from './api-keys.ts'
-import { type Ledger, LEDGER_LIMITS_DEFAULT } from './ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type Ledger } from './ledger.ts'
 import { STORE_BENCHES } from './testing/benches.ts'
 import type { StoreBench } from './testing/store-bench.ts'
 

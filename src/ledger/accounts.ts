@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely'
-import { type AccountRow, ACCOUNTS, type Tables } from '../store/schema.ts'
 import { createHmac, randomBytes } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 import type { Page } from './activity/activity.ts'
 

@@ -1,16 +1,19 @@
+import { hash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import type { Page } from './activity/activity.ts'
 import type { AddApiKeyInput, Ledger } from './ledger.ts'
-import { hash, randomInt } from 'node:crypto'
 
 /** Makes a key for an account. Null where there is no such account. */
 export async function createApiKey(
   ledger: Pick<Ledger, 'addApiKey'>,
-  { keyTag, ...input }: Omit<AddApiKeyInput, 'keyHash' | 'displayPrefix'> & {
-  /** The `<tag>` of `sk-<tag>-…`. */
-  readonly keyTag: string
-},
+  {
+    keyTag,
+    ...input
+  }: Omit<AddApiKeyInput, 'keyHash' | 'displayPrefix'> & {
+    /** The `<tag>` of `sk-<tag>-…`. */
+    readonly keyTag: string
+  },
 ): Promise<{
   readonly apiKey: ApiKeyRow
   readonly text: string
@@ -78,7 +81,10 @@ export function hashApiKey(text: string): string {
 }
 
 /** Whether a text has the shape of a key, so that it is worth looking up. */
-export function isApiKeyShaped({ text, keyTag }: {
+export function isApiKeyShaped({
+  text,
+  keyTag,
+}: {
   readonly text: string
   readonly keyTag: string
 }): boolean {

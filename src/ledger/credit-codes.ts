@@ -1,8 +1,8 @@
+import { createHash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
 import type { Page } from './activity/activity.ts'
 import type { AddCreditCodeInput, Ledger } from './ledger.ts'
-import { createHash, randomInt } from 'node:crypto'
 
 /** A code without its text. */
 type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>

@@ -1,7 +1,7 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry } from '../store/schema.ts'
 import type { Micros, Purse } from '../vocabulary/money.ts'
-import type { ProblemCode } from '../vocabulary/problem.ts'
 import type { Correction, RequestFacts, RequestState, Resolution } from '../vocabulary/outcome.ts'
+import type { ProblemCode } from '../vocabulary/problem.ts'
 
 /**
  * Holds and the money behind them. Every command is durable before its promise resolves, takes an id

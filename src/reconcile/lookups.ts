@@ -25,7 +25,7 @@ export interface LookupsInput {
   readonly onDoubted: (doubted: { readonly requestId: string; readonly doubt: Doubt }) => void
 }
 
-// An upstream without look-ups is asked now and then whether it has them by now.
+// How often an upstream without look-ups is asked again.
 const NO_ENDPOINT_RECHECK_MS = LOOKUP_INTERVAL_MS_MAX
 
 /** Asks the upstream for the costs of requests, and keeps track of whether it can be asked. */
@@ -73,7 +73,7 @@ export class Lookups {
     const answer = await fetchGeneration({ generationId, signal: this.#givingUp.signal })
     this.#inFlight--
     if (answer.kind === 'unavailable') {
-      // A look-up that was given up says nothing about the upstream.
+      // An aborted look-up is no fault of the upstream.
       if (this.#givingUp.signal.aborted) return 'unavailable'
       this.#outage.failed({ round, nowMs: clock.nowMs() })
       onUnanswered(request.requestId, answer.cause)
@@ -123,11 +123,11 @@ const PAUSE_FIRST_MS = 1_000
 const PAUSE_MS_MAX = 60_000
 
 /**
- * Whether the upstream is asked at all, so that one that is down is not hammered.
+ * Pauses look-ups while the upstream is down.
  *
  * It is `up` (asked freely), `paused` until a moment after a failure (not asked), or `probed` after
  * that moment (one question is on its way, no other). A probe that fails pauses again, for twice as
- * long, a minute at most; any answer, to whatever question, makes it up.
+ * long, a minute at most; any answer to any question makes it up.
  */
 export class Outage {
   #failures = 0
@@ -146,7 +146,7 @@ export class Outage {
     return Math.max(this.#pauseEndMs(nowMs), nowMs + PAUSE_FIRST_MS)
   }
 
-  // A pause that is longer than any was begun before the clock stepped back: it is over.
+  // A pause longer than the longest began before the clock stepped back: it is over.
   #pauseEndMs(nowMs: number): number {
     return this.#pausedUntilMs - nowMs > PAUSE_MS_MAX ? nowMs : this.#pausedUntilMs
   }

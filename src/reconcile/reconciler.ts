@@ -5,9 +5,9 @@ import type {
 } from '../ledger/activity/unsettled.ts'
 import type { Corrected, Ledger } from '../ledger/ledger.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
+import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import type { Decimal } from '../vocabulary/money.ts'
 import type { Correction } from '../vocabulary/outcome.ts'
-import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import { Lookups, type LookupsInput } from './lookups.ts'
 import {
   firstLookupAtMs,
@@ -40,7 +40,7 @@ export interface Settlement {
   readonly corrected: Extract<Corrected, { kind: 'corrected' }>
 }
 
-/** What the provider billed for a request that was released. */
+/** The late cost of a released request. */
 export interface BilledLate {
   readonly requestId: string
   readonly costUsd: Decimal
@@ -79,10 +79,10 @@ type Step =
  *
  * Two ways lead to a look-up. A request that has just ended waits in memory through its first minutes;
  * a scan goes through the store, page by page, as often as the longest interval between two look-ups,
- * and so finds all others: what waits longer, what found no room in memory, what an earlier process
- * left. Nothing of the schedule is stored: it follows from when an attempt ended. So memory is only a
- * hint, and losing it loses no request. What was billed for a released request changes no charge: it is
- * asked for from memory alone, for about eight and a half minutes.
+ * and so finds all others: those that wait longer, those without room in memory, those of earlier
+ * processes. Nothing of the schedule is stored: it follows from when an attempt ended. So memory is only a
+ * hint, and losing it loses no request. The late cost of a released request changes no charge: it is
+ * looked up from memory only, for about eight and a half minutes.
  */
 export class Reconciler {
   readonly #input: ReconcilerInput

@@ -1,6 +1,6 @@
 import { expectsCost, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
+import type { Settled, SettleInput } from '../ledger/ledger.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import type { SettleInput, Settled } from '../ledger/ledger.ts'
 
 /** How long requests without a known cost stay open. */
 interface Patience {

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CopyFailed, CopyUnconfirmed, copyStore } from './copy-store.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
 import { openStore } from './open-store.ts'
 import { acquireServeLock, ServeLockHeld } from './sqlite/sqlite-connection.ts'
 import { insertRawRows, type RawRow, type RawRows, readRawRows } from './testing/raw-rows.ts'
 import { startSeveringProxy } from './testing/severing-proxy.ts'
 import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
-import { CopyFailed, CopyUnconfirmed, copyStore } from './copy-store.ts'
 
 let closing: (() => unknown)[]
 

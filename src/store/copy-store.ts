@@ -175,10 +175,15 @@ async function gatherStatistics(target: Kysely<Tables>, { kind }: DatabaseLocati
 
 async function copyRows(
   view: Kysely<Tables>,
-  { target, location, to, onRows }: Pick<CopyStoreInput<unknown>, 'to' | 'onRows'> & {
-  readonly target: Kysely<Tables>
-  readonly location: DatabaseLocation
-},
+  {
+    target,
+    location,
+    to,
+    onRows,
+  }: Pick<CopyStoreInput<unknown>, 'to' | 'onRows'> & {
+    readonly target: Kysely<Tables>
+    readonly location: DatabaseLocation
+  },
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   let all = 0

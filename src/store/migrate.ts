@@ -25,7 +25,11 @@ async function schemaVersion(db: Kysely<Tables>): Promise<number> {
  * or PostgreSQL's advisory lock: when several programs start at once, one migrates and the others find it
  * done. Throws `SchemaMismatch` where the store is newer than the program.
  */
-async function migrate(db: Kysely<Tables>, migrations: readonly Migration[], nowMs: number): Promise<void> {
+async function migrate(
+  db: Kysely<Tables>,
+  migrations: readonly Migration[],
+  nowMs: number,
+): Promise<void> {
   await db.transaction().execute(async (trx) => {
     if (isPostgres(trx)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(trx)
     await trx.schema
@@ -78,10 +82,13 @@ export interface UpToDateInput {
 }
 
 /** Makes the tables of an empty store, and migrates an older one if `migrateStore` says so. Throws `SchemaMismatch`. */
-export async function bringUpToDate(db: Kysely<Tables>, input: UpToDateInput & {
-  /** Called with the store's schema before it is migrated. */
-  readonly beforeMigration?: (version: number) => Promise<unknown>
-}): Promise<void> {
+export async function bringUpToDate(
+  db: Kysely<Tables>,
+  input: UpToDateInput & {
+    /** Called with the store's schema before it is migrated. */
+    readonly beforeMigration?: (version: number) => Promise<unknown>
+  },
+): Promise<void> {
   const { migrations, migrateStore, nowMs } = input
   const newest = migrations.at(-1)?.number ?? 0
   const version = await schemaVersion(db)

@@ -14,7 +14,10 @@ const TIME_CHARS = 10
 const RANDOM_CHARS = 16
 
 /** Ids of the form `req_` + 10 characters of time + 16 of randomness (80 bits). */
-export function createIdSource({ clock, fillRandom }: {
+export function createIdSource({
+  clock,
+  fillRandom,
+}: {
   readonly clock: Clock
   /** Fills the array with random bytes from a cryptographic source. */
   readonly fillRandom: (bytes: Uint8Array) => void

@@ -46,10 +46,10 @@ test('of three gateways on one store, one that is killed is abandoned and looked
   await loseRequests(dying, lostKey?.text ?? '')
   await watch.abandoned(LOST)
   expect(events).toBeGreaterThan(6)
-  const rows = await bench.requests()
-  expect(rows.find(({ id }) => id === liveId)).toMatchObject({ state: 'open', swept: false })
-  expect(rows.filter(({ state }) => state === 'open')).toHaveLength(1)
-  expect(rows).toHaveLength(1 + LOST)
+  const abandoned = await bench.requests()
+  expect(abandoned.find(({ id }) => id === liveId)).toMatchObject({ state: 'open', swept: false })
+  expect(abandoned.filter(({ state }) => state === 'open')).toHaveLength(1)
+  expect(abandoned).toHaveLength(1 + LOST)
   // Nobody starts anew for it, and it takes none of the minutes between two looks at the whole store.
   await bench.until((rows) =>
     rows.some((row) => row.state === 'final' && row.backedChargeMicros === LOOKED_UP_MICROS),

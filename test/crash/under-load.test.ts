@@ -70,7 +70,10 @@ interface Load {
 }
 
 /** Every lane sends one request after another, until its connection is lost. */
-async function loadUntilKilled(bench: CrashBench, { gateway, answers }: Load): Promise<ClientAnswer[]> {
+async function loadUntilKilled(
+  bench: CrashBench,
+  { gateway, answers }: Load,
+): Promise<ClientAnswer[]> {
   const received: ClientAnswer[] = []
   const enough = Promise.withResolvers<void>()
   const runLane = async (lane: number): Promise<void> => {
@@ -96,7 +99,10 @@ interface Asked {
 }
 
 /** Null where the gateway was killed before the answer was whole. */
-async function ask(gateway: ServeProcess, { apiKey, lane, stream }: Asked): Promise<ClientAnswer | null> {
+async function ask(
+  gateway: ServeProcess,
+  { apiKey, lane, stream }: Asked,
+): Promise<ClientAnswer | null> {
   let answer: Response
   let text: string
   try {

@@ -1,9 +1,12 @@
-import type { JsonBody } from '../../json/walk.ts'
 import { parseJsonBody } from '../../json/body.ts'
+import type { JsonBody } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { DEFAULT_PUBLIC_NAMES as DOCUMENTED_NAMES, type PublicNames } from '../../vocabulary/public-names.ts'
+import {
+  DEFAULT_PUBLIC_NAMES as DOCUMENTED_NAMES,
+  type PublicNames,
+} from '../../vocabulary/public-names.ts'
 import type { StreamEvent, WireFormat } from '../format.ts'
 import { sizeCall } from '../size-call.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../../upstreams/attempt.ts'
-import { Problem } from '../../vocabulary/problem.ts'
 import { NOTHING_REPORTED } from '../../vocabulary/outcome.ts'
+import { Problem } from '../../vocabulary/problem.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { endingOfLeft, LeftStream } from './left-stream.ts'
 import { StreamRelay } from './stream-relay.ts'

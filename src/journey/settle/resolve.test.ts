@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../vocabulary/call.ts'
 import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
-import { NOTHING_REPORTED, type Outcome, type Reported, type Resolution, type TokenUsage } from '../../vocabulary/outcome.ts'
+import {
+  NOTHING_REPORTED,
+  type Outcome,
+  type Reported,
+  type Resolution,
+  type TokenUsage,
+} from '../../vocabulary/outcome.ts'
 import { callWith, offerWith, usd } from '../hold-size/testing/offers.ts'
 import { resolveOutcome } from './resolve.ts'
 

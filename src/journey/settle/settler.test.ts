@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HoldLedger, SettleInput, Settled } from '../../ledger/ledger.ts'
+import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { Settler } from './settler.ts'

@@ -1,4 +1,4 @@
-import type { HoldLedger, SettleInput, Settled } from '../../ledger/ledger.ts'
+import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 
 interface SettlerInput {

@@ -10,7 +10,7 @@ import * as statements from '../engines/postgres-statements.ts'
 import { ForgottenHolds } from '../instances/forgotten-holds.ts'
 import { abandonEarlierInstances } from '../instances/instances.ts'
 import { Presence } from '../instances/presence.ts'
-import { type Ledger, LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type Ledger } from '../ledger.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import {

@@ -8,7 +8,8 @@ import { randomScript, SETUP } from '../testing/random-script.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { listRequests } from './activity.ts'
-import { ActivityPruner, type ActivityPrunerInput, prunedUntilMs } from './activity-pruner.ts'
+import { ActivityPruner, type ActivityPrunerInput } from './activity-pruner.ts'
+import { prunedUntilMs } from './prune-requests.ts'
 
 const DAY_MS = 86_400_000
 

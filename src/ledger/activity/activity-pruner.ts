@@ -1,11 +1,18 @@
+import { CompiledQuery, type Kysely } from 'kysely'
 import type { Store } from '../../store/open-store.ts'
 import { Passes } from '../../store/passes.ts'
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
-import { CompiledQuery, type Kysely } from 'kysely'
-import type { Tables } from '../../store/schema.ts'
-import { addToPruned, PRUNABLE, PRUNED_COLUMNS, PRUNED_SUMS, type PruneBatch, type Pruned, pruneUntilId } from './prune-requests.ts'
+import {
+  addToPruned,
+  PRUNABLE,
+  PRUNED_COLUMNS,
+  PRUNED_SUMS,
+  type PruneBatch,
+  type Pruned,
+  pruneUntilId,
+} from './prune-requests.ts'
 
 export interface ActivityPrunerInput {
   readonly store: Store

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { firstIdOf } from '../../vocabulary/ids.ts'
 import {
+  abandonEarlierInstances,
   heartbeat,
   registerInstance,
   stopInstance,
-  abandonEarlierInstances,
 } from '../instances/instances.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'

@@ -231,10 +231,13 @@ export async function hasPostedCredit(
 /** The purses of several accounts, by account id, as {@link getBalance} shows them. */
 export async function getCredits(
   db: Kysely<Tables>,
-  { accountIds, nowMs }: {
-  readonly accountIds: readonly string[]
-  readonly nowMs: number
-},
+  {
+    accountIds,
+    nowMs,
+  }: {
+    readonly accountIds: readonly string[]
+    readonly nowMs: number
+  },
 ): Promise<ReadonlyMap<string, AccountCredit>> {
   if (accountIds.length === 0) return new Map()
   const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', accountIds).execute()

@@ -4,7 +4,7 @@ import {
   openSqliteConnection,
   type SqliteConnectionInput,
 } from '../../store/sqlite/sqlite-connection.ts'
-import { serveThread, type JobRunner } from '../../store/sqlite/store-thread.ts'
+import { type JobRunner, serveThread } from '../../store/sqlite/store-thread.ts'
 import {
   addToPruned,
   chartedWithout,

@@ -1,4 +1,11 @@
-import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, PrunedRequestsRow, RequestRow } from '../../store/schema.ts'
+import type {
+  AccountRow,
+  ApiKeyRow,
+  CreditCodeRow,
+  Entry,
+  PrunedRequestsRow,
+  RequestRow,
+} from '../../store/schema.ts'
 import { chargeForCost, parseDecimal } from '../../vocabulary/money.ts'
 
 /** A stored figure that differs from the rows behind it. */

@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely'
-import type { StoredRow } from '../../store/table.ts'
 import type { Store } from '../../store/open-store.ts'
 import {
   ACCOUNTS,
@@ -10,7 +9,8 @@ import {
   REQUESTS,
   type Tables,
 } from '../../store/schema.ts'
-import { auditRequest, AuditTally, type Difference } from './audit-tally.ts'
+import type { StoredRow } from '../../store/table.ts'
+import { AuditTally, auditRequest, type Difference } from './audit-tally.ts'
 
 /** The result of an audit. */
 export interface Audit {

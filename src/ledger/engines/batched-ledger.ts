@@ -3,8 +3,30 @@ import { GroupCommit } from '../../store/group-commit.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { RequestFacts } from '../../vocabulary/outcome.ts'
-import type { AddApiKeyInput, AddCreditCodeInput, AddCreditInput, CorrectInput, Corrected, CreateAccountInput, CreditVerdict, Ledger, OpenHoldInput, OpenHoldVerdict, RedeemCodeInput, RedeemVerdict, SettleInput, Settled, UpdateAccountInput, UpdateApiKeyInput } from '../ledger.ts'
-import { type LedgerCommand, type LedgerVerdict, rankOfCommand, type VerdictOf } from './commands.ts'
+import type {
+  AddApiKeyInput,
+  AddCreditCodeInput,
+  AddCreditInput,
+  Corrected,
+  CorrectInput,
+  CreateAccountInput,
+  CreditVerdict,
+  Ledger,
+  OpenHoldInput,
+  OpenHoldVerdict,
+  RedeemCodeInput,
+  RedeemVerdict,
+  Settled,
+  SettleInput,
+  UpdateAccountInput,
+  UpdateApiKeyInput,
+} from '../ledger.ts'
+import {
+  type LedgerCommand,
+  type LedgerVerdict,
+  rankOfCommand,
+  type VerdictOf,
+} from './commands.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 
 /** The tuning of a ledger, on any engine. */
@@ -62,9 +84,11 @@ export class BatchedLedger implements Ledger {
   /** Holds that were opened here and are not settled or abandoned yet. */
   readonly #open = new Set<string>()
 
-  constructor(input: BatchSettings & {
-  readonly engine: LedgerEngine
-}) {
+  constructor(
+    input: BatchSettings & {
+      readonly engine: LedgerEngine
+    },
+  ) {
     const { engine } = input
     this.#engine = engine
     const commit = (commands: readonly LedgerCommand[]) => engine.commit(commands)

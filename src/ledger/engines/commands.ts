@@ -1,7 +1,23 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
-import type { RequestState } from '../../vocabulary/outcome.ts'
-import type { AddApiKeyInput, AddCreditCodeInput, AddCreditInput, CorrectInput, Corrected, CreateAccountInput, CreditVerdict, OpenHoldInput, OpenHoldVerdict, RedeemCodeInput, RedeemVerdict, SettleInput, Settled, UpdateAccountInput, UpdateApiKeyInput } from '../ledger.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { RequestState } from '../../vocabulary/outcome.ts'
+import type {
+  AddApiKeyInput,
+  AddCreditCodeInput,
+  AddCreditInput,
+  Corrected,
+  CorrectInput,
+  CreateAccountInput,
+  CreditVerdict,
+  OpenHoldInput,
+  OpenHoldVerdict,
+  RedeemCodeInput,
+  RedeemVerdict,
+  Settled,
+  SettleInput,
+  UpdateAccountInput,
+  UpdateApiKeyInput,
+} from '../ledger.ts'
 import type { CreditPlace } from '../rules/unit-of-work.ts'
 
 /** All commands of the ledger, by kind: what each takes, and its verdict. */

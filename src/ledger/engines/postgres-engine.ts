@@ -1,11 +1,18 @@
 import type { Client } from 'pg'
-import type { StoredRow } from '../../store/table.ts'
-import { isGivenUp, isLockTimeout, openPostgresWriter, postgresFailure, type PostgresWriterInput, sendTogether } from '../../store/postgres/postgres-connection.ts'
+import {
+  isGivenUp,
+  isLockTimeout,
+  openPostgresWriter,
+  type PostgresWriterInput,
+  postgresFailure,
+  sendTogether,
+} from '../../store/postgres/postgres-connection.ts'
 import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
+import type { StoredRow } from '../../store/table.ts'
 import type { LedgerLimits } from '../ledger.ts'
-import { UnitOfWork, type RowChanges } from '../rules/unit-of-work.ts'
 import { applyCommand } from '../rules/rules.ts'
+import { type RowChanges, UnitOfWork } from '../rules/unit-of-work.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
 import {

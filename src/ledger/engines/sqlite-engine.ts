@@ -1,11 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type AccountRow, ACCOUNTS, API_KEYS, type ApiKeyRow, CREDIT_CODES, ENTRIES, type RequestRow, REQUESTS, type TABLES } from '../../store/schema.ts'
+import {
+  ACCOUNTS,
+  type AccountRow,
+  API_KEYS,
+  type ApiKeyRow,
+  CREDIT_CODES,
+  ENTRIES,
+  REQUESTS,
+  type RequestRow,
+  type TABLES,
+} from '../../store/schema.ts'
+import type { NamedColumn, StoredRow } from '../../store/table.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
-import { type CreditPlace, type RowChanges, UnitOfWork } from '../rules/unit-of-work.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
+import { type CreditPlace, type RowChanges, UnitOfWork } from '../rules/unit-of-work.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
-import type { NamedColumn, StoredRow } from '../../store/table.ts'
 
 const CACHED_ROWS_MAX = 10_000
 
@@ -73,7 +83,9 @@ export class SqliteEngine {
 
   #loadRequest(work: UnitOfWork, requestId: string): void {
     if (work.request(requestId) !== undefined) return
-    const row = this.#committed.movingRequest(requestId) ?? rowOf(REQUESTS, this.#statements.request.get(requestId))
+    const row =
+      this.#committed.movingRequest(requestId) ??
+      rowOf(REQUESTS, this.#statements.request.get(requestId))
     if (row === undefined) return
     work.loadRequest(row)
     this.#loadAccount(work, row.accountId)
@@ -82,13 +94,15 @@ export class SqliteEngine {
 
   #loadAccount(work: UnitOfWork, accountId: string): void {
     if (work.account(accountId) !== undefined) return
-    const row = this.#committed.account(accountId) ?? rowOf(ACCOUNTS, this.#statements.account.get(accountId))
+    const row =
+      this.#committed.account(accountId) ?? rowOf(ACCOUNTS, this.#statements.account.get(accountId))
     if (row !== undefined) work.loadAccount(row)
   }
 
   #loadApiKey(work: UnitOfWork, apiKeyId: string): void {
     if (work.apiKey(apiKeyId) !== undefined) return
-    const row = this.#committed.apiKey(apiKeyId) ?? rowOf(API_KEYS, this.#statements.apiKey.get(apiKeyId))
+    const row =
+      this.#committed.apiKey(apiKeyId) ?? rowOf(API_KEYS, this.#statements.apiKey.get(apiKeyId))
     if (row !== undefined) work.loadApiKey(row)
   }
 

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { abandonEarlierInstances } from '../instances/instances.ts'
 import type { LedgerLimits, OpenHoldInput } from '../ledger.ts'
-import { StoreUnavailable } from '../../store/store-failure.ts'
 import type { Bench } from '../testing/bench.ts'
 import { createMemoryBench } from '../testing/memory-bench.ts'
 import { runLoad, unanswered } from '../testing/run-load.ts'
@@ -216,7 +216,11 @@ describe('a process that is killed', () => {
     })
     expect(lines.length).toBeGreaterThanOrEqual(3_000)
     const db = bench.store.db
-    const abandoned = await abandonEarlierInstances({ db, ledger: bench.ledger, instanceId: 'inst_next' })
+    const abandoned = await abandonEarlierInstances({
+      db,
+      ledger: bench.ledger,
+      instanceId: 'inst_next',
+    })
     const open = await db.selectFrom('requests').select('id').where('state', '=', 'open').execute()
     const unresolved = await db
       .selectFrom('requests')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
-import type { LedgerCommand } from './commands.ts'
 import { type CommitReport, timedCommit } from './batched-ledger.ts'
+import type { LedgerCommand } from './commands.ts'
 
 const COMMANDS: readonly LedgerCommand[] = [
   { kind: 'abandonInstance', instanceId: 'I1' },

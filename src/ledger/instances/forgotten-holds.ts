@@ -84,12 +84,16 @@ export class ForgottenHolds {
 /** The requests of an instance whose holds are open, in the order of their ids, by the index. */
 async function openHoldsOf(
   db: Kysely<Tables>,
-  { instanceId, after, limit }: {
-  readonly instanceId: string
-  /** The request before the page; empty: from the start. */
-  readonly after: string
-  readonly limit: number
-},
+  {
+    instanceId,
+    after,
+    limit,
+  }: {
+    readonly instanceId: string
+    /** The request before the page; empty: from the start. */
+    readonly after: string
+    readonly limit: number
+  },
 ): Promise<string[]> {
   const rows = await db
     .selectFrom('requests')

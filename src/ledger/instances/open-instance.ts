@@ -1,10 +1,10 @@
 import type { Store } from '../../store/open-store.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
-import { heartbeat, registerInstance, stopInstance, abandonEarlierInstances } from './instances.ts'
-import { Presence } from './presence.ts'
-import { StoreUnavailable } from '../../store/store-failure.ts'
 import type { HoldLedger } from '../ledger.ts'
+import { abandonEarlierInstances, heartbeat, registerInstance, stopInstance } from './instances.ts'
+import { Presence } from './presence.ts'
 
 interface OpenInstanceInput {
   readonly store: Store

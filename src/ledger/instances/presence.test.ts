@@ -4,8 +4,8 @@ import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { holdInput, runScript } from '../testing/script.ts'
-import { Presence } from './presence.ts'
 import { whileAlive } from './open-instance.ts'
+import { Presence } from './presence.ts'
 
 let bench: PostgresBench
 let abandoned: (readonly [instanceId: string, holds: number])[]
@@ -105,7 +105,9 @@ test('two that abandon the same instance at once end each hold once', async () =
   await runScript(bench, 'open R1 K 1 by I9\nopen R2 K 1 by I9')
   for (const watcher of watchers) await watcher.beat()
   await Promise.all(watchers.map((watcher) => watcher.beat()))
-  expect(abandoned.filter(([instanceId]) => instanceId === 'I9').map(([, holds]) => holds)).toEqual([2])
+  expect(abandoned.filter(([instanceId]) => instanceId === 'I9').map(([, holds]) => holds)).toEqual(
+    [2],
+  )
 })
 
 test('an instance without a heartbeat for 20 seconds opens no hold, and leaves none open', async () => {

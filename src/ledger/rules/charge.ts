@@ -1,8 +1,18 @@
 import { type AccountRow, ENTRIES, type RequestRow } from '../../store/schema.ts'
-import { addMicros, type EntryKind, maxMicros, type Micros, micros, minMicros, type Purse, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import {
+  addMicros,
+  type EntryKind,
+  type Micros,
+  maxMicros,
+  micros,
+  minMicros,
+  type Purse,
+  subtractMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
 import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
 import { availableCredit, lapseFreeCredit, post } from './credit.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** The state that a request moves to, and what it is charged there in all. */
 export interface Move {
@@ -93,7 +103,11 @@ interface ChargeSplit {
  * credit, which may go below zero by it. A hold of free credit alone made nobody a debtor: what exceeds
  * it takes the free credit, then the backed, that no other hold has, and the rest is written off.
  */
-function splitCharge({ row, account, move }: {
+function splitCharge({
+  row,
+  account,
+  move,
+}: {
   readonly row: RequestRow
   readonly account: AccountRow
   readonly move: Move
@@ -139,12 +153,20 @@ function heldAfter(row: RequestRow, move: Move, charge: ChargeSplit) {
 }
 
 /** Posts what the new split of a charge differs from the old one by, a line a purse. */
-function postCharge(work: UnitOfWork, { row, account, charge, nowMs }: {
-  readonly row: RequestRow
-  readonly account: AccountRow
-  readonly charge: ChargeSplit
-  readonly nowMs: number
-}): AccountRow {
+function postCharge(
+  work: UnitOfWork,
+  {
+    row,
+    account,
+    charge,
+    nowMs,
+  }: {
+    readonly row: RequestRow
+    readonly account: AccountRow
+    readonly charge: ChargeSplit
+    readonly nowMs: number
+  },
+): AccountRow {
   const line = { ...ENTRIES.start, requestId: row.id, apiKeyId: row.apiKeyId }
   const kind: EntryKind = row.state === 'provisional' ? 'correction' : 'charge'
   const lines: readonly { kind: EntryKind; purse: Purse; amountMicros: Micros }[] = [

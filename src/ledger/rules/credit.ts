@@ -1,7 +1,14 @@
 import { type AccountRow, type CreditCodeRow, ENTRIES, type Entry } from '../../store/schema.ts'
-import { addMicros, type EntryKind, type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import {
+  addMicros,
+  type EntryKind,
+  type Micros,
+  micros,
+  subtractMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
 import type { AddCreditInput, CreditVerdict, RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** An entry before it has its id and place in the account. */
 interface Posting extends Omit<Entry, 'accountId' | 'number'> {

@@ -9,10 +9,16 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import type { HoldEnded } from '../engines/commands.ts'
-import type { HoldRefusalCode, HoldRefusalFacts, LedgerLimits, OpenHoldInput, OpenHoldVerdict } from '../ledger.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import type {
+  HoldRefusalCode,
+  HoldRefusalFacts,
+  LedgerLimits,
+  OpenHoldInput,
+  OpenHoldVerdict,
+} from '../ledger.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
 import { countInWindow, readWindow } from './request-window.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** What the rules know beside the rows. */
 export interface Terms {

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
-import { createCreditCode, hashCreditCode, listCreditCodes, makeCreditCode } from '../credit-codes.ts'
+import {
+  createCreditCode,
+  hashCreditCode,
+  listCreditCodes,
+  makeCreditCode,
+} from '../credit-codes.ts'
 import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import type { Bench } from '../testing/bench.ts'

@@ -1,14 +1,3 @@
-import type { CommandKind, LedgerCommand, LedgerVerdict } from '../engines/commands.ts'
-import { addCredit, redeemCode } from './credit.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
-import { openHold, type Terms } from './open-hold.ts'
-import {
-  correctRequest,
-  noteGeneration,
-  settleHold,
-  abandonHolds,
-  abandonInstance,
-} from './settle-hold.ts'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -17,7 +6,24 @@ import {
   CREDIT_CODES,
   type CreditCodeRow,
 } from '../../store/schema.ts'
-import type { AddApiKeyInput, AddCreditCodeInput, CreateAccountInput, UpdateAccountInput, UpdateApiKeyInput } from '../ledger.ts'
+import type { CommandKind, LedgerCommand, LedgerVerdict } from '../engines/commands.ts'
+import type {
+  AddApiKeyInput,
+  AddCreditCodeInput,
+  CreateAccountInput,
+  UpdateAccountInput,
+  UpdateApiKeyInput,
+} from '../ledger.ts'
+import { addCredit, redeemCode } from './credit.ts'
+import { openHold, type Terms } from './open-hold.ts'
+import {
+  abandonHolds,
+  abandonInstance,
+  correctRequest,
+  noteGeneration,
+  settleHold,
+} from './settle-hold.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 type Rules = {
   readonly [Kind in CommandKind]: (

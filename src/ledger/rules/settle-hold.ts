@@ -2,9 +2,9 @@ import type { RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
-import type { CorrectInput, Corrected, SettleInput, Settled } from '../ledger.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import type { Corrected, CorrectInput, Settled, SettleInput } from '../ledger.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** Ends a hold's open state. Null where no such hold was opened. */
 export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number): Settled | null {
@@ -62,7 +62,11 @@ export function abandonInstance(work: UnitOfWork, instanceId: string, nowMs: num
 }
 
 /** Makes the open ones of these holds unresolved, and frees their places in flight. */
-export function abandonHolds(work: UnitOfWork, requestIds: readonly string[], nowMs: number): number {
+export function abandonHolds(
+  work: UnitOfWork,
+  requestIds: readonly string[],
+  nowMs: number,
+): number {
   let abandoned = 0
   for (const requestId of requestIds) {
     const row = work.request(requestId)

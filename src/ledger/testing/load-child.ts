@@ -1,8 +1,8 @@
 import { parseDatabaseUrl } from '../../store/database-url.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
-import { StoreUnavailable } from '../../store/store-failure.ts'
 import { costOfCharge, FACTS, holdInput } from './script.ts'
 
 /**

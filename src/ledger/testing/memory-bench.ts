@@ -10,9 +10,9 @@ import {
 import { StoreRefused } from '../../store/store-failure.ts'
 import type { LedgerCommand, LedgerVerdict, VerdictOf } from '../engines/commands.ts'
 import type { Ledger, LedgerLimits } from '../ledger.ts'
-import { UnitOfWork } from '../rules/unit-of-work.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
+import { UnitOfWork } from '../rules/unit-of-work.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict

@@ -5,7 +5,7 @@ import {
   type UnsettledPage,
   type UnsettledRequest,
 } from '../../ledger/activity/unsettled.ts'
-import { type Ledger, LEDGER_LIMITS_DEFAULT, type SettleInput } from '../../ledger/ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type Ledger, type SettleInput } from '../../ledger/ledger.ts'
 import { FACTS, holdInput } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
 import { fetchGeneration } from '../../upstreams/openrouter/generation.ts'
@@ -13,11 +13,7 @@ import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
 import { Upstream } from '../../upstreams/upstream.ts'
 import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
-import {
-  type ReconcileFailure,
-  Reconciler,
-  type Settlement,
-} from '../reconciler.ts'
+import { type ReconcileFailure, Reconciler, type Settlement } from '../reconciler.ts'
 import { type ReconcilerSettings, unsettledAfter } from '../schedule.ts'
 
 export const SECOND_MS = 1_000

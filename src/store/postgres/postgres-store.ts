@@ -1,10 +1,21 @@
-import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type QueryResult, type TransactionSettings } from 'kysely'
-import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  type TransactionSettings,
+} from 'kysely'
+import type { Pool, PoolClient } from 'pg'
 import type { DatabaseLocation } from '../database-url.ts'
+import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../schema.ts'
-import { openPostgresPool, postgresFailure, type PostgresPoolInput } from './postgres-connection.ts'
-import type { Pool, PoolClient } from 'pg'
+import { openPostgresPool, type PostgresPoolInput, postgresFailure } from './postgres-connection.ts'
 
 // The ledger's writer has a separate connection.
 const DB_CONNECTIONS_MAX = 6

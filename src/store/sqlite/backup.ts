@@ -1,9 +1,9 @@
-import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../schema.ts'
-import { closeSync, existsSync, openSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../schema.ts'
 import { StoreUnavailable } from '../store-failure.ts'
 
 /**
@@ -25,7 +25,11 @@ export async function backupStore(
  * Copies a SQLite store before it is migrated to `<file>.before-<next version>`, or to the next free name if
  * there is an earlier copy. Only its owner may read the copy. Returns its path.
  */
-export async function copyAside(db: Kysely<Tables>, file: string, version: number): Promise<string> {
+export async function copyAside(
+  db: Kysely<Tables>,
+  file: string,
+  version: number,
+): Promise<string> {
   const copy = freeName(`${file}.before-${version + 1}`)
   closeSync(openSync(copy, 'wx', 0o600))
   await sql`vacuum into ${copy}`.execute(db)

@@ -1,6 +1,6 @@
-import { DatabaseSync } from 'node:sqlite'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from '../store-failure.ts'
 
 export interface SqliteConnectionInput {

@@ -1,11 +1,11 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
-import { serveThread, type JobRunner } from './store-thread.ts'
 import {
   checkpointAndClose,
   openSqliteConnection,
   type SqliteConnectionInput,
 } from './sqlite-connection.ts'
+import { type JobRunner, serveThread } from './store-thread.ts'
 
 /** One SQL statement that Kysely compiled. */
 export interface SqlJob {

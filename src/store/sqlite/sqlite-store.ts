@@ -1,15 +1,25 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, Kysely, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import type { SQLInputValue } from 'node:sqlite'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
 import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../schema.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 import { copyAside } from './backup.ts'
-import type { SQLInputValue } from 'node:sqlite'
-import { StoreThread } from './store-thread.ts'
 import type { SqliteConnectionInput } from './sqlite-connection.ts'
-import type { SqlResult, SqlJob } from './sqlite-statements.ts'
+import type { SqlJob, SqlResult } from './sqlite-statements.ts'
+import { StoreThread } from './store-thread.ts'
 
 /** `openStore` for a SQLite file. Creates the file, which only its owner may read, and its folder. */
 export async function openSqliteStore(

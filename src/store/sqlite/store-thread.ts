@@ -2,7 +2,9 @@ import { parentPort, Worker } from 'node:worker_threads'
 import { isUnavailable, StoreRefused, StoreUnavailable } from '../store-failure.ts'
 
 /** A message to a store thread: a job, or the request to close. The number of a job returns in its reply. */
-type ThreadRequest<Job> = { readonly number: number; readonly job: Job } | { readonly closing: true }
+type ThreadRequest<Job> =
+  | { readonly number: number; readonly job: Job }
+  | { readonly closing: true }
 
 /** The reply to a job. Errors don't cross threads as they are; `isUnavailable`: the store as a whole failed. */
 type ThreadReply<Result> =

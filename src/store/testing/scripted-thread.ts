@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
-import { StoreRefused } from '../store-failure.ts'
 import { serveThread } from '../sqlite/store-thread.ts'
+import { StoreRefused } from '../store-failure.ts'
 
 const closings: Int32Array = workerData
 let runners = 0

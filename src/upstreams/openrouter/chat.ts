@@ -90,7 +90,10 @@ function fileParserEdits({ call, body, offer, publicNames }: RewriteInput): read
       ),
     ]
   }
-  const plugin = JSON.stringify({ id: 'file-parser', pdf: { engine: publicNames.upstream.fileEngine } })
+  const plugin = JSON.stringify({
+    id: 'file-parser',
+    pdf: { engine: publicNames.upstream.fileEngine },
+  })
   return field(body.root, 'plugins') === undefined
     ? [{ kind: 'set', path: ['plugins'], json: `[${plugin}]` }]
     : [{ kind: 'append', path: ['plugins'], json: plugin }]

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
-import { numberSource } from '../../json/edit.ts'
 import { parseAnswer } from '../../json/body.ts'
+import { numberSource } from '../../json/edit.ts'
+import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import type { FetchGenerationInput, GenerationAnswer, Upstream } from '../upstream.ts'

@@ -96,7 +96,12 @@ test('the names that are guarded are those that the formats read, and where', ()
         try {
           const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
           const accountTag = 'tag'
-          const rest = { offer: offerWith(), outputCapTokens: 1, accountTag, publicNames: DEFAULT_PUBLIC_NAMES }
+          const rest = {
+            offer: offerWith(),
+            outputCapTokens: 1,
+            accountTag,
+            publicNames: DEFAULT_PUBLIC_NAMES,
+          }
           for (const edit of wireOf(format).rewrites({ call, body, ...rest })) {
             const [name] = edit.path
             if (typeof name === 'string') read.set(name, new Set(['root']))

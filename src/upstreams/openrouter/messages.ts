@@ -9,8 +9,8 @@ import {
   searchToolsOf,
   toolRules,
 } from '../../formats/search-tools.ts'
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import type { JsonEdit } from '../../json/edit.ts'
+import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import type {
   AnswerReading,
@@ -20,13 +20,13 @@ import type {
   Wire,
 } from '../upstream.ts'
 import { generationIdOf, readAggregatorId } from './generation-id.ts'
+import { OPENROUTER_NAMES } from './names.ts'
 import { readProviderError } from './provider-error.ts'
 import { fileEngineEdits, modelEdit } from './rewrites.ts'
 import { StreamTally } from './stream-tally.ts'
 import { StreamText } from './stream-text.ts'
 import { eventBody, UNREADABLE_EVENT } from './unreadable-event.ts'
 import { objectAt, readCost, readSearches, readServedTier, tokenCount } from './usage.ts'
-import { OPENROUTER_NAMES } from './names.ts'
 
 /** How messages go to OpenRouter. */
 export const messages: Wire = {

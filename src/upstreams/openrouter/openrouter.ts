@@ -3,10 +3,10 @@ import { fetchEndpoints, fetchImageEndpoints, fetchModels } from './catalog-page
 import { chat, completions, embeddings, images } from './chat.ts'
 import { fetchGeneration } from './generation.ts'
 import { messages } from './messages.ts'
+import { OPENROUTER_NAMES } from './names.ts'
 import { parseEndpointPrices, parseFlatImagePrice } from './parse-endpoints.ts'
 import { parseModels } from './parse-models.ts'
 import { responses } from './responses.ts'
-import { OPENROUTER_NAMES } from './names.ts'
 
 /** OpenRouter, and servers of its layout. */
 export const openrouter: Dialect = {

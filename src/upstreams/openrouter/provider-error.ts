@@ -1,6 +1,6 @@
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import { parseAnswer } from '../../json/body.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json/walk.ts'
 
 // Beyond this much text nothing is matched: the phrases stand at the start of an error message.
 const MATCHED_CHARS = 2_000

@@ -2,8 +2,8 @@ import { parseEventData } from '../../formats/event-data.ts'
 import { member } from '../../formats/fields.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import type { JsonEdit } from '../../json/edit.ts'
+import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 import type {
   AnswerReading,

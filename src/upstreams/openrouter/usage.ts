@@ -1,6 +1,6 @@
 import { asksForPriority } from '../../formats/billed-options.ts'
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import { numberSource } from '../../json/edit.ts'
+import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import { addDecimals, type Decimal, isNegative, parseDecimal } from '../../vocabulary/money.ts'
 import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 
