@@ -56,7 +56,7 @@ export interface CommandInput {
  */
 export async function withStore<T>(
   input: CommandInput,
-  use: (commandContext: CommandContext) => Promise<T>,
+  use: (opened: CommandContext) => Promise<T>,
 ): Promise<T> {
   requireStore(input.settings().storeUrl)
   return withNewStore(input, use)
@@ -75,7 +75,7 @@ export function requireStore(url: string): void {
 /** The same for a command that may be the first on its store: it makes the store if there is none. */
 export async function withNewBooks<T>(
   input: CommandInput,
-  use: (commandContext: CommandContext) => Promise<T>,
+  use: (opened: CommandContext) => Promise<T>,
 ): Promise<T> {
   const { storeUrl } = input.settings()
   const clock = systemClock

@@ -1,10 +1,5 @@
-import {
-  type JsonBody,
-  type JsonObject,
-  type JsonValue,
-  valueSource,
-  walkJson,
-} from '../json/body.ts'
+import { valueSource } from '../json/edit.ts'
+import { type JsonBody, type JsonObject, type JsonValue, walkJson } from '../json/walk.ts'
 import { type Call, TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
 import type { ClientName } from './client-names.ts'
 import { field, isObject, readCount, readObject, wrongType } from './fields.ts'

@@ -1,4 +1,4 @@
-import type { JsonBody, JsonObject } from '../json/body.ts'
+import type { JsonBody, JsonObject } from '../json/walk.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readBilledOptions, readPrediction, readSteps } from './billed-options.ts'
 import { refuseLookalikes } from './client-names.ts'

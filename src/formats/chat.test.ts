@@ -4,7 +4,13 @@ import { Problem } from '../vocabulary/problem.ts'
 import { chat } from './chat.ts'
 import { FORMATS } from './formats.ts'
 import { checkOffer } from './refusals.ts'
-import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
+import {
+  type BodySource,
+  callOf,
+  DEFAULT_PUBLIC_NAMES,
+  offerWith,
+  refusalOf,
+} from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', messages: [] }
 const FILE = {

@@ -1,4 +1,4 @@
-import type { JsonBody } from '../json/body.ts'
+import type { JsonBody } from '../json/walk.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readCompletions } from './billed-options.ts'

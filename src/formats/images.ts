@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonBody, type JsonObject } from '../json/body.ts'
-import type { MediaCount } from '../vocabulary/call.ts'
-import type { FormatRules } from '../vocabulary/format-rules.ts'
+import { isJsonObject, type JsonBody, type JsonObject } from '../json/walk.ts'
+import type { FormatRules, MediaCount } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'

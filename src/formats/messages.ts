@@ -1,5 +1,5 @@
-import type { JsonBody } from '../json/body.ts'
-import type { FormatRules } from '../vocabulary/format-rules.ts'
+import type { JsonBody } from '../json/walk.ts'
+import type { FormatRules } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields, requireMessages } from './chat-call.ts'
 import { FIELDS } from './documentation.ts'

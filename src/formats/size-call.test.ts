@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chat } from './chat.ts'
 import { sizeCall, sizeCallInParts } from './size-call.ts'
-import { bodyOf, DEFAULT_WORDS } from './testing/exchange.ts'
+import { bodyOf, DEFAULT_PUBLIC_NAMES } from './testing/exchange.ts'
 import { png } from './testing/image-bytes.ts'
 
 const MIB = 1024 * 1024
@@ -17,7 +17,10 @@ function unsizedCall(bytes: number) {
   ]
   const messages = [{ role: 'user', content }]
   const prediction = { type: 'content', content: 'I think that '.repeat(bytes / 13) }
-  return chat.readCall(bodyOf({ model: 'acme/sage-pro', messages, prediction }), DEFAULT_WORDS)
+  return chat.readCall(
+    bodyOf({ model: 'acme/sage-pro', messages, prediction }),
+    DEFAULT_PUBLIC_NAMES,
+  )
 }
 
 test.each([1_000, 3 * MIB])(

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StreamEvent, WireFormat } from '../../../formats/format.ts'
 import { sizeCall } from '../../../formats/size-call.ts'
-import { bodyOf, DEFAULT_PUBLIC_NAMES, eventOf, offerWith } from '../../../formats/testing/exchange.ts'
+import {
+  bodyOf,
+  DEFAULT_PUBLIC_NAMES,
+  eventOf,
+  offerWith,
+} from '../../../formats/testing/exchange.ts'
+import { parseAnswer } from '../../../json/body.ts'
 import { editJson } from '../../../json/edit.ts'
 import type { JsonBody } from '../../../json/walk.ts'
 import { formatDecimal } from '../../../vocabulary/money.ts'
