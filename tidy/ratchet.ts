@@ -16,36 +16,37 @@ export interface HouseLimits {
 export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
     // The steps of charts.
-    vocabulary: { files: 20, lines: 972 },
-    json: { files: 10, lines: 1_159 },
+    vocabulary: { files: 11, lines: 971 },
+    json: { files: 7, lines: 1_141 },
     // Large texts are estimated in parts, and calls sized in them, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Roll-ups are tables, and upkeep passes over the store are begun and stopped in one way.
-    store: { files: 35, lines: 2_691 },
+    store: { files: 24, lines: 2_634 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
-    ledger: { files: 50, lines: 5_019 },
+    ledger: { files: 31, lines: 4_805 },
     formats: { files: 27, lines: 2_788 },
     upstreams: { files: 27, lines: 2_679 },
     catalog: { files: 5, lines: 1_018 },
     // A body leaves the memory budget once it is sent.
     journey: { files: 34, lines: 3_853 },
-    reconcile: { files: 6, lines: 749 },
+    reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     usage: { files: 7, lines: 1_198 },
-    // Lists say how far they were searched.
-    operations: { files: 10, lines: 1_817 },
+    // Lists say how far they were searched; the ledger's names are longer.
+    operations: { files: 10, lines: 1_818 },
     http: { files: 18, lines: 2_600 },
-    cli: { files: 15, lines: 1_671 },
+    // The names of a command's context are longer.
+    cli: { files: 15, lines: 1_673 },
     telemetry: { files: 15, lines: 1_311 },
     // The log line of a request came from http.
     // Roll-ups are upkeep beside pruning.
-    app: { files: 17, lines: 2_600 },
+    app: { files: 17, lines: 2_599 },
     // Operations and commands are handed in.
     'main.ts': { files: 1, lines: 66 },
   },
   // Some are of roll-ups and charts.
-  interfacesUsedOnce: 101,
+  interfacesUsedOnce: 71,
 }
 
 /**

@@ -7,11 +7,11 @@ import type { WireFormat } from '../formats/format.ts'
 import { FORMATS } from '../formats/formats.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createByteBudget } from '../journey/gate/byte-budget.ts'
-import { listUnsettled } from '../ledger/activity/list-unsettled.ts'
+import { listUnsettled } from '../ledger/activity/unsettled.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { OPERATIONS, type OperationSource } from '../operations/operations.ts'
-import { createReconciler, type Reconciler } from '../reconcile/reconciler.ts'
+import { Reconciler } from '../reconcile/reconciler.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
@@ -20,10 +20,10 @@ import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import type { Config } from './config.ts'
-import { openBooks, type ServedBooks } from './open-books.ts'
 import { openCatalog, openEndpointPrices, openUpstream } from './open-catalog.ts'
+import { openServedStore, type ServedStore } from './open-served-store.ts'
 import { openServing } from './open-serving.ts'
-import { type OpenTelemetry, openTelemetry, showGauges } from './open-telemetry.ts'
+import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry.ts'
 import { openUpkeep } from './open-upkeep.ts'
 import { openWhole, type UpstreamAddress, type Wiring } from './wiring.ts'
 
@@ -85,19 +85,19 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const { upstream: address, log, clock = systemClock, siblings = null } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const started = { config, formats, operations, dialect, address, log, clock, ids, closing }
-  const looksOn = await openTelemetry(started, {
+  const telemetryParts = await openTelemetry(started, {
     pageOfAll: siblings && (() => siblings.metricsPage()),
   })
-  const { telemetry, metrics, metricsAddress } = looksOn
+  const { telemetry, metrics, metricsAddress } = telemetryParts
   const wiring: Wiring = { ...started, telemetry }
   // Null until it is open: it begins with all that was left before.
   let reconciler: Reconciler | null = null
   const served = await openServedStore(wiring, { onAbandoned: () => reconciler?.scanNow() })
   const upstream = openUpstream(wiring)
   const endpoints = openEndpointPrices(wiring, upstream)
-  const { catalog, refresher } = await openCatalog(wiring, { ...books, upstream, endpoints })
-  openUpkeep(wiring, books.store)
-  reconciler = openReconciler(wiring, { ...books, upstream })
+  const { catalog, refresher } = await openCatalog(wiring, { ...served, upstream, endpoints })
+  openUpkeep(wiring, served.store)
+  reconciler = openReconciler(wiring, { ...served, upstream })
   const serving = await serve(wiring, {
     telemetryParts,
     served,

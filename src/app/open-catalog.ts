@@ -1,10 +1,6 @@
 import type { Logger } from 'pino'
 import { Catalog } from '../catalog/catalog.ts'
-import {
-  type CatalogRefresher,
-  createCatalogRefresher,
-  type RefreshOutcome,
-} from '../catalog/catalog-refresher.ts'
+import { CatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { Store } from '../store/open-store.ts'
@@ -68,7 +64,7 @@ export async function openCatalog(
 ): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
   const settings = catalogSettingsOf(config)
   const catalog = new Catalog({ clock, settings })
-  const refresher = createCatalogRefresher({
+  const refresher = new CatalogRefresher({
     catalog,
     store: createCatalogStore(store.db),
     source: sourceOf(address),

@@ -15,7 +15,7 @@ import type { Store } from '../store/open-store.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { Config } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
-import type { OpenTelemetry } from './open-telemetry.ts'
+import type { TelemetryParts } from './open-telemetry.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
 /** The parts of the HTTP server. */
@@ -29,7 +29,7 @@ export interface HttpParts {
   /** Never rejects. */
   readonly refreshCatalog: () => Promise<RefreshOutcome>
   readonly upstream: Upstream
-  readonly metricsRoute: OpenTelemetry['metricsRoute']
+  readonly metricsRoute: TelemetryParts['metricsRoute']
   /** The checks of `/readyz`. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }

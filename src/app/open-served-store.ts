@@ -51,9 +51,9 @@ export async function openServedStore(
     ledger,
     instanceId,
     clock,
-    onSwept: (swept) => {
+    onAbandoned: (swept) => {
       log.warn({ swept }, 'requests of a dead process were in flight and are unresolved now')
-      onSwept()
+      onAbandoned()
     },
     onBeat: () => telemetry.heartbeatStored(),
     onFailure: (cause) => {

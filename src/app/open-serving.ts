@@ -31,7 +31,7 @@ interface ServingInput extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute'
   /** Called with each request that has just become provisional or unresolved. */
   readonly onUnsettled: (request: UnsettledRequest) => void
   /** Called when orphaned holds have become unresolved. */
-  readonly onSwept: () => void
+  readonly onAbandoned: () => void
 }
 
 /** Opens everything between a client's socket and the ledger, and listens. */
@@ -134,9 +134,9 @@ function openForgottenHolds(
     // A part forgets a hold only after another part has taken it over, or its end is durable.
     isKnown: (requestId) =>
       inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
-    onSwept: (swept) => {
+    onAbandoned: (swept) => {
       log.error({ swept }, 'orphaned holds of this process are unresolved now')
-      onSwept()
+      onAbandoned()
     },
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'open holds could not be checked for orphans'),

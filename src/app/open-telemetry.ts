@@ -3,7 +3,7 @@ import type { ReadinessCheck } from '../http/health.ts'
 import type { Inference } from '../http/inference.ts'
 import { type MetricsPage, openMetricsServer } from '../http/metrics-routes.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
-import { countHolds } from '../ledger/activity/count-holds.ts'
+import { countHolds } from '../ledger/activity/unsettled.ts'
 import type { Reconciler } from '../reconcile/reconciler.ts'
 import { HoldFigures } from '../telemetry/hold-figures.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -11,12 +11,12 @@ import { Readiness } from '../telemetry/readiness.ts'
 import type { RequestTracer } from '../telemetry/request-tracer.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import type { Config } from './config.ts'
-import type { ServedBooks } from './open-books.ts'
+import type { ServedStore } from './open-served-store.ts'
 import { traceSettingsOf } from './trace-settings.ts'
 import { type UpstreamAddress, VERSION, type Wiring } from './wiring.ts'
 
 /** Metrics, traces and readiness, opened before the parts that they observe and closed after them. */
-export interface OpenTelemetry {
+export interface TelemetryParts {
   readonly telemetry: Telemetry
   readonly readiness: Readiness
   /** Null: metrics are off. */
@@ -102,8 +102,8 @@ function portOf(port: string, protocol: string): number {
 }
 
 interface ShowGaugesInput {
-  readonly looksOn: OpenTelemetry
-  readonly books: Pick<ServedBooks, 'store' | 'storeClock'>
+  readonly telemetryParts: TelemetryParts
+  readonly served: Pick<ServedStore, 'store' | 'storeClock'>
   readonly catalog: Catalog
   readonly inference: Pick<Inference, 'inFlight'>
   readonly byteBudget: Pick<ByteBudget, 'bytesReserved'>
@@ -114,11 +114,11 @@ interface ShowGaugesInput {
 
 /** Connects the gauges to the parts, once all parts are open. */
 export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): void {
-  const { looksOn, books, catalog, inference, byteBudget, reconciler, checks } = input
-  const holds = new HoldFigures({ countHolds: () => countHolds(books.store.reports), clock })
-  looksOn.metrics?.watch({
+  const { telemetryParts, served, catalog, inference, byteBudget, reconciler, checks } = input
+  const holds = new HoldFigures({ countHolds: () => countHolds(served.store.reports), clock })
+  telemetryParts.metrics?.watch({
     nowMs: () => clock.nowMs(),
-    storeNowMs: () => books.storeClock.nowMs(),
+    storeNowMs: () => served.storeClock.nowMs(),
     inFlight: () => inference.inFlight,
     bufferBytes: () => byteBudget.bytesReserved,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
@@ -132,6 +132,6 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
       refreshedAtMs: catalog.refreshedAtMs,
     }),
     checks,
-    isAccountRefused: () => looksOn.readiness.isAccountRefused,
+    isAccountRefused: () => telemetryParts.readiness.isAccountRefused,
   })
 }

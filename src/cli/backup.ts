@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
-import { backupStore } from '../store/backup.ts'
-import { WrongPlace } from '../store/new-file.ts'
-import { type CommandInput, withBooks } from './books.ts'
+import { backupStore, WrongPlace } from '../store/sqlite/backup.ts'
+import { type CommandInput, withStore } from './command-context.ts'
 import { grouped } from './table.ts'
 import { CommandFailure, showProgress } from './terminal.ts'
 

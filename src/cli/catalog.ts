@@ -1,13 +1,11 @@
 import { Command } from 'commander'
-import { createCatalogStore } from '../catalog/catalog-store.ts'
-import type { CatalogRow } from '../catalog/row.ts'
-import { DEFAULT_CATALOG_SETTINGS } from '../catalog/settings.ts'
-import { decodeModel } from '../catalog/stored-catalog.ts'
+import { type CatalogRow, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
+import { createCatalogStore, decodeModel } from '../catalog/catalog-store.ts'
 import { catalogRefreshShape } from '../operations/upkeep.ts'
 import { readSetting } from '../store/settings.ts'
 import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
-import { type Books, type CommandInput, withBooks } from './books.ts'
+import { type CommandContext, type CommandInput, withStore } from './command-context.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
 import { counted, listed, moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
@@ -49,7 +47,7 @@ export function catalogCommand(input: CommandInput): Command {
     .command('list')
     .description('list the models of the last refresh, with prices before the fee')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => withBooks(input, (books) => list(books, options)))
+    .action((options: JsonOption) => withStore(input, (opened) => list(opened, options)))
   return command.addCommand(operationCommand(input, REFRESH))
 }
 

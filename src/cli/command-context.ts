@@ -1,8 +1,8 @@
 import { randomFillSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import type { CatalogSettings } from '../catalog/settings.ts'
-import { openLedger } from '../ledger/engines/open-ledger.ts'
-import type { LedgerBooks } from '../ledger/ledger.ts'
+import type { CatalogSettings } from '../catalog/catalog.ts'
+import { createLedger } from '../ledger/engines/create-ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { OperationSource } from '../operations/operations.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -12,7 +12,7 @@ import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { CommandFailure, type Terminal } from './terminal.ts'
 
 /** An open store for commands. It is safe beside a running server: commands never mark its holds unresolved. */
-export interface Books {
+export interface CommandContext {
   readonly store: Store
   readonly ledger: Ledger
   readonly ids: IdSource
@@ -73,7 +73,7 @@ export function requireStore(url: string): void {
 }
 
 /** The same for a command that may be the first on its store: it makes the store if there is none. */
-export async function withNewBooks<T>(
+export async function withNewStore<T>(
   input: CommandInput,
   use: (opened: CommandContext) => Promise<T>,
 ): Promise<T> {

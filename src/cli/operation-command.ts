@@ -4,7 +4,12 @@ import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { type Books, type CommandInput, withBooks, withNewBooks } from './books.ts'
+import {
+  type CommandContext,
+  type CommandInput,
+  withNewStore,
+  withStore,
+} from './command-context.ts'
 import { CommandFailure, showProgress, UsageFailure } from './terminal.ts'
 
 /** An argument or an option of a command: a field of its operation's input. */
@@ -92,13 +97,13 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
     const options: Readonly<Record<string, unknown>> = command.opts()
     const sent = sentOf(row, command.args, options)
     const begins = row.begins?.(input)
-    const open = row.makesStore === true ? withNewBooks : withBooks
-    await open(input, async (books) => {
-      const { terminal } = books
+    const open = row.makesStore === true ? withNewStore : withStore
+    await open(input, async (opened) => {
+      const { terminal } = opened
       const { progress } = row
       const isJson = options['json'] === true
       if (begins !== undefined && !isJson) terminal.note(begins)
-      const answered = await operationOf(input, books, row.runs)
+      const answered = await operationOf(input, opened, row.runs)
         .run({
           caller: { kind: 'admin' },
           ...sent,
@@ -115,10 +120,10 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
 
 function operationOf(
   { settings, operations }: CommandInput,
-  books: Books,
+  opened: CommandContext,
   name: string,
 ): Operation {
-  const { store, ledger, ids, clock } = books
+  const { store, ledger, ids, clock } = opened
   const { keyTag, settleAfterMs, upstream } = settings()
   const sections = makeOperations(operations, {
     store,
@@ -137,7 +142,7 @@ function operationOf(
       if (upstream === undefined) throw new CommandFailure('no upstream is configured')
       // The code that talks to the provider is loaded for this alone: other commands start sooner without it.
       const { refreshCatalog } = await import('./refresh-catalog.ts')
-      return refreshCatalog(books, upstream, onImageModel)
+      return refreshCatalog(opened, upstream, onImageModel)
     },
     // A running server reads the store again within seconds.
     onCallersChanged: async () => {},

@@ -1,9 +1,9 @@
 import { Catalog } from '../catalog/catalog.ts'
-import { createCatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import { CatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { Upstream } from '../upstreams/upstream.ts'
-import type { Books, UpstreamSettings } from './books.ts'
+import type { CommandContext, UpstreamSettings } from './command-context.ts'
 import { CommandFailure } from './terminal.ts'
 
 /**
@@ -11,7 +11,7 @@ import { CommandFailure } from './terminal.ts'
  * price has been read. Throws `CommandFailure` where that fails.
  */
 export async function refreshCatalog(
-  { store, clock }: Books,
+  { store, clock }: CommandContext,
   { catalog: settings, loadDialect, ...reached }: UpstreamSettings,
   onImageModel: (done: number) => void,
 ): Promise<RefreshOutcome> {

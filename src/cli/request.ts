@@ -1,6 +1,6 @@
 import { requestShape } from '../operations/requests.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import { REQUEST_STATES } from '../vocabulary/request-state.ts'
+import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, readMoment, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'

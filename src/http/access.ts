@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { Caller, CallerKind } from '../operations/operation.ts'
-import type { Arrival } from '../vocabulary/arrival.ts'
+import type { Arrival } from '../vocabulary/call.ts'
 
 /** How one kind of caller gets access to its operations. */
 export interface Access {

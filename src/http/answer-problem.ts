@@ -1,9 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { errorEnvelope } from '../formats/envelope.ts'
 import type { EnvelopeFamily } from '../formats/format.ts'
-import { StoreUnavailable } from '../store/store-unavailable.ts'
-import { echoed } from '../vocabulary/echoed.ts'
-import { Problem } from '../vocabulary/problem.ts'
+import { StoreUnavailable } from '../store/store-failure.ts'
+import { echoed, Problem } from '../vocabulary/problem.ts'
 import { breakOfBody } from './client-request.ts'
 
 interface AnswerProblemInput {

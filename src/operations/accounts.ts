@@ -95,7 +95,7 @@ function change(parts: OperationParts): Operation {
     answers: { 200: accountShape },
     problems: ['not_found'],
     async run({ accountId, body: { name, email, disabled } }) {
-      const account = await parts.books.updateAccount({
+      const account = await parts.ledger.updateAccount({
         id: accountId,
         ...(name === undefined ? {} : { name }),
         ...(email === undefined ? {} : { email }),

@@ -24,7 +24,7 @@ export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
 }
 
-function create({ books, ids, clock, keyTag }: OperationParts): Operation {
+function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
@@ -41,7 +41,7 @@ function create({ books, ids, clock, keyTag }: OperationParts): Operation {
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
     async run({ accountId, body: { name, credit_limit, expires_at } }) {
-      const created = await createApiKey(books, {
+      const created = await createApiKey(ledger, {
         id: ids.next('key'),
         accountId,
         name,
@@ -90,7 +90,7 @@ function show({ store }: OperationParts): Operation {
   })
 }
 
-function change({ books, clock, onCallersChanged }: OperationParts): Operation {
+function change({ ledger, clock, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'changeKey',
     method: 'PATCH',
@@ -121,7 +121,7 @@ function change({ books, clock, onCallersChanged }: OperationParts): Operation {
   })
 }
 
-function remove({ books, onCallersChanged }: OperationParts): Operation {
+function remove({ ledger, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'deleteKey',
     method: 'DELETE',

@@ -1,6 +1,10 @@
 import { z } from 'zod'
-import { hashCreditCode } from '../ledger/credit-code-text.ts'
-import { createCreditCode, getCreditCode, listCreditCodes } from '../ledger/credit-codes.ts'
+import {
+  createCreditCode,
+  getCreditCode,
+  hashCreditCode,
+  listCreditCodes,
+} from '../ledger/credit-codes.ts'
 import type { CreditCodeRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -26,7 +30,7 @@ export function creditCodeOperations(parts: OperationParts): readonly Operation[
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
 }
 
-function create({ books, ids, clock }: OperationParts): Operation {
+function create({ ledger, ids, clock }: OperationParts): Operation {
   return operation({
     name: 'createCode',
     method: 'POST',
@@ -79,7 +83,7 @@ function show({ store }: OperationParts): Operation {
   })
 }
 
-function revoke({ books }: OperationParts): Operation {
+function revoke({ ledger }: OperationParts): Operation {
   return operation({
     name: 'revokeCode',
     method: 'DELETE',
@@ -101,7 +105,7 @@ function revoke({ books }: OperationParts): Operation {
   })
 }
 
-function redeem({ books, onCallersChanged }: OperationParts): Operation {
+function redeem({ ledger, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'redeemCode',
     method: 'POST',
@@ -114,7 +118,7 @@ function redeem({ books, onCallersChanged }: OperationParts): Operation {
     problems: ['not_found', 'unknown_credit_code', 'credit_code_redeemed', 'credit_code_expired'],
     async run({ accountId, body: { code } }) {
       const input = { accountId, codeHash: hashCreditCode(code) }
-      const verdict = await books.redeemCode(input)
+      const verdict = await ledger.redeemCode(input)
       switch (verdict.kind) {
         case 'redeemed':
           await onCallersChanged()

@@ -2,11 +2,10 @@ import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { findCredit, listEntries } from '../ledger/activity/activity.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
-import { isCodeReference } from '../ledger/rules/add-credit.ts'
+import { isCodeReference } from '../ledger/rules/credit.ts'
 import type { Entry } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { ENTRY_KINDS, PURSES } from '../vocabulary/entry-kind.ts'
-import { showMicros } from '../vocabulary/money.ts'
+import { ENTRY_KINDS, PURSES, showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
   changeField,
@@ -109,7 +108,7 @@ async function refusePastExpiry(
 }
 
 async function addCredit(parts: OperationParts, input: AddCreditInput): Promise<Answered> {
-  const verdict = await parts.books.addCredit(input)
+  const verdict = await parts.ledger.addCredit(input)
   switch (verdict.kind) {
     case 'added':
       await parts.onCallersChanged()

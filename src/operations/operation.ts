@@ -1,11 +1,10 @@
 import type { z } from 'zod'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
-import type { LedgerBooks } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { echoed } from '../vocabulary/echoed.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
-import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
@@ -137,7 +136,7 @@ export function operation<
 /** What a process has for its operations. */
 export interface OperationParts {
   readonly store: Store
-  readonly books: Omit<LedgerBooks, 'sweepInstance' | 'sweepHolds'>
+  readonly ledger: Omit<Ledger, 'abandonInstance' | 'abandonHolds'>
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */

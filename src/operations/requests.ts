@@ -5,9 +5,8 @@ import { type FoundRequests, searchRequests } from '../ledger/activity/search-re
 import type { RequestRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
+import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { REQUEST_STATES } from '../vocabulary/request-state.ts'
-import type { TokenUsage } from '../vocabulary/usage.ts'
 import {
   costField,
   filterField,
@@ -90,7 +89,7 @@ function show({ store }: OperationParts): Operation {
   })
 }
 
-function settle({ store, books }: OperationParts): Operation {
+function settle({ store, ledger }: OperationParts): Operation {
   return operation({
     name: 'settleRequest',
     method: 'POST',

@@ -1,9 +1,19 @@
-import { ENTRY_KINDS, PURSES } from '../vocabulary/entry-kind.ts'
-import { ZERO_MICROS } from '../vocabulary/money.ts'
-import { REQUEST_STATES } from '../vocabulary/request-state.ts'
+import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
+import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { USAGE_STEPS } from '../vocabulary/usage-step.ts'
-import { amount, flag, integer, oneOf, orNull, startsAs, text, together } from './columns.ts'
-import { type RowOf, Table, type TableOf } from './table.ts'
+import {
+  amount,
+  flag,
+  integer,
+  oneOf,
+  orNull,
+  type RowOf,
+  startsAs,
+  Table,
+  type TableOf,
+  text,
+  together,
+} from './table.ts'
 
 // A column is one line here, and its migration. From that line follow the types of rows, the tables that Kysely
 // knows, the functions that read and write rows, the columns of statements and of copies. Names end in their unit: `_ms` are milliseconds (`_at_ms` since the Unix epoch), `_micros` micro-dollars, `_usd` dollars as exact decimal

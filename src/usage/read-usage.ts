@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { addMicros, type Micros, micros } from '../vocabulary/money.ts'
-import type { TokenUsage } from '../vocabulary/usage.ts'
+import type { TokenUsage } from '../vocabulary/outcome.ts'
 import { DAY_HOURS, HOUR_MS, type UsageStep } from '../vocabulary/usage-step.ts'
 import { type ReadHours, readSteps, readTotals } from './read-sums.ts'
 import { addSums, firstByteMs, NO_USAGE, type UsageSums } from './sums.ts'

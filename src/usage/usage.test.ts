@@ -213,7 +213,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         // `finalOf` makes both a resolution and a correction.
         await bench.ledger.correct({ requestId, correction: correction as never })
       }
-      await bench.ledger.sweepHolds([requestId])
+      await bench.ledger.abandonHolds([requestId])
       await bench.ledger.abandon(requestId)
       bench.ledger.noteGeneration({ requestId, generationId: 'late' })
       const { lateCostUsd, lateReports } = (await bench.request(requestId)) ?? {}

@@ -42,8 +42,11 @@ export function createIdSource({
 /** A hold opens within this time after its request's id was made: bodies may be slow, and clocks disagree. */
 export const ID_AGE_MS_MAX = 3_600_000
 
-/** A moment in the ids of one kind. */
-interface FirstIdInput {
+/** The bound between ids: earlier ones sort before it, those of this moment or later behind it. */
+export function firstIdOf({
+  prefix,
+  timeMs,
+}: {
   readonly prefix: IdPrefix
   /** Milliseconds since the Unix epoch. */
   readonly timeMs: number

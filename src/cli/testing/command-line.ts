@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
-import type { CommandSettings } from '../books.ts'
+import type { CommandSettings } from '../command-context.ts'
 import type { CommandRow } from '../operation-command.ts'
 import { COMMANDS, runCommandLine, tollgateProgram } from '../program.ts'
 

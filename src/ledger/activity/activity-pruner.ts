@@ -1,11 +1,14 @@
 import { CompiledQuery, type Kysely } from 'kysely'
 import type { Store } from '../../store/open-store.ts'
 import { Passes } from '../../store/passes.ts'
+import type { Tables } from '../../store/schema.ts'
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import {
   addToPruned,
+  chartedWithout,
+  daysOf,
   PRUNABLE,
   PRUNED_COLUMNS,
   PRUNED_SUMS,
@@ -40,9 +43,9 @@ const BATCH_PAUSE_MS_MIN = 50
 const PAUSE_PER_BATCH = 9
 
 /**
- * Removes requests from Activity that were settled long ago and are rolled up, a few at a time and the oldest first. What
- * they were charged stays in the entries, and is added up in `pruned_requests`, against which the audit
- * checks the entries. Several gateways may prune the same store.
+ * Removes requests from Activity that were settled long ago and are rolled up, a few at a time and the oldest
+ * first. Their charges stay in the entries, and are added up in `pruned_requests`, so that the audit can check
+ * the entries. Several gateways may prune the same store.
  */
 export class ActivityPruner {
   readonly #input: ActivityPrunerInput
@@ -132,11 +135,28 @@ async function prunePostgres(
   const { rows } = await db.executeQuery<PageRow>(
     CompiledQuery.raw(PAGE, [settledBeforeMs, afterId, pruneUntilId(settledBeforeMs), rowsMax]),
   )
-  const old = rows.filter(({ prunable }) => prunable)
+  const ids = rows.filter(({ prunable }) => prunable).map(({ id }) => id)
+  const charted = new Set(chartedWithout(ids, await rolledDays(db, ids)))
+  const old = rows.filter(({ id }) => charted.has(id))
   return {
     requests: old.length === 0 ? 0 : await prune(db, { old, settledBeforeMs }),
     nextAfterId: rows.length < rowsMax ? null : (rows.at(-1)?.id ?? null),
   }
+}
+
+async function rolledDays(
+  db: Kysely<Tables>,
+  requestIds: readonly string[],
+): Promise<ReadonlySet<number>> {
+  const days = daysOf(requestIds)
+  if (days.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('usage_rolled')
+    .select('number')
+    .where('step', '=', 'day')
+    .where('number', 'in', days)
+    .execute()
+  return new Set(rows.map((row) => row.number))
 }
 
 function prune(

@@ -49,7 +49,7 @@ function dayOf(requestId: string): number | null {
   return timeMs === null ? null : Math.floor(timeMs / HOUR_MS / DAY_HOURS)
 }
 
-// What of a request's money is kept: the figures that both tables have, by the same name.
+// The figures that are kept of pruned requests: those that both tables have, by the same name.
 const SUMMED = PRUNED_REQUESTS.columns
   .filter(
     ({ name, type }) =>

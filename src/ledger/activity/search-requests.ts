@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
-import { isSettled } from '../../vocabulary/request-state.ts'
+import { isSettled } from '../../vocabulary/outcome.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { listRequests, type Page, type RequestFilter, requestsLike } from './activity.ts'
 

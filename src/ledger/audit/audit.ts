@@ -33,10 +33,10 @@ export interface Audit {
 const PAGE_ROWS = 2_000
 const DIFFERENCES_MAX = 1_000
 
-/** What rooms above the ledger compare of their own rows, on the same view. */
+/** A check of rows that rooms above the ledger have, on the same view. */
 export type AuditCheck = (view: Kysely<Tables>, findings: AuditFindings) => Promise<void>
 
-/** Takes what a check found, and how many rows it has read. */
+/** Takes the findings of a check, and the number of rows that it has read. */
 export interface AuditFindings {
   readonly found: (differences: readonly Difference[]) => void
   readonly read: (rows: number) => void
@@ -45,7 +45,7 @@ export interface AuditFindings {
 interface AuditInput {
   /** Default: none. */
   readonly checks?: readonly AuditCheck[]
-  /** Called every now and then with how many rows have been read. */
+  /** Called from time to time with the number of rows that were read. */
   readonly onRows?: (rows: number) => void
 }
 
@@ -70,24 +70,17 @@ export async function auditView(
   }
   const checked = { accounts: 0, apiKeys: 0, requests: 0, entries: 0, creditCodes: 0 }
   let rowsRead = 0
-  const read = (kind: keyof typeof checked, rows: number): void => {
-    checked[kind] += rows
+  const read = (rows: number): void => {
     rowsRead += rows
     onRows?.(rowsRead)
   }
-  const findings = { tally, found, read }
-  const entries = await addEntries(view, findings)
-  const { requests, newestRequest } = await auditRequests(view, findings)
-  const accounts = await auditAccounts(view, findings)
-  const apiKeys = await auditApiKeys(view, findings)
-  const creditCodes = await auditCreditCodes(view, findings)
-  found(tally.orphans())
-  for (const check of checks) await check(view, findings)
-  return {
-    ok: differences.length === 0,
-    checked: { accounts, apiKeys, requests, entries, creditCodes },
-    newestRequest,
-    differences,
+  const readOf = (kind: keyof typeof checked, rows: number): void => {
+    checked[kind] += rows
+    read(rows)
+  }
+  for await (const rows of entryPages(view)) {
+    for (const row of rows) tally.addEntry(ENTRIES.read(row))
+    readOf('entries', rows.length)
   }
   let newestRequest: Audit['newestRequest'] = null
   for await (const { rows, after, last } of pagesById(view, 'requests')) {
@@ -99,33 +92,30 @@ export async function auditView(
       found(auditRequest(request, entries.get(id) ?? []))
       if (openedAtMs >= (newestRequest?.openedAtMs ?? 0)) newestRequest = { id, openedAtMs }
     }
-    read('requests', rows.length)
+    readOf('requests', rows.length)
   }
   for await (const { rows } of pagesById(view, 'accounts')) {
     for (const row of rows) found(tally.auditAccount(ACCOUNTS.read(row)))
-    read('accounts', rows.length)
+    readOf('accounts', rows.length)
   }
   for await (const { rows, after, last } of pagesById(view, 'api_keys')) {
     const pruned = await prunedBetween(view, { after, last })
     for (const row of rows) {
       found(tally.auditApiKey(API_KEYS.read(row), pruned.get(row.id) ?? null))
     }
-    read('apiKeys', rows.length)
+    readOf('apiKeys', rows.length)
   }
   for await (const { rows } of pagesById(view, 'credit_codes')) {
     for (const row of rows) found(tally.auditCreditCode(CREDIT_CODES.read(row)))
-    read('creditCodes', rows.length)
+    readOf('creditCodes', rows.length)
   }
   found(tally.orphans())
+  for (const check of checks) await check(view, { found, read })
   return { ok: differences.length === 0, checked, newestRequest, differences }
 }
 
-interface Findings extends AuditFindings {
-  readonly tally: AuditTally
-}
-
-async function addEntries(view: Kysely<Tables>, { tally, read }: Findings): Promise<number> {
-  let count = 0
+/** All entries in the order of their key, a page at a time. */
+async function* entryPages(view: Kysely<Tables>) {
   let after = { accountId: '', number: 0 }
   for (;;) {
     const rows = await view

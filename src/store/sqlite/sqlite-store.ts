@@ -59,7 +59,7 @@ export async function openSqliteStore(
       }
     },
     async close() {
-      // A connection that reads keeps the log from being written into the file, so `db` is closed last.
+      // An open reader prevents the checkpoint that `db` makes on closing, so `db` is closed last.
       await Promise.all([reports, pages, ...views].map((reader) => reader.destroy()))
       await db.destroy()
     },
