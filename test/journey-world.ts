@@ -10,13 +10,12 @@ import type { WireFormat } from '../src/formats/format.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/formats/testing/exchange.ts'
 import { createInference, type EndedRequest, type Inference } from '../src/http/inference.ts'
 import { createHttpServer } from '../src/http/server.ts'
-import type { AttemptTimeouts } from '../src/journey/deadlines.ts'
 import type { Caller } from '../src/journey/gate/authenticator.ts'
 import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
-import { createGate } from '../src/journey/gate/gate.ts'
+import { Gate } from '../src/journey/gate/gate.ts'
 import { ThreadShare } from '../src/journey/gate/thread-share.ts'
 import { offerWith, usd } from '../src/journey/hold-size/testing/offers.ts'
-import type { JourneyParts } from '../src/journey/journey.ts'
+import type { AttemptTimeouts, JourneyParts } from '../src/journey/journey.ts'
 import { Settler } from '../src/journey/settle/settler.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
@@ -172,7 +171,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
   return {
     formats: [input.format ?? chat],
     authenticate: async () => caller,
-    gate: createGate({
+    gate: new Gate({
       clock: systemClock,
       settings: {
         inFlightMax: PLACES,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ByteBudget } from '../src/journey/gate/byte-budget.ts'
-import { EventSplitter } from '../src/journey/relay/event-splitter.ts'
+import { EventSplitter } from '../src/journey/relay/stream-reader.ts'
 import {
   CHAT_BODY,
   type JourneyWorld,

@@ -4,7 +4,7 @@ import type { Inference } from '../http/inference.ts'
 import { Authenticator } from '../journey/gate/authenticator.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { ClientAddresses } from '../journey/gate/client-address.ts'
-import { createGate } from '../journey/gate/gate.ts'
+import { Gate } from '../journey/gate/gate.ts'
 import { ThreadShare } from '../journey/gate/thread-share.ts'
 import { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
@@ -163,7 +163,7 @@ async function openCallers(
   { config }: Wiring,
   { served: { store, storeClock }, byteBudget }: ServingInput,
 ): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare'>> {
-  const gate = createGate({
+  const gate = new Gate({
     // The same clock as the ledger's, so that both count the same seconds.
     clock: storeClock,
     settings: {

@@ -5,10 +5,9 @@ import { type MetricsPage, openMetricsServer } from '../http/metrics-routes.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { countHolds } from '../ledger/activity/unsettled.ts'
 import type { Reconciler } from '../reconcile/reconciler.ts'
-import { HoldFigures } from '../telemetry/hold-figures.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { RequestTracer } from '../telemetry/otlp-tracer.ts'
 import { Readiness } from '../telemetry/readiness.ts'
-import type { RequestTracer } from '../telemetry/request-tracer.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import type { Config } from './config.ts'
 import type { ServedStore } from './open-served-store.ts'
@@ -83,10 +82,11 @@ async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
   const tracer = createOtlpTracer({
     settings,
     version: VERSION,
-    surroundings: {
+    upstream: {
       providerName: address.mode === 'simulator' ? 'simulator' : hostname,
+      address: hostname,
+      port: portOf(port, protocol),
     },
-    upstream: { address: hostname, port: portOf(port, protocol) },
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'the collector refuses traces: they are dropped'),
     onRecovery: () => log.info('the collector accepts traces again'),
@@ -115,14 +115,13 @@ interface ShowGaugesInput {
 /** Connects the gauges to the parts, once all parts are open. */
 export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): void {
   const { telemetryParts, served, catalog, inference, byteBudget, reconciler, checks } = input
-  const holds = new HoldFigures({ countHolds: () => countHolds(served.store.reports), clock })
   telemetryParts.metrics?.watch({
-    nowMs: () => clock.nowMs(),
-    storeNowMs: () => served.storeClock.nowMs(),
+    clock,
+    storeClock: served.storeClock,
     inFlight: () => inference.inFlight,
     bufferBytes: () => byteBudget.bytesReserved,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
-    holds: () => holds.read(),
+    countHolds: () => countHolds(served.store.reports),
     waiting: () => {
       const { size: requests, nextDueAtMs } = reconciler.waiting
       return { requests, nextDueAtMs }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { SamplerName, TraceSettings } from '../telemetry/trace-settings.ts'
+import type { SamplerName, TraceSettings } from '../telemetry/otlp-tracer.ts'
 import { matching, type Setting, wholeNumber } from './setting.ts'
 
 const SAMPLERS: readonly [SamplerName, ...SamplerName[]] = [

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { PRICE_SNAPSHOTS, type PriceSnapshotRow, type Tables } from '../store/schema.ts'
-import { isTokenCount, readRecord, readStrings } from '../upstreams/listing/json-reading.ts'
+import { isTokenCount, readRecord, readStrings } from '../upstreams/json-reading.ts'
 import type { ListedModel, ListingSettings } from '../upstreams/listing/listing.ts'
-import { parseRow } from '../upstreams/listing/parse-listing.ts'
+import { parseRow } from '../upstreams/listing/listing.ts'
 import {
   decodePriceTable,
   encodePriceTable,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelListing } from '../upstreams/listing/listing.ts'
-import { parseModels } from '../upstreams/openrouter/parse-models.ts'
+import { parseModels } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'

@@ -1,5 +1,5 @@
 import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
-import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/parse-listing.ts'
+import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'

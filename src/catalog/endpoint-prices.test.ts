@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EndpointsRefused, parseEndpointPrices } from '../upstreams/openrouter/parse-endpoints.ts'
+import { EndpointsRefused, parseEndpointPrices } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import type { CatalogStore, StoredCatalog } from './catalog-store.ts'
 import { refreshWith, startCatalogProcess } from './testing/catalog-process.ts'

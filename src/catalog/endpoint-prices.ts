@@ -1,4 +1,4 @@
-import { readRecord } from '../upstreams/listing/json-reading.ts'
+import { readRecord } from '../upstreams/json-reading.ts'
 import {
   dearestTable,
   decodePriceTable,

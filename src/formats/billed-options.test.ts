@@ -21,7 +21,7 @@ describe.each(FORMATS.map((format) => [format.endpoint, format] as const))('on %
     ['standard_only', false],
     ['flex', false],
     ['batch', false],
-  ])('a service tier of %j may be dearer than the listed one: %j', (tier, priorityTier) => {
+  ])('a service tier of %j may cost more than the listed price: %j', (tier, priorityTier) => {
     expect(callWith({ service_tier: tier }).priorityTier).toBe(priorityTier)
   })
 
@@ -30,7 +30,7 @@ describe.each(FORMATS.map((format) => [format.endpoint, format] as const))('on %
     [{ speed: 'fast', service_tier: 'flex' }, true],
     [{ speed: 'standard' }, false],
     [{ speed: 1.25 }, false],
-  ])('at %j the tier may be dearer: %j', (members, priorityTier) => {
+  ])('the tier of %j may cost more: %j', (members, priorityTier) => {
     expect(callWith(members).priorityTier).toBe(priorityTier)
   })
 
@@ -42,11 +42,11 @@ describe.each(FORMATS.map((format) => [format.endpoint, format] as const))('on %
     [{ reasoning: { effort: 'high', max_tokens: null } }, 0],
     [{ reasoning: null, thinking: null }, 0],
     [{ thinking: { type: 'adaptive' } }, 0],
-  ])('%j may think for %j tokens', (members, reasoningTokens) => {
+  ])('%j may reason for %j tokens', (members, reasoningTokens) => {
     expect(callWith(members).reasoningTokens).toBe(reasoningTokens)
   })
 
-  test('what is predicted counts as tokens of its own, and null predicts nothing', () => {
+  test('a prediction counts as tokens of its own, and null predicts nothing', () => {
     const predicted = (content: unknown) =>
       callWith({ prediction: { type: 'content', content } }).predictionTokens
     expect(predicted('ab '.repeat(1_000))).toBeGreaterThan(1_000)

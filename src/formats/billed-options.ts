@@ -1,15 +1,19 @@
 import { valueSource } from '../json/edit.ts'
-import { type JsonBody, type JsonObject, type JsonValue, walkJson } from '../json/walk.ts'
-import { type Call, TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
+import {
+  isJsonObject,
+  type JsonBody,
+  type JsonObject,
+  type JsonValue,
+  walkJson,
+} from '../json/walk.ts'
+import type { Call } from '../vocabulary/call.ts'
 import type { ClientName } from './client-names.ts'
-import { field, isObject, readCount, readObject, wrongType } from './fields.ts'
+import { field, readCount, readObject, wholeNumber, wrongType } from './fields.ts'
 
-/** Options of a body that make its answer longer, dearer, or several. */
-
-/** The options that every format reads alike. */
+/** Options that make an answer longer or dearer; all formats read them alike. */
 type BilledOptions = Pick<Call, 'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'compacts'>
 
-/** Reads them. Throws `invalid_parameter` for one of the wrong type. */
+/** Reads the billed options. Throws `invalid_parameter` for a wrong type. */
 export function readBilledOptions(root: JsonObject): BilledOptions {
   return {
     outputKinds: readOutputKinds(root),
@@ -19,10 +23,7 @@ export function readBilledOptions(root: JsonObject): BilledOptions {
   }
 }
 
-/**
- * Which dearer kinds of output `modalities` asks for. Throws `invalid_parameter` for what is no array of
- * strings.
- */
+/** The dearer kinds of output that `modalities` requests. */
 function readOutputKinds(root: JsonObject): Call['outputKinds'] {
   const modalities = field(root, 'modalities') ?? []
   if (!Array.isArray(modalities) || modalities.some((kind) => typeof kind !== 'string')) {
@@ -31,7 +32,7 @@ function readOutputKinds(root: JsonObject): Call['outputKinds'] {
   return { image: modalities.includes('image'), audio: modalities.includes('audio') }
 }
 
-/** Tiers that cost the listed price or less. `auto` leaves the choice to the upstream account. */
+/** Tiers at the listed price or below it. `auto` leaves the choice to the upstream account. */
 const ORDINARY_TIERS = new Set<JsonValue>([
   'auto',
   'default',
@@ -41,16 +42,13 @@ const ORDINARY_TIERS = new Set<JsonValue>([
   'batch',
 ])
 
-/**
- * Whether a request asks for a tier, or an answer names one, that may cost more than the listed price.
- * A tier that is not known may.
- */
+/** Whether a request or an answer names a tier that may cost more than the listed price, as an unknown one may. */
 export function asksForPriority(root: JsonObject): boolean {
   const tier = field(root, 'service_tier')
   return (tier !== undefined && !ORDINARY_TIERS.has(tier)) || field(root, 'speed') === 'fast'
 }
 
-/** The larger budget of those that the formats know; zero where the body names none. */
+/** The larger of the two budgets for reasoning; zero if the body sets none. */
 function readReasoningTokens(root: JsonObject): number {
   return Math.max(
     readBudget(root, ['reasoning', 'max_tokens']),
@@ -63,30 +61,27 @@ function readBudget(root: JsonObject, [owner, name]: readonly [ClientName, Clien
   return budget === undefined ? 0 : wholeNumber(budget, `${owner}.${name}`)
 }
 
-/**
- * What the client expects as the answer, which is billed as output as far as the answer differs; null:
- * nothing.
- */
+/** The answer that the client predicts, whose unused part is billed as output; null: it predicts none. */
 export function readPrediction(body: JsonBody): Uint8Array | null {
   if (field(body.root, 'prediction') === undefined) return null
   return valueSource(body, ['prediction']) ?? body.bytes
 }
 
-// An item of `input` that has the provider summarize what stands before it.
+// Items of `input` that have the provider summarize the items before them.
 const COMPACTION_ITEMS = new Set<JsonValue | undefined>([
   'compaction_trigger',
   'context_compaction',
 ])
 
 /**
- * Whether the provider may summarize the conversation first: messages has edits of `context_management`
- * (`compact_*`; those of `clear_*` only leave something out), responses has entries there, a field and
- * items of its own.
+ * Whether the provider may summarize the conversation first. Messages has `compact_*` edits in
+ * `context_management` (`clear_*` only drops content); responses has entries there, a field and items.
  */
 function asksForCompaction(root: JsonObject): boolean {
   if (field(root, 'compaction') !== undefined) return true
   const input = field(root, 'input')
-  if (Array.isArray(input) && input.some((item) => isObject(item) && isTrigger(item))) return true
+  if (Array.isArray(input) && input.some((item) => isJsonObject(item) && isTrigger(item)))
+    return true
   const management = field(root, 'context_management')
   if (management === undefined) return false
   let compacts = false
@@ -102,29 +97,10 @@ function isTrigger({ type }: JsonObject): boolean {
 }
 
 /**
- * How many completions chat and legacy completions make: for each prompt all of `best_of`, of which `n`
- * are returned. Throws `invalid_parameter`.
+ * The number of completions of chat and legacy completions: for each prompt all of `best_of`, of which `n` are
+ * returned. Throws `invalid_parameter`.
  */
 export function readCompletions(root: JsonObject, prompts: number): number {
   const each = Math.max(readCount(root, 'n') ?? 1, readCount(root, 'best_of') ?? 1)
   return Math.min(prompts * each, Number.MAX_SAFE_INTEGER)
-}
-
-/**
- * Steps that provider-run tools may take: 30, or as many as `max_tool_calls` lowers them to. Throws
- * `invalid_parameter` for what is no whole number of zero or more.
- */
-export function readSteps(root: JsonObject): ToolUse['steps'] {
-  const value = field(root, 'max_tool_calls')
-  const callsMax = value === undefined ? TOOL_STEPS_DEFAULT : wholeNumber(value, 'max_tool_calls')
-  const stopsOtherwise = field(root, 'stop_server_tools_when') !== undefined
-  return stopsOtherwise ? TOOL_STEPS_DEFAULT : Math.min(callsMax, TOOL_STEPS_DEFAULT)
-}
-
-// By position: the value, then the field that it is the value of.
-function wholeNumber(value: JsonValue, param: string): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
-    throw wrongType(param, 'a whole number of zero or more')
-  }
-  return Math.min(value, Number.MAX_SAFE_INTEGER)
 }

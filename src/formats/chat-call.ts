@@ -1,6 +1,6 @@
 import type { JsonBody, JsonObject } from '../json/walk.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
-import { readBilledOptions, readPrediction, readSteps } from './billed-options.ts'
+import { readBilledOptions, readPrediction } from './billed-options.ts'
 import { refuseLookalikes } from './client-names.ts'
 import {
   field,
@@ -13,16 +13,14 @@ import {
 } from './fields.ts'
 import { findInlineImages } from './inline-images.ts'
 import { surveyBody } from './media.ts'
-import { readPlugins, readSearchOptions, readTools, refuseFields } from './refusals.ts'
-import { searchResultTokens } from './search-size.ts'
-import { OPENAI_TOOLS, type ToolStyle, toolRules } from './search-tools.ts'
+import { readPlugins, refuseFields } from './refusals.ts'
 import type { UnsizedCall } from './size-call.ts'
-import { readToolChoice } from './tool-choice.ts'
+import { OPENAI_TOOLS, readToolUse, type ToolStyle } from './tools.ts'
 
-/** What is read alike from the bodies of all formats. */
+/** The fields that all formats read alike. */
 type ChatStyleFields = Omit<UnsizedCall, 'rules' | 'stream' | 'outputCapTokens' | 'completions'>
 
-/** Reads it. Throws Problem for a field of the wrong type and for what no endpoint accepts. */
+/** Reads these fields. Throws Problem for a field of the wrong type or one that no endpoint supports. */
 export function readChatStyleFields(
   body: JsonBody,
   publicNames: PublicNames,
@@ -32,26 +30,13 @@ export function readChatStyleFields(
   refuseLookalikes(root)
   const modelName = readModelName(root)
   refuseFields(root)
-  const { fileParser } = readPlugins(root, publicNames)
-  const rules = toolRules(toolStyle, publicNames)
-  const tools = readTools(readObjects(root, 'tools'), { rules, param: 'tools' })
-  const functions = readObjects(root, 'functions').length
-  const searchOptions = readSearchOptions(root)
-  const searches = [
-    ...tools.searchTools,
-    ...readToolChoice(root, rules),
-    ...(searchOptions === undefined ? [] : [searchOptions]),
-  ]
+  const fileParser = readPlugins(root, publicNames)
+  const tools = readToolUse(root, toolStyle, publicNames)
   const { media, inlineImages, cacheWrites } = surveyBody(root)
   return {
     modelName,
     media,
-    tools: {
-      clientTools: tools.clientTools + functions,
-      serverTools: searches.length > 0,
-      steps: readSteps(root),
-      searchResultTokens: searchResultTokens(searches),
-    },
+    tools,
     cacheWrites,
     ...readBilledOptions(root),
     fileParser,
@@ -59,20 +44,20 @@ export function readChatStyleFields(
   }
 }
 
-/** The output cap of chat and legacy completions: the larger of its two fields; null where neither is set. */
+/** The output cap of chat and legacy completions: the larger of its two fields; null if neither is set. */
 export function readChatCap(root: JsonObject): number | null {
   const caps = [readCount(root, 'max_tokens'), readCount(root, 'max_completion_tokens')]
   const set = caps.filter((cap) => cap !== null)
   return set.length === 0 ? null : Math.max(...set)
 }
 
-/** Throws `invalid_parameter` where the `messages` of chat and messages are not an array of objects. */
+/** Throws `invalid_parameter` unless the `messages` of chat and messages are an array of objects. */
 export function requireMessages(root: JsonObject): void {
   if (field(root, 'messages') === undefined) throw wrongType('messages', 'an array of messages')
   readObjects(root, 'messages')
 }
 
-/** Whether chat or legacy completions are to be streamed. Throws `invalid_parameter`. */
+/** Whether chat or legacy completions stream. Throws `invalid_parameter`. */
 export function readChatStream(root: JsonObject): boolean {
   const streamOptions = readObject(root, 'stream_options') ?? {}
   if (typeof (field(streamOptions, 'include_usage') ?? false) !== 'boolean') {

@@ -22,8 +22,8 @@ function callWith(members: { readonly [member: string]: unknown }) {
   return callOf(chat, { ...base, ...members })
 }
 
-describe('what a call asks for', () => {
-  test('a plain body asks for one completion without a cap', () => {
+describe('a call', () => {
+  test('of a plain body has one completion and no cap', () => {
     expect(
       callOf(chat, '{"model":"acme/sage-pro","messages":[{"role":"user","content":"Hi"}]}'),
     ).toEqual({
@@ -54,7 +54,7 @@ describe('what a call asks for', () => {
     [{ max_tokens: null, max_completion_tokens: 65 }, 65],
     [{ max_tokens: null, max_completion_tokens: null }, null],
     [{ max_tokens: 1e300 }, Number.MAX_SAFE_INTEGER],
-  ])('the cap of %j is %j', (members, cap) => {
+  ])('has, of %j, the cap %j', (members, cap) => {
     expect(callWith(members).outputCapTokens).toBe(cap)
   })
 
@@ -92,7 +92,7 @@ describe('what a call asks for', () => {
     expect(callWith(members)).toMatchObject(expected)
   })
 
-  test('a cache mark anywhere is seen, and null is none', () => {
+  test('has a cache mark at any depth, and null is none', () => {
     const marked = (mark: unknown) =>
       callWith({
         messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: mark }] }],
@@ -102,7 +102,7 @@ describe('what a call asks for', () => {
     expect(callWith({ cache_control: { type: 'ephemeral' } }).cacheWrites).toBe(true)
   })
 
-  test('null in a refused field is the same as leaving it out', () => {
+  test('may have null in a refused field', () => {
     const nulls = {
       models: null,
       fallbacks: null,
@@ -160,7 +160,7 @@ describe('refusals', () => {
     expect(refusalOf(() => callOf(chat, source))).toEqual({ code, param })
   })
 
-  test('a field of the prototype is not in the body', () => {
+  test('a member of the prototype is not read from the body', () => {
     expect(refusalOf(() => callOf(chat, '{"__proto__":{"model":"a/b"},"messages":[]}'))).toEqual({
       code: 'missing_model',
       param: 'model',
@@ -168,7 +168,7 @@ describe('refusals', () => {
   })
 })
 
-describe('which models it takes', () => {
+describe('models', () => {
   const check = (members: { readonly [member: string]: unknown }, overrides = {}) =>
     checkOffer(callWith(members), {
       format: chat,
@@ -177,7 +177,7 @@ describe('which models it takes', () => {
       publicNames: DEFAULT_PUBLIC_NAMES,
     })
 
-  test('a model that bills per search is refused', () => {
+  test('that bill per search are refused', () => {
     expect(refusalOf(() => check({}, { billsPerSearch: true }))).toEqual({
       code: 'unsupported_model',
       param: 'model',
@@ -194,7 +194,7 @@ describe('which models it takes', () => {
     },
   )
 
-  test('the refusal names the endpoint that fits', () => {
+  test('are refused with the name of their endpoint', () => {
     const messageFor = (kind: string) => {
       try {
         check({}, { outputModalities: new Set([kind]) })
@@ -216,12 +216,12 @@ describe('which models it takes', () => {
   )
 })
 
-test('no header of its own goes either way', () => {
+test('the format has no headers of its own', () => {
   expect(chat.forwardedHeaders(DEFAULT_PUBLIC_NAMES)).toEqual([])
   expect(chat.returnsHeader('x-should-retry', DEFAULT_PUBLIC_NAMES)).toBe(false)
 })
 
-test('the text of a token-dense body is never estimated below one token a digit', () => {
+test('text of digits is estimated at one token a digit at least', () => {
   const digits = '7'.repeat(3_000)
   const messages = [{ role: 'user', content: digits }]
   expect(callOf(chat, { ...base, messages }).textTokens).toBeGreaterThanOrEqual(3_000)

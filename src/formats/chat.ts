@@ -2,11 +2,16 @@ import type { JsonBody, JsonObject } from '../json/walk.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readCompletions } from './billed-options.ts'
 import { readChatCap, readChatStream, readChatStyleFields, requireMessages } from './chat-call.ts'
-import { FIELDS } from './documentation.ts'
-import { chunkErrorEvent } from './error-event.ts'
+import { chunkErrorEvent } from './envelope.ts'
 import { field } from './fields.ts'
-import type { WireFormat } from './format.ts'
-import { BODY_BYTES_MAX, CHAT_RULES, OPENAI_STYLE, writesText } from './openai-style.ts'
+import {
+  BODY_BYTES_MAX,
+  CHAT_RULES,
+  FIELDS,
+  OPENAI_STYLE,
+  type WireFormat,
+  writesText,
+} from './format.ts'
 import type { UnsizedCall } from './size-call.ts'
 
 /** Chat completions: `POST /v1/chat/completions`. */
@@ -66,7 +71,7 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   }
 }
 
-// The upstream takes prompts beside messages; where they are token ids, they are one.
+// The upstream accepts prompts in addition to messages; an array of token ids is one prompt.
 function countPrompts(root: JsonObject): number {
   const prompt = field(root, 'prompt')
   if (!Array.isArray(prompt) || prompt.every((part) => typeof part === 'number')) return 1

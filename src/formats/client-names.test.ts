@@ -53,7 +53,7 @@ const LOOKALIKES: readonly (readonly [Members, string])[] = [
   [{ extra: [[{ Cache_Control: {} }]] }, 'extra[0][0].Cache_Control'],
 ]
 
-/** Objects that a client fills as it likes, or in which a schema speaks. */
+/** Objects with a client's own content, or with a schema. */
 const FREE = { Model: 1, Type: 'x', URL: 'y', Max_Tokens: 2, image_URL: { Url: 'z' } }
 
 const LEFT_ALONE: readonly Members[] = [
@@ -77,22 +77,22 @@ const LEFT_ALONE: readonly Members[] = [
 ]
 
 describe.each(EVERY_FORMAT)('on %s', (_, format) => {
-  test.each(LOOKALIKES)('%j is refused, and named', (members, param) => {
+  test.each(LOOKALIKES)('%j is refused by its name', (members, param) => {
     expect(refusalOf(() => callWith(format, members))).toEqual({ code: 'invalid_parameter', param })
   })
 
-  test.each(LEFT_ALONE)('%j is left alone', (members) => {
+  test.each(LEFT_ALONE)('%j is not refused', (members) => {
     expect(() => callWith(format, members)).not.toThrow()
   })
 
-  test('an escaped name is the name that it stands for', () => {
+  test('an escaped name is resolved', () => {
     const source = JSON.stringify(LEAST_BODIES[format.endpoint])
     const escaped = String.raw`{"\u004dodel":"a/b",${source.slice(1)}`
     expect(refusalOf(() => callOf(format, escaped)).param).toBe('Model')
   })
 })
 
-test('in the items of a response, names are read; in what a call was given they are not', () => {
+test('names are read in the items of a response, and not in the arguments of a call', () => {
   const responses = FORMATS.find(({ endpoint }) => endpoint === 'responses')
   if (responses === undefined) throw new Error('no responses')
   const withItem = (item: object) => () => callWith(responses, { input: [item] })
@@ -105,7 +105,7 @@ test('in the items of a response, names are read; in what a call was given they 
   expect(withItem({ ...call, type: 'custom_tool_call', input: FREE })).not.toThrow()
 })
 
-test('every name has lookalikes of all letters that Unicode folds into its own, and no others', () => {
+test('every name has lookalikes of all letters that Unicode folds into its letters, and no others', () => {
   const folded = new Map<string, string[]>()
   const isLetter = /^[a-z]$/iu
   for (let code = 0; code <= 0x10ffff; code++) {
@@ -113,7 +113,7 @@ test('every name has lookalikes of all letters that Unicode folds into its own, 
     const forms = [character, character.toLowerCase(), character.toUpperCase()]
     const letter = forms.find((form) => isLetter.test(form))
     if (letter === undefined) continue
-    // Of U+212A and U+017F only the expression knows the letter.
+    // U+212A and U+017F are matched by the expression only.
     const ascii = [...'abcdefghijklmnopqrstuvwxyz'].find((each) =>
       new RegExp(`^${each}$`, 'iu').test(letter),
     )
@@ -135,7 +135,7 @@ test('every name has lookalikes of all letters that Unicode folds into its own, 
   }
 })
 
-test('a name in lower case is nobody’s lookalike, whatever it is', () => {
+test('no name in lower case is a lookalike', () => {
   for (const name of NAMES) expect(name).toMatch(/^[a-z_]+$/)
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z0-9_.$-]{0,30}$/), (key) => {
@@ -144,7 +144,7 @@ test('a name in lower case is nobody’s lookalike, whatever it is', () => {
   )
 })
 
-test('of several lookalikes the first is named, with its place', () => {
+test('the first of several lookalikes is named, with its place', () => {
   const body = { a: { b: [{ c: 1 }, { Type: 1 }] }, d: { Url: 1 } }
   expect(refusalOf(() => refuseLookalikes(body)).param).toBe('a.b[1].Type')
   expect(refusalOf(() => refuseLookalikes({ ...body, Model: 1 })).param).toBe('Model')

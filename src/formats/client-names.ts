@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonPathText } from '../json/walk.ts'
 import { Problem } from '../vocabulary/problem.ts'
 
-/** Where a name is read: in the body itself, or in any object of it. */
+/** Where a name is read: at the top level of the body, or in any of its objects. */
 type Scope = 'root' | 'any'
 
 /**
- * Every member name that is read from a client's body, and where. `field` takes no other name, and a test
- * runs every format and compares what it reads with this.
+ * Every member name that is read from a client's body, and where. `field` accepts no other name, and a test
+ * compares this table with the names that the formats read.
  */
 const CLIENT_NAMES = {
   model: 'root',
@@ -98,13 +98,13 @@ export type ClientName = keyof typeof CLIENT_NAMES
 /** Where each name is read. */
 export const NAME_SCOPES: ReadonlyMap<string, Scope> = new Map(Object.entries(CLIENT_NAMES))
 
-// Folding makes no name shorter but by the dots of `İ`, each beside a letter.
+// Folding shortens a name only by the dots of `İ`, each after a letter.
 const LOOKALIKE_CHARS_MAX = 2 * Math.max(...[...NAME_SCOPES.keys()].map((name) => name.length))
 
 /**
- * Throws `invalid_parameter` for a member whose name is one that is read, but for case: a provider that
- * does not mind case would take it for that name, and so could run another model, or more, than what was
- * refused, rewritten and held. What the client's own tools define is left alone.
+ * Throws `invalid_parameter` for a member whose name differs from one of these only in case. A provider that
+ * ignores case would read it, and could run another model, or more, than was checked and held. The definitions of
+ * the client's own tools are not checked.
  */
 export function refuseLookalikes(root: JsonObject): void {
   if (!hasLookalike(root)) return
@@ -119,7 +119,7 @@ export function refuseLookalikes(root: JsonObject): void {
 
 type Container = JsonObject | readonly JsonValue[]
 
-/** Nearly every body is done with here: no path is kept, and hardly any name is folded. */
+/** The fast check that nearly every body passes: it keeps no path and folds hardly any name. */
 function hasLookalike(root: JsonObject): boolean {
   const pending: Container[] = []
   const hasOne = (node: JsonObject, scope: Scope): boolean => {
@@ -141,7 +141,7 @@ function hasLookalike(root: JsonObject): boolean {
     for (let i = 0; i < node.length; i++) {
       const value = node[i]
       if (typeof value !== 'object' || value === null) continue
-      // An object in an array, the commonest of all, never has to wait its turn.
+      // Objects in arrays are the most common: they are checked at once.
       if (!isJsonObject(value)) pending.push(value)
       else if (hasOne(value, 'any')) return true
     }
@@ -149,14 +149,14 @@ function hasLookalike(root: JsonObject): boolean {
   return false
 }
 
-/** A container, and the way to it. */
+/** A container and its path. */
 interface Place {
   readonly container: Container
   readonly parent: Place | null
   readonly segment: string | number
 }
 
-/** The first lookalike of the body, which has one. */
+/** The first lookalike of a body that has one. */
 function findLookalike(root: JsonObject): { readonly param: string; readonly name: string } | null {
   const pending: Place[] = [{ container: root, parent: null, segment: '' }]
   for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
@@ -181,7 +181,7 @@ function findLookalike(root: JsonObject): { readonly param: string; readonly nam
   return null
 }
 
-// The name itself stands as it was sent: it is short, and known but for its case.
+// The name may be quoted: it is short, and known except for its case.
 function paramOf(place: Place, memberName: string): string {
   const segments: (string | number)[] = []
   for (let at: Place | null = place; at !== null && at.parent !== null; at = at.parent) {
@@ -191,7 +191,7 @@ function paramOf(place: Place, memberName: string): string {
   return owner === '' ? memberName : `${owner}.${memberName}`
 }
 
-/** The name that this one is but for case; null where it is none, or exactly one. */
+/** The known name that differs from this one only in case; null if there is none. */
 function nameLike(memberName: string, scope: Scope): string | null {
   if (memberName.length > LOOKALIKE_CHARS_MAX) return null
   const name = foldCase(memberName)
@@ -199,15 +199,12 @@ function nameLike(memberName: string, scope: Scope): string | null {
   return name !== memberName && (readIn === 'any' || readIn === scope) ? name : null
 }
 
-/**
- * A name as a reader takes it that does not mind case: by Unicode's full folding, and by the Turkish one,
- * whose letters `İ` and `ı` are `i` too.
- */
+/** A name without case: by Unicode's full folding, and by the Turkish one, in which `İ` and `ı` are `i` too. */
 function foldCase(memberName: string): string {
   return memberName.toLowerCase().toUpperCase().toLowerCase().replaceAll('i\u0307', 'i')
 }
 
-/** Whether a name has neither capitals nor anything beyond ASCII, so that it is no other name's lookalike. */
+/** Whether a name has only ASCII characters and no capitals, so that it is no lookalike. */
 function isLowerCase(memberName: string): boolean {
   for (let at = 0; at < memberName.length; at++) {
     const code = memberName.charCodeAt(at)
@@ -217,8 +214,8 @@ function isLowerCase(memberName: string): boolean {
 }
 
 /**
- * Whether anything is read below a member: not in what a tool call was given or a schema says. The
- * `parameters` of a search are the provider's own, and the `input` of the body is the conversation.
+ * Whether names are read below a member: not in the arguments of a tool call or in a schema. But the `parameters`
+ * of a search are read by the provider, and the `input` of the body is the conversation.
  */
 function isReadBelow(
   owner: JsonObject,

@@ -36,7 +36,7 @@ describe('prompts', () => {
     [{ n: 5, best_of: 2 }, 10],
     [{ n: null, best_of: null }, 2],
     [{ n: Number.MAX_SAFE_INTEGER }, Number.MAX_SAFE_INTEGER],
-  ])('two prompts with %j are %j completions', (members, count) => {
+  ])('two prompts with %j make %j completions', (members, count) => {
     expect(callWith({ prompt: ['a', 'b'], ...members }).completions).toBe(count)
   })
 
@@ -47,7 +47,7 @@ describe('prompts', () => {
     })
   })
 
-  test('messages do not stand in for a prompt', () => {
+  test('messages do not replace a prompt', () => {
     expect(refusalOf(() => callWith({ prompt: null, messages: [] })).code).toBe('missing_prompt')
   })
 
@@ -68,7 +68,7 @@ describe('prompts', () => {
     expect(refusalOf(() => callWith({ prompt }))).toEqual({ code: 'invalid_parameter', param })
   })
 
-  test('a prompt of token ids is estimated at no less than a token an id', () => {
+  test('a prompt of token ids is estimated at one token an id at least', () => {
     const prompt = Array.from({ length: 5_000 }, (_, index) => index % 10)
     expect(callWith({ prompt }).textTokens).toBeGreaterThanOrEqual(5_000)
   })
@@ -93,12 +93,12 @@ test.each([
   expect(refusalOf(() => callWith(members))).toEqual({ code: 'invalid_parameter', param })
 })
 
-test('media in messages beside a prompt is counted', () => {
+test('media in additional messages counts', () => {
   const content = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }]
   expect(callWith({ messages: [{ role: 'user', content }] }).media.imagesByUrl).toBe(1)
 })
 
-test('a file is refused by its place unless the free parser or the model reads it', () => {
+test('a file is refused, with its place, unless the free parser or the model reads it', () => {
   const messages = [{ role: 'user', content: [{ type: 'file', file: { file_data: 'x' } }] }]
   const parser = (engine: string) => [{ id: 'file-parser', pdf: { engine } }]
   const check = (plugins: unknown, modalities: readonly string[]) =>

@@ -3,13 +3,17 @@ import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readCompletions } from './billed-options.ts'
 import { readChatCap, readChatStream, readChatStyleFields } from './chat-call.ts'
-import { FIELDS } from './documentation.ts'
-import { chunkErrorEvent } from './error-event.ts'
-import { field } from './fields.ts'
-import type { WireFormat } from './format.ts'
-import { BODY_BYTES_MAX, CHAT_RULES, OPENAI_STYLE, writesText } from './openai-style.ts'
+import { chunkErrorEvent } from './envelope.ts'
+import { countTexts, field } from './fields.ts'
+import {
+  BODY_BYTES_MAX,
+  CHAT_RULES,
+  FIELDS,
+  OPENAI_STYLE,
+  type WireFormat,
+  writesText,
+} from './format.ts'
 import type { UnsizedCall } from './size-call.ts'
-import { countTexts } from './text-input.ts'
 
 /** Legacy text completions: `POST /v1/completions`. */
 export const completions: WireFormat = {

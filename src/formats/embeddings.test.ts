@@ -19,7 +19,7 @@ describe('input', () => {
     [[15339, 1917]],
     [[[15339, 1917], [123]]],
     [[{ content: [{ type: 'text', text: 'q' }] }]],
-  ])('%j is taken', (input) => {
+  ])('%j is accepted', (input) => {
     expect(callWith({ input })).toMatchObject({
       rules: embeddings.rules,
       stream: false,
@@ -41,7 +41,7 @@ describe('input', () => {
     expect(refusalOf(() => callWith({ input }))).toEqual({ code: 'invalid_parameter', param })
   })
 
-  test('parts are counted, and a file among them is refused for a model that reads none', () => {
+  test('parts count, and a file is refused for a model that reads none', () => {
     const call = callWith({
       input: [
         {
@@ -78,7 +78,7 @@ describe('input', () => {
     })
   })
 
-  test('audio is refused by its place', () => {
+  test('audio is refused, with its place', () => {
     const input = [{ content: [{ type: 'input_audio', input_audio: { data: 'UklGRg==' } }] }]
     expect(refusalOf(() => callWith({ input }))).toEqual({
       code: 'unsupported_parameter',
@@ -87,11 +87,11 @@ describe('input', () => {
   })
 })
 
-test('a body that asks for a stream is not streamed', () => {
+test('a body that requests a stream is not streamed', () => {
   expect(callWith({ stream: true }).stream).toBe(false)
 })
 
-test('a text model is refused and sent where it belongs', () => {
+test('a text model is refused with the name of its endpoint', () => {
   expect(
     refusalOf(() =>
       checkOffer(callWith({}), {

@@ -2,16 +2,12 @@ import type { JsonBody } from '../json/walk.ts'
 import type { FormatRules } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
-import { FIELDS } from './documentation.ts'
-import { openAiError } from './envelope.ts'
-import { errorFrame } from './error-event.ts'
-import { field, wrongType } from './fields.ts'
-import type { WireFormat } from './format.ts'
-import { BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
+import { errorFrame, openAiError } from './envelope.ts'
+import { countTexts, field, wrongType } from './fields.ts'
+import { BODY_BYTES_MAX, FIELDS, OPENAI_STYLE, type WireFormat } from './format.ts'
 import type { UnsizedCall } from './size-call.ts'
-import { countTexts } from './text-input.ts'
 
-// It takes any number of inputs, each up to the context window.
+// Any number of inputs, each up to the context window.
 const RULES: FormatRules = {
   heldBy: 'tokens',
   prompt: { hasTemplate: false, windows: 'any' },
@@ -20,7 +16,7 @@ const RULES: FormatRules = {
   deadline: { total: 'totalTimeoutMs', boundsStreams: false },
 }
 
-/** Embeddings: `POST /v1/embeddings`. Never streamed, whatever the body says. */
+/** Embeddings: `POST /v1/embeddings`. Never streamed, even if the body says so. */
 export const embeddings: WireFormat = {
   ...OPENAI_STYLE,
   endpoint: 'embeddings',

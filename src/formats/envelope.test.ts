@@ -45,7 +45,7 @@ test.each(TYPES)(
   },
 )
 
-test('a problem without a field at fault says null, and neither envelope tells its cause', () => {
+test('a problem without a field has null, and neither envelope has its cause', () => {
   const problem = new Problem('upstream_error', { cause: new Error('SECRET') })
   expect(JSON.parse(errorEnvelope('openai', { problem, requestId: null })).error.param).toBeNull()
   for (const family of ['openai', 'messages'] as const) {
@@ -53,7 +53,7 @@ test('a problem without a field at fault says null, and neither envelope tells i
   }
 })
 
-test('a type that the provider gave stands on messages alone', () => {
+test('a type of the provider is in the messages envelope only', () => {
   const problem = new Problem('upstream_error', { messagesType: 'overloaded_error' })
   expect(JSON.parse(errorEnvelope('messages', { problem, requestId: 'req_1' })).error.type).toBe(
     'overloaded_error',

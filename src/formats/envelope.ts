@@ -1,7 +1,8 @@
 import type { Problem } from '../vocabulary/problem.ts'
-import type { EnvelopeFamily } from './format.ts'
+import { parseEventData, plainMembers } from './event-data.ts'
+import type { EnvelopeFamily, ErrorEventInput, StreamEvent } from './format.ts'
 
-/** A problem as a client reads it: the JSON text of its body. */
+/** A problem as the JSON text of a response body. */
 export function errorEnvelope(
   family: EnvelopeFamily,
   { problem, requestId }: { readonly problem: Problem; readonly requestId: string | null },
@@ -11,7 +12,7 @@ export function errorEnvelope(
   )
 }
 
-/** The `error` member of the OpenAI-style envelope, and the whole of it. */
+/** The OpenAI-style envelope. */
 export function openAiError(problem: Problem): {
   error: { message: string; type: string; code: string; param: string | null }
 } {
@@ -19,7 +20,7 @@ export function openAiError(problem: Problem): {
   return { error: { message, type: openAiType(httpStatus), code, param } }
 }
 
-/** The messages envelope, which carries the type only, not the code. */
+/** The messages envelope, which has the type but not the code. */
 export function messagesError(
   problem: Problem,
   requestId: string | null,
@@ -78,4 +79,23 @@ function messagesType(httpStatus: number): string {
     default:
       return 'api_error'
   }
+}
+
+/**
+ * An error event in the form of a chunk. It keeps the provider's id, model and time, so that accumulating clients
+ * take it for a chunk of the stream. `choice` has the format's text member, empty.
+ */
+export function chunkErrorEvent(
+  { problem, event }: ErrorEventInput,
+  choice: { readonly [member: string]: unknown },
+): string {
+  const chunk = parseEventData(event.data) ?? {}
+  const kept = plainMembers(chunk, ['id', 'object', 'created', 'model'])
+  const choices = [{ index: 0, ...choice, finish_reason: 'error' }]
+  return errorFrame(event, { ...kept, ...openAiError(problem), choices })
+}
+
+/** One whole error event with this JSON, named if the provider's event was. */
+export function errorFrame({ name }: StreamEvent, json: unknown): string {
+  return `${name === null ? '' : 'event: error\n'}data: ${JSON.stringify(json)}\n\n`
 }

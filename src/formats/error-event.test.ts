@@ -6,7 +6,7 @@ import { embeddings } from './embeddings.ts'
 import { images } from './images.ts'
 import { eventOf } from './testing/exchange.ts'
 
-test('the error event keeps the stream together and gives away nothing of the provider', () => {
+test('the error event continues the stream without any text of the provider', () => {
   const problem = new Problem('upstream_error')
   const data =
     '{"id":"gen-1","object":"chat.completion.chunk","created":1795000000,"model":"acme/sage-pro","provider":"SECRET",' +
@@ -19,7 +19,7 @@ test('the error event keeps the stream together and gives away nothing of the pr
   )
 })
 
-test('the error event of a named event is named, and of text that is no chunk still whole', () => {
+test('the error event of a named event is named, and whole even for invalid chunks', () => {
   const frame = chat.errorEvent({
     problem: new Problem('provider_rate_limited'),
     requestId: 'req_1',
@@ -29,7 +29,7 @@ test('the error event of a named event is named, and of text that is no chunk st
   expect(frame).not.toContain('SECRET')
 })
 
-test('the error event of a legacy completion has its choices', () => {
+test('the error event of a legacy completion has choices', () => {
   const frame = completions.errorEvent({
     problem: new Problem('upstream_error'),
     requestId: 'req_1',
@@ -71,7 +71,7 @@ test.each([
   expect(frame).toBe(`data: ${start}${JSON.stringify(error)}}\n\n`)
 })
 
-test('an id with a sentence in it is not kept in an error event', () => {
+test('an error event does not keep an id with spaces', () => {
   const event = eventOf('{"id":"the SECRET of the provider","model":"acme/sage-pro"}')
   const frame = chat.errorEvent({
     problem: new Problem('upstream_error'),

@@ -2,8 +2,8 @@ import { textWithPlainKeys } from '../json/scan.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 
 /**
- * The JSON object in an event's data, which is latin-1, as are its strings; null where there is none. An
- * escaped member name is read as the name that it stands for.
+ * The JSON object in an event's data; null for any other data. Data and strings are latin-1. An escaped member
+ * name is resolved.
  */
 export function parseEventData(data: string): JsonObject | null {
   try {
@@ -17,26 +17,22 @@ export function parseEventData(data: string): JsonObject | null {
   }
 }
 
-/** Whether an event's data can be read, and was not cut off. */
+/** Whether an event's data can be read, so that it was not cut off. */
 export function isWholeData(data: string): boolean {
   return data === '[DONE]' || parseEventData(data) !== null
 }
 
-// Ids, model names and names of events: nothing that can be read as a sentence.
+// Ids, model names and event names: nothing that could be a sentence.
 const PLAIN_WORD = /^[\w.:/@~+-]{1,200}$/
 
-/** Whether a provider's text is one word, as an id is, and can't say anything. */
+/** Whether a provider's text is a single word, such as an id, and so can't be a message. */
 export function isPlainWord(text: string): boolean {
   return PLAIN_WORD.test(text)
 }
 
-/** What a rebuilt event may keep of the provider's. */
 type PlainValue = string | number | boolean | null
 
-/**
- * Those of an object's members that can carry no text of a provider's: numbers, booleans, nulls, and
- * words without a space in them.
- */
+/** Those of these members that hold no text: numbers, booleans, nulls and single words. */
 export function plainMembers(
   owner: JsonObject,
   names: readonly string[],

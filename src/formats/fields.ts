@@ -1,19 +1,19 @@
-import type { JsonObject, JsonValue } from '../json/walk.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 
-/** A member's value; undefined where it is absent or null, which all formats take for the same. */
+/** A member's value; undefined if it is absent or null, which all formats treat alike. */
 export function member(owner: JsonObject, name: string): Exclude<JsonValue, null> | undefined {
   if (!Object.hasOwn(owner, name)) return undefined
   return owner[name] ?? undefined
 }
 
-/** As {@link member}, of an object in a client's body. */
+/** As {@link member}, for an object in a client's body. */
 export function field(body: JsonObject, name: ClientName): Exclude<JsonValue, null> | undefined {
   return member(body, name)
 }
 
-/** The model id as sent. Throws `missing_model`, or `invalid_parameter` for what is no string. */
+/** The model name as sent. Throws `missing_model`, or `invalid_parameter` unless it is a string. */
 export function readModelName(body: JsonObject): string {
   const model = field(body, 'model')
   if (model === undefined || model === '') throw new Problem('missing_model', { param: 'model' })
@@ -21,7 +21,7 @@ export function readModelName(body: JsonObject): string {
   return model
 }
 
-/** False where absent. Throws `invalid_parameter` for what is no boolean. */
+/** False if absent. Throws `invalid_parameter` unless it is a boolean. */
 export function readBoolean(body: JsonObject, name: ClientName): boolean {
   const value = field(body, name)
   if (value === undefined) return false
@@ -29,7 +29,7 @@ export function readBoolean(body: JsonObject, name: ClientName): boolean {
   return value
 }
 
-/** Null where absent. Throws `invalid_parameter` for what is no whole number above zero. */
+/** Null if absent. Throws `invalid_parameter` unless it is a whole number above zero. */
 export function readCount(body: JsonObject, name: ClientName): number | null {
   const value = field(body, name)
   if (value === undefined) return null
@@ -39,34 +39,105 @@ export function readCount(body: JsonObject, name: ClientName): number | null {
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }
 
-/** Empty where absent. Throws `invalid_parameter` for what is no array of objects. */
+/** Empty if absent. Throws `invalid_parameter` unless it is an array of objects. */
 export function readObjects(body: JsonObject, name: ClientName): readonly JsonObject[] {
   const value = field(body, name)
   if (value === undefined) return []
   if (!Array.isArray(value)) throw wrongType(name, 'an array of objects')
   const elements: readonly JsonValue[] = value
   return elements.map((element, index) => {
-    if (isObject(element)) return element
+    if (isJsonObject(element)) return element
     throw wrongType(`${name}[${index}]`, 'an object')
   })
 }
 
-/** Undefined where absent. Throws `invalid_parameter` for what is no object. */
+/** Undefined if absent. Throws `invalid_parameter` unless it is an object. */
 export function readObject(body: JsonObject, name: ClientName): JsonObject | undefined {
   const value = field(body, name)
-  if (value === undefined || isObject(value)) return value
+  if (value === undefined || isJsonObject(value)) return value
   throw wrongType(name, 'an object')
 }
 
-/**
- * The refusal of a field whose value has a shape that cannot be used.
- * By position: which field, and what it must be, as the message itself reads.
- */
+/** A number within the safe integers. Throws `invalid_parameter` unless it is whole and not negative. */
+export function wholeNumber(value: JsonValue, param: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
+    throw wrongType(param, 'a whole number of zero or more')
+  }
+  return Math.min(value, Number.MAX_SAFE_INTEGER)
+}
+
+/** The refusal of a field with a value of the wrong type. By position: the field, then what it must be. */
 export function wrongType(param: string, expected: string): Problem {
   return new Problem('invalid_parameter', { param, message: `\`${param}\` must be ${expected}.` })
 }
 
-/** Whether a value is an object, and no array. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The refusal of a field that is not supported. By position: the field, then the message. */
+export function unsupported(param: string, message: string): Problem {
+  return new Problem('unsupported_parameter', { param, message })
+}
+
+interface TextsRules {
+  /** The field of the texts. */
+  readonly param: string
+  /** Whether an element may be an object with parts as its `content`. */
+  readonly takesParts: boolean
+}
+
+type ElementKind = 'text' | 'tokenId' | 'tokenIds' | 'parts'
+
+/**
+ * The number of texts in an input: one for a string, an array of token ids or an empty array, else one for each
+ * element of an array of strings, of arrays of token ids, or of parts. Throws `invalid_parameter` for any other
+ * value and for elements of different kinds.
+ */
+export function countTexts(input: JsonValue, rules: TextsRules): number {
+  if (typeof input === 'string') return 1
+  if (!isArray(input)) throw wrongType(rules.param, expected(rules))
+  let first: ElementKind | null = null
+  for (let i = 0; i < input.length; i++) {
+    const kind = elementKind(input[i], rules)
+    first ??= kind
+    if (kind === null || kind !== first)
+      throw wrongType(`${rules.param}[${i}]`, elementExpected(first))
+  }
+  return first === null || first === 'tokenId' ? 1 : input.length
+}
+
+function elementKind(
+  element: JsonValue | undefined,
+  { takesParts }: TextsRules,
+): ElementKind | null {
+  if (typeof element === 'string') return 'text'
+  if (isTokenId(element)) return 'tokenId'
+  if (isArray(element)) return element.every(isTokenId) ? 'tokenIds' : null
+  if (takesParts && isJsonObject(element) && Array.isArray(element['content'])) return 'parts'
+  return null
+}
+
+function isTokenId(value: JsonValue | undefined): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
+function expected({ takesParts }: TextsRules): string {
+  const base = 'a string, or an array of strings, of token ids or of arrays of token ids'
+  return takesParts ? `${base}, or of objects with \`content\`` : base
+}
+
+function elementExpected(first: ElementKind | null): string {
+  switch (first) {
+    case 'text':
+      return 'a string, as the elements before it are'
+    case 'tokenId':
+      return 'a token id, as the elements before it are'
+    case 'tokenIds':
+      return 'an array of token ids, as the elements before it are'
+    case 'parts':
+      return 'an object with an array as its `content`, as the elements before it are'
+    case null:
+      return 'a string, a token id or an array of token ids'
+  }
 }

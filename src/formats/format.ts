@@ -2,61 +2,129 @@ import type { JsonBody } from '../json/walk.ts'
 import type { FormatRules } from '../vocabulary/call.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
-import type { FormatDocumentation } from './documentation.ts'
 import type { UnsizedCall } from './size-call.ts'
 
-/** How an endpoint words its errors. */
+/** The layout of an endpoint's errors. */
 export type EnvelopeFamily = 'openai' | 'messages'
 
-/** What clients of one API speak. Pure: no I/O, no clock, no money. */
+/** A wire format of clients. Pure: no I/O, no clock, no money. */
 export interface WireFormat {
-  /** Its name, in the log, in metrics and in request records. */
+  /** Its name in the log, metrics and request records. */
   readonly endpoint: string
-  /** Where clients post it. */
+  /** The path of its requests. */
   readonly path: `/v1/${string}`
   readonly family: EnvelopeFamily
   readonly bodyBytesMax: number
   readonly rules: FormatRules
   readonly telemetry: FormatTelemetry
   readonly documentation: FormatDocumentation
-  /** Whether the events of its streams have an `event:` line; of the others only the data is relayed. */
+  /** Whether its events have an `event:` line; if not, only their data is relayed. */
   readonly namesEvents: boolean
-  /** Request headers that are the format's own and go upstream as sent, by lower-case name. */
+  /** The format's own request headers, in lower case, which go upstream unchanged. */
   forwardedHeaders(publicNames: PublicNames): readonly string[]
-  /** Whether a header of the provider's answer, by lower-case name, goes back to the client. */
+  /** Whether the client gets a header of the provider's answer; its name is in lower case. */
   returnsHeader(name: string, publicNames: PublicNames): boolean
   /**
-   * Reads what routing, refusing and holding need, with the texts whose tokens are to be estimated. Throws Problem for a field of the wrong type and
-   * for what no endpoint accepts.
+   * Reads the fields that routing, refusing and holding need, and the texts whose tokens are to be estimated.
+   * Throws Problem for a field of the wrong type or one that no endpoint supports.
    */
   readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall
-  /** Whether models with these outputs are for it. */
+  /** Whether it serves models with these outputs. */
   fitsOutputs(outputModalities: ReadonlySet<string>): boolean
-  /** Whether the free parser is added for a file that the model does not read; else such a file is refused. */
+  /** Whether the free parser is added for a file that the model does not read. If not, the file is refused. */
   readonly addsFileParser: boolean
-  /** This format's own error event, whole, for an error inside a stream. */
+  /** The whole event for an error inside a stream. */
   errorEvent(input: ErrorEventInput): string
 }
 
-/** What traces say of a format's requests, in GenAI's words. */
+/** Attributes of a format's traces, by the GenAI conventions. */
 interface FormatTelemetry {
   /** `gen_ai.operation.name`. */
   readonly operation: string
-  /** `gen_ai.output.type`; null: it is left out. */
+  /** `gen_ai.output.type`; null: left out. */
   readonly outputType: string | null
 }
 
-/** What an error event is made from. */
+/** The parts of an error event. */
 export interface ErrorEventInput {
   readonly problem: Problem
   readonly requestId: string
-  /** The provider's event, for the fields that carry no text of its own (ids, sequence numbers). */
+  /** The provider's event, for members without text, such as ids and sequence numbers. */
   readonly event: StreamEvent
 }
 
-/** One server-sent event, as far as observers need it. */
+/** One server-sent event. */
 export interface StreamEvent {
-  /** The `event:` field; null where the frame has none. */
+  /** The `event:` field; null if there is none. */
   readonly name: string | null
   readonly data: string
+}
+
+/** A JSON Schema of the 2020-12 draft. */
+type FieldSchema = Readonly<Record<string, unknown>>
+
+/** What the gateway itself promises of an endpoint. */
+interface FormatDocumentation {
+  readonly summary: string
+  readonly required: readonly string[]
+  /** Documented fields; all others pass through to the provider. */
+  readonly properties: Readonly<Record<string, FieldSchema>>
+  /** Fields of every whole answer. */
+  readonly answer: Readonly<Record<string, FieldSchema>>
+  readonly streams: boolean
+}
+
+const cap = {
+  type: 'integer',
+  description: 'The maximum number of output tokens. It decides the size of the hold.',
+}
+const object = { type: 'object' }
+
+/** Schemas of fields that several formats share. */
+export const FIELDS = {
+  text: { type: 'string' },
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  object,
+  objects: { type: 'array', items: object },
+  textOrList: { type: ['string', 'array'] },
+  textOrObject: { type: ['string', 'object'] },
+  model: { type: 'string', description: 'A model id, <author>/<name>.' },
+  stream: { type: 'boolean', default: false },
+  cap,
+  requiredCap: {
+    ...cap,
+    description: 'The maximum number of output tokens. Required if the model lists no maximum.',
+  },
+} as const satisfies Readonly<Record<string, FieldSchema>>
+
+const MIB = 1024 * 1024
+
+/** The largest body on every endpoint but images. */
+export const BODY_BYTES_MAX = 32 * MIB
+
+/** The largest body on images. */
+export const IMAGES_BODY_BYTES_MAX = 64 * MIB
+
+/** Common to formats with the OpenAI-style envelope: no headers of their own, and events without names. */
+export const OPENAI_STYLE = {
+  family: 'openai',
+  namesEvents: false,
+  addsFileParser: false,
+  forwardedHeaders: () => [],
+  returnsHeader: () => false,
+} as const satisfies Partial<WireFormat>
+
+/** The rules of chat and legacy completions. */
+export const CHAT_RULES: FormatRules = {
+  heldBy: 'tokens',
+  prompt: { hasTemplate: true, windows: 'perCompletion' },
+  output: { cap: 'ours' },
+  freeCredit: 'wholeHold',
+  deadline: { total: 'totalTimeoutMs', boundsStreams: false },
+}
+
+/** Whether a model writes text. */
+export function writesText(outputModalities: ReadonlySet<string>): boolean {
+  return outputModalities.has('text')
 }

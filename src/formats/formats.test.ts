@@ -21,7 +21,7 @@ test.each([
   })
 })
 
-test('every file of a format has its line in the table', () => {
+test("every format's file is in the table", () => {
   const formats = readdirSync(import.meta.dirname)
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
     .filter((name) =>

@@ -6,7 +6,7 @@ import { images } from './images.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
-/** Every wire format: a new one is its file and its line here. All others are handed this list. */
+/** Every wire format. */
 export const FORMATS: readonly WireFormat[] = [
   chat,
   responses,

@@ -26,7 +26,7 @@ describe('the size of an image is read from its header', () => {
     expect(readImageHeader(bytes.toString('base64url'))).toEqual(size)
   })
 
-  test('as large as a frame that is larger than the screen of its GIF', () => {
+  test("at the size of a frame that is larger than the GIF's screen", () => {
     expect(
       sizeOf(gif({ width: 1, height: 1 }, { frame: { width: 3_000, height: 2_000 } })),
     ).toEqual({
@@ -35,7 +35,7 @@ describe('the size of an image is read from its header', () => {
     })
   })
 
-  test('however much follows it', () => {
+  test('with any data after it', () => {
     const base64 = `${png(size).toString('base64').replace(/=+$/, '').slice(0, 40)}${'A'.repeat(30_000_000)}`
     expect(readImageHeader(base64)).toEqual(size)
   })
@@ -66,7 +66,7 @@ describe('no size is read', () => {
     expect(readImageHeader(base64)).toBeNull()
   })
 
-  test('and nothing is thrown, whatever the bytes', () => {
+  test('and nothing is thrown, for any bytes', () => {
     const start = fc.constantFrom(png(size), jpeg(size), webp(size, 'VP8X'), gif(size))
     fc.assert(
       fc.property(start, fc.nat(40), fc.uint8Array(), (image, kept, rest) => {

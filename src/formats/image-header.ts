@@ -1,14 +1,12 @@
 import type { PixelSize } from '../vocabulary/call.ts'
 
-// A JPEG's size stands after its metadata, a GIF's first frame after its palette: in blocks of their own.
+// In a JPEG, the size comes after blocks of metadata; in a GIF, the first frame after blocks of its own.
 const BLOCKS_MAX = 1_024
 
 /**
- * The size that an image's own header gives: PNG, JPEG, WebP or GIF, told by their first bytes and
- * never by what the client calls them. Null: none of them, no size where there must be one, or text
- * that is not base64 to its end, in which a prompt could hide.
- *
- * The header's bytes are decoded where they stand in the base64; the rest is only checked.
+ * The size in the header of a PNG, JPEG, WebP or GIF, recognized by its first bytes and not by the client's
+ * declaration. Null for any other data, for a missing size, and for text that is not base64 to its end, in which
+ * a prompt could hide. Only the header is decoded; the rest is checked.
  */
 export function readImageHeader(base64: string): PixelSize | null {
   const bytes = new Base64Bytes(base64)
@@ -21,7 +19,7 @@ export function readImageHeader(base64: string): PixelSize | null {
 const CHECKED_CHARS = 256 * 1024
 const scratch = Buffer.alloc((CHECKED_CHARS / 4) * 3)
 
-/** The engine's decoder leaves out what is no base64, so that fewer bytes come of it. */
+/** The engine's decoder skips invalid characters, which makes the result shorter. */
 function isBase64(text: string): boolean {
   const length = withoutPadding(text)
   for (let start = 0; start < length; start += CHECKED_CHARS) {
@@ -31,13 +29,13 @@ function isBase64(text: string): boolean {
   return true
 }
 
-/** How many characters stand before the padding. */
+/** The number of characters before the padding. */
 function withoutPadding(text: string): number {
   if (text.endsWith('==')) return text.length - 2
   return text.endsWith('=') ? text.length - 1 : text.length
 }
 
-// A multiple of four again: what one step of a header's reading needs, and a few steps more.
+// A multiple of four again, enough for a few steps of reading a header.
 const WINDOW_CHARS = 64
 const WINDOW_BYTES = (WINDOW_CHARS / 4) * 3
 
@@ -46,7 +44,7 @@ interface ByteSpan {
   readonly length: number
 }
 
-/** Bytes of base64 text by their offsets; -1 beyond its end and where it is no base64. */
+/** Bytes of base64 text by their offsets; -1 beyond the end and for invalid base64. */
 class Base64Bytes {
   readonly #text: string
   readonly #window = Buffer.alloc(WINDOW_BYTES)
@@ -75,7 +73,7 @@ class Base64Bytes {
     if (this.#windowBytes < Math.floor((withoutPadding(slice) * 3) / 4)) this.#windowBytes = 0
   }
 
-  /** Whether these characters stand there. */
+  /** Whether these characters are at this offset. */
   has(offset: number, ascii: string): boolean {
     for (let i = 0; i < ascii.length; i++) {
       if (this.at(offset + i) !== ascii.charCodeAt(i)) return false
@@ -95,7 +93,7 @@ class Base64Bytes {
     return value
   }
 
-  // A number that is cut off is none: NaN is above no size and makes none.
+  // NaN for a number that is cut off: it fails every comparison.
   #required(offset: number): number {
     const byte = this.at(offset)
     return byte === -1 ? Number.NaN : byte
@@ -116,7 +114,7 @@ function jpegSize(bytes: Base64Bytes): PixelSize | null {
   for (let blocks = 0; blocks < BLOCKS_MAX; blocks++) {
     if (bytes.at(at) !== 0xff) return null
     const marker = bytes.at(at + 1)
-    // Any number of fill bytes may stand before a marker.
+    // Any number of fill bytes may precede a marker.
     if (marker === 0xff) at += 1
     else if (isFrameHeader(marker)) {
       return {
@@ -125,7 +123,7 @@ function jpegSize(bytes: Base64Bytes): PixelSize | null {
       }
     } else {
       const length = bytes.bigEndian({ start: at + 2, length: 2 })
-      // Where the picture itself begins, no header can follow.
+      // No header follows the start of the picture.
       if (marker === 0xda || !(length >= 2)) return null
       at += 2 + length
     }
@@ -133,7 +131,7 @@ function jpegSize(bytes: Base64Bytes): PixelSize | null {
   return null
 }
 
-// All of C0 to CF but for the tables of Huffman and arithmetic codes and a reserved one.
+// C0 to CF without the tables of Huffman and arithmetic codes and a reserved marker.
 function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 }
@@ -147,7 +145,7 @@ function webpSize(bytes: Base64Bytes): PixelSize | null {
     }
   }
   if (bytes.has(12, 'VP8L')) {
-    // Two numbers of 14 bits, each one less than what it means.
+    // Two numbers of 14 bits, each one less than its value.
     const bits = bytes.littleEndian({ start: 21, length: 4 })
     return { width: (bits % 0x4000) + 1, height: (Math.floor(bits / 0x4000) % 0x4000) + 1 }
   }

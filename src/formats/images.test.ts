@@ -17,7 +17,7 @@ test.each([
   [{ n: null }, 1],
   [{ n: 1 }, 1],
   [{ n: 10 }, 10],
-])('%j asks for %j images', (members, count) => {
+])('%j requests %j images', (members, count) => {
   expect(callWith(members).completions).toBe(count)
 })
 
@@ -36,7 +36,7 @@ test.each([[undefined], [null], [7], [['a red panda']]])('a prompt of %j is refu
   })
 })
 
-test('a call is held as images, with no cap, streamed only where asked', () => {
+test('a call is held as images, without a cap, and streams only on request', () => {
   expect(callWith({ max_tokens: 5 })).toMatchObject({
     rules: images.rules,
     stream: false,
@@ -47,7 +47,7 @@ test('a call is held as images, with no cap, streamed only where asked', () => {
   expect(refusalOf(() => callWith({ stream: 'true' })).param).toBe('stream')
 })
 
-describe('images that are sent along', () => {
+describe('images in the body', () => {
   const part = (url: string) => ({ type: 'image_url', image_url: { url } })
   test.each([
     [{ input_references: [part(IMAGE_URL), part(INLINE)] }, { imagesByUrl: 1, imagesInline: 1 }],
@@ -75,7 +75,7 @@ test.each([
   [['image', 'text'], null],
   [['text'], 'unsupported_model'],
   [['embeddings'], 'unsupported_model'],
-])('of a model with the outputs %j the refusal is %j', (outputs, code) => {
+])('a model with the outputs %j is refused as %j', (outputs, code) => {
   const check = () =>
     checkOffer(callWith({}), {
       format: images,
@@ -87,6 +87,6 @@ test.each([
   else expect(refusalOf(check)).toEqual({ code, param: 'model' })
 })
 
-test('64 MB are taken', () => {
+test('bodies of 64 MB are accepted', () => {
   expect(images.bodyBytesMax).toBe(64 * 1024 * 1024)
 })

@@ -2,13 +2,10 @@ import { isJsonObject, type JsonBody, type JsonObject } from '../json/walk.ts'
 import type { FormatRules, MediaCount } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
-import { FIELDS } from './documentation.ts'
-import { openAiError } from './envelope.ts'
-import { errorFrame } from './error-event.ts'
+import { errorFrame, openAiError } from './envelope.ts'
 import { field, readBoolean, wrongType } from './fields.ts'
-import type { WireFormat } from './format.ts'
+import { FIELDS, IMAGES_BODY_BYTES_MAX, OPENAI_STYLE, type WireFormat } from './format.ts'
 import { withBareImage } from './media.ts'
-import { IMAGES_BODY_BYTES_MAX, OPENAI_STYLE } from './openai-style.ts'
 import type { UnsizedCall } from './size-call.ts'
 
 const IMAGES_MAX = 10
@@ -22,8 +19,8 @@ const RULES: FormatRules = {
 }
 
 /**
- * Images: `POST /v1/images`. A stream ends with `[DONE]` and not with an image, of which there may be
- * several; its usage comes with a finished one. No answer belongs to a generation.
+ * Images: `POST /v1/images`. A stream may have several images, with its usage in a finished one, and ends with
+ * `[DONE]`. Answers have no generation id.
  */
 export const images: WireFormat = {
   ...OPENAI_STYLE,
@@ -78,10 +75,10 @@ function readImageCount(root: JsonObject): number {
   throw wrongType('n', `a whole number from 1 to ${IMAGES_MAX}`)
 }
 
-// Fields that the format does not have, but that pass through to providers which read images from them.
+// Not fields of the format, but they pass through to providers, which may read images from them.
 const BARE_IMAGE_FIELDS = ['image', 'images', 'mask', 'input_references'] as const
 
-/** The count with images added that are no parts, but bare addresses. */
+/** Adds images that are bare addresses and not parts. */
 function withBareImages(media: MediaCount, root: JsonObject): MediaCount {
   let counted = media
   for (const param of BARE_IMAGE_FIELDS) {

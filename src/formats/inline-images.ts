@@ -3,10 +3,10 @@ import type { ImageSource } from './media.ts'
 import type { CallTexts, UnsizedImage } from './size-call.ts'
 
 /**
- * Finds a body's inline images, which come in the order of the body, and the text around them.
+ * Finds the inline images of a body, given in their order, and the text around them.
  *
- * Text can't hide in an image: what is left out of the estimate is exactly the bytes of a string that
- * stands where the provider reads an image. If they are no image, their own estimate stays with it.
+ * Text can't hide in an image: only the bytes of a string where the provider reads an image are left out of the
+ * text. If they are not an image, they are estimated too.
  */
 export function findInlineImages(
   body: Buffer,
@@ -28,9 +28,9 @@ export function findInlineImages(
   return { written, images: unsized }
 }
 
-/** Enough of an image's base64 to tell it from other text; many images begin alike for this long. */
+/** Enough of an image's base64 to find candidates; many images begin alike for this long. */
 const NEEDLE_CHARS = 64
-/** How often a body's length may be searched and compared in vain, before no more images are looked for. */
+/** How often a body's length may be searched without success before the search ends. */
 const VAIN_PASSES_MAX = 2
 const QUOTE = 0x22
 
@@ -39,12 +39,12 @@ interface Place {
   readonly end: number
 }
 
-/** Finds strings in a body, one after the other, each after the last. */
+/** Finds strings in a body, each after the previous one. */
 class ImageSearch {
   readonly #body: Buffer
   #from = 0
   #vainBytesLeft: number
-  /** Whether the client writes each slash as `\/`, as some do. */
+  /** Whether the client writes each slash as `\/`. */
   #escapesSlashes = false
 
   constructor(body: Buffer) {
@@ -52,7 +52,7 @@ class ImageSearch {
     this.#vainBytesLeft = VAIN_PASSES_MAX * body.length
   }
 
-  /** Null where it is not found: it is then estimated as the text that it is in the body. */
+  /** Null if it is not found: it is then estimated as text. */
   find(base64: string): Place | null {
     if (base64.length < NEEDLE_CHARS) return null
     let place = this.#findWritten(base64)

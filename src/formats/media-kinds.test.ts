@@ -16,7 +16,7 @@ const file = (data: string) => said({ type: 'file', file: { file_data: data } })
 
 const FILE = { files: 1, firstFilePath: 'messages[0].content[0]' }
 
-describe('the type that inline bytes are given with decides what they are', () => {
+describe('the declared type of inline bytes is their kind', () => {
   test.each<[string, object, Partial<typeof NO_MEDIA>]>([
     ['a PNG', image(dataUrl('image/png')), { imagesInline: 1 }],
     ['an image in capitals', image(`DATA:IMAGE/PNG;base64,${BARE}`), { imagesInline: 1 }],
@@ -67,7 +67,7 @@ describe('the type that inline bytes are given with decides what they are', () =
     })
   })
 
-  test('also of the bare addresses that image providers read', () => {
+  test('also in bare addresses, which image providers read', () => {
     const of = (image: unknown) => callOf(images, { model: 'x', prompt: 'draw', image }).media
     expect(of(dataUrl('image/png'))).toEqual({ ...NO_MEDIA, imagesInline: 1 })
     expect(of([dataUrl('application/pdf')])).toEqual({

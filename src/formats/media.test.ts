@@ -333,7 +333,7 @@ const NOTHING: readonly (readonly [string, object])[] = [
   ['nulls', said('user', { image_url: null, file: null, input_audio: null, video_url: null })],
 ]
 
-describe('a body is searched for parts that cost apart', () => {
+describe('parts that are billed separately are found in a body', () => {
   test.each(IMAGES)('image: %s', (_, source, counts) => {
     expect(mediaOf(source)).toEqual({ ...NO_MEDIA, ...counts })
   })
@@ -347,7 +347,7 @@ describe('a body is searched for parts that cost apart', () => {
     expect(mediaOf(source)).toEqual(NO_MEDIA)
   })
 
-  test('the first of several files is the one that is named', () => {
+  test('the first of several files is named', () => {
     const file = { type: 'file', file: { file_data: 'x' } }
     expect(mediaOf(said('user', { type: 'text', text: 'x' }, file, file))).toEqual({
       ...NO_MEDIA,

@@ -4,7 +4,7 @@ import type { MediaCount } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 
-/** What one walk over a body finds, wherever it stands: parts that cost apart, and cache marks. */
+/** The results of one walk over a body: parts that are billed separately, and cache marks. */
 interface BodySurvey {
   readonly media: MediaCount
   /** In the body's order. */
@@ -12,11 +12,11 @@ interface BodySurvey {
   readonly cacheWrites: boolean
 }
 
-/** An inline image as the body has it. */
+/** An inline image in the body. */
 export interface ImageSource {
-  /** Null where it can't be told which bytes are the image. */
+  /** Null if it is unclear which bytes are the image. */
   readonly base64: string | null
-  /** Whether it stands where providers read images, and never as text. */
+  /** Whether it is at a place where providers read images and never text. */
   readonly isReadAsImage: boolean
 }
 
@@ -30,9 +30,8 @@ type PartKind =
   | 'audio'
 
 /**
- * Classifies every object of the body by its `type`, or by its shape where that says nothing, rather
- * than by its place: parts hide in tool results, echoed answers and roles that should have none.
- * Throws `unsupported_parameter` for audio input.
+ * Classifies every object of the body by its `type`, or else by its shape, but not by its place: parts may be in
+ * tool results, repeated answers and roles that should have none. Throws `unsupported_parameter` for audio input.
  */
 export function surveyBody(root: JsonObject): BodySurvey {
   const counts: Record<Exclude<PartKind, 'audio'>, number> = {
@@ -73,10 +72,7 @@ export function surveyBody(root: JsonObject): BodySurvey {
   }
 }
 
-/**
- * The count with an image added that is no part, but a bare address in the field `param`. Throws
- * `unsupported_parameter` for sound.
- */
+/** Adds an image that is a bare address in the field `param`. Throws `unsupported_parameter` for audio. */
 export function withBareImage(
   media: MediaCount,
   { address, param }: { readonly address: string; readonly param: string },
@@ -108,8 +104,7 @@ function audioRefusal(param: string): Problem {
   })
 }
 
-// Elsewhere, such as among a tool's examples or arguments, a provider may hand a part to the model as the
-// text that it is written as.
+// At other places, such as a tool's examples or arguments, a provider may pass a part to the model as text.
 const PLACES_READ_AS_PARTS =
   /^(?:messages|input|system|prompt|input_references)\b(?!.*\.(?:arguments|input|input_examples)\b)/
 
@@ -144,14 +139,14 @@ function partKind(node: JsonObject, path: () => string): PartKind | null {
   }
 }
 
-// Only shapes that say where bytes are: a JSON Schema may well have a property of the same name.
+// Only shapes with an address: a JSON Schema may have a property of the same name.
 function kindByShape(node: JsonObject): PartKind | null {
   if (hasAddress(node['image_url'])) return imageKind(node)
   if (hasAddress(node['video_url']) || hasAddress(node['input_video'])) return videoKind(node)
   if (hasAddress(node['input_audio'])) return 'audio'
   if (hasAddress(node['input_file'])) return fileKind(node)
   const { audio, file } = node
-  // What a model said, sent back to it: by its id, or whole.
+  // Audio of an earlier answer, sent back by its id or whole.
   if (isJsonObject(audio) && (has(audio, 'id') || has(audio, 'data'))) return 'audio'
   if (isJsonObject(file) && FILE_PLACES.some((place) => typeof file[place] === 'string')) {
     return fileKind(node)
@@ -168,7 +163,7 @@ function imageKind(node: JsonObject): PartKind {
   return addresses === null ? 'imageByUrl' : dearestKind(addresses, 'imageInline')
 }
 
-// No provider reads as many; what comes after them is held as the largest, and as text.
+// No provider reads as many; further images are held at the largest size, and as text.
 const SIZED_IMAGES_MAX = 4_096
 const NOT_SIZED: ImageSource = { base64: null, isReadAsImage: false }
 
@@ -176,13 +171,13 @@ function imageSource(node: JsonObject, path: () => string): ImageSource {
   return { base64: inlineBase64(node), isReadAsImage: PLACES_READ_AS_PARTS.test(path()) }
 }
 
-/** The base64 of an image that is given once; null where there are several, of which any may be read. */
+/** The base64 of an image with one address; null for several, of which any may be read. */
 function inlineBase64(node: JsonObject): string | null {
   const [address, ...others] = inlineAddresses(node, IMAGE_PLACES) ?? []
   return address === undefined || others.length > 0 ? null : base64Of(address.text)
 }
 
-// An older layout has a whole part inside this one, which is found by itself.
+// An older layout has a whole part inside this one, which is counted itself.
 function wrapsVideo({ input_video: inner }: JsonObject): boolean {
   return isJsonObject(inner) && hasAddress(inner['video_url'])
 }
@@ -192,7 +187,7 @@ function videoKind(node: JsonObject): PartKind {
   return addresses === null ? 'videoByUrl' : dearestKind(addresses, 'videoInline')
 }
 
-/** A file, whatever it is; one that is a video is held as that too. Sound is refused in any part. */
+/** A file of any type; a video is held as a video too, and audio is refused. */
 function fileKind(node: JsonObject): PartKind {
   const places = [node, node['file'], node['input_file'], node['source']].filter(isJsonObject)
   const kinds = places.flatMap((place) =>
@@ -207,22 +202,22 @@ function fileKind(node: JsonObject): PartKind {
 function isFilePart(node: JsonObject, path: () => string): boolean {
   const file = isJsonObject(node['file']) ? node['file'] : node
   const places = FILE_PLACES.filter((place) => has(file, place))
-  // With parsed content and no bytes, it is the text of an earlier parse.
+  // Parsed content without bytes is the text of an earlier parse.
   if (places.length === 0) return !has(file, 'content')
-  // As the source of another part, it counts with that part.
+  // The source of another part counts with that part.
   return !(file === node && places.join() === 'file_id' && path().endsWith('.source'))
 }
 
-/** Bytes in the body, and what the client says that they are. */
+/** Bytes in the body, with the client's declaration of their type. */
 interface InlineAddress {
   readonly text: string
-  /** The type that stands beside bare base64; null: none. */
+  /** The declared type of bare base64; null: none. */
   readonly declaredType: string | null
 }
 
 /**
- * A part's bytes, in every place that could be read for them. Null where any of them is not in the body,
- * or can't be told: such a part is by URL, which is held in full.
+ * A part's bytes, from every place that a provider might read. Null if any of them are not in the body or
+ * unclear: such a part counts as one by URL, which is held in full.
  */
 function inlineAddresses(
   node: JsonObject,
@@ -248,7 +243,7 @@ function addressesIn(source: JsonValue | undefined): readonly (InlineAddress | n
   )
 }
 
-/** By position: what may be an address, and the type that stands beside it. */
+/** By position: the possible address, then its declared type. */
 function inlineAddress(text: string, declared: string | null): InlineAddress | null {
   return isInlineText(text) ? { text, declaredType: declared } : null
 }
@@ -260,14 +255,14 @@ function declaredType(source: JsonObject): string | null {
 
 type TypeKind = 'image' | 'video' | 'audio' | 'file'
 
-/** The kind of part that these bytes make, whatever the part calls itself. */
+/** The kind of part by its bytes, even against the part's own type. */
 function dearestKind(
   addresses: readonly InlineAddress[],
   own: 'imageInline' | 'videoInline',
 ): PartKind {
   const kinds = addresses.map((address) => {
     const type = mediaType(address)
-    // Bare base64 is what its part says.
+    // Bare base64 is what its part declares.
     return type === null ? 'image' : kindOfType(type)
   })
   if (kinds.includes('audio')) return 'audio'
@@ -292,19 +287,19 @@ function kindOfType(type: string | null): TypeKind {
 // A data URL without a type is text.
 const DATA_URL = /^data:([^,;]{0,128})/i
 
-/** The type of a data URL, or what is declared beside bare base64; null where nothing says it. */
+/** The type of a data URL, or the declared type of bare base64; null if there is none. */
 function mediaType({ text, declaredType: declared }: InlineAddress): string | null {
   return DATA_URL.exec(text)?.[1]?.trim() ?? declared
 }
 
-/** A data URL's base64, or bare base64; null for a data URL that is coded otherwise. */
+/** A data URL's base64, or bare base64; null for a data URL in another encoding. */
 function base64Of(address: string): string | null {
   const comma = isDataUrl(address) ? address.indexOf(',') : -1
   if (comma === -1) return isDataUrl(address) ? null : address
   return /;base64$/i.test(address.slice(0, comma)) ? address.slice(comma + 1) : null
 }
 
-/** Whether an address carries the bytes itself: a data URL, or base64 without any scheme before it. */
+/** Whether an address contains the bytes: a data URL, or base64 without a scheme. */
 function isInlineText(address: string): boolean {
   return isDataUrl(address) || /^[A-Za-z0-9+/=_-]+$/.test(address.slice(0, 64))
 }

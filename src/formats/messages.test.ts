@@ -18,13 +18,13 @@ function callWith(members: { readonly [member: string]: unknown }) {
   return callOf(messages, { ...base, ...members })
 }
 
-/** A call whose one message has these blocks. */
+/** A call with one message of these blocks. */
 function callWithBlocks(...content: readonly object[]) {
   return callWith({ messages: [{ role: 'user', content }] })
 }
 
-describe('what a call asks for', () => {
-  test('a plain body asks for one answer under its cap', () => {
+describe('a call', () => {
+  test('of a plain body has one answer under its cap', () => {
     expect(
       callOf(
         messages,
@@ -50,7 +50,7 @@ describe('what a call asks for', () => {
     })
   })
 
-  test('without max_tokens there is no cap', () => {
+  test('has no cap without max_tokens', () => {
     expect(callOf(messages, { model: 'a/b', messages: [] }).outputCapTokens).toBeNull()
     expect(callWith({ max_tokens: null }).outputCapTokens).toBeNull()
   })
@@ -82,9 +82,9 @@ describe('what a call asks for', () => {
       ],
       2,
     ],
-    // A property of the client's own schema is none of ours, whatever it is called.
+    // A property of the client's own schema is not a tool, under any name.
     [[{ name: 'f', input_schema: { properties: { x_search: { type: 'input_audio' } } } }], 1],
-  ])('the client runs the tools %j', (tools, clientTools) => {
+  ])('has client tools: %j', (tools, clientTools) => {
     expect(callWith({ tools }).tools).toEqual({
       clientTools,
       serverTools: false,
@@ -103,7 +103,7 @@ describe('what a call asks for', () => {
     [{ tools: [SEARCH, { type: 'openrouter:web_search' }], max_tool_calls: 4 }, 8],
     [{ container: 'container_01' }, 30],
     [{ container: { skills: [] }, max_tool_calls: 2 }, 2],
-  ])('the provider runs tools of %j, in at most %i steps', (members, steps) => {
+  ])('has provider tools: %j, in at most %i steps', (members, steps) => {
     expect(callWith(members).tools).toMatchObject({ serverTools: true, steps })
   })
 
@@ -115,7 +115,7 @@ describe('what a call asks for', () => {
   )
 })
 
-describe('parts that cost apart, wherever they stand', () => {
+describe('parts that are billed separately, at any place', () => {
   const PDF = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQK' }
   const PNG = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' }
 
@@ -200,7 +200,7 @@ describe('parts that cost apart, wherever they stand', () => {
     expect(firstFilePath === null).toBe(counts.files === 0)
   })
 
-  test('the system prompt and other roles are no hiding place', () => {
+  test('are found in the system prompt and in other roles', () => {
     const document = { type: 'document', source: PDF }
     expect(callWith({ system: [document] }).media).toMatchObject({
       files: 1,
@@ -319,10 +319,10 @@ describe('refusals', () => {
   })
 })
 
-describe('headers of its own', () => {
+describe('its own headers', () => {
   const publicNames = { ...DEFAULT_PUBLIC_NAMES, compatPrefix: 'acme' }
 
-  test("version and beta go upstream under the deployment's prefix and the vendor's", () => {
+  test('version and beta go upstream, with the prefix of the deployment or the vendor', () => {
     expect(messages.forwardedHeaders(publicNames)).toEqual([
       'acme-version',
       'acme-beta',
@@ -346,7 +346,7 @@ describe('headers of its own', () => {
     ['anthropic-organization-id', false],
     ['x-generation-id', false],
     ['set-cookie', false],
-  ])('of the answer, %s goes back: %s', (name, returned) => {
+  ])('the client gets %s of an answer: %s', (name, returned) => {
     expect(messages.returnsHeader(name, publicNames)).toBe(returned)
   })
 })

@@ -2,13 +2,17 @@ import type { JsonBody } from '../json/walk.ts'
 import type { FormatRules } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields, requireMessages } from './chat-call.ts'
-import { FIELDS } from './documentation.ts'
 import { messagesError } from './envelope.ts'
 import { field, readBoolean, readCount } from './fields.ts'
-import type { ErrorEventInput, WireFormat } from './format.ts'
-import { BODY_BYTES_MAX, writesText } from './openai-style.ts'
-import { MESSAGES_TOOLS, searchToolsOf, toolRules } from './search-tools.ts'
+import {
+  BODY_BYTES_MAX,
+  type ErrorEventInput,
+  FIELDS,
+  type WireFormat,
+  writesText,
+} from './format.ts'
 import type { UnsizedCall } from './size-call.ts'
+import { MESSAGES_TOOLS, searchToolsOf } from './tools.ts'
 
 const RULES: FormatRules = {
   heldBy: 'tokens',
@@ -63,7 +67,7 @@ export const messages: WireFormat = {
   },
 }
 
-/** The prefix that clients are told of, and the vendor's own, which its SDKs send. */
+/** The documented prefix, and the vendor's own, which its SDKs send. */
 function headerPrefixes({ compatPrefix }: PublicNames): readonly string[] {
   return [...new Set([compatPrefix, 'anthropic'])]
 }
@@ -81,12 +85,10 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
     completions: 1,
     tools: {
       ...tools,
-      // Code of the model's is run by the provider.
+      // In a container the provider runs the model's code.
       serverTools: tools.serverTools || field(root, 'container') !== undefined,
-      // Each search tool has a `max_uses` of its own, and takes as many steps.
-      steps:
-        tools.steps *
-        Math.max(1, searchToolsOf(root, toolRules(MESSAGES_TOOLS, publicNames)).length),
+      // Each search tool may use all steps: `max_uses` is its own.
+      steps: tools.steps * Math.max(1, searchToolsOf(root, MESSAGES_TOOLS, publicNames).length),
     },
   }
 }

@@ -1,21 +1,16 @@
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 
-/**
- * What a provider's error becomes. An allow-list of recognised kinds gives our own text; nothing that
- * the provider wrote goes further than the matching done here.
- */
-
-/** What a provider said went wrong, before any of it is believed fit to show. */
+/** A provider's error as it was read. Clients get our own texts, chosen by an allow-list of kinds. */
 export interface ProviderError {
-  /** The HTTP status, or the numeric code inside an error object; null where neither is there. */
+  /** The HTTP status, or the numeric code in an error object; null if there is neither. */
   readonly httpStatus: number | null
   /** Machine-readable words: `error.type`, `error.code`, `metadata.error_type`. */
   readonly kinds: readonly string[]
-  /** The provider's own text: matched against known phrases, never shown. */
+  /** The provider's own text, which is matched against known phrases and never shown. */
   readonly message: string
 }
 
-/** The client's problem for a provider's error. `retryAfter`: the header as it came. */
+/** The client's problem for a provider's error. `retryAfter` is the header as it arrived. */
 export function problemForProviderError(
   error: ProviderError,
   { retryAfter }: { readonly retryAfter: string | undefined },
@@ -27,7 +22,7 @@ export function problemForProviderError(
     ...messagesTypeOf(error),
   }
   const { httpStatus } = error
-  // About the service's own account upstream, of which nothing is said.
+  // About our account, which clients must not see.
   if (httpStatus === 401 || httpStatus === 402) {
     return new Problem('service_unavailable', { ...input, messagesType: 'overloaded_error' })
   }
@@ -38,7 +33,7 @@ export function problemForProviderError(
   return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
 }
 
-/** Whether a problem is the provider's refusal of the service's own account, which clients are not told. */
+/** Whether a problem is the provider's refusal of our account, which clients do not see. */
 export function refusesAccount({ code, cause }: Problem): boolean {
   return (
     code === 'service_unavailable' &&
@@ -49,7 +44,7 @@ export function refusesAccount({ code, cause }: Problem): boolean {
   )
 }
 
-/** Statuses that describe the request and are kept, each with the code of its fixed message. */
+/** Statuses about the request, which are kept, with the codes of their fixed messages. */
 const KEPT_STATUSES: Readonly<Record<number, ProblemCode>> = {
   400: 'provider_rejected_request',
   403: 'provider_forbidden',
@@ -80,11 +75,11 @@ const UNSUPPORTED_TEXT =
   /unsupported|not supported|does not support|not permitted|unknown (parameter|field|argument)|unrecognized/i
 const INVALID_TEXT =
   /invalid|must be|should be|out of range|expected|required|too (large|small|long|short|high|low|many|few)|at (most|least)|(greater|less|more) than|exceeds|maximum|minimum/i
-// A cap above what the model can write is no fault of the prompt, unless both together are.
+// A cap above the model's maximum is not an overlong prompt, unless both together are too long.
 const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens']
 const PROMPT_TEXT = /context|prompt|input/i
 
-// A limit on requests or tokens a minute also speaks of tokens; it is no fault of the prompt.
+// Rate limits mention tokens too, but are not about the prompt.
 const UNEXPLAINED_STATUSES: readonly (number | null)[] = [404, 408, 409, 429]
 
 function recognize({ kinds, message, httpStatus }: ProviderError): Recognized | null {
@@ -123,7 +118,7 @@ function recognizeParameter({
   return null
 }
 
-// Names that clients send, and so no news to them. Of two that begin alike, the longer stands first.
+// Names that clients send, which may therefore be shown. A name comes before its own prefixes.
 const KNOWN_PARAMETERS = [
   'max_completion_tokens',
   'max_output_tokens',
@@ -172,8 +167,8 @@ const KNOWN_PARAMETERS = [
 
 const ANY_NAME = KNOWN_PARAMETERS.join('|')
 const PLAIN_NAME = KNOWN_PARAMETERS.filter((name) => name.includes('_')).join('|')
-// Many names are everyday words, and so count only in quotes, as the path that a message begins with, or
-// where nothing but a name can stand. Those with an underscore count anywhere.
+// Many names are everyday words, and count only in quotes, at the start of a message, or where only a name makes
+// sense. Names with an underscore count anywhere.
 const NAMED = new RegExp(
   [
     `["'\`](${ANY_NAME})["'\`:.[]`,
@@ -185,15 +180,15 @@ const NAMED = new RegExp(
   'm',
 )
 
-/** The request field that a message is about, which is the first that it names; null for none of the known. */
+/** The first known field that a message names; null if it names none. */
 function namedParameter(message: string): string | null {
   const names = NAMED.exec(message)?.slice(1) ?? []
   return names.find((name) => name !== undefined) ?? null
 }
 
 /**
- * The error types of the messages format that are passed on. Not those of authentication and billing:
- * from a provider they speak of the service's own account.
+ * The error types of the messages format that are passed on. A provider's types of authentication and billing
+ * are about our account.
  */
 const MESSAGES_TYPES = new Set([
   'invalid_request_error',
@@ -212,7 +207,7 @@ function messagesTypeOf(error: ProviderError): { readonly messagesType?: string 
   return messagesType === undefined ? {} : { messagesType }
 }
 
-/** Seconds of a `retry-after` header: a fraction is rounded up, a date dropped. */
+/** The seconds of a `retry-after` header: fractions are rounded up, dates ignored. */
 function wholeSeconds(header: string | undefined): number | null {
   if (header === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(header)) return null
   return Math.ceil(Number(header))

@@ -106,7 +106,7 @@ const REFUSED: readonly (readonly [Members, string])[] = [
   [{ extra: [{ type: 'input_audio', input_audio: { data: 'UklGRg==' } }] }, 'extra[0]'],
 ]
 
-/** Ways to name a search that `tools` does not list. */
+/** Ways to name a search that is not in `tools`. */
 const NAMED_SEARCHES = [
   'openrouter:web_search',
   { type: 'openrouter:web_search' },
@@ -122,7 +122,7 @@ const NAMED_SEARCHES = [
   },
 ]
 
-/** What names no tool, or one of the client's: a function may well be called `web_search`. */
+/** Choices of no tool, or of a client's: a function may be called `web_search`. */
 const NO_SEARCHES = [
   'auto',
   'none',
@@ -165,7 +165,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     expect(callWith(format, members).fileParser).toBe(fileParser)
   })
 
-  test('null is the same as leaving a refused field out', () => {
+  test('null in a refused field is as absent', () => {
     const absent = [
       ...['models', 'fallbacks', 'route', 'provider', 'preset', 'mcp_servers', 'debug'],
       ...['plugins', 'tools', 'tool_choice', 'x_search', 'x_search_filter'],
@@ -209,7 +209,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     expect(tools).toMatchObject({ serverTools: true, steps: 30 })
   })
 
-  test('a search that is named twice is held as one', () => {
+  test('a search that is named twice is held once', () => {
     const tools = [{ type: 'openrouter:web_search', parameters: { max_results: 12 } }]
     const named = { tools, tool_choice: { type: 'openrouter:web_search' } }
     expect(callWith(format, named).tools).toEqual(callWith(format, { tools }).tools)
@@ -224,7 +224,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     expect(call.tools).toMatchObject({ clientTools: 2, serverTools: false })
   })
 
-  test('a long list of allowed tools is compared with a long list of tools in one pass', () => {
+  test('long lists of tools and of allowed tools are compared in one pass', () => {
     const names = Array.from({ length: 100_000 }, (_, index) => `f${index}`)
     const tools = names.map((name) => ({ type: 'function', name }))
     const allowed = names.map(() => ({ type: 'function', name: 'openrouter:web_search' }))
@@ -232,7 +232,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     expect(call.tools).toMatchObject({ clientTools: 100_000, serverTools: true })
   })
 
-  test('a search that is to bring more is held at more', () => {
+  test('a search with larger results is held at more', () => {
     const tools = [{ type: 'openrouter:web_search', parameters: { max_results: 12 } }]
     expect(callWith(format, { tools }).tools.searchResultTokens).toBe(16_000)
     const options = { web_search_options: { search_context_size: 'medium' } }
@@ -262,7 +262,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     })
   })
 
-  test('what a function defines for itself is its own affair', () => {
+  test("a function's own definitions are not checked", () => {
     const schema = {
       type: 'object',
       properties: { x_search: {}, file: { type: 'file' }, voice: { type: 'audio' } },
@@ -281,12 +281,12 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     })
   })
 
-  test('a member that the body does not have itself is not read from its prototype', () => {
+  test('a member of the prototype is not read', () => {
     const source = JSON.stringify(LEAST_BODIES[format.endpoint])
     expect(() => callOf(format, `{"__proto__":{"models":["a/c"]},${source.slice(1)}`)).not.toThrow()
   })
 
-  test('a search model is refused, and one that has another output', () => {
+  test('a model that bills per search, or with another output, is refused', () => {
     const call = callWith(format, {})
     const check = (overrides: Parameters<typeof offerWith>[0]) => () =>
       checkOffer(call, {
@@ -301,7 +301,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     expect(refusalOf(check({ outputModalities: new Set() }))).toEqual(refused)
   })
 
-  test('a body as deep as its limit allows is read without a stack', () => {
+  test('a body of the largest depth does not exhaust the stack', () => {
     const depth = 500
     const deep = `{"extra":${'['.repeat(depth)}${']'.repeat(depth)},${JSON.stringify(LEAST_BODIES[format.endpoint]).slice(1)}`
     expect(format.readCall(bodyOf(deep), DEFAULT_PUBLIC_NAMES).media.files).toBe(0)
@@ -319,7 +319,7 @@ const MESSAGES_SEARCHES = ['web_search_20250305', 'web_search_20260209', 'web_se
 test.each([
   ...OPENAI_SEARCHES.map((type) => [chat, messages, type] as const),
   ...MESSAGES_SEARCHES.map((type) => [messages, chat, type] as const),
-])('a search tool is taken in the words of its own format: %#', (takes, refuses, type) => {
+])('a search tool is accepted with the type of its own format: %#', (takes, refuses, type) => {
   const members = { tools: [{ type, name: 'web_search' }] }
   expect(callWith(takes, members).tools.serverTools).toBe(true)
   expect(refusalOf(() => callWith(refuses, members))).toEqual({
@@ -331,7 +331,7 @@ test.each([
 test.each([
   ...OPENAI_SEARCHES.map((type) => [chat, messages, type] as const),
   ...MESSAGES_SEARCHES.map((type) => [messages, chat, type] as const),
-])('a tool_choice names a search in the words of its own format: %#', (takes, refuses, type) => {
+])('a tool_choice names a search by the type of its own format: %#', (takes, refuses, type) => {
   const members = { tool_choice: { type } }
   expect(callWith(takes, members).tools.serverTools).toBe(true)
   expect(refusalOf(() => callWith(refuses, members))).toEqual({
@@ -340,7 +340,7 @@ test.each([
   })
 })
 
-test('a tool without a type is a client tool on messages alone', () => {
+test('a tool without a type is a client tool on messages only', () => {
   const members = { tools: [{ name: 'f', input_schema: {} }] }
   expect(callWith(messages, members).tools.clientTools).toBe(1)
   expect(refusalOf(() => callWith(chat, members)).param).toBe('tools[0].type')

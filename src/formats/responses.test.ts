@@ -17,8 +17,8 @@ function callWith(members: { readonly [member: string]: unknown }) {
   return callOf(responses, { ...base, ...members })
 }
 
-describe('what a call asks for', () => {
-  test('a plain body asks for one answer without a cap', () => {
+describe('a call', () => {
+  test('of a plain body has one answer and no cap', () => {
     expect(callWith({})).toEqual({
       rules: responses.rules,
       modelName: 'acme/sage-pro',
@@ -43,7 +43,7 @@ describe('what a call asks for', () => {
     [{ stream: true }, { stream: true }],
     [{ max_output_tokens: 512 }, { outputCapTokens: 512 }],
     [{ max_output_tokens: null }, { outputCapTokens: null }],
-    // The cap of another format is none of this one's.
+    // The cap of another format does not count.
     [{ max_tokens: 512 }, { outputCapTokens: null }],
     [{ service_tier: 'priority' }, { priorityTier: true }],
     [{ input: [{ type: 'compaction_trigger' }] }, { compacts: true }],
@@ -84,7 +84,7 @@ describe('what a call asks for', () => {
       { tools: CODEX_TOOLS, max_tool_calls: 4, stop_server_tools_when: [{}] },
       { clientTools: 2, serverTools: true, steps: 30, searchResultTokens: 8_000 },
     ],
-  ])('the tools of %j are %j', (members, expected) => {
+  ])('has, of %j, the tools %j', (members, expected) => {
     expect(callWith(members).tools).toEqual(expected)
   })
 
@@ -93,12 +93,12 @@ describe('what a call asks for', () => {
     ['web_search_preview'],
     ['web_search_preview_2025_03_11'],
     ['openrouter:web_search'],
-  ])('the provider runs a tool of type %s', (type) => {
+  ])('has a provider tool of type %s', (type) => {
     expect(callWith({ tools: [{ type }] }).tools.serverTools).toBe(true)
   })
 })
 
-describe('parts that cost apart, wherever they stand', () => {
+describe('parts that are billed separately, at any place', () => {
   const PNG = 'data:image/png;base64,iVBORw0KGgo'
   const user = (...content: readonly object[]) => ({ role: 'user', content })
 
@@ -216,7 +216,7 @@ describe('parts that cost apart, wherever they stand', () => {
     expect(firstFilePath?.startsWith('input[1].') ?? false).toBe(counts.files > 0)
   })
 
-  test('a body that calls itself the call of a tool is read all the same', () => {
+  test('are found in a body with the type of a tool call', () => {
     const input = [user({ type: 'input_file', file_id: 'f_1' })]
     expect(callWith({ type: 'tool_use', input }).media.files).toBe(1)
   })

@@ -2,13 +2,17 @@ import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '..
 import type { FormatRules } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
-import { FIELDS } from './documentation.ts'
 import { openAiError } from './envelope.ts'
 import { parseEventData, plainMembers } from './event-data.ts'
-import { field, readBoolean, readCount, readObjects, wrongType } from './fields.ts'
-import type { ErrorEventInput, WireFormat } from './format.ts'
-import { BODY_BYTES_MAX, OPENAI_STYLE, writesText } from './openai-style.ts'
-import { unsupported } from './refusals.ts'
+import { field, readBoolean, readCount, readObjects, unsupported, wrongType } from './fields.ts'
+import {
+  BODY_BYTES_MAX,
+  type ErrorEventInput,
+  FIELDS,
+  OPENAI_STYLE,
+  type WireFormat,
+  writesText,
+} from './format.ts'
 import type { UnsizedCall } from './size-call.ts'
 
 const RULES: FormatRules = {
@@ -70,7 +74,7 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   }
 }
 
-/** Fields that bring in, or leave behind, what the body does not show and the hold could not cover. */
+/** Refuses fields with stored state, which is not in the body and which the hold could not cover. */
 function refuseStoredState(root: JsonObject): void {
   if (readBoolean(root, 'store')) {
     throw unsupported('store', 'Responses are not stored: leave `store` out or set it to false.')
@@ -90,7 +94,7 @@ function refuseStoredState(root: JsonObject): void {
   }
 }
 
-/** Items that stand for something stored, or that carry tools of their own. */
+/** Refuses items that refer to stored ones or have their own tools. */
 function refuseItems(root: JsonObject): void {
   const input = field(root, 'input')
   if (typeof input === 'string') return
@@ -111,24 +115,24 @@ const TOOL_ITEMS = new Set<JsonValue | undefined>([
   'mcp_list_tools',
 ])
 
-// The type of a reference may be left out: what else has none has a role.
+// A reference may lack its type; all other items without a type have a role.
 function isReference(item: JsonObject): boolean {
   const type = field(item, 'type')
   if (type !== undefined) return type === 'item_reference'
   return field(item, 'id') !== undefined && field(item, 'role') === undefined
 }
 
-/** A failed response where the provider's event has one, else an `error` event; nothing of its words. */
+/** A failed response if the provider's event has a response, else an `error` event; without its text. */
 function errorEvent({ problem, requestId, event }: ErrorEventInput): string {
   const root = parseEventData(event.data) ?? {}
   const { error } = openAiError(problem)
   const isResponse = isJsonObject(root['response']) || root['type'] === 'response.failed'
   const type = isResponse ? 'response.failed' : 'error'
-  // Clients read an `error` event's members from itself or from an object inside, some from either.
+  // Some clients read an `error` event's own members, others those of an `error` object inside.
   const content = isResponse
     ? {
         response: failedResponse(isJsonObject(root['response']) ? root['response'] : {}, {
-          error,
+          problem,
           requestId,
         }),
       }
@@ -138,7 +142,7 @@ function errorEvent({ problem, requestId, event }: ErrorEventInput): string {
   return `event: ${type}\ndata: ${json}\n\n`
 }
 
-// What a response object has that is no text: numbers, switches and names.
+// Members of a response object without text: numbers, switches and names.
 const KEPT_MEMBERS = [
   'created_at',
   'model',
@@ -154,17 +158,14 @@ const KEPT_MEMBERS = [
 
 function failedResponse(
   response: JsonObject,
-  {
-    error,
-    requestId,
-  }: { readonly error: ReturnType<typeof openAiError>['error']; readonly requestId: string },
+  { problem, requestId }: Pick<ErrorEventInput, 'problem' | 'requestId'>,
 ): object {
   return {
     id: plainMembers(response, ['id'])['id'] ?? requestId,
     ...plainMembers(response, KEPT_MEMBERS),
     object: 'response',
     status: 'failed',
-    error: { code: error.code, message: error.message },
+    error: { code: problem.code, message: problem.message },
     incomplete_details: null,
     instructions: null,
     metadata: {},

@@ -18,7 +18,7 @@ export interface CallTexts {
 
 /** An inline image whose base64 is not estimated as text yet. */
 export interface UnsizedImage extends Omit<InlineImage, 'textTokens'> {
-  /** Its base64, where it may be no image; else null. */
+  /** Its base64 if it may be no image; else null. */
   readonly text: Uint8Array | null
 }
 

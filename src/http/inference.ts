@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
+import { clientClosed } from '../journey/client-answer.ts'
 import { type JourneyParts, type JourneyRecord, runJourney } from '../journey/journey.ts'
-import { clientClosed } from '../journey/relay/end-answer.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'

@@ -7,34 +7,31 @@ import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { NOTHING_REPORTED, type Outcome, type Resolution } from '../vocabulary/outcome.ts'
 import { type FailureCode, Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import { answerHeaders, returnedHeaders } from './answer-headers.ts'
+import { answerHeaders, clientClosed, clientLeft, returnedHeaders } from './client-answer.ts'
 import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
-import { clientLeft } from './relay/client-left.ts'
-import { endAnswer } from './relay/end-answer.ts'
 import { resolveOutcome } from './settle/resolve.ts'
 
 /** How the relay of one answer ended. */
 export type RelayEnding =
-  /** A stream: its 200 was sent, its outcome settled by `settleStream`, and the client has its end. */
+  /** A stream: its 200 was sent, its outcome was settled by `settleStream`, and the client has its end. */
   | { readonly kind: 'streamed' }
   /** Nothing has been sent to the client: settle the outcome, then deliver the answer. */
-  | { readonly kind: 'answered'; readonly outcome: Outcome; readonly answer: Answer }
+  | {
+      readonly kind: 'answered'
+      readonly outcome: Outcome
+      readonly headers: OutgoingHttpHeaders
+      readonly bytes: Buffer
+    }
   /** Nothing has been sent to the client: settle the outcome, then answer with the problem. */
   | {
       readonly kind: 'failed'
       readonly outcome: Outcome
       readonly problem: Problem
-      /** The provider's, of which an allow-list goes back; empty where there were none. */
+      /** The provider's headers, of which the client gets an allow-list. */
       readonly upstreamHeaders: IncomingHttpHeaders
     }
-
-/** A provider's whole success, to be delivered unchanged. */
-interface Answer {
-  readonly headers: OutgoingHttpHeaders
-  readonly bytes: Buffer
-}
 
 interface HeldRequestInput {
   readonly request: JourneyRequest
@@ -42,63 +39,64 @@ interface HeldRequestInput {
   readonly offer: Offer
   readonly slot: GateSlot
   readonly grant: { readonly grantedMicros: Micros }
-  /** Bytes of the process's budget: for its body until that is sent, then for what is buffered of its answer. */
+  /** Bytes of the process's budget: for the request's body until it is sent, then for its buffered answer. */
   readonly memory: ByteReservation
   readonly wire: Wire
 }
 
-/**
- * A request whose hold is open, until the hold is settled, which happens once. The relay tells it what
- * comes of the call.
- */
+/** A request with an open hold, which is settled exactly once. The relay reports the call's progress to it. */
 export class HeldRequest {
   readonly request: JourneyRequest
   readonly wire: Wire
   readonly #parts: JourneyParts
-  readonly #call: Call
-  readonly #offer: Offer
-  readonly #slot: GateSlot
-  readonly #grantedMicros: Micros
-  readonly #memory: ByteReservation
+  readonly #held: HeldRequestInput
   #firstByteAtMs: number | null = null
   #leftEarly = false
 
-  constructor(parts: JourneyParts, input: HeldRequestInput) {
-    const { request, call, offer, slot, grant, memory, wire } = input
-    this.request = request
-    this.wire = wire
+  constructor(parts: JourneyParts, held: HeldRequestInput) {
+    this.request = held.request
+    this.wire = held.wire
     this.#parts = parts
-    this.#call = call
-    this.#offer = offer
-    this.#slot = slot
-    this.#grantedMicros = grant.grantedMicros
-    this.#memory = memory
+    this.#held = held
   }
 
   get client(): ServerResponse {
     return this.request.client
   }
 
-  /** Whether the client asked for a stream; the answer may be a whole one all the same. */
+  /** Whether the client asked for a stream; the provider may still answer with a whole body. */
   get isStream(): boolean {
-    return this.#call.stream
+    return this.#held.call.stream
   }
 
   get limits(): Pick<JourneyParts, 'timeouts' | 'answerBytesMax' | 'eventBytesMax'> {
     return this.#parts
   }
 
-  /** The headers that the client gets with an answer, made from the provider's. */
+  /** The headers of a success for the client, made from the provider's. */
   answerHeaders(upstreamHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
-    return answerHeaders(upstreamHeaders, {
-      request: this.request,
-      publicNames: this.#parts.publicNames,
-    })
+    const { format, requestId } = this.request
+    const { publicNames } = this.#parts
+    return answerHeaders(upstreamHeaders, { format, requestId, publicNames })
   }
 
-  /** Takes bytes of the process's budget for what is buffered. Throws Problem where none are left. */
+  /**
+   * Ends the client's answer with its last bytes, if any are left. Resolves once the kernel has all of it or
+   * the client is gone: until then the answer takes memory. A client that stalls is cut off.
+   */
+  endAnswer(bytes: Buffer | null): Promise<void> {
+    const { client } = this.request
+    if (bytes === null) client.end()
+    else client.end(bytes)
+    // The kernel takes nearly all answers at once; those need no watch.
+    if (client.destroyed || client.writableLength === 0) return Promise.resolve()
+    client.setTimeout(this.#parts.timeouts.stallTimeoutMs, () => client.destroy())
+    return clientClosed(client)
+  }
+
+  /** Takes bytes of the process's budget for a buffered answer. Throws Problem if none are left. */
   takeMemory(bytes: number): void {
-    this.#memory.grow(bytes)
+    this.#held.memory.grow(bytes)
   }
 
   /** A stream's generation id is known. */
@@ -106,16 +104,13 @@ export class HeldRequest {
     this.#parts.ledger.noteGeneration({ requestId: this.request.requestId, generationId })
   }
 
-  /** The first byte of the provider's answer has come. */
+  /** The first byte of the provider's answer has arrived. */
   firstByte(): void {
     this.#firstByteAtMs = this.#parts.clock.nowMs()
     this.request.record.firstByteAtMs = this.#firstByteAtMs
   }
 
-  /**
-   * Runs a step that must not fail between the hold and its forwarding, and releases the hold if it
-   * does, or if the client has gone: nothing has been sent upstream.
-   */
+  /** Runs a step between hold and forwarding. If it fails, or the client has gone, the hold is released. */
   orRelease<T>(step: () => T): T {
     if (this.request.client.destroyed) {
       const problem = clientLeft()
@@ -131,29 +126,29 @@ export class HeldRequest {
     }
   }
 
-  /** Notes a fault of ours that no status tells of, for the log. */
+  /** Records, for the log, a fault of the gateway that no status shows. */
   fault(cause: unknown): void {
     this.request.record.fault = cause
   }
 
   /**
-   * The client of a stream has left before the headers: whether the call is read on without it. If so, its
+   * The client of a stream has left before the headers. True if the call is read on without it: then its
    * place in flight is free from this tick on, here and in the ledger, while its credit stays reserved.
    */
   clientLeftEarly(): boolean {
-    this.#leftEarly = this.#slot.readOn()
+    this.#leftEarly = this.#held.slot.readOn()
     this.request.record.leftEarly = this.#leftEarly ? 'readOn' : 'cancelled'
     if (this.#leftEarly) this.#parts.settler.abandon(this.request.requestId)
     return this.#leftEarly
   }
 
-  /** Settles a stream, in this tick, so that the settle is queued before the client sees the end. */
+  /** Settles a stream. The settle is queued in this tick, before the client sees the end. */
   settleStream(outcome: Outcome, code: ProblemCode | null): void {
     this.#settle(outcome, { httpStatus: 200, code })
-    this.#slot.leave()
+    this.#held.slot.leave()
   }
 
-  /** Settles an answer that is not a stream, then delivers it or throws its problem. */
+  /** Settles an answer that is no stream, then delivers it or throws its problem. */
   async conclude(ending: RelayEnding): Promise<void> {
     switch (ending.kind) {
       case 'streamed':
@@ -162,8 +157,8 @@ export class HeldRequest {
         const input = this.#settleInput(ending.outcome, ANSWERED_OK)
         const settled = await this.#parts.settler.settleInTime(input)
         this.request.record.settledAtMs = this.#parts.clock.nowMs()
-        this.#slot.leave()
-        await this.#deliver(ending.answer, settled?.chargedMicros ?? chargeOf(input.resolution))
+        this.#held.slot.leave()
+        await this.#deliver(ending, settled?.chargedMicros ?? chargeOf(input.resolution))
         return
       }
       case 'failed': {
@@ -178,7 +173,10 @@ export class HeldRequest {
     }
   }
 
-  async #deliver({ headers, bytes }: Answer, chargedMicros: number): Promise<void> {
+  async #deliver(
+    { headers, bytes }: Extract<RelayEnding, { kind: 'answered' }>,
+    chargedMicros: number,
+  ): Promise<void> {
     const { client } = this.request
     if (client.destroyed) return
     client.writeHead(200, {
@@ -186,8 +184,8 @@ export class HeldRequest {
       'content-length': bytes.length,
       [this.#parts.publicNames.costHeader]: chargedMicros,
     })
-    // Its bytes stay in the budget until the client has taken them.
-    await endAnswer(client, { bytes, stallTimeoutMs: this.#parts.timeouts.stallTimeoutMs })
+    // The bytes stay in the budget until the client has taken them.
+    await this.endAnswer(bytes)
   }
 
   #returnHeaders(upstreamHeaders: IncomingHttpHeaders): void {
@@ -203,19 +201,15 @@ export class HeldRequest {
 
   #settle(outcome: Outcome, answer: ClientAnswer): void {
     const input = this.#settleInput(outcome, answer)
-    // Never rejects: it is tried until the store answers.
+    // Never rejects: it is retried until the store answers.
     void this.#parts.settler.settle(input)
   }
 
-  // A fault in the rule for money leaves no hold open: its credit stays reserved until it is known.
+  // Even a fault in the money rule ends the hold: unresolved, with its credit reserved until reconciliation.
   #resolutionOf(outcome: Outcome): Resolution {
     try {
-      return resolveOutcome({
-        outcome,
-        call: this.#call,
-        offer: this.#offer,
-        grantedMicros: this.#grantedMicros,
-      })
+      const { call, offer, grant } = this.#held
+      return resolveOutcome({ outcome, call, offer, grantedMicros: grant.grantedMicros })
     } catch (cause) {
       this.fault(cause)
       const generationId = 'reported' in outcome ? outcome.reported.generationId : null
@@ -256,7 +250,7 @@ const LEFT_UNSENT: Outcome = {
   relayedTokens: 0,
 }
 
-/** The answer that the client got: its status, and its error where there is one. */
+/** The answer that the client got: its status, and its error if there is one. */
 interface ClientAnswer {
   readonly httpStatus: number
   readonly code: ProblemCode | null
@@ -264,7 +258,7 @@ interface ClientAnswer {
 
 const ANSWERED_OK: ClientAnswer = { httpStatus: 200, code: null }
 
-/** Why a request is marked failed, also one whose answer began with 200; null where it is not. */
+/** Why a request is marked failed, which one answered with 200 may be too; null if it is not. */
 function errorCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | null {
   switch (outcome.kind) {
     case 'completed':

@@ -7,15 +7,13 @@ import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import { editJson } from '../json/edit.ts'
 import type { HoldLedger } from '../ledger/ledger.ts'
 import type { Attempt, AttemptObserver } from '../upstreams/attempt.ts'
-import type { AttemptRequest, Upstream, Wire } from '../upstreams/upstream.ts'
-import type { Arrival } from '../vocabulary/call.ts'
+import type { AttemptRequest, Deadlines, Upstream, Wire } from '../upstreams/upstream.ts'
+import type { Arrival, Call } from '../vocabulary/call.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
-import { upstreamHeaders } from './answer-headers.ts'
-import { type AttemptTimeouts, deadlinesFor } from './deadlines.ts'
 import type { Caller } from './gate/authenticator.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from './gate/byte-budget.ts'
 import type { Gate, GateSlot } from './gate/gate.ts'
@@ -26,23 +24,23 @@ import { openHold, requireCredit } from './open-hold.ts'
 import { relayAnswer } from './relay/relay.ts'
 import type { Settler } from './settle/settler.ts'
 
-/** A body that is larger takes the thread for milliseconds, and does so in turns. */
+/** A larger body takes the thread for milliseconds, and so waits for its turn. */
 const LIGHT_BODY_BYTES_MAX = 256 * 1024
 
-/** What every journey shares: the parts of the process, wired once. */
+/** The parts of the process that all journeys share, wired once. */
 export interface JourneyParts {
   /** Every format that is served. */
   readonly formats: readonly WireFormat[]
   readonly authenticate: (arrival: Arrival) => Promise<Caller>
-  readonly gate: Gate
-  /** Memory for bodies and whole answers of all requests together. */
+  readonly gate: Pick<Gate, 'enter' | 'remembered'>
+  /** Memory for bodies and buffered answers of all requests together. */
   readonly byteBudget: ByteBudget
-  /** Whether the ledger has any credit posted to the account, be it held or not. */
+  /** Whether the ledger has any credit of the account, held or not. */
   readonly hasPostedCredit: (accountId: string) => Promise<boolean>
-  /** What large bodies may take of the thread. */
+  /** The share of the thread that large bodies may use. */
   readonly threadShare: ThreadShare
   readonly offerFor: (modelName: string) => Offer
-  /** The same model at the dearest prices that it can have: what holds are sized by. */
+  /** The same model at the dearest prices that it can have, by which holds are sized. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   readonly settler: Settler
@@ -56,25 +54,39 @@ export interface JourneyParts {
   readonly eventBytesMax: number
 }
 
-/** One client's request, as it stands when its headers have been read. */
+/** The provider's time limits; all of them are settings. */
+export interface AttemptTimeouts {
+  /** Until the answer's headers. */
+  readonly headersTimeoutMs: number
+  /** Between two pieces of the body. */
+  readonly stallTimeoutMs: number
+  /** For a whole answer. A stream has none. */
+  readonly totalTimeoutMs: number
+  /** For an image, from being forwarded to its end, streamed or not. */
+  readonly imageTimeoutMs: number
+  /** From the headers of a stream whose client has left until the call is cancelled. */
+  readonly readOnTimeoutMs: number
+}
+
+/** One client's request, once its headers have been read. */
 export interface JourneyRequest extends Arrival {
   readonly format: WireFormat
   readonly requestId: string
   readonly headers: IncomingHttpHeaders
   readonly client: ServerResponse
-  /** Reads the body whole, inflated, within the format's limit and what its account may take. */
+  /** Reads the whole body, inflated, within the limits of the format and the account. */
   readonly readBody: (account: {
     readonly memory: ByteReservation
-    /** Asked before more than 64 KB are read; rejects with why they are not. */
+    /** Called before more than 64 KB are read; rejects with the reason why they must not be. */
     readonly admitLargeBody: () => Promise<void>
-    /** Resolves when one more piece of a large compressed body may be inflated. */
+    /** Resolves when the next piece of a large compressed body may be inflated. */
     readonly inflateTurn: () => Promise<Turn>
   }) => Promise<Buffer>
-  /** Filled in as the journey goes, for the log and the metrics. */
+  /** Filled in during the journey, for the log and the metrics. */
   readonly record: JourneyRecord
 }
 
-/** What is known of a request, for one log line: never content. */
+/** The facts of a request for one log line: never content. */
 export interface JourneyRecord {
   accountId: string | null
   apiKeyId: string | null
@@ -84,28 +96,27 @@ export interface JourneyRecord {
   /** Null: no hold was opened. */
   state: Resolution['kind'] | null
   chargeMicros: number | null
-  /** When its hold was asked for, and when the ledger had answered. */
+  /** When its hold was requested, and when the ledger had answered. */
   holdAskedAtMs: number | null
   holdOpenedAtMs: number | null
   firstByteAtMs: number | null
   /** When its outcome was known, and when the charge of a whole answer was durable. */
   outcomeAtMs: number | null
   settledAtMs: number | null
-  /** What the provider counted; null: it did not say. */
+  /** The provider's counts; null: none were reported. */
   usage: TokenUsage | null
   generationId: string | null
-  /** Its client left a stream before the headers; whether the call was read on. Null: it did not. */
+  /** What became of a stream's call whose client left before the headers; null for all other requests. */
   leftEarly: 'readOn' | 'cancelled' | null
-  /** Why a request whose hold was opened is marked failed; null: it is not. */
+  /** Why a request with a hold is marked failed; null: it is not. */
   errorCode: string | null
-  /** A fault of ours that the client was not told of as such; null: none. */
+  /** A fault of the gateway that no answer shows; null: none. */
   fault: unknown
 }
 
 /**
- * The story of one request. The step that fails decides the status: it throws a Problem, which is
- * answered in one place. Nothing goes upstream before its hold is durable, and every hold that was
- * opened is settled, whatever happens after.
+ * The journey of one request. A step that fails throws a Problem, which is answered in one place. Nothing goes
+ * upstream before its hold is durable, and every opened hold is settled, on every path.
  */
 export async function runJourney(parts: JourneyParts, request: JourneyRequest): Promise<void> {
   const { format, record } = request
@@ -115,9 +126,9 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
 
   const memory = parts.byteBudget.reserve(byteOwner(caller, format))
   const slot = parts.gate.enter(caller) // 429
-  // Between the place that was taken and this nothing may fail, or it would be kept for ever.
+  // Nothing may fail between `enter` and here: the place would never be given back.
   try {
-    // The body and its tree are gone once the call is made: it may last for many minutes.
+    // Returns without the body and its tree, which must be free during a call of many minutes.
     const { held, forward } = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
     const ending = await relayAnswer(held, forward)
     await held.conclude(ending) // 400 to 504, the provider's own or ours
@@ -161,7 +172,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const wire = wireOf(parts.upstream, format) // 400
     checkOffer(call, { format, formats: parts.formats, offer, publicNames: parts.publicNames }) // 400
 
-    // The prices may have to be asked for first, which is no work of the thread.
+    // Prices may have to be fetched first, which needs no thread.
     turn?.end()
     const dearest = await parts.holdOffer(offer)
     const size = sizeHold(call, dearest) // 400
@@ -173,7 +184,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const forward = held.orRelease(() =>
       sendOnce(parts.upstream, {
         path: wire.path,
-        headers: upstreamHeaders(request, parts.publicNames),
+        headers: forwardedHeaders(request, parts.publicNames),
         body: editJson(
           body,
           wire.rewrites({
@@ -205,7 +216,25 @@ function wireOf({ dialect }: Upstream, { endpoint }: WireFormat): Wire {
   })
 }
 
-/** Sends a call upstream when it is asked to, once, and lets go of its body. */
+/** The format's own request headers, as sent: name and value in turn. */
+function forwardedHeaders(
+  { format, headers }: JourneyRequest,
+  publicNames: PublicNames,
+): readonly string[] {
+  return format.forwardedHeaders(publicNames).flatMap((name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? [name, value] : []
+  })
+}
+
+function deadlinesFor(call: Call, timeouts: AttemptTimeouts): Deadlines {
+  const { headersTimeoutMs, stallTimeoutMs } = timeouts
+  const { total, boundsStreams } = call.rules.deadline
+  const totalTimeoutMs = call.stream && !boundsStreams ? null : timeouts[total]
+  return { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs }
+}
+
+/** Sends a call upstream once, when called, and lets go of its body. */
 function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['forward'] {
   let unsent: AttemptRequest | null = request
   return (observer) => {

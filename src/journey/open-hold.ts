@@ -8,7 +8,6 @@ import type { Caller } from './gate/authenticator.ts'
 import { type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 
-/** What the step has been given by those before it. */
 interface OpenHoldStep {
   readonly request: JourneyRequest
   readonly caller: Caller
@@ -18,8 +17,8 @@ interface OpenHoldStep {
 }
 
 /**
- * Opens the hold, durably. Throws the Problem of a refusal, with the figures that tell "wait" from "buy
- * credit"; `StoreUnavailable` where the store did not answer.
+ * Opens the hold, durably. Throws the Problem of a refusal, whose figures show whether to wait or to add credit,
+ * and `StoreUnavailable` if the store did not answer.
  */
 export async function openHold(
   parts: JourneyParts,
@@ -46,15 +45,15 @@ export async function openHold(
     case 'opened':
       return verdict
     case 'refused':
-      throw refusal(verdict, () => listedMaxMessage({ call, offer, size }))
+      throw refusal(verdict, () => listedMaxMessage(call, offer, size))
     default:
       return assertNever(verdict)
   }
 }
 
 /**
- * Throws Problem `insufficient_credit` where the account has no credit at all, also none that requests in
- * flight hold: no hold can be opened then, so that a large body would be read for nothing.
+ * Throws Problem `insufficient_credit` if the account has no credit, not even in holds: no hold could be opened,
+ * and a large body would be read for nothing.
  */
 export async function requireCredit(
   { hasPostedCredit }: Pick<JourneyParts, 'hasPostedCredit'>,
@@ -67,8 +66,8 @@ export async function requireCredit(
 }
 
 /**
- * Free credit pays for text from open-weight models and for nothing else. A model that can make images
- * or sound may do so unasked.
+ * Free credit pays only for text from open-weight models. A model that can make images or sound does not count:
+ * it may make them unasked.
  */
 function freeCreditQualifies(call: Call, offer: Offer): boolean {
   const onlyText =
@@ -88,7 +87,7 @@ function refusal(
       return new Problem(code, { message: keyLimitMessage(facts) + advice() })
     case 'rate_limited':
       return new Problem(code, { retryAfterSeconds: facts.retryAfterSeconds ?? 1 })
-    // When one of them will end is not known, so no time is named.
+    // No retry time: when one of the requests will end is unknown.
     case 'too_many_concurrent_requests':
     case 'free_credit_not_eligible':
     case 'invalid_api_key':
@@ -116,19 +115,15 @@ function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefu
   return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
 }
 
-/** What a cap of the model's listed maximum would need; empty where that is no less. */
-function listedMaxMessage({
-  call,
-  offer,
-  size,
-}: Pick<OpenHoldStep, 'call' | 'offer' | 'size'>): string {
+/** The hold under a cap of the model's listed maximum; empty if it is not smaller. */
+function listedMaxMessage(call: Call, offer: Offer, size: HoldSize): string {
   const listed = sizeHoldAtListedMax(call, offer)
   if (listed === null || listed.neededMicros >= size.neededMicros) return ''
   const { outputTokensMax, neededMicros } = listed
   return ` The model lists a maximum of ${outputTokensMax} output tokens: with that as the cap, the hold would be ${dollars(neededMicros)}.`
 }
 
-/** Micro-dollars as a dollar amount with all six places. */
+/** Micro-dollars as a dollar amount with six decimals. */
 function dollars(amount: Micros): string {
   const sign = amount < 0 ? '-' : ''
   const digits = String(Math.abs(amount)).padStart(7, '0')

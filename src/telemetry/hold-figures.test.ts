@@ -1,48 +1,48 @@
 import { expect, test } from 'vitest'
 import type { HoldCount } from '../ledger/activity/unsettled.ts'
-import { HoldFigures } from './hold-figures.ts'
+import { HoldFigures } from './metrics.ts'
 
 const COUNTS: readonly HoldCount[] = [{ state: 'open', holds: 3, oldestOpenedAtMs: 5 }]
 
-test('however often they are read, the store is asked once an interval, by one question at a time', async () => {
+test('however often holds are read, the store gets one query an interval and one at a time', async () => {
   let nowMs = 0
-  let asked = 0
+  let queries = 0
   const figures = new HoldFigures({
     clock: { nowMs: () => nowMs },
     intervalMs: 15_000,
     countHolds: async () => {
-      asked++
+      queries++
       return COUNTS
     },
   })
   const atOnce = await Promise.all(Array.from({ length: 100 }, () => figures.read()))
   for (const counts of atOnce) expect(counts).toEqual(COUNTS)
-  expect(asked).toBe(1)
+  expect(queries).toBe(1)
   nowMs = 14_999
   expect(await figures.read()).toEqual(COUNTS)
-  expect(asked).toBe(1)
+  expect(queries).toBe(1)
   nowMs = 15_000
   await figures.read()
-  expect(asked).toBe(2)
+  expect(queries).toBe(2)
 })
 
-test('a clock that is set back does not end the questions', async () => {
+test('a clock that is set back does not stop the queries', async () => {
   let nowMs = 1_000_000
-  let asked = 0
+  let queries = 0
   const figures = new HoldFigures({
     clock: { nowMs: () => nowMs },
     countHolds: async () => {
-      asked++
+      queries++
       return COUNTS
     },
   })
   await figures.read()
   nowMs = 0
   await figures.read()
-  expect(asked).toBe(2)
+  expect(queries).toBe(2)
 })
 
-test('a store that fails is told as nothing known, and not as what was', async () => {
+test('after a failed query the number of holds is unknown, not what it was', async () => {
   let nowMs = 0
   let away = false
   const figures = new HoldFigures({
@@ -62,7 +62,7 @@ test('a store that fails is told as nothing known, and not as what was', async (
   expect(await figures.read()).toEqual(COUNTS)
 })
 
-test('a store that hangs keeps nobody waiting, and what it says in the end is told', async () => {
+test("a read of a store that hangs ends early, and a later read has the store's answer", async () => {
   let nowMs = 0
   const answer = Promise.withResolvers<readonly HoldCount[]>()
   const figures = new HoldFigures({

@@ -9,12 +9,12 @@ import { METRICS } from './metric-table.ts'
 import { type MetricSources, Metrics } from './metrics.ts'
 
 const SOURCES: MetricSources = {
-  nowMs: () => 100_000,
-  storeNowMs: () => 110_000,
+  clock: { nowMs: () => 100_000 },
+  storeClock: { nowMs: () => 110_000 },
   inFlight: () => 2,
   bufferBytes: () => 10,
   bufferBytesMax: 100,
-  holds: async () => [
+  countHolds: async () => [
     { state: 'open', holds: 1, oldestOpenedAtMs: 100_000 },
     { state: 'provisional', holds: 0, oldestOpenedAtMs: null },
     { state: 'unresolved', holds: 4, oldestOpenedAtMs: 50_000 },
@@ -78,23 +78,23 @@ async function linesOf(metrics: Metrics, name: string): Promise<string[]> {
   return lines.filter((line) => line.startsWith(name))
 }
 
-test('what is registered is the table of metrics: names, types and meanings', async () => {
+test('the registered metrics are the table: names, types and help', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   const text = await metrics.render()
   const registered = [...text.matchAll(/^# TYPE (tollgate_\w+) (\w+)$/gm)].map(([, name, kind]) => {
     const [, help] = new RegExp(`^# HELP ${name} (.*)$`, 'm').exec(text) ?? []
     return [name, { kind, help }]
   })
-  const told = Object.entries(METRICS).map(([name, { kind, help }]) => [name, { kind, help }])
-  expect(Object.fromEntries(registered)).toEqual(Object.fromEntries(told))
+  const listed = Object.entries(METRICS).map(([name, { kind, help }]) => [name, { kind, help }])
+  expect(Object.fromEntries(registered)).toEqual(Object.fromEntries(listed))
   expect(text).toContain('nodejs_eventloop_lag_seconds')
   expect(text).toContain('tollgate_build_info{version="1",mode="live"} 1')
 })
 
-test('an ended request is counted once in each, with exact money and every token of one kind', async () => {
+test('an ended request counts once in each metric, with exact money and each token under one kind', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   for (let i = 0; i < 3; i++) metrics.requestEnded(ended({}))
-  // Read twice: reading counts nothing.
+  // A read must not count anything.
   await metrics.render()
   expect(await linesOf(metrics, 'tollgate_requests_total')).toEqual([
     'tollgate_requests_total{endpoint="chat",model="acme/kept",status="2xx",state="final"} 3',
@@ -117,7 +117,7 @@ test('an ended request is counted once in each, with exact money and every token
   expect(await linesOf(metrics, 'tollgate_overruns_total')).toEqual([])
 })
 
-test('a model that is used at two endpoints has its tokens and charges together', async () => {
+test('tokens and charges of a model are summed over its endpoints', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.requestEnded(ended({}))
   metrics.requestEnded(ended({}, { format: responses }))
@@ -127,7 +127,7 @@ test('a model that is used at two endpoints has its tokens and charges together'
   expect(await linesOf(metrics, 'tollgate_requests_total')).toHaveLength(2)
 })
 
-test('a refusal is counted by its code, and is in no duration', async () => {
+test('a refusal counts under its code and in no duration', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   const refused = { modelId: null, state: null, chargeMicros: null, holdMicros: null, usage: null }
   const problem = new Problem('model_not_found')
@@ -141,7 +141,7 @@ test('a refusal is counted by its code, and is in no duration', async () => {
   expect(await linesOf(metrics, 'tollgate_request_duration_seconds_count')).toEqual([])
 })
 
-test('overruns of images are told apart from those of text', async () => {
+test('overruns of images and of text count apart', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.requestEnded(ended({ chargeMicros: 101 }))
   metrics.requestEnded(ended({ chargeMicros: 100 }))
@@ -154,7 +154,7 @@ test('overruns of images are told apart from those of text', async () => {
   ])
 })
 
-test('a correction counts what it changed, and an overrun only where there was none before', async () => {
+test('a correction counts the difference, and an overrun only if there was none before', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   const settlement = (differenceMicros: number, overrunMicros: number) => ({
     requestId: 'req_1',
@@ -203,7 +203,7 @@ test('a model that has left the catalog loses its series at the next refresh', a
   expect(await linesOf(metrics, 'tollgate_requests_total')).toHaveLength(2)
 })
 
-test('gauges say what the parts say, and ages are never negative', async () => {
+test('gauges have the figures of their sources, and ages are never negative', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.watch(SOURCES)
   const gauges = (await metrics.render()).split('\n').filter((line) => /^tollgate/.test(line))
@@ -227,7 +227,8 @@ test('gauges say what the parts say, and ages are never negative', async () => {
       'tollgate_buffer_limit_bytes 100',
     ]),
   )
-  metrics.watch({ ...SOURCES, storeNowMs: () => 0, nowMs: () => 0 })
+  const atZero = { nowMs: () => 0 }
+  metrics.watch({ ...SOURCES, storeClock: atZero, clock: atZero })
   expect(await linesOf(metrics, 'tollgate_oldest_hold_age_seconds')).toEqual([
     'tollgate_oldest_hold_age_seconds{state="open"} 0',
     'tollgate_oldest_hold_age_seconds{state="provisional"} 0',
@@ -235,17 +236,17 @@ test('gauges say what the parts say, and ages are never negative', async () => {
   ])
 })
 
-test('where the store does not answer there are no figures of holds, and all others', async () => {
+test('without an answer of the store only the figures of holds are missing', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.watch(SOURCES)
   await metrics.render()
-  metrics.watch({ ...SOURCES, holds: async () => null })
+  metrics.watch({ ...SOURCES, countHolds: () => Promise.reject(new Error('away')) })
   expect(await linesOf(metrics, 'tollgate_holds')).toEqual([])
   expect(await linesOf(metrics, 'tollgate_oldest_hold_age_seconds')).toEqual([])
   expect(await linesOf(metrics, 'tollgate_requests_in_flight')).toHaveLength(1)
 })
 
-test('commits are counted with their batches, those that failed apart too', async () => {
+test('commits count with the size of their batches, and failed ones count apart', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.committed({ commands: 12, durationMs: 2, outcome: 'committed' })
   metrics.committed({ commands: 1, durationMs: 500, outcome: 'unavailable' })

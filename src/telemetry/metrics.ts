@@ -13,21 +13,22 @@ import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Clock } from '../vocabulary/clock.ts'
 import { microsOfDecimal } from '../vocabulary/money.ts'
-import { makeOwnMetrics, type OwnMetrics } from './own-metrics.ts'
+import { makeOwnMetrics, type OwnMetrics } from './metric-table.ts'
 import { CHARGE_STATES, RequestTallies, STATUS_CLASSES, TOKEN_KINDS } from './request-tallies.ts'
 
-/** What is read when somebody asks for the metrics, and never before. */
+/** Where gauges come from. They are read only when the metrics are. */
 export interface MetricSources {
-  readonly nowMs: () => number
-  /** The time that is in the store's rows. */
-  readonly storeNowMs: () => number
+  readonly clock: Clock
+  /** The clock of the times in the store's rows. */
+  readonly storeClock: Clock
   readonly inFlight: () => number
   readonly bufferBytes: () => number
   readonly bufferBytesMax: number
-  /** Null: the store did not answer. */
-  readonly holds: () => Promise<readonly HoldCount[] | null>
-  /** For a look-up of the reconciler: how many, and when the first is due. */
+  /** Asks the store for its unsettled holds. */
+  readonly countHolds: () => Promise<readonly HoldCount[]>
+  /** Requests that wait for a look-up by the reconciler, and when the first is due. */
   readonly waiting: () => { readonly requests: number; readonly nextDueAtMs: number | null }
   readonly catalog: () => {
     readonly modelIds: ReadonlySet<string>
@@ -37,12 +38,7 @@ export interface MetricSources {
   readonly isAccountRefused: () => boolean
 }
 
-interface MetricsInput {
-  readonly version: string
-  readonly mode: 'simulator' | 'live'
-}
-
-/** Every metric at one moment, for another process to read. */
+/** Every metric at one moment, to be read by another process. */
 export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 interface RequestTimings {
@@ -60,8 +56,8 @@ const MICROS_PER_DOLLAR = 1_000_000
 const MS_PER_SECOND = 1_000
 
 /**
- * Every metric of one gateway. Ended requests are counted by whole numbers of our own, and gauges asked
- * for, only to be given their names when somebody reads.
+ * Every metric of one gateway. Ended requests are counted in whole numbers, and gauges are read, only when
+ * the metrics are asked for: then they get their names and labels.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -69,19 +65,21 @@ export class Metrics {
   readonly #own: OwnMetrics
   readonly #timings = new Map<string, RequestTimings>()
   #sources: MetricSources | null = null
+  #holds: HoldFigures | null = null
 
-  constructor({ version, mode }: MetricsInput) {
+  constructor(labels: { readonly version: string; readonly mode: 'simulator' | 'live' }) {
     this.#own = makeOwnMetrics(this.#registry)
-    this.#own.buildInfo.set({ version, mode }, 1)
+    this.#own.buildInfo.set(labels, 1)
     collectDefaultMetrics({ register: this.#registry })
   }
 
-  /** Shows gauges from now on; until then there are none. */
+  /** Shows gauges from now on. */
   watch(sources: MetricSources): void {
     this.#sources = sources
+    this.#holds = new HoldFigures(sources)
   }
 
-  /** Counts a request that has ended: all that the path of a request pays for metrics. */
+  /** Counts a request that has ended. Metrics cost a request nothing else. */
   requestEnded(ended: EndedRequest): void {
     const { record, problem, format } = ended
     this.#tallies.count(ended)
@@ -106,7 +104,7 @@ export class Metrics {
     if (outcome !== 'committed') this.#own.commitFailures.inc()
   }
 
-  /** Counts a refresh of the catalog, and forgets the models that it no longer has. */
+  /** Counts a refresh of the catalog, and drops the series of models that have left it. */
   catalogRefreshed({ kind }: RefreshOutcome): void {
     this.#own.catalogRefreshes.inc({ outcome: kind })
     if (kind === 'refreshed' && this.#sources !== null) {
@@ -114,7 +112,7 @@ export class Metrics {
     }
   }
 
-  /** Counts a reading of a model's endpoints. */
+  /** Counts a read of a model's endpoint prices. */
   endpointsRead({ failure }: EndpointRead): void {
     this.#own.endpointPriceReads.inc({ outcome: failure === null ? 'read' : 'failed' })
   }
@@ -128,12 +126,12 @@ export class Metrics {
       const dollars = Math.abs(differenceMicros) / MICROS_PER_DOLLAR
       this.#own.corrections.inc({ direction }, dollars)
     }
-    // Images have no generation that could be looked up. What had overrun before was counted then.
+    // Only text has look-ups. A request that had overrun before was counted when it ended.
     const isNews = overrunMicros > 0 && overrunMicros - differenceMicros <= 0
     if (isNews) this.#overran({ kind: 'text', overrunMicros })
   }
 
-  /** Counts a question of the reconciler that was not answered. */
+  /** Counts a query of the reconciler that failed. */
   reconcileFailed({ of }: ReconcileFailure): void {
     this.#own.reconcileFailures.inc({ of })
   }
@@ -145,7 +143,7 @@ export class Metrics {
     this.#own.unchargedDollars.inc((microsOfDecimal(costUsd) ?? 0) / MICROS_PER_DOLLAR)
   }
 
-  /** Counts a look-up whose answer was not believed. */
+  /** Counts a look-up whose answer was doubted. */
   lookupDoubted(doubt: Doubt): void {
     this.#own.lookupsDoubted.inc({ doubt: DOUBT_LABELS[doubt] })
   }
@@ -162,17 +160,16 @@ export class Metrics {
     return this.#registry.getMetricsAsJSON()
   }
 
-  /** What {@link render} is, as a header says it. */
+  /** The content type of {@link render}. */
   get contentType(): string {
     return this.#registry.contentType
   }
 
   async #nameAll(): Promise<void> {
     this.#nameTallies()
-    if (this.#sources !== null) {
-      this.#readGauges(this.#sources)
-      this.#nameHolds(await this.#sources.holds(), this.#sources.storeNowMs())
-    }
+    if (this.#sources === null || this.#holds === null) return
+    this.#readGauges(this.#sources)
+    this.#nameHolds(await this.#holds.read(), this.#sources.storeClock.nowMs())
   }
 
   #time({ format: { endpoint }, record, startedAtMs, endedAtMs }: EndedRequest): void {
@@ -216,7 +213,7 @@ export class Metrics {
 
   #readGauges(sources: MetricSources): void {
     const own = this.#own
-    const nowMs = sources.nowMs()
+    const nowMs = sources.clock.nowMs()
     own.requestsInFlight.set(sources.inFlight())
     own.bufferBytes.set(sources.bufferBytes())
     own.bufferLimit.set(sources.bufferBytesMax)
@@ -226,7 +223,7 @@ export class Metrics {
     }
     const { requests, nextDueAtMs } = sources.waiting()
     own.reconcileWaiting.set(requests)
-    const storeNowMs = sources.storeNowMs()
+    const storeNowMs = sources.storeClock.nowMs()
     own.reconcileLag.set(secondsSince(nextDueAtMs ?? storeNowMs, storeNowMs))
     const { modelIds, refreshedAtMs } = sources.catalog()
     own.catalogModels.set(modelIds.size)
@@ -237,7 +234,7 @@ export class Metrics {
 
   #nameHolds(counts: readonly HoldCount[] | null, nowMs: number): void {
     const { holds, oldestHoldAge: age } = this.#own
-    // No figure at all where none is known: an old one would look like a quiet store.
+    // Without an answer there is no figure: an old one would look like a quiet store.
     for (const gauge of [holds, age]) gauge.reset()
     for (const { state, holds: count, oldestOpenedAtMs } of counts ?? []) {
       holds.set({ state }, count)
@@ -246,7 +243,7 @@ export class Metrics {
   }
 }
 
-/** By position: then, and now. Never below zero, whatever the clocks say. */
+/** By position: then, and now. Never below zero, even if a clock was set back. */
 function secondsSince(thenMs: number, nowMs: number): number {
   return Math.max(0, nowMs - thenMs) / MS_PER_SECOND
 }
@@ -261,5 +258,65 @@ function outcomeOf(kind: Settlement['correction']['kind']): string {
       return 'given_up'
     default:
       return assertNever(kind)
+  }
+}
+
+interface HoldFiguresInput extends Pick<MetricSources, 'countHolds' | 'clock'> {
+  /** The shortest time from one query to the next. Default 15,000. */
+  readonly intervalMs?: number
+  /** How long a read waits for the store. Default 1,000. */
+  readonly waitMs?: number
+}
+
+const INTERVAL_MS_DEFAULT = 15_000
+const WAIT_MS_DEFAULT = 1_000
+
+/**
+ * The unsettled holds of the store, as of a few seconds ago. However often they are read, the store gets one
+ * query at a time and one an interval. A read of a store that hangs ends after `waitMs`.
+ */
+export class HoldFigures {
+  readonly #input: HoldFiguresInput
+  #counts: readonly HoldCount[] | null = null
+  #queriedAtMs = Number.NEGATIVE_INFINITY
+  #query: Promise<void> | null = null
+
+  constructor(input: HoldFiguresInput) {
+    this.#input = input
+  }
+
+  /** Null if the store did not answer: the number of holds is unknown, not zero. */
+  async read(): Promise<readonly HoldCount[] | null> {
+    const { clock, intervalMs = INTERVAL_MS_DEFAULT } = this.#input
+    const nowMs = clock.nowMs()
+    const isDue = nowMs - this.#queriedAtMs >= intervalMs || nowMs < this.#queriedAtMs
+    if (this.#query === null && isDue) {
+      this.#queriedAtMs = nowMs
+      this.#query = this.#count().finally(() => {
+        this.#query = null
+      })
+    }
+    if (this.#query !== null) await this.#waitFor(this.#query)
+    return this.#counts
+  }
+
+  /** Never rejects. */
+  async #count(): Promise<void> {
+    try {
+      this.#counts = await this.#input.countHolds()
+    } catch {
+      // The log has the cause.
+      this.#counts = null
+    }
+  }
+
+  async #waitFor(query: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const outOfTime = new Promise<'late'>((resolve) => {
+      timer = setTimeout(resolve, this.#input.waitMs ?? WAIT_MS_DEFAULT, 'late')
+    })
+    const ended = await Promise.race([query, outOfTime])
+    clearTimeout(timer)
+    if (ended === 'late') this.#counts = null
   }
 }

@@ -1,48 +1,76 @@
-import {
-  type Context,
-  type HrTime,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
 import type { EndedRequest } from '../http/inference.ts'
-import { ReportingExporter } from './reporting-exporter.ts'
-import { failureOf, type SpanSurroundings, spanAttributes, spanName } from './request-span.ts'
-import type { RequestTracer } from './request-tracer.ts'
-import { samplerOf } from './sampler.ts'
-import type { TraceSettings } from './trace-settings.ts'
-import { readTraceparent } from './traceparent.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { RequestSpans, type TracedUpstream } from './request-span.ts'
 
-interface OtlpTracerInput {
-  readonly settings: TraceSettings
-  readonly version: string
-  readonly surroundings: SpanSurroundings
-  /** Where requests are sent, for the span of the call. */
-  readonly upstream: { readonly address: string; readonly port: number }
-  /** Told when the collector stops taking spans, and not again until it has taken some. */
+/** Makes the spans of each request, once it has ended. */
+export interface RequestTracer {
+  /** Queues the spans of an ended request, if its trace is sampled. Never throws. */
+  requestEnded(ended: EndedRequest): void
+  /** Sends the queued spans, within a few seconds, and stops. Never rejects. */
+  close(): Promise<void>
+}
+
+/** OpenTelemetry's names for which traces are kept. */
+export type SamplerName =
+  | 'always_on'
+  | 'always_off'
+  | 'traceidratio'
+  | 'parentbased_always_on'
+  | 'parentbased_always_off'
+  | 'parentbased_traceidratio'
+
+/** Where traces go, and which. */
+export interface TraceSettings {
+  /** Takes batches of spans, as OTLP over HTTP in protobuf. */
+  readonly url: string
+  /** For the collector; may be secret. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly exportTimeoutMs: number
+  readonly serviceName: string
+  readonly resourceAttributes: Readonly<Record<string, string>>
+  readonly sampler: SamplerName
+  /** The share of traces that `traceidratio` keeps, from 0 to 1. */
+  readonly sampledFraction: number
+}
+
+interface CollectorEvents {
+  /** Called when the collector stops accepting spans, and not again until it has accepted some. */
   readonly onFailure: (cause: unknown) => void
-  /** Told when it takes them again. */
+  /** Called when the collector accepts spans again. */
   readonly onRecovery: () => void
 }
 
-// Spans that wait for a collector: what comes above it is dropped. Some 20 MB at the most.
+interface OtlpTracerInput extends CollectorEvents {
+  readonly settings: TraceSettings
+  readonly version: string
+  readonly upstream: TracedUpstream
+}
+
+// Spans that wait for a collector, some 20 MB at most; further spans are dropped.
 const WAITING_SPANS_MAX = 16_384
 const BATCH_SPANS_MAX = 1_024
 const BATCH_INTERVAL_MS = 1_000
 const CLOSE_TIMEOUT_MS = 3_000
 
 /**
- * Spans to an OpenTelemetry collector. All spans of a request are made when it has ended, from the times
- * that its record has: while it runs nothing is paid for them. They go out in batches that no request
- * waits for; a collector that does not keep up loses spans, and nothing else.
+ * Sends spans to an OpenTelemetry collector. All spans of a request are made when it has ended, from the
+ * times in its record, so that tracing costs a running request nothing. Batches go out in the background; a
+ * collector that does not keep up loses spans, and nothing else.
  */
 export function createOtlpTracer(input: OtlpTracerInput): RequestTracer {
-  const { settings, version, onFailure, onRecovery } = input
+  const { settings, version, upstream } = input
   const exporter = new OTLPTraceExporter({
     url: settings.url,
     headers: { ...settings.headers },
@@ -57,7 +85,7 @@ export function createOtlpTracer(input: OtlpTracerInput): RequestTracer {
     sampler: samplerOf(settings),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new ReportingExporter(exporter, { onFailure, onRecovery }),
+        exporter: new ReportingExporter(exporter, input),
         maxQueueSize: WAITING_SPANS_MAX,
         maxExportBatchSize: BATCH_SPANS_MAX,
         scheduledDelayMillis: BATCH_INTERVAL_MS,
@@ -65,89 +93,64 @@ export function createOtlpTracer(input: OtlpTracerInput): RequestTracer {
       }),
     ],
   })
-  const spans = new RequestSpans(provider.getTracer('tollgate', version), input)
+  const spans = new RequestSpans(provider.getTracer('tollgate', version), upstream)
   return {
     requestEnded: (ended) => spans.make(ended),
     close: () => within(CLOSE_TIMEOUT_MS, provider.shutdown()),
   }
 }
 
-class RequestSpans {
-  readonly #tracer: Tracer
-  readonly #input: OtlpTracerInput
+function samplerOf({ sampler, sampledFraction }: TraceSettings): Sampler {
+  switch (sampler) {
+    case 'always_on':
+      return new AlwaysOnSampler()
+    case 'always_off':
+      return new AlwaysOffSampler()
+    case 'traceidratio':
+      return new TraceIdRatioBasedSampler(sampledFraction)
+    case 'parentbased_always_on':
+      return new ParentBasedSampler({ root: new AlwaysOnSampler() })
+    case 'parentbased_always_off':
+      return new ParentBasedSampler({ root: new AlwaysOffSampler() })
+    case 'parentbased_traceidratio':
+      return new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampledFraction) })
+    default:
+      return assertNever(sampler)
+  }
+}
 
-  constructor(tracer: Tracer, input: OtlpTracerInput) {
-    this.#tracer = tracer
-    this.#input = input
+type Export = Parameters<SpanExporter['export']>
+
+// The API's number for a successful export.
+const SUCCESS = 0
+
+/** An exporter that reports once that its collector is away, and once that it is back. */
+class ReportingExporter implements SpanExporter {
+  readonly #exporter: SpanExporter
+  readonly #events: CollectorEvents
+  #isAway = false
+
+  constructor(exporter: SpanExporter, events: CollectorEvents) {
+    this.#exporter = exporter
+    this.#events = events
   }
 
-  make(ended: EndedRequest): void {
-    const { startedAtMs, endedAtMs, record, httpStatus } = ended
-    const caller = readTraceparent(ended.traceparent)
-    const parent = caller === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, caller)
-    const span = this.#tracer.startSpan(
-      spanName(ended),
-      { kind: SpanKind.SERVER, startTime: timeOf(startedAtMs) },
-      parent,
-    )
-    if (span.isRecording()) {
-      span.setAttributes(spanAttributes(ended, this.#input.surroundings))
-      // A client's own mistake is no error of a server, nor is its leaving.
-      const brokeOff = httpStatus < 400 && record.errorCode !== null
-      if (httpStatus >= 500 || (brokeOff && record.errorCode !== 'client_gone')) {
-        span.setStatus({ code: SpanStatusCode.ERROR })
-      }
-      this.#makeSteps(ended, trace.setSpan(ROOT_CONTEXT, span))
-    }
-    span.end(timeOf(endedAtMs))
-  }
-
-  /** The three that a request spends its time on: hold, upstream, settle. */
-  #makeSteps(ended: EndedRequest, within: Context): void {
-    const { holdAskedAtMs, holdOpenedAtMs, outcomeAtMs, settledAtMs } = ended.record
-    const step = (name: string, times: StepTimes): void => {
-      const { kind = SpanKind.INTERNAL, fromMs, untilMs, failure = null } = times
-      if (fromMs === null || untilMs === null) return
-      const { address, port } = this.#input.upstream
-      const attributes = {
-        ...(kind === SpanKind.CLIENT ? { 'server.address': address, 'server.port': port } : {}),
-        ...(failure === null ? {} : { 'error.type': failure }),
-      }
-      const span = this.#tracer.startSpan(
-        name,
-        { kind, startTime: timeOf(fromMs), attributes },
-        within,
-      )
-      if (failure !== null) span.setStatus({ code: SpanStatusCode.ERROR })
-      span.end(timeOf(untilMs))
-    }
-    step('hold', { fromMs: holdAskedAtMs, untilMs: holdOpenedAtMs })
-    const failure = ended.record.errorCode === null ? null : failureOf(ended)
-    step('upstream', {
-      kind: SpanKind.CLIENT,
-      fromMs: holdOpenedAtMs,
-      untilMs: outcomeAtMs,
-      failure,
+  export(spans: Export[0], onResult: Export[1]): void {
+    this.#exporter.export(spans, (exported) => {
+      const failed = exported.code !== SUCCESS
+      if (failed && !this.#isAway) this.#events.onFailure(exported.error)
+      if (!failed && this.#isAway) this.#events.onRecovery()
+      this.#isAway = failed
+      onResult(exported)
     })
-    step('settle', { fromMs: outcomeAtMs, untilMs: settledAtMs })
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown()
   }
 }
 
-interface StepTimes {
-  /** Default a step within the process. */
-  readonly kind?: SpanKind
-  /** Null: the request never came so far. */
-  readonly fromMs: number | null
-  readonly untilMs: number | null
-  readonly failure?: string | null
-}
-
-/** As the API takes a time that it can't mistake for one of another clock. */
-function timeOf(timeMs: number): HrTime {
-  return [Math.floor(timeMs / 1_000), (timeMs % 1_000) * 1_000_000]
-}
-
-/** By position: how long is waited, and for what. Resolves then, however it ended. */
+/** Resolves when `ending` has settled, or after `waitMs`. */
 async function within(waitMs: number, ending: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const outOfTime = new Promise<void>((resolve) => {

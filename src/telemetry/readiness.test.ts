@@ -23,13 +23,13 @@ beforeEach(() => {
   readiness = new Readiness({ clock: { nowMs: () => nowMs }, pricesStaleAfterMs: STALE_AFTER_MS })
 })
 
-/** The checks that fail, by name, each with what it says. */
+/** The faults of the failing checks, by name. */
 function faults(): Record<string, string> {
   const failing = readiness.checks(sources).filter(({ fault }) => fault !== null)
   return Object.fromEntries(failing.map(({ name, fault }) => [name, fault ?? '']))
 }
 
-test('a process that has just started, with prices, is ready', () => {
+test('a process that has just started is ready once it has prices', () => {
   expect(readiness.checks(sources).map(({ name }) => name)).toEqual([
     'serving',
     'store',
@@ -39,19 +39,19 @@ test('a process that has just started, with prices, is ready', () => {
   expect(faults()).toEqual({})
 })
 
-test('a process that stops is not ready', () => {
+test('a stopping process is not ready', () => {
   draining = true
   expect(Object.keys(faults())).toEqual(['serving'])
 })
 
-test('a store that fails makes it unready until the store answers anything', () => {
+test("a process is not ready from a failure of the store until the store's next answer", () => {
   readiness.storeFailed()
   expect(faults()['store']).toMatch(/DATABASE_URL/)
   readiness.storeAnswered()
   expect(faults()).toEqual({})
 })
 
-test('a store that says nothing for longer than three heartbeats makes it unready', () => {
+test('a process is not ready once the store has been silent for more than three heartbeats', () => {
   nowMs += 15_000
   expect(faults()).toEqual({})
   nowMs += 1
@@ -60,14 +60,14 @@ test('a store that says nothing for longer than three heartbeats makes it unread
   expect(faults()).toEqual({})
 })
 
-test('an instance that may have been taken for dead is not ready', () => {
+test('an instance that others may have declared dead is not ready', () => {
   alive = false
   expect(Object.keys(faults())).toEqual(['store'])
 })
 
-test('prices that are missing or past their age make it unready', () => {
+test('a process without prices, or with stale ones, is not ready', () => {
   refreshedAtMs = null
-  expect(faults()['prices']).toMatch(/^No prices were ever loaded\./)
+  expect(faults()['prices']).toMatch(/^No prices have been loaded yet\./)
   refreshedAtMs = nowMs
   readiness.storeAnswered()
   nowMs += STALE_AFTER_MS
@@ -77,12 +77,12 @@ test('prices that are missing or past their age make it unready', () => {
   expect(faults()['prices']).toMatch(/^The prices are 60 minutes old\./)
 })
 
-test('a refused account makes it unready, until the provider does something for it', () => {
+test('a process is not ready from a refusal of its account until the provider accepts it', () => {
   expect(readiness.accountRefused('request')).toBe(true)
   expect(readiness.accountRefused('request')).toBe(false)
   expect(readiness.isAccountRefused).toBe(true)
   expect(faults()['upstream_account']).toMatch(/UPSTREAM_API_KEY/)
-  // A list of models that anybody may read says nothing of requests.
+  // The list of models is public: reading it does not show that requests are accepted.
   expect(readiness.accountAccepted('catalog')).toBe(false)
   expect(Object.keys(faults())).toEqual(['upstream_account'])
   expect(readiness.accountAccepted('request')).toBe(true)
@@ -91,7 +91,7 @@ test('a refused account makes it unready, until the provider does something for 
   expect(faults()).toEqual({})
 })
 
-test('a refusal that is half a minute old is worth a try, and is still the last word', () => {
+test('after half a minute a refused account is worth a try, and still counts as refused', () => {
   readiness.accountRefused('request')
   nowMs += 29_999
   readiness.storeAnswered()

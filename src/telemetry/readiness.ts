@@ -7,28 +7,28 @@ interface ReadinessInput {
   readonly pricesStaleAfterMs: number
 }
 
-/** What readiness asks the parts of the process at each question. None of it may cost anything. */
+/** What readiness reads at each request. Reads must be free of I/O. */
 export interface ReadinessSources {
   readonly isDraining: () => boolean
-  /** Whether this instance may open holds: false while others may have taken it for dead. */
+  /** Whether this instance may open holds: false while other instances may have declared it dead. */
   readonly isAlive: () => boolean
-  /** When the youngest prices were asked for; null: there never were any. */
+  /** When the newest prices were requested; null: none were ever loaded. */
   readonly pricesRefreshedAtMs: () => number | null
 }
 
-/** Who was refused by the provider: a request of a client's, or the gateway's own for its catalog. */
+/** Whose call the provider refused: a client's request, or the gateway's own for its catalog. */
 export type AccountAsker = 'request' | 'catalog'
 
 // Three heartbeats: one may be late, and one may fail.
 const STORE_SILENCE_MS_MAX = 15_000
 
-// Whoever sends requests elsewhere for it would never see that it is over: after this long without
-// another refusal it is worth a try.
+// A load balancer that sends this server nothing would never see the refusals end: after this long without
+// another one, requests are worth a try.
 const REFUSAL_BELIEVED_MS = 30_000
 
 /**
- * Whether it is worth sending requests here, by what the process happens to know: heartbeats and commits
- * tell of the store, refreshes of the prices, answers of the provider about its account.
+ * Whether it is worth sending requests to this process, judged by its ordinary work: heartbeats and commits
+ * show the state of the store, refreshes that of the prices, answers of the provider that of its account.
  */
 export class Readiness {
   readonly #clock: Clock
@@ -43,18 +43,18 @@ export class Readiness {
     this.#storeAnsweredAtMs = clock.nowMs()
   }
 
-  /** The store has answered just now, whatever the question was. */
+  /** The store has just answered anything. */
   storeAnswered(): void {
     this.#storeAnsweredAtMs = this.#clock.nowMs()
     this.#storeFailed = false
   }
 
-  /** The store has failed just now; it counts as away until it answers. */
+  /** The store has just failed; it counts as down until it answers. */
   storeFailed(): void {
     this.#storeFailed = true
   }
 
-  /** The provider refused our account. Answers whether that is news. */
+  /** The provider refused our account. True if no refusal was known. */
   accountRefused(asker: AccountAsker): boolean {
     const isNews = !this.isAccountRefused
     this.#refusedAtMs[asker] = this.#clock.nowMs()
@@ -62,8 +62,8 @@ export class Readiness {
   }
 
   /**
-   * The provider did what was asked of our account. Answers whether that is news. A catalog that
-   * anybody may read says nothing of requests, so each asker speaks for itself.
+   * The provider accepted a call of our account. True if that ended the last known refusal. Only an accepted
+   * call of the same kind ends a refusal: the catalog may be public, and says nothing about requests.
    */
   accountAccepted(asker: AccountAsker): boolean {
     if (this.#refusedAtMs[asker] === null) return false
@@ -71,12 +71,12 @@ export class Readiness {
     return !this.isAccountRefused
   }
 
-  /** Whether the last word of the provider to any asker was a refusal, however long ago. */
+  /** Whether the provider's latest answer to either kind of call was a refusal, however long ago. */
   get isAccountRefused(): boolean {
     return this.#refusedAtMs.request !== null || this.#refusedAtMs.catalog !== null
   }
 
-  /** Every check, in the order that an operator would look at them. */
+  /** Every check, the most urgent first. */
   checks(sources: ReadinessSources): readonly ReadinessCheck[] {
     return [
       { name: 'serving', fault: sources.isDraining() ? DRAINING : null },
@@ -96,7 +96,7 @@ export class Readiness {
   }
 
   #pricesFault(refreshedAtMs: number | null): string | null {
-    if (refreshedAtMs === null) return `No prices were ever loaded. ${CHECK_REFRESH}`
+    if (refreshedAtMs === null) return `No prices have been loaded yet. ${CHECK_REFRESH}`
     const ageMs = this.#clock.nowMs() - refreshedAtMs
     if (ageMs <= this.#pricesStaleAfterMs) return null
     return `The prices are ${Math.floor(ageMs / 60_000)} minutes old. ${CHECK_REFRESH}`
@@ -110,12 +110,12 @@ export class Readiness {
 }
 
 const CHECK_STORE =
-  'Check that what DATABASE_URL names can be reached and has room; the log says what failed.'
+  'Check that the database of DATABASE_URL can be reached and has disk space; the log says what failed.'
 const CHECK_REFRESH =
   'Check that the list of models at UPSTREAM_BASE_URL can be read; the log says what failed.'
-const DRAINING = 'The server is stopping: send requests to another.'
-const STORE_FAILED = `The store failed at what it was asked last. ${CHECK_STORE}`
+const DRAINING = 'The server is stopping: send requests to another one.'
+const STORE_FAILED = `The latest query of the store failed. ${CHECK_STORE}`
 const TAKEN_FOR_DEAD =
-  'Other servers of the same store may have taken this one for dead, because its heartbeats did not arrive. It goes on by itself once they do.'
+  'Other servers of the same store may have declared this one dead, because its heartbeats did not arrive. It recovers by itself once they do.'
 const ACCOUNT_REFUSED =
   'The provider refuses the gateway. Check UPSTREAM_API_KEY and the credit behind it.'

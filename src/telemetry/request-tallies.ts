@@ -1,21 +1,18 @@
 import type { EndedRequest } from '../http/inference.ts'
-import type { Resolution } from '../vocabulary/outcome.ts'
 
-/** Statuses by their first digit, as a label has them. */
+/** HTTP statuses by their first digit: the values of a label. */
 export const STATUS_CLASSES = ['2xx', '4xx', '5xx'] as const
 
 /** How the holds of requests ended; `none`: no hold was opened. */
 export const CHARGE_STATES = ['none', 'final', 'provisional', 'released', 'unresolved'] as const
 
-/** One of the statuses by their first digit. */
 type StatusClass = (typeof STATUS_CLASSES)[number]
-/** How the hold of a request ended. */
 type ChargeState = (typeof CHARGE_STATES)[number]
 
-/** What has been counted of one model at one endpoint. Whole numbers, so that nothing is lost in sums. */
+/** The counts of one model at one endpoint. Whole numbers, so that sums are exact. */
 interface Tally {
   readonly endpoint: string
-  /** A catalog id; empty where a request was refused before its model was known. */
+  /** A catalog id; empty for requests that were refused before their model was known. */
   readonly modelId: string
   /** Requests, by status class and charge state. */
   readonly requests: Readonly<Record<StatusClass, Record<ChargeState, number>>>
@@ -23,27 +20,24 @@ interface Tally {
   chargedMicros: number
 }
 
-type TallyOf = Pick<Tally, 'endpoint' | 'modelId'>
-
-/** The kinds that tokens are billed by: each token is of one. */
+/** The kinds that tokens are billed by: each token has one. */
 export const TOKEN_KINDS = ['input', 'cache_read', 'cache_write', 'output'] as const
-/** A kind that tokens are billed by. */
 type TokenKind = (typeof TOKEN_KINDS)[number]
 
 /**
- * What ended requests come to, by endpoint and model. Counting one is a look-up in two maps and a few
- * additions; whoever reads the metrics pays for their names.
+ * Counts of ended requests by endpoint and model. Counting a request is a look-up in two maps and a few
+ * additions; names and labels are made when the metrics are read.
  *
- * As many tallies as the catalog has models, at each endpoint: a name that is not in the catalog has no
- * tally, and a model that has left it loses its own.
+ * There are at most as many tallies as the catalog has models, for each endpoint: a name that is not in the
+ * catalog has no tally, and a model that leaves the catalog loses its tally.
  */
 export class RequestTallies {
   readonly #tallies = new Map<string, Map<string, Tally>>()
 
   /** Counts a request that has ended. */
   count({ format, record, httpStatus }: EndedRequest): void {
-    const tally = this.#tallyOf({ endpoint: format.endpoint, modelId: record.modelId ?? '' })
-    tally.requests[statusClassOf(httpStatus)][stateOf(record.state)]++
+    const tally = this.#tallyOf(format.endpoint, record.modelId ?? '')
+    tally.requests[statusClassOf(httpStatus)][record.state ?? 'none']++
     tally.chargedMicros += record.chargeMicros ?? 0
     const { usage } = record
     if (usage === null) return
@@ -62,13 +56,13 @@ export class RequestTallies {
     }
   }
 
-  /** All there is, in no order. */
+  /** All tallies, in no particular order. */
   *all(): Iterable<Tally> {
     for (const byModel of this.#tallies.values()) yield* byModel.values()
   }
 
-  #tallyOf(of: TallyOf): Tally {
-    const { endpoint, modelId } = of
+  // By position: the endpoint, then the model.
+  #tallyOf(endpoint: string, modelId: string): Tally {
     let byModel = this.#tallies.get(endpoint)
     if (byModel === undefined) {
       byModel = new Map()
@@ -76,16 +70,18 @@ export class RequestTallies {
     }
     let tally = byModel.get(modelId)
     if (tally === undefined) {
-      tally = emptyTally(of)
+      tally = emptyTally(endpoint, modelId)
       byModel.set(modelId, tally)
     }
     return tally
   }
 }
 
-function emptyTally(of: TallyOf): Tally {
+// By position: the endpoint, then the model.
+function emptyTally(endpoint: string, modelId: string): Tally {
   return {
-    ...of,
+    endpoint,
+    modelId,
     requests: { '2xx': noRequests(), '4xx': noRequests(), '5xx': noRequests() },
     tokens: { input: 0, cache_read: 0, cache_write: 0, output: 0 },
     chargedMicros: 0,
@@ -99,8 +95,4 @@ function noRequests(): Record<ChargeState, number> {
 function statusClassOf(httpStatus: number): StatusClass {
   if (httpStatus >= 500) return '5xx'
   return httpStatus >= 400 ? '4xx' : '2xx'
-}
-
-function stateOf(state: Resolution['kind'] | null): ChargeState {
-  return state ?? 'none'
 }

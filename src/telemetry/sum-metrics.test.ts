@@ -17,10 +17,10 @@ function read(page: string, series: string): number[] {
     .map((line) => Number(line.slice(line.lastIndexOf(' '))))
 }
 
-test('counters and histograms of all processes are added up, what is one thing is not', async () => {
+test('counters and histograms of all processes are added up; figures of the whole server are not', async () => {
   const processes = [metricsOf(0), metricsOf(2), metricsOf(3)]
   const snapshots = await Promise.all(processes.map((metrics) => metrics.snapshot()))
-  // As they come from other processes.
+  // Snapshots of other processes arrive as copies.
   const page = await new SumMetrics().page(structuredClone(snapshots))
   expect(read(page, 'tollgate_commit_failures_total')).toEqual([5])
   expect(read(page, 'tollgate_commit_commands_sum')).toEqual([15])
@@ -30,7 +30,7 @@ test('counters and histograms of all processes are added up, what is one thing i
   expect(read(page, 'nodejs_eventloop_lag_seconds')).toHaveLength(1)
 })
 
-test('a process that has ended leaves its counters, and nothing that is only of a moment', async () => {
+test('an ended process leaves its counters and no gauges', async () => {
   const sum = new SumMetrics()
   const left = metricsOf(2)
   sum.workerEnded(await left.snapshot())
@@ -44,13 +44,13 @@ test('a process that has ended leaves its counters, and nothing that is only of 
   expect(heapBytes).toBeLessThan(2 * process.memoryUsage().heapTotal)
 })
 
-test('a process that ends while a page is made is counted once on the next', async () => {
+test('the counters of a process that ends while a page is made appear once, on the next page', async () => {
   const sum = new SumMetrics()
   sum.workerEnded(await metricsOf(2).snapshot())
   sum.workerEnded(await metricsOf(3).snapshot())
-  const lastWords = await metricsOf(4).snapshot()
+  const last = await metricsOf(4).snapshot()
   const page = sum.page([])
-  sum.workerEnded(lastWords)
+  sum.workerEnded(last)
   expect(read(await page, 'tollgate_commit_failures_total')).toEqual([5])
   expect(read(await sum.page([]), 'tollgate_commit_failures_total')).toEqual([9])
 })

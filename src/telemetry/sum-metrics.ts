@@ -1,19 +1,22 @@
 import type { MetricsSnapshot } from './metrics.ts'
 
-// A stalled event loop must not hide among others that are not.
+// Of these figures the largest counts: a stalled event loop must not disappear in a sum or an average.
 const OF_THE_WORST_PROCESS = /^nodejs_eventloop_lag/
 
 /**
- * One page of the metrics of several processes. A process that ends leaves its counters behind, so that no
- * sum falls: a counter that falls looks like a restart.
+ * Sums the metrics of several processes. The counters of a process that has ended stay in the sum, because
+ * Prometheus takes a falling counter for a restart.
  */
 export class SumMetrics {
-  /** The counters of ended processes: those before the last page summed up, later ones one by one. */
+  /** The counters of ended processes: one sum up to the last page, then one snapshot each. */
   readonly #left: MetricsSnapshot[] = []
 
-  /** The sum of these and of all that ended processes left, in the text format of Prometheus. One at a time. */
+  /**
+   * The sum of these snapshots and of the ended processes' counters, in the text format of Prometheus.
+   * Not to be called again before it has resolved.
+   */
   async page(snapshots: readonly MetricsSnapshot[]): Promise<string> {
-    // A process may end meanwhile, and what it left counts from the next page.
+    // The counters of a process that ends meanwhile are on the next page.
     const left = [...this.#left]
     const page = await sumOf([...snapshots, ...left])
     if (left.length > 1) {
@@ -25,13 +28,13 @@ export class SumMetrics {
 
   /** Keeps the counters of a worker that has ended, from its latest snapshot. */
   workerEnded(last: MetricsSnapshot): void {
-    // Its type is an enumeration in the types, and its name in what is really there.
+    // prom-client declares the type as an enum; at run time it is the name.
     this.#left.push(last.filter(({ type }) => ['counter', 'histogram'].includes(String(type))))
   }
 }
 
 async function sumOf(snapshots: readonly MetricsSnapshot[]) {
-  // Loaded where there are metrics to add: a server without any starts quicker, in less memory.
+  // Loaded on use: a server without metrics starts faster and needs less memory.
   const { AggregatorRegistry } = await import('prom-client')
   const summed = snapshots.map((snapshot) =>
     snapshot.map((metric) =>

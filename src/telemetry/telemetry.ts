@@ -9,21 +9,21 @@ import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reco
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { Metrics } from './metrics.ts'
+import type { RequestTracer } from './otlp-tracer.ts'
 import type { AccountAsker, Readiness } from './readiness.ts'
-import type { RequestTracer } from './request-tracer.ts'
 
 interface TelemetryInput {
   readonly log: Logger
   readonly readiness: Readiness
-  /** Null: nobody can read any. */
+  /** Null: metrics are off. */
   readonly metrics: Metrics | null
-  /** Null: no collector is set. */
+  /** Null: traces are off. */
   readonly tracer: RequestTracer | null
 }
 
 /**
- * What the parts of the gateway tell of their work as they do it, for readiness, metrics and traces. No
- * call throws or waits, and none is made for an event of a stream.
+ * Takes the events of the gateway's parts and passes them to readiness, metrics and traces. No method throws
+ * or waits, and none is called for an event of a stream.
  */
 export class Telemetry {
   readonly #log: Logger
@@ -38,7 +38,7 @@ export class Telemetry {
     this.#tracer = tracer
   }
 
-  /** A request has ended, its log line written. */
+  /** A request has ended, and its log line is written. */
   requestEnded(ended: EndedRequest): void {
     this.#metrics?.requestEnded(ended)
     this.#tracer?.requestEnded(ended)
@@ -62,19 +62,19 @@ export class Telemetry {
   /** The ledger has tried to commit a batch. */
   committed(report: CommitReport): void {
     this.#metrics?.committed(report)
-    // A command that was refused was refused by a store that answers.
+    // A refused command was refused by a store that answers.
     if (report.outcome === 'unavailable') this.#readiness.storeFailed()
     else this.#readiness.storeAnswered()
   }
 
-  /** A refresh of the catalog has ended, and the catalog is what it made of it. */
+  /** A refresh of the catalog has ended, and the catalog has its result. */
   catalogRefreshed(outcome: RefreshOutcome): void {
     this.#metrics?.catalogRefreshed(outcome)
     if (outcome.kind === 'refreshed') this.#accountAccepted('catalog')
     else if (outcome.cause instanceof UpstreamRefusesAccount) this.#accountRefused('catalog')
   }
 
-  /** A model's endpoints have been read, or could not be. */
+  /** A read of a model's endpoint prices has ended or failed. */
   endpointsRead(read: EndpointRead): void {
     this.#metrics?.endpointsRead(read)
   }
@@ -84,7 +84,7 @@ export class Telemetry {
     this.#metrics?.reconciled(settlement)
   }
 
-  /** A question of the reconciler was not answered. */
+  /** A query of the reconciler has failed. */
   reconcileFailed(failure: ReconcileFailure): void {
     this.#metrics?.reconcileFailed(failure)
   }
@@ -94,7 +94,7 @@ export class Telemetry {
     this.#metrics?.billedLate(billed)
   }
 
-  /** A record of the provider was not believed. */
+  /** A record of the provider is in doubt. */
   lookupDoubted(doubt: Doubt): void {
     this.#metrics?.lookupDoubted(doubt)
   }

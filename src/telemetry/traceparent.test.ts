@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readTraceparent } from './traceparent.ts'
+import { readTraceparent } from './request-span.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
@@ -9,7 +9,7 @@ test.each([
   [`00-${TRACE}-${SPAN}-00`, 0],
   [`00-${TRACE}-${SPAN}-03`, 1],
   [`cc-${TRACE}-${SPAN}-01-what-the-future-will-be-like`, 1],
-])('%s is a caller’s span', (header, traceFlags) => {
+])('%s is read as the caller’s span', (header, traceFlags) => {
   expect(readTraceparent(header)).toEqual({
     traceId: TRACE,
     spanId: SPAN,
@@ -29,6 +29,6 @@ test.each([
   `00-${TRACE}-${'0'.repeat(16)}-01`,
   `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
   `cc-${TRACE}-${SPAN}-01-${'x'.repeat(10_000)}`,
-])('%s is none', (header) => {
+])('%s is ignored', (header) => {
   expect(readTraceparent(header)).toBeNull()
 })

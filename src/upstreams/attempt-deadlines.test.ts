@@ -7,7 +7,7 @@ afterEach(closeOpened)
 
 const DEADLINE_MS = 1_000
 
-// Time passes when all that is to come before the deadline has come, however long that takes.
+// The clock moves only after everything before the deadline has arrived.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
 })

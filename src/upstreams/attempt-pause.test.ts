@@ -6,10 +6,10 @@ afterEach(closeOpened)
 
 const HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
 const MIB = 1024 * 1024
-// More than the sockets of both sides hold, however large the kernel makes them.
+// More than the sockets of both sides can hold.
 const CHUNKS = 32
 
-/** Resolves once another call, begun now, has been silent for as long as a call may be. */
+/** Resolves once another call, begun now, has reached the stall timeout. */
 async function stallTimePasses(): Promise<void> {
   const { baseUrl } = await serverThat(async (socket) => {
     await wholeRequest(socket)
@@ -51,7 +51,7 @@ test('a paused answer is not read: the provider can send no more than the socket
   expect(diary.body.length).toBe(CHUNKS * MIB)
 })
 
-test('a paused answer is not a stalled one, and one that goes on may stall again', async () => {
+test('a paused answer does not stall, and a resumed one may', async () => {
   const { baseUrl } = await serverThat(async (socket) => {
     await wholeRequest(socket)
     socket.write(`${HEAD}1\r\n{\r\n`)
@@ -69,7 +69,7 @@ test('a paused answer is not a stalled one, and one that goes on may stall again
   expect(await diary.ended).toMatchObject({ kind: 'timedOut', stage: 'afterHeaders' })
 })
 
-test('an answer that had its last word has little time left to end, however patient the deadlines', async () => {
+test('after its last event an answer must end within a short time, even with long deadlines', async () => {
   const { baseUrl } = await serverThat(async (socket) => {
     await wholeRequest(socket)
     socket.write(`${HEAD}1\r\n{\r\n`)

@@ -14,24 +14,24 @@ import {
 } from './testing/attempts.ts'
 
 const MIB = 1024 * 1024
-// More than the socket buffers of both sides take together.
+// More than the socket buffers of both sides can hold.
 const LARGE = Buffer.alloc(32 * MIB, 'x')
 const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
 afterEach(closeOpened)
 
-describe('nothing, or not all of the request, was written: never opened', () => {
+describe('a request that was not written in full was never opened', () => {
   test('the connection is refused', async () => {
     const upstream = upstreamAt(`http://127.0.0.1:${await refusingPort()}/v1`)
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
   })
 
-  test('the name of the host is not known', async () => {
+  test('the host name is unknown', async () => {
     const upstream = upstreamAt('http://tollgate.invalid/v1')
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
   })
 
-  test('the handshake of TLS fails', async () => {
+  test('the TLS handshake fails', async () => {
     const { port } = await serverThat((socket) => socket.end('this is no TLS'))
     const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`)
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
@@ -44,7 +44,7 @@ describe('nothing, or not all of the request, was written: never opened', () => 
     expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
   })
 
-  test('the connection takes longer to open than it may', async () => {
+  test('the connection does not open in time', async () => {
     const { port } = await serverThat((socket) => socket.resume())
     const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`, SHORT_MS)
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
@@ -60,7 +60,7 @@ describe('nothing, or not all of the request, was written: never opened', () => 
     expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
   })
 
-  test('a 100 that nobody asked for comes in the middle of a large body', async () => {
+  test('an unrequested 100 arrives in the middle of a large body', async () => {
     const { baseUrl } = await serverThat((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\n')),
     )
@@ -70,7 +70,7 @@ describe('nothing, or not all of the request, was written: never opened', () => 
   })
 
   test('a deadline passes in the middle of a large body', async () => {
-    // Nothing is read but what the buffers take.
+    // The provider reads nothing: only the buffers take bytes.
     const { baseUrl } = await serverThat((socket) => socket.pause())
     const upstream = upstreamAt(baseUrl)
     const sent = send(upstream, { body: LARGE, deadlines: { headersTimeoutMs: 200 } })
@@ -99,7 +99,7 @@ describe('nothing, or not all of the request, was written: never opened', () => 
   })
 })
 
-describe('written in full, then no whole answer: lost', () => {
+describe('a request that was written in full, without a whole answer, is lost', () => {
   const afterRequest = (act: (socket: Socket) => unknown) =>
     serverThat(async (socket) => {
       await wholeRequest(socket)
@@ -110,14 +110,14 @@ describe('written in full, then no whole answer: lost', () => {
     ['a reset', (socket) => socket.resetAndDestroy(), ['lost beforeHeaders']],
     ['a close', (socket) => socket.end(), ['lost beforeHeaders']],
     ['half a head', (socket) => socket.end('HTTP/1.1 200 OK\r\ncont'), ['lost beforeHeaders']],
-    // undici takes a 100 that nobody asked for as the end of the connection, whatever comes behind it.
+    // undici takes an unrequested 100 for the end of the connection, even if an answer follows.
     [
-      'a 100 that nobody asked for',
+      'an unrequested 100',
       (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${WHOLE}`),
       ['lost beforeHeaders'],
     ],
     [
-      'a switch of protocols that nobody asked for',
+      'an unrequested switch of protocols',
       (socket) => socket.write('HTTP/1.1 101 Switching\r\nupgrade: h2c\r\n\r\n'),
       ['lost beforeHeaders'],
     ],
@@ -155,19 +155,19 @@ describe('written in full, then no whole answer: lost', () => {
     })
     const upstream = upstreamAt(baseUrl)
     const sent = send(upstream)
-    // A reset throws away what was not read yet.
+    // A reset discards unread bytes.
     sent.diary.onData = () => void begun.promise.then((socket) => socket.resetAndDestroy())
     expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'lost afterHeaders'])
   })
 
-  test('a large body that was read to its last byte, and a close', async () => {
+  test('a large body that was read completely, and a close', async () => {
     const { baseUrl } = await afterRequest((socket) => socket.end())
     const upstream = upstreamAt(baseUrl)
     const sent = send(upstream, { body: LARGE })
     expect(await tellingsOf(upstream, sent)).toEqual(['lost beforeHeaders'])
   })
 
-  test('a connection that was kept from an earlier call and is reset under the next', async () => {
+  test('a kept connection that is reset during its next call', async () => {
     let requests = 0
     const { baseUrl } = await serverThat((socket) => {
       socket.on('data', () => {
@@ -178,7 +178,7 @@ describe('written in full, then no whole answer: lost', () => {
     })
     const upstream = upstreamAt(baseUrl)
     await send(upstream).diary.ended
-    // Not sent again: the provider may have run it.
+    // Not repeated: the provider may have run it.
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['lost beforeHeaders'])
     expect(requests).toBe(2)
   })
@@ -205,7 +205,7 @@ describe('a whole answer', () => {
     expect(sent.diary.body).toBe(body)
   })
 
-  test('after hints of it', async () => {
+  test('after early hints', async () => {
     const { baseUrl } = await serverThat(async (socket) => {
       await wholeRequest(socket)
       socket.end(
@@ -216,7 +216,7 @@ describe('a whole answer', () => {
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['start 200', 'data', 'end'])
   })
 
-  test('before the request was read, such as a refusal of its size', async () => {
+  test('before the request was read, such as a refusal for its size', async () => {
     const { baseUrl } = await serverThat((socket) => {
       socket.once('data', () =>
         socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'),
@@ -271,7 +271,7 @@ describe('a call that is cancelled', () => {
     expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
   })
 
-  test('is never sent once the connection is open', async () => {
+  test('is not sent when the connection opens', async () => {
     const requests: string[] = []
     const ended = Promise.withResolvers<void>()
     const { baseUrl } = await serverThat((socket) => {
@@ -330,7 +330,7 @@ describe('a call that is cancelled', () => {
     expect(await tellingsOf(upstream, sent)).toEqual(lines)
   })
 
-  test('after its end hears nothing', async () => {
+  test('after its end reports nothing', async () => {
     const { baseUrl } = await serverThat(async (socket) => {
       await wholeRequest(socket)
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')

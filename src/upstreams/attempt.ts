@@ -7,15 +7,15 @@ import type { AttemptRequest } from './upstream.ts'
 export interface AttemptFailure {
   readonly kind: 'neverOpened' | 'lost' | 'timedOut' | 'cancelled'
   readonly stage: AttemptStage
-  /** Whether this process closed the connection, because it stops. */
+  /** Whether this process closed the connection because it is stopping. */
   readonly cutOff: boolean
   /** For the log. */
   readonly cause: unknown
 }
 
 /**
- * Who watches one attempt. After `onResponseEnd` or `onResponseError`, one of which comes, nothing more
- * is called. None of these may throw: some are called by timers, where nobody would catch it.
+ * Gets the events of one attempt. Exactly one of `onResponseEnd` and `onResponseError` is called, and nothing
+ * after it. No method may throw: timers call some of them, where no caller would catch it.
  */
 export interface AttemptObserver {
   onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void
@@ -24,7 +24,7 @@ export interface AttemptObserver {
   onResponseError(failure: AttemptFailure): void
 }
 
-// For a provider that keeps the connection open after the last word, as no client needs it to.
+// For a provider that keeps the connection open after its last event.
 const END_TIMEOUT_MS = 2_000
 
 class DeadlinePassed extends Error {}
@@ -33,8 +33,8 @@ class Cancelled extends Error {}
 /**
  * One attempt at the provider, from its dispatch to its single end.
  *
- * Stages: written or not (`onRequestSent`), then before or after headers. A failure before the
- * request was written in full is `neverOpened`, whatever the cause: the provider can't have run it.
+ * Its stages are: written in full or not (`onRequestSent`), then before or after headers. Any failure before the
+ * request was written in full is `neverOpened`: the provider can't have run it.
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly #observer: AttemptObserver
@@ -66,22 +66,22 @@ export class Attempt implements Dispatcher.DispatchHandler {
     return this.#written
   }
 
-  /** Ends the attempt as timed out after so long, whatever still comes. */
+  /** Ends the attempt as timed out after this time, even while data arrives. */
   endWithin(timeoutMs: number): void {
     if (this.#ended) return
     if (this.#totalTimer !== null) clearTimeout(this.#totalTimer)
     this.#totalTimer = setTimeout(this.#onDeadline, timeoutMs)
   }
 
-  /** Stops the upstream call; the observer hears `cancelled`, unless the attempt has ended. */
+  /** Stops the upstream call; the observer gets `cancelled`, unless the attempt has ended. */
   cancel(): void {
-    // Every client of a stream that has ended closes its connection some time: no error is made for it.
+    // No error is made for an ended attempt: every client closes its connection in the end.
     if (!this.#ended) this.#stop(new Cancelled('cancelled'))
   }
 
   /**
-   * Stops reading until `resume`: the client takes bytes slower than the provider sends them. What is
-   * not read is not silence: no stall counts meanwhile. Some data may still be told of.
+   * Stops reading until `resume`, for a client that takes bytes slower than the provider sends them. The stall
+   * timeout is suspended meanwhile. Some data may still arrive.
    */
   pause(): void {
     if (this.#ended) return
@@ -90,13 +90,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   resume(): void {
-    // Once it has ended its socket may be another call's.
+    // The socket of an ended attempt may belong to another call.
     if (this.#ended) return
     this.#silenceTimer = setTimeout(this.#onDeadline, this.#stallTimeoutMs)
     this.#controller?.resume()
   }
 
-  /** Says that the answer has had its last word: there is little left to wait for. */
+  /** The answer has had its last event: the end must follow within a short time. */
   expectEnd(): void {
     this.#stallTimeoutMs = Math.min(this.#stallTimeoutMs, END_TIMEOUT_MS)
     if (this.#ended || this.#controller?.paused === true) return
@@ -119,7 +119,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     httpStatus: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // A provisional answer (103 and its like) is not the answer.
+    // Informational responses, such as 103, are not the answer.
     if (this.#ended || httpStatus < 200) return
     this.#stage = 'afterHeaders'
     this.#written = true
@@ -149,7 +149,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #stop(reason: Error): void {
     if (this.#ended || this.#stopReason !== null) return
     this.#stopReason = reason
-    // Told at once: a socket that is still connecting has no controller and may take its time.
+    // At once: a socket that is still connecting has no controller and may take its time.
     this.#fail(reason)
     this.#controller?.abort(reason)
   }

@@ -17,7 +17,7 @@ export interface BufferedResponse {
 
 /** A request of the gateway itself, such as for the catalog, whose response is read whole. */
 export class BufferedRequest implements Dispatcher.DispatchHandler {
-  /** Rejects where no whole response arrives within the bounds. */
+  /** Rejects if no whole response arrives within the bounds. */
   readonly response: Promise<BufferedResponse>
   readonly #bytesMax: number
   readonly #signal: AbortSignal | undefined

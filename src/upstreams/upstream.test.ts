@@ -15,7 +15,7 @@ describe('a body in parts', () => {
     ['that do not end where slices do', [1, 64 * KIB - 1, 64 * KIB + 1, 3]],
     ['of which a large one is between empty ones', [0, 300 * KIB, 0]],
     ['that are large', [3, 5 * KIB * KIB, 40, 2 * KIB * KIB + 7, 1]],
-  ])('%s arrives as one, in order, with its length told once', async (_, lengths) => {
+  ])('%s arrives whole, in order, with one content-length', async (_, lengths) => {
     let seed = 0
     const parts = lengths.map((length) => Buffer.from(Array.from({ length }, () => seed++ % 251)))
     const whole = Buffer.concat(parts)

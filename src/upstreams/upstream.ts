@@ -15,110 +15,110 @@ import { Attempt, type AttemptObserver } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 
-/** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
+/** The protocol of one kind of provider. Each has a folder in `src/upstreams/`. */
 export interface Dialect {
   readonly names: UpstreamNames
-  /** Who we are: headers of every request, name and value in turn. */
+  /** Headers of every request, with our credentials: name and value in turn. */
   headers(apiKey: string): readonly string[]
-  /** How each format goes there, by the format's name. A format that is not here is not spoken there. */
+  /** The wire of each supported format, by the format's name. */
   readonly wires: ReadonlyMap<string, Wire>
-  /** All models and their prices. Rejects where no whole list can be read. */
+  /** All models and their prices. Rejects if no complete list can be read. */
   fetchModels(upstream: Upstream, settings: ListingSettings): Promise<ParsedCatalog>
-  /** The dearest prices that a model may run at. Rejects where they can't be read. */
+  /** The dearest prices that a model may run at. Rejects if they can't be read. */
   fetchDearestPrices(
     upstream: Upstream,
     modelId: string,
     bounds: Omit<ResponseBounds, 'bytesMax'>,
   ): Promise<PriceTable>
-  /** The dearest flat price of an image that a model makes; zero: it lists none; null: it can't be read. */
+  /** The dearest flat price of an image that a model makes; zero: none is listed; null: it can't be read. */
   fetchFlatImagePrice(upstream: Upstream, modelId: string): Promise<Picos | null>
-  /** Looks up what was run. Never rejects. */
+  /** Looks up the record of a generation. Never rejects. */
   fetchGeneration(upstream: Upstream, input: FetchGenerationInput): Promise<GenerationAnswer>
 }
 
-/** How the calls of one format go to one kind of provider, and what its answers say. */
+/** How the calls of one format are sent to one kind of provider, and how its answers are read. */
 export interface Wire {
   /** Below the upstream's base address. */
   readonly path: `/${string}`
-  /** The spans of the client's own bytes that are replaced before they go upstream. */
+  /** The spans of the client's body that are replaced before it goes upstream. */
   rewrites(input: RewriteInput): readonly JsonEdit[]
-  /** The id to look an answer up by, where its headers have one. */
+  /** The answer's generation id, by which it can be looked up; null if its headers have none. */
   generationIdOf(headers: IncomingHttpHeaders): string | null
-  /** What a whole answer says of itself, its cost as the provider reports it. */
+  /** Reads a whole answer: its usage, its cost as the provider reports it, its error. */
   readAnswer(answer: JsonBody): AnswerReading
-  /** What an error's body says; null stands for no body that can be read, and for no status. */
+  /** Reads the body of an error; null for an unreadable body, and for no status. */
   readError(root: JsonObject | null, httpStatus: number | null): ProviderError
   /** A fresh observer for one stream. */
   observeStream(): StreamObserver
 }
 
-/** What a rewrite is made from. */
+/** The data that rewrites are made from. */
 export interface RewriteInput {
   readonly call: Call
   readonly body: JsonBody
   readonly offer: Offer
   /** The output cap to send; null: leave the body's own. */
   readonly outputCapTokens: number | null
-  /** What `user` is replaced by on the endpoints that replace it. */
+  /** The value of `user` on endpoints that replace it. */
   readonly accountTag: string
   readonly publicNames: PublicNames
 }
 
-/** A whole answer: a success, or an error that came with status 200. */
+/** A whole answer: a success, or an error with status 200. */
 export type AnswerReading =
   | { readonly kind: 'success'; readonly reported: Reported }
   | { readonly kind: 'error'; readonly error: ProviderError; readonly reported: Reported }
 
 /**
- * Watches a stream's complete events as they pass and changes none.
- * `data` is the event's data in latin-1: one character a byte, enough for everything read here.
+ * Reads a stream's complete events as they pass, and changes none. `data` is in latin-1, one character for each
+ * byte, which is enough for everything that is read from it.
  */
 export interface StreamObserver {
   onEvent(event: StreamEvent): StreamEventReading
-  /** What has been reported so far. */
+  /** The report of all events so far. */
   reported(): Reported
-  /** Output tokens in the text that has passed since the provider last counted its output, estimated. */
+  /** Estimated output tokens of the text since the provider's last count. */
   relayedTokens(): number
 }
 
-/** What the relay does with an event. */
+/** What an event is, and so what the relay does with it. */
 export type StreamEventReading =
-  /** Relay it; more is to come. */
+  /** Relay it; the answer goes on. */
   | { readonly kind: 'relay' }
   /** Relay it; the answer is complete with it. */
   | { readonly kind: 'terminal' }
-  /** An error: it is rebuilt without the provider's text. */
+  /** An error, which is rebuilt without the provider's text. */
   | { readonly kind: 'error'; readonly error: ProviderError }
-  /** An error that is the stream's last word: rebuilt, and the answer has failed with it. */
+  /** An error that ends the answer; it is rebuilt too. */
   | { readonly kind: 'terminalError'; readonly error: ProviderError }
-  /** Keep it back: the stream has had its last word. */
+  /** Drop it: it comes after the terminal event. */
   | { readonly kind: 'drop' }
 
-/** What the upstream says of something that it ran. */
+/** The result of a look-up. */
 export type GenerationAnswer =
   | {
       readonly kind: 'found'
-      /** In dollars, exactly as written. */
+      /** In dollars, exactly as sent. */
       readonly costUsd: Decimal
-      /** As they are billed; null where the record has none. Cache writes and searches it does not tell. */
+      /** As billed, without cache writes and searches; null if the record has no counts. */
       readonly usage: TokenUsage | null
     }
   /** Not there, or not there yet, or without a cost. */
   | { readonly kind: 'unknown' }
-  /** A record that names another generation, or none: of this one nothing is known. */
+  /** The record is that of another generation. */
   | { readonly kind: 'otherGeneration' }
-  /** Nothing can be looked up at this upstream. */
+  /** The upstream has no look-ups. */
   | { readonly kind: 'noEndpoint' }
-  /** No answer to the question, which is worth asking again. */
+  /** No answer; worth another try. */
   | { readonly kind: 'unavailable'; readonly cause: unknown }
 
 export interface FetchGenerationInput {
   readonly generationId: string
-  /** Gives the look-up up: it answers `unavailable`. */
+  /** Aborts the look-up, which then is `unavailable`. */
   readonly signal?: AbortSignal
 }
 
-/** The upstream refuses our own account: its key is wrong, or its credit is used up. */
+/** The upstream refuses our account: the key is wrong, or the credit is used up. */
 export class UpstreamRefusesAccount extends Error {
   override readonly name = 'UpstreamRefusesAccount'
 }
@@ -127,7 +127,7 @@ interface UpstreamInput {
   readonly dialect: Dialect
   /** Base address of the provider's API, ending in `/v1`. */
   readonly baseUrl: string
-  /** Our own account's key there; never logged, never relayed. */
+  /** Our account's key; never logged, never relayed. */
   readonly apiKey: string
   /** How long a connection may take to open. */
   readonly connectTimeoutMs: number
@@ -135,11 +135,11 @@ interface UpstreamInput {
 
 /** One inference call, ready to be sent. */
 export interface AttemptRequest {
-  /** Below the base address: `/chat/completions`. */
+  /** Below the base address, as `/chat/completions`. */
   readonly path: string
-  /** The format's own headers, name and value in turn; ours are added. */
+  /** The format's own headers, name and value in turn. */
   readonly headers: readonly string[]
-  /** In parts, which are sent one after the other. */
+  /** The parts of the body, in order. */
   readonly body: readonly Buffer[]
   readonly deadlines: Deadlines
   /**
@@ -149,7 +149,7 @@ export interface AttemptRequest {
   readonly onBodySent?: () => void
 }
 
-/** When an attempt has taken too long. */
+/** The time limits of an attempt. */
 export interface Deadlines {
   /** From the start until the answer's headers. */
   readonly headersTimeoutMs: number
@@ -159,8 +159,8 @@ export interface Deadlines {
   readonly totalTimeoutMs: number | null
 }
 
-// A body above this goes out in slices with back-pressure, so that "written in full" is known to be
-// true within one slice and not only handed to the socket's buffer.
+// A larger body goes out in slices with back-pressure, so that "written in full" is true to within one slice,
+// and does not only mean "in the socket's buffer".
 const BODY_SLICE_BYTES = 64 * 1024
 
 /** The provider's API: one account, one origin, HTTP/1.1, one request a socket at a time. */
@@ -179,11 +179,11 @@ export class Upstream {
       pipelining: 1,
       connections: null,
       connectTimeout: connectTimeoutMs,
-      // The attempt keeps its own deadlines: undici's do not run while a stream is paused.
+      // The attempt has its own deadlines: undici's do not run while a stream is paused.
       headersTimeout: 0,
       bodyTimeout: 0,
-      // Idle sockets go before a server that keeps them for five seconds would close them: a request
-      // written into a closing socket is neither sent nor not sent.
+      // Idle sockets are closed before a server with a limit of five seconds closes them: of a request that is
+      // written into a closing socket, nothing shows whether it was received.
       keepAliveTimeout: 3_000,
     })
     this.#ownHeaders = [
@@ -195,7 +195,7 @@ export class Upstream {
     ]
   }
 
-  /** Sends one inference call, once; it is never repeated. */
+  /** Sends one inference call. It is never repeated. */
   forward(request: AttemptRequest, observer: AttemptObserver): Attempt {
     const attempt = new Attempt(observer, request)
     const length = request.body.reduce((bytes, part) => bytes + part.length, 0)
@@ -218,8 +218,8 @@ export class Upstream {
   }
 
   /**
-   * Asks for a JSON document, such as the catalog. Rejects where there is no whole answer in time, or one
-   * that is not JSON.
+   * Fetches a JSON document, such as the catalog. Rejects if the answer is not JSON, or not complete within the
+   * bounds.
    */
   async getJson(
     pathAndQuery: string,
@@ -228,12 +228,12 @@ export class Upstream {
     const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
     const json = parseUpstreamJson(bytes)
     if (json === undefined) {
-      throw new Error(`the upstream answers ${httpStatus} with what is no JSON`)
+      throw new Error(`the upstream answers ${httpStatus} with a body that is not JSON`)
     }
     return { httpStatus, json }
   }
 
-  /** Asks for a document, as it was written. Rejects where there is no whole answer in time. */
+  /** Fetches a document's bytes. Rejects if the answer is not complete within the bounds. */
   getBytes(pathAndQuery: string, bounds: ResponseBounds): Promise<BufferedResponse> {
     const request = new BufferedRequest(bounds)
     this.#pool.dispatch(
@@ -254,7 +254,7 @@ export class Upstream {
   }
 }
 
-// Lets go of each part: what is sent lives as long as the answer takes.
+// Lets go of each part: this generator lives as long as the answer takes.
 function* slices(unsent: Buffer[]): Generator<Buffer> {
   for (let part = unsent.shift(); part !== undefined; part = unsent.shift()) {
     for (let start = 0; start < part.length; start += BODY_SLICE_BYTES) {

@@ -16,7 +16,7 @@ export const DEFAULT_PUBLIC_NAMES: PublicNames = {
   upstream: { fileEngine: 'cloudflare-ai', toolPrefix: 'openrouter:' },
 }
 
-/** What a client sends, as source text or as a value. */
+/** A client's body, as source text or as a value. */
 export type BodySource = string | { readonly [member: string]: unknown }
 
 /** A client's body, parsed as the journey parses it. */
@@ -29,7 +29,7 @@ export function callOf(format: WireFormat, source: BodySource): Call {
   return sizeCall(format.readCall(bodyOf(source), DEFAULT_PUBLIC_NAMES))
 }
 
-/** Code and field of the Problem that this throws; the test fails where it throws none. */
+/** Code and field of the Problem that this throws; the test fails if it throws none. */
 export function refusalOf(run: () => unknown): { code: string; param: string | null } {
   try {
     run()
@@ -75,12 +75,12 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
   }
 }
 
-/** One event with this data, given as text; it stands there as latin-1, as the relay reads it. */
+/** One event with this data, given as text and converted to latin-1, as the relay reads it. */
 export function eventOf(data: string, name: string | null = null): StreamEvent {
   return { name, data: Buffer.from(data, 'utf8').toString('latin1') }
 }
 
-/** The least that each endpoint takes, for what is said of all of them. */
+/** The smallest body of each endpoint, for tests on all of them. */
 export const LEAST_BODIES: Readonly<Record<string, { readonly [member: string]: unknown }>> = {
   chat: { model: 'acme/sage-pro', messages: [] },
   completions: { model: 'acme/sage-pro', prompt: 'x' },

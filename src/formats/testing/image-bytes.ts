@@ -11,18 +11,18 @@ export function png({ width, height }: PixelSize, bytesMin = 0): Buffer {
   return bytes
 }
 
-/** What a JPEG has before the header of its frame. */
+/** Blocks of a JPEG before the header of its frame. */
 export interface JpegParts {
-  /** Which kind of frame; default a baseline one. */
+  /** The kind of frame; default baseline. */
   readonly marker?: number
   readonly metadataBytes?: number
   /** An image within the metadata. */
   readonly thumbnail?: Buffer
-  /** How many empty blocks come first. */
+  /** The number of empty blocks at the start. */
   readonly blocks?: number
 }
 
-/** A JPEG as far as the header of its frame. */
+/** A JPEG up to the header of its frame. */
 export function jpeg({ width, height }: PixelSize, parts: JpegParts = {}): Buffer {
   const { marker = 0xc0, metadataBytes = 0, thumbnail = Buffer.alloc(0), blocks = 0 } = parts
   const segments: Buffer[] = [Buffer.from([0xff, 0xd8])]
@@ -65,7 +65,7 @@ export function webp({ width, height }: PixelSize, kind: string): Buffer {
   return bytes
 }
 
-/** What a GIF has beside its screen. */
+/** Blocks of a GIF besides its screen. */
 export interface GifParts {
   readonly paletteBits?: number
   readonly comment?: string
@@ -73,7 +73,7 @@ export interface GifParts {
   readonly frame?: PixelSize
 }
 
-/** A GIF as far as the header of its first frame. */
+/** A GIF up to the header of its first frame. */
 export function gif(screen: PixelSize, parts: GifParts = {}): Buffer {
   const { paletteBits = 0, comment = '', frame = screen } = parts
   const head = Buffer.alloc(13)

@@ -23,7 +23,7 @@ let db: Kysely<Tables>
 let nowMs: number
 let authenticator: Authenticator
 let text: string
-/** What waits for its time, first come first. */
+/** Pending timers, the earliest first. */
 let timers: { readonly delayMs: number; readonly run: () => void }[]
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
@@ -76,7 +76,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     return by.authenticate({ headers, peerAddress: '192.0.2.1' })
   }
 
-  /** The same from an address that sends unknown keys without end. */
+  /** As `authenticate`, from an address that floods with unknown keys. */
   function authenticateAmongGuesses(apiKey: string): Promise<Caller> {
     return authenticator.authenticate({
       headers: { 'x-api-key': apiKey },
@@ -96,18 +96,18 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   describe('a key is accepted', () => {
     test.each([
       ['as a bearer token', () => ({ authorization: `Bearer ${text}` })],
-      ['whatever the case of the scheme', () => ({ authorization: `bearer  ${text} ` })],
+      ['with the scheme in any case', () => ({ authorization: `bearer  ${text} ` })],
       ['as x-api-key', () => ({ 'x-api-key': text })],
       [
-        'as x-api-key beside a scheme that is not ours',
+        'as x-api-key beside another scheme',
         () => ({ authorization: 'Basic eDp5', 'x-api-key': text }),
       ],
       [
-        'as x-api-key beside a bearer that is not ours',
+        'as x-api-key beside another bearer token',
         () => ({ authorization: 'Bearer x', 'x-api-key': text }),
       ],
       [
-        'as a bearer beside an x-api-key that is not ours',
+        'as a bearer token beside another x-api-key',
         () => ({ authorization: `Bearer ${text}`, 'x-api-key': 'x' }),
       ],
     ])('%s', async (_how, headers) => {
@@ -123,14 +123,14 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       ['missing_api_key', 'with another scheme', () => ({ authorization: `Basic ${text}` })],
       [
         'invalid_api_key',
-        'with a key of nobody',
+        'with an unknown key',
         () => ({ 'x-api-key': makeApiKey('tollgate').text }),
       ],
-      ['invalid_api_key', 'with what is no key', () => ({ authorization: 'Bearer hello' })],
+      ['invalid_api_key', 'with text that is no key', () => ({ authorization: 'Bearer hello' })],
       ['invalid_api_key', 'with two keys in one header', () => ({ 'x-api-key': [text, text] })],
       [
         'invalid_api_key',
-        'with a key of another case',
+        'with a key in another case',
         () => ({ 'x-api-key': text.toUpperCase() }),
       ],
     ])('%s: %s', async (code, _how, headers) => {
@@ -169,8 +169,8 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
   })
 
-  describe('the store is asked', () => {
-    test('once for a key in three seconds, and then again', async () => {
+  describe('the store is queried', () => {
+    test('once in three seconds for one key', async () => {
       for (const elapsedMs of [0, 1_000, 1_999]) {
         nowMs += elapsedMs
         await authenticate({ 'x-api-key': text })
@@ -182,20 +182,20 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(queries).toHaveLength(2)
     })
 
-    test('once for a key that many requests bring at once', async () => {
+    test('once for many simultaneous requests with one key', async () => {
       const callers = Array.from({ length: 50 }, () => authenticate({ 'x-api-key': text }))
       expect(await Promise.all(callers)).toEqual(new Array(50).fill(CALLER))
       expect(queries).toHaveLength(1)
     })
 
-    test('once in three seconds for a key of nobody', async () => {
+    test('once in three seconds for an unknown key', async () => {
       const unknown = { 'x-api-key': makeApiKey('tollgate').text }
       await expect(authenticate(unknown)).rejects.toThrow()
       await expect(authenticate(unknown)).rejects.toThrow()
       expect(queries).toHaveLength(1)
     })
 
-    test('again at once after a change that is told of, also by who was asking meanwhile', async () => {
+    test('again at once after a change, even while a look-up is running', async () => {
       const asking = authenticate({ 'x-api-key': text })
       await ledger.updateApiKey({ id: 'key_1', disabled: true })
       authenticator.forget()
@@ -208,12 +208,12 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
     })
 
-    test('not at all for what has not the shape of a key', async () => {
+    test('never for text without the shape of a key', async () => {
       await expect(authenticate({ 'x-api-key': 'sk-tollgate-short' })).rejects.toThrow()
       expect(queries).toEqual([])
     })
 
-    test('no more often for a known key, however many made-up keys flood it', async () => {
+    test('no more often for a known key during a flood of unknown keys', async () => {
       const bounded = createAuthenticator(3)
       await authenticate({ 'x-api-key': text }, bounded)
       for (let made = 0; made < 20; made++) {
@@ -225,7 +225,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(queries).toEqual([])
     })
 
-    test('again after it failed: a failure is no answer to keep, and no refusal of the key', async () => {
+    test('again after a failure, which is neither cached nor taken for a refusal of the key', async () => {
       await sql`alter table api_keys rename to elsewhere`.execute(store.db)
       const twice = [1, 2].map(() => authenticate({ 'x-api-key': text }))
       for (const outcome of await Promise.allSettled(twice)) {
@@ -236,13 +236,13 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
   })
 
-  describe('from an address that sends unknown keys without end', () => {
+  describe('from an address that floods with unknown keys', () => {
     const guesses = (count: number): Promise<unknown>[] =>
       Array.from({ length: count }, () =>
         authenticateAmongGuesses(makeApiKey('tollgate').text).catch(({ code }) => code),
       )
 
-    test('all keys that come at once cost one query, and all that come until a tenth of a second after it another', async () => {
+    test('all keys that arrive at once cost one query, and all that arrive within the next tenth of a second another', async () => {
       const first = guesses(500)
       await Promise.all(first)
       expect(queries).toHaveLength(1)
@@ -253,7 +253,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(queries).toHaveLength(2)
     })
 
-    test('what is no key, and a key that was just looked up in vain, costs no query', async () => {
+    test('text that is no key, and a key that was just found unknown, cost no query', async () => {
       const unknown = makeApiKey('tollgate').text
       await expect(authenticate({ 'x-api-key': unknown })).rejects.toThrow()
       queries = []
@@ -282,7 +282,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(queries).toHaveLength(3)
     })
 
-    test('a key that was known before waits for no guess, however long ago', async () => {
+    test('a key that was ever known before does not wait among the guesses', async () => {
       await authenticate({ 'x-api-key': text })
       await Promise.all(guesses(1))
       nowMs += 3_600_000
@@ -291,7 +291,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(queries).toHaveLength(3)
     })
 
-    test('a key that is deleted is one more guess', async () => {
+    test('a deleted key is looked up like a guess', async () => {
       await authenticate({ 'x-api-key': text })
       await ledger.deleteApiKey('key_1')
       nowMs += 3_000
@@ -306,7 +306,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(await again).toBe('rate_limited')
     })
 
-    test('a store that fails refuses nobody, and is asked again', async () => {
+    test('a failure of the store refuses no key, and the key is looked up again', async () => {
       await sql`alter table api_keys rename to elsewhere`.execute(store.db)
       await expect(authenticateAmongGuesses(text)).rejects.toMatchObject({ name: 'StoreRefused' })
       await sql`alter table elsewhere rename to api_keys`.execute(store.db)
@@ -315,7 +315,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       expect(await caller).toEqual(CALLER)
     })
 
-    test('nobody else waits for the guesses', async () => {
+    test('other addresses do not wait for the guesses', async () => {
       await Promise.all(guesses(1))
       const waiting = guesses(10)
       expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
@@ -324,7 +324,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
   })
 
-  test('a caller whose account had backed credit is told from one whose had none', async () => {
+  test('a caller has whether its account ever had backed credit', async () => {
     await store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
     expect(await authenticate({ 'x-api-key': text })).toEqual({
       ...CALLER,
@@ -333,7 +333,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   })
 })
 
-test('a key is nowhere in the files of a SQLite store', async () => {
+test('the files of a SQLite store contain no key', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-identity-'))
   const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` })
   const ledger = createLedger({ location: store.location })
@@ -348,7 +348,7 @@ test('a key is nowhere in the files of a SQLite store', async () => {
     expect(bytes.includes(random)).toBe(false)
     expect(bytes.includes(random.slice(4, 24))).toBe(false)
   }
-  // The search can find what is there.
+  // Shows that the search works.
   expect(files.some((bytes) => bytes.includes(random.slice(0, 3)))).toBe(true)
   await ledger.close()
   await store.close()

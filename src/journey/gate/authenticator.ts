@@ -1,13 +1,12 @@
 import type { Kysely } from 'kysely'
 import { hashApiKey, isApiKeyShaped } from '../../ledger/api-keys.ts'
 import type { Tables } from '../../store/schema.ts'
-import type { Arrival } from '../../vocabulary/call.ts'
+import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
-import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
-import { readCredentials } from './credential.ts'
-import { PacedLookUps } from './paced-look-ups.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import type { UnknownCallers } from './unknown-callers.ts'
 
-/** Who sends a request: an account, by one of its keys. */
+/** The sender of a request: an account, by one of its keys. */
 export interface Caller {
   readonly accountId: string
   readonly apiKeyId: string
@@ -15,23 +14,15 @@ export interface Caller {
   readonly hasBackedCredit: boolean
 }
 
-/** What is done with requests whose key is not known. */
-interface UnknownCallers {
-  /** Whether the address of a request has sent so many of them that it is refused. */
-  isOver(arrival: Arrival): boolean
-  /** How a request is refused: as that, or for its address. */
-  refusal(arrival: Arrival, refusal: { readonly code: ProblemCode }): Problem
-}
-
 interface AuthenticatorInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
-  readonly unknownCallers: UnknownCallers
+  readonly unknownCallers: Pick<UnknownCallers, 'isOver' | 'refusal'>
   /** The `<tag>` of `sk-<tag>-…`. */
   readonly keyTag: string
-  /** How long an answer of the store is believed. Default 3,000. */
+  /** How long a row of the store is cached. Default 3,000. */
   readonly cacheMs?: number
-  /** How many answers are kept, and apart from them how many unknown keys. Default 10,000. */
+  /** How many known keys are cached, and as many unknown ones. Default 10,000. */
   readonly cacheEntriesMax?: number
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer
@@ -53,23 +44,22 @@ const CACHE_ENTRIES_MAX_DEFAULT = 10_000
 const GUESSES_PAUSE_MS = 100
 
 /**
- * Tells callers by their keys. Answers of the store are believed for a few seconds; the ledger checks
- * again in the transaction that opens a hold, so a key that died since then opens none.
+ * Finds the caller of a request by its key. Rows of the store are cached for a few seconds; the ledger checks
+ * them again in the transaction that opens a hold, so a key that was disabled meanwhile opens none.
  *
- * A known key is never refused for its address, so a key that may be one is always looked up, wherever
- * it comes from. What changes for an address that has sent too many unknown keys is what a look-up can
- * cost. What has not the shape of a key, or is known to be none, is refused without one. A key that was
- * known here before is looked up at once, as from any other address. All other keys from such addresses
- * are gathered and looked up together, in one query ten times a second at most: so a flood of guesses
- * costs the store the same few small queries however fast it is, and slows down nobody but itself. A
- * known key that is new here waits for a tenth of a second among them, once.
+ * A known key is never refused because of its address, so any text that could be a key is looked up. Text
+ * without the shape of a key, or cached as unknown, is refused without a look-up. For an address that has
+ * sent too many unknown keys, look-ups are limited: a key that was known to this process before is still
+ * looked up at once; all other keys of such addresses are gathered into one query, at most ten times a
+ * second. A flood of guesses costs the store the same few small queries at any speed, and slows down only
+ * itself. A known key that is new to this process waits among the guesses for a tenth of a second, once.
  */
 export class Authenticator {
   readonly #input: AuthenticatorInput
   readonly #cacheMs: number
-  // Also those whose time is up: that a key was known before tells it from a guess.
+  // Expired entries stay: a key that was known before is no guess.
   readonly #known: BoundedCache<KnownKey>
-  // Apart from the known keys, so that a flood of made-up keys pushes none of those out.
+  // Separate from the known keys, so that a flood of guesses evicts none of them.
   readonly #unknown: BoundedCache<null>
   readonly #guesses: PacedLookUps<KnownKey>
   #timesForgotten = 0
@@ -89,9 +79,8 @@ export class Authenticator {
   }
 
   /**
-   * The caller of a request. Throws the Problems `missing_api_key`, `invalid_api_key`,
-   * `api_key_disabled`, `api_key_expired` and `rate_limited`; `StoreUnavailable` where the store did
-   * not answer.
+   * The caller of a request. Throws the Problems `missing_api_key`, `invalid_api_key`, `api_key_disabled`,
+   * `api_key_expired` and `rate_limited`, and `StoreUnavailable` if the store did not answer.
    */
   async authenticate(arrival: Arrival): Promise<Caller> {
     const { keyTag, clock, unknownCallers } = this.#input
@@ -109,12 +98,11 @@ export class Authenticator {
     return known.caller
   }
 
-  /** Believes no earlier answer of the store any more: an admin has just changed keys or accounts. */
+  /** Empties the cache: an admin has just changed keys or accounts. */
   forget(): void {
     this.#known.clear()
     this.#unknown.clear()
-    // Look-ups that are under way asked before the change: who waits for them may have their answer,
-    // and nobody else.
+    // Running look-ups began before the change: they are not shared with requests that come after it.
     this.#lookUps.clear()
     this.#timesForgotten++
   }
@@ -138,9 +126,9 @@ export class Authenticator {
     return lookUp
   }
 
-  /** Resolves with those that are known. */
+  /** Resolves with the known ones of these keys. */
   async #lookUp(hashes: readonly string[]): Promise<ReadonlyMap<string, KnownKey>> {
-    // The answer is as old as the question: a change while it is under way is seen in time.
+    // Counted from the start of the query: a change while it runs is seen in time.
     const untilMs = this.#input.clock.nowMs() + this.#cacheMs
     const timesForgotten = this.#timesForgotten
     const rows = await this.#input.db
@@ -176,7 +164,26 @@ export class Authenticator {
   }
 }
 
-/** Keeps the latest entries, at most so many. */
+const BEARER = /^bearer +(\S.*)$/i
+
+/** The keys that a request presents: a bearer token, then `x-api-key`. Some clients send both. */
+function readCredentials(headers: RequestHeaders): readonly string[] {
+  const presented: string[] = []
+  const authorization = single(headers['authorization'])
+  const bearer = authorization === null ? undefined : BEARER.exec(authorization.trim())?.[1]
+  if (bearer !== undefined) presented.push(bearer.trim())
+  const apiKey = single(headers['x-api-key'])?.trim() ?? ''
+  if (apiKey !== '') presented.push(apiKey)
+  return presented
+}
+
+/** A header that is sent twice holds no valid key. */
+function single(value: string | readonly string[] | undefined): string | null {
+  if (value === undefined) return null
+  return typeof value === 'string' ? value : value.join(', ')
+}
+
+/** Keeps the latest entries. */
 class BoundedCache<T> {
   readonly #entriesMax: number
   readonly #entries = new Map<string, Cached<T>>()
@@ -193,7 +200,7 @@ class BoundedCache<T> {
     this.#entries.delete(name)
   }
 
-  /** Also one whose time is up. */
+  /** The entry, expired or not. */
   get(name: string): Cached<T> | undefined {
     return this.#entries.get(name)
   }
@@ -204,5 +211,53 @@ class BoundedCache<T> {
     if (this.#entries.size <= this.#entriesMax) return
     const oldest = this.#entries.keys().next()
     if (oldest.done !== true) this.#entries.delete(oldest.value)
+  }
+}
+
+interface PacedLookUpsInput<Found> {
+  /** Looks up several names in one query; resolves with the ones that were found. */
+  readonly lookUp: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>
+  /** From the end of one query to the start of the next. */
+  readonly pauseMs: number
+  readonly startTimer: StartTimer
+}
+
+interface Batch<Found> {
+  readonly names: string[]
+  readonly result: Promise<ReadonlyMap<string, Found>>
+}
+
+// A statement of SQLite takes 32,766 values; one with a thousand runs for a millisecond or two.
+const NAMES_MAX = 1_000
+
+/** Look-ups at a bounded cost: one query at a time, with a pause after it. Names gather for the next query. */
+class PacedLookUps<Found> {
+  readonly #input: PacedLookUpsInput<Found>
+  #next: Batch<Found> | null = null
+  /** Resolves when the next query may start; never rejects. */
+  #free: Promise<void> = Promise.resolve()
+
+  constructor(input: PacedLookUpsInput<Found>) {
+    this.#input = input
+  }
+
+  /** Resolves with the result of the name's query. Rejects as the query does. */
+  ask(name: string): Promise<ReadonlyMap<string, Found>> {
+    if (this.#next === null || this.#next.names.length === NAMES_MAX) this.#next = this.#begin()
+    this.#next.names.push(name)
+    return this.#next.result
+  }
+
+  #begin(): Batch<Found> {
+    const { lookUp, pauseMs, startTimer } = this.#input
+    const names: string[] = []
+    const result = this.#free.then(() => {
+      if (this.#next?.names === names) this.#next = null
+      return lookUp(names)
+    })
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => startTimer({ delayMs: pauseMs, run: resolve }))
+    this.#free = result.then(pause, pause)
+    return { names, result }
   }
 }

@@ -15,14 +15,14 @@ const owner = (over: Partial<ByteOwner> = {}): ByteOwner => ({
   ...over,
 })
 
-/** A reservation that has so many bytes from the start. */
+/** A reservation that begins with this many bytes. */
 function reserved(budget: ByteBudget, bytes: number, over: Partial<ByteOwner> = {}) {
   const reservation = budget.reserve(owner(over))
   reservation.grow(bytes)
   return reservation
 }
 
-test('a budget that is used up refuses with a time to come back, and what was had stays had', () => {
+test('a full budget refuses with a retry time, and reserved bytes stay reserved', () => {
   const budget = createByteBudget({ bytesMax: 1_000 })
   const body = reserved(budget, 0)
   body.grow(400)
@@ -37,7 +37,7 @@ test('a budget that is used up refuses with a time to come back, and what was ha
   expect(budget.bytesReserved).toBe(600)
 })
 
-test('what is reserved is what living reservations have, never more than the budget, whatever comes', () => {
+test('the reserved bytes are those of living reservations, and never more than the budget', () => {
   const step = fc.record({
     kind: fc.constantFrom('reserve', 'grow', 'release'),
     pick: fc.nat(20),
@@ -78,7 +78,7 @@ test('what is reserved is what living reservations have, never more than the bud
   )
 })
 
-describe('an account that takes much of a budget', () => {
+describe('an account that takes a large part of a budget', () => {
   const MAX = 16_000
   const open = () => createByteBudget({ bytesMax: MAX })
   const refusal = expect.objectContaining({ code: 'service_unavailable', retryAfterSeconds: 1 })
@@ -94,7 +94,7 @@ describe('an account that takes much of a budget', () => {
   test.each([
     ['an eighth', true, MAX / 8],
     ['a sixteenth without backed credit', false, MAX / 16],
-  ])('has at most %s above half, over all of its requests', (_, hasBackedCredit, share) => {
+  ])('has at most %s above half, for all of its requests together', (_, hasBackedCredit, share) => {
     const budget = open()
     reserved(budget, MAX / 2, { accountId: 'acct_other' })
     const over = { hasBackedCredit, requestBytesMax: 1 }
@@ -113,7 +113,7 @@ describe('an account that takes much of a budget', () => {
     second.grow(share - 100)
   })
 
-  test('may always have one largest request, as far as there is room', () => {
+  test('may always have one request of the largest size, if the budget has room', () => {
     const budget = open()
     reserved(budget, MAX / 2, { accountId: 'acct_other' })
     const over = { hasBackedCredit: false, requestBytesMax: 6_000 }
@@ -121,14 +121,14 @@ describe('an account that takes much of a budget', () => {
     expect(() => body.grow(1)).toThrow(refusal)
   })
 
-  test('is never refused a body of which no byte has come, however much it has', () => {
+  test('is never refused zero bytes, even far above its share', () => {
     const budget = open()
     reserved(budget, MAX / 2, { requestBytesMax: 1 })
     expect(reserved(budget, 0, { requestBytesMax: 1 })).toBeDefined()
     expect(() => reserved(budget, 1, { requestBytesMax: 1 })).toThrow(refusal)
   })
 
-  test('is forgotten with its last request, and what one released counts no more', () => {
+  test('is dropped with its last request, and released bytes no longer count', () => {
     const budget = open()
     reserved(budget, MAX / 2, { accountId: 'acct_other' })
     for (let round = 0; round < 100; round++) {

@@ -1,47 +1,47 @@
 import { Problem } from '../../vocabulary/problem.ts'
 
-/** The memory that request bodies, their trees and buffered answers of all API keys may take together. */
+/** The memory for request bodies, their trees and buffered answers of all API keys together. */
 export interface ByteBudget {
-  /** Begins a request's reservation, of nothing yet. */
+  /** Begins a request's reservation, of zero bytes. */
   reserve(owner: ByteOwner): ByteReservation
   /** Bytes taken at this moment, for metrics. */
   readonly bytesReserved: number
 }
 
-/** The account that a request's bytes count for. */
+/** The account that a request's bytes count toward. */
 export interface ByteOwner {
   readonly accountId: string
   /** Whether backed credit was ever added to the account. */
   readonly hasBackedCredit: boolean
-  /** What one request may take, however small the account's share of the budget is. */
+  /** The bytes that one request may take, even above the account's share. */
   readonly requestBytesMax: number
 }
 
-/** Bytes of the budget that one request has. */
+/** The bytes of the budget that one request holds. */
 export interface ByteReservation {
   /**
-   * Takes more. Throws Problem `service_unavailable` where the budget, or the account's share of it, has
-   * fewer left, and keeps what it had, to be released as ever. After the release it takes none.
+   * Takes more bytes. Throws Problem `service_unavailable` if the budget or the account's share has fewer
+   * left; the bytes taken before stay reserved until the release. Does nothing after the release.
    */
   grow(moreBytes: number): void
-  /** Whether half of the budget is taken, so that accounts are held to their shares. */
+  /** Whether half of the budget is taken, so that accounts are limited to their shares. */
   readonly isCrowded: boolean
-  /** Gives all of it back; more may be taken. */
+  /** Gives all bytes back; more may be taken. */
   giveBack(): void
-  /** Gives all of it back. Once; later calls do nothing. */
+  /** Gives all bytes back for good; later calls do nothing. */
   release(): void
 }
 
-// Bodies come and go within seconds, and nobody can know whose goes first.
+// Bodies come and go within seconds; when there will be room can't be known.
 const RETRY_AFTER_SECONDS = 1
 
 const BACKED_SHARE = 8
 const UNBACKED_SHARE = 16
 
 /**
- * A budget of `bytesMax` bytes (`TOLLGATE_BUFFER_BYTES_MAX`). It must be larger than the largest
- * body that an endpoint takes, or such a body never fits. While less than half of it is taken, an
- * account may take what is there; above that, an eighth of it, or a sixteenth without backed credit.
+ * A budget of `bytesMax` bytes (`TOLLGATE_BUFFER_BYTES_MAX`), which must be larger than the largest body of
+ * any endpoint. While less than half of it is taken, an account may take the rest; above that, an account
+ * gets an eighth, or a sixteenth without backed credit.
  */
 export function createByteBudget(input: { readonly bytesMax: number }): ByteBudget {
   return new SharedOutBudget(input.bytesMax)
@@ -50,7 +50,7 @@ export function createByteBudget(input: { readonly bytesMax: number }): ByteBudg
 class SharedOutBudget implements ByteBudget {
   readonly #bytesMax: number
   #bytesTaken = 0
-  /** What the requests of each account have; an account that has nothing is not in it. */
+  /** Accounts with at least one byte. */
   readonly #bytesByAccount = new Map<string, number>()
 
   constructor(bytesMax: number) {
@@ -70,7 +70,7 @@ class SharedOutBudget implements ByteBudget {
   }
 
   take(bytes: number, owner: ByteOwner): void {
-    // A request that takes nothing is never refused, also where its account is over its share.
+    // A request for zero bytes succeeds even if its account is above its share.
     if (bytes === 0) return
     const accountBytes = (this.#bytesByAccount.get(owner.accountId) ?? 0) + bytes
     const isOverShare = this.isCrowded && accountBytes > this.#shareOf(owner)
@@ -95,7 +95,7 @@ class SharedOutBudget implements ByteBudget {
 function busy(isOverShare: boolean): Problem {
   return new Problem('service_unavailable', {
     message: isOverShare
-      ? 'The gateway is busy, and other large requests of this account take all the memory that one account may have.'
+      ? 'The gateway is busy, and other large requests of this account use all the memory that one account may use.'
       : 'The gateway is busy with other large requests.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })

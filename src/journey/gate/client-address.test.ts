@@ -16,32 +16,36 @@ function addressOf({ peer, forwarded, trusted = [], bits = 64 }: Of): string {
 describe('a client is counted under', () => {
   test.each<[string, Of, string]>([
     ['the address of its peer', { peer: '192.0.2.1' }, '192.0.2.1'],
-    ['IPv4 that is written as IPv6', { peer: '::ffff:192.0.2.1' }, '192.0.2.1'],
-    ['IPv4 that is written as IPv6 in groups', { peer: '::FFFF:c000:0201' }, '192.0.2.1'],
+    ['an IPv4 address written as IPv6', { peer: '::ffff:192.0.2.1' }, '192.0.2.1'],
+    ['an IPv4 address written as IPv6 in groups', { peer: '::FFFF:c000:0201' }, '192.0.2.1'],
     ['the network of an IPv6 address', { peer: '2001:db8:1:2:3:4:5:6' }, '2001:db8:1:2:0:0:0:0/64'],
     ['the same network', { peer: '2001:db8:1:2::9' }, '2001:db8:1:2:0:0:0:0/64'],
     ['a longer network', { peer: '2001:db8:1:2ff:3::', bits: 56 }, '2001:db8:1:200:0:0:0:0/56'],
     ['all bits', { peer: '2001:db8::1', bits: 128 }, '2001:db8:0:0:0:0:0:1/128'],
     ['an address without its zone', { peer: 'fe80::1%eth0' }, 'fe80:0:0:0:0:0:0:0/64'],
-    ['an address that ends in dots', { peer: '64:ff9b::192.0.2.1' }, '64:ff9b:0:0:0:0:0:0/64'],
-    ['no address of a header', { peer: '192.0.2.1', forwarded: '198.51.100.9' }, '192.0.2.1'],
     [
-      'its peer, where another one is trusted',
+      'an IPv6 address that ends in dotted notation',
+      { peer: '64:ff9b::192.0.2.1' },
+      '64:ff9b:0:0:0:0:0:0/64',
+    ],
+    ['no address in a header', { peer: '192.0.2.1', forwarded: '198.51.100.9' }, '192.0.2.1'],
+    [
+      'its peer, if another peer is trusted',
       { peer: '192.0.2.1', forwarded: '198.51.100.9', trusted: ['192.0.2.2'] },
       '192.0.2.1',
     ],
     [
-      'what a trusted proxy says',
+      'the address that a trusted proxy sends',
       { peer: '192.0.2.1', forwarded: '198.51.100.9', trusted: ['192.0.2.1'] },
       '198.51.100.9',
     ],
     [
-      'what a proxy of a trusted network says',
+      'the address that a proxy of a trusted network sends',
       { peer: '::ffff:10.1.2.3', forwarded: '198.51.100.9', trusted: ['10.0.0.0/8'] },
       '198.51.100.9',
     ],
     [
-      'the right-most address that is not trusted, whatever the client wrote before it',
+      'the right-most address that is not trusted, even after forged ones',
       {
         peer: '10.0.0.1',
         forwarded: '203.0.113.7, 198.51.100.9, 10.0.0.3,10.0.0.2',
@@ -50,12 +54,12 @@ describe('a client is counted under', () => {
       '198.51.100.9',
     ],
     [
-      'the last proxy where one wrote no address',
+      'the last proxy, if one wrote no address',
       { peer: '10.0.0.1', forwarded: '198.51.100.9, unknown', trusted: ['10.0.0.1'] },
       '10.0.0.1',
     ],
     [
-      'the left-most address where all are trusted',
+      'the left-most address, if all are trusted',
       { peer: '10.0.0.1', forwarded: '10.0.0.3, 10.0.0.2', trusted: ['10.0.0.0/8'] },
       '10.0.0.3',
     ],
@@ -70,7 +74,7 @@ describe('a client is counted under', () => {
       { peer: '2001:db8::1', forwarded: '[2001:db9::7]:4711', trusted: ['2001:db8::/32'] },
       '2001:db9:0:0:0:0:0:0/64',
     ],
-    ['nothing, where its connection is closed', { peer: '' }, ''],
+    ['an empty name, if its connection is closed', { peer: '' }, ''],
   ])('%s', (_, input, expected) => {
     expect(addressOf(input)).toBe(expected)
   })
@@ -97,7 +101,7 @@ describe('a range of addresses', () => {
     '10.0.0.0/',
     '10.0.0.0/8/8',
     '::ffff:10.0.0.0/8',
-  ])('%j is none', (text) => {
+  ])('%j is not read', (text) => {
     expect(parseAddressRange(text)).toBeNull()
   })
 })

@@ -1,17 +1,17 @@
 import { BlockList, isIP, SocketAddress } from 'node:net'
 import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
 
-/** Addresses that share their first bits: one address where all bits count. */
+/** Addresses that share their first bits. */
 interface AddressRange {
   readonly family: 'ipv4' | 'ipv6'
   readonly address: string
-  /** How many bits are shared: at most 32 or 128. */
+  /** How many bits are shared: up to 32 or 128, a single address. */
   readonly prefixBits: number
 }
 
 /**
- * Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; null where a text is none of them. An IPv4
- * address that is written as IPv6 (`::ffff:10.0.0.1`) is an IPv4 address.
+ * Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; null for any other text. An IPv4 address written
+ * as IPv6 (`::ffff:10.0.0.1`) is an IPv4 address.
  */
 export function parseAddressRange(text: string): AddressRange | null {
   const [bare = '', bits, ...rest] = text.trim().split('/')
@@ -27,17 +27,16 @@ export function parseAddressRange(text: string): AddressRange | null {
 }
 
 interface ClientAddressesInput {
-  /** Whose `x-forwarded-for` counts, each as {@link parseAddressRange} reads it. */
+  /** Proxies whose `x-forwarded-for` is believed, in the syntax of {@link parseAddressRange}. */
   readonly trustedProxies: readonly string[]
-  /** How many bits of an IPv6 address tell one client from another, 1 to 128. */
+  /** How many bits of an IPv6 address identify a client, 1 to 128. */
   readonly ipv6PrefixBits: number
 }
 
 /**
- * Tells by which address a client is counted. It is the address of the peer. Where the peer is a
- * trusted proxy, it is the address that the proxy added to `x-forwarded-for`, and so on from right to
- * left: the right-most address that is no trusted proxy. What stands left of it was sent by the client,
- * which may write there what it likes.
+ * Finds the address by which a client is counted: the address of the peer or, if the peer is a trusted proxy,
+ * the right-most address in `x-forwarded-for` that is no trusted proxy. Addresses to the left of it were sent
+ * by the client and may be forged.
  */
 export class ClientAddresses {
   readonly #trusted = new BlockList()
@@ -47,14 +46,14 @@ export class ClientAddresses {
     this.#ipv6PrefixBits = ipv6PrefixBits
     for (const text of trustedProxies) {
       const range = parseAddressRange(text)
-      if (range === null) throw new TypeError(`${text} is no address`)
+      if (range === null) throw new TypeError(`${text} is not an address`)
       this.#trusted.addSubnet(range.address, range.prefixBits, range.family)
     }
   }
 
   /**
-   * What a client is counted under: an IPv4 address, or the network that an IPv6 address is in, since a
-   * client mostly has a whole network to choose addresses from. Empty where the connection is closed.
+   * The name that a client is counted under: an IPv4 address, or the network of an IPv6 address, since most
+   * clients can choose from a whole network of addresses. Empty if the connection is closed.
    */
   of({ headers, peerAddress = '' }: Arrival): string {
     let nearest = parseAddress(peerAddress)
@@ -62,7 +61,7 @@ export class ClientAddresses {
     if (this.#isTrusted(nearest)) {
       for (const hop of forwardedFor(headers).toReversed()) {
         const next = parseAddress(hop)
-        // A proxy that wrote something else is the last that is known.
+        // Without an address here, the proxy that wrote the entry is the nearest known one.
         if (next === null) break
         nearest = next
         if (!this.#isTrusted(nearest)) break
@@ -86,13 +85,13 @@ export class ClientAddresses {
 
 type Address = Pick<AddressRange, 'family' | 'address'>
 
-/** The hops as they stand; of several headers, one after the other. */
+/** The entries of all such headers, in order. */
 function forwardedFor(headers: RequestHeaders): string[] {
   const value = headers['x-forwarded-for'] ?? []
   return String(value).split(',')
 }
 
-/** An address with or without a port, brackets or a zone; null where a text is none. */
+/** An address with or without a port, brackets or a zone; null for any other text. */
 function parseAddress(text: string): Address | null {
   const [, bracketed, dotted] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(text.trim()) ?? []
   const [address = ''] = (bracketed ?? dotted ?? text.trim()).split('%')
@@ -108,7 +107,7 @@ function parseAddress(text: string): Address | null {
 
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 
-/** The IPv4 address that an IPv6 address stands for; null where it stands for itself. */
+/** The IPv4 address that an IPv6 address is mapped from; null if it is not mapped. */
 function mappedOf(address: string): Address | null {
   const groups = groupsOf(address)
   if (MAPPED.some((group, place) => groups[place] !== group)) return null
@@ -116,9 +115,9 @@ function mappedOf(address: string): Address | null {
   return { family: 'ipv4', address: bytes.join('.') }
 }
 
-/** The eight groups of an IPv6 address, however it is written. */
+/** The eight groups of an IPv6 address in any notation. */
 function groupsOf(text: string): number[] {
-  // In Node's own spelling, only a mapped address has dots.
+  // In Node's notation, only a mapped address has dots.
   const { address } = new SocketAddress({ address: text, family: 'ipv6' })
   const [head = '', tail] = address.replace(/[\d.]+\.\d+$/, dotsToGroups).split('::')
   const before = head === '' ? [] : head.split(':')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../../vocabulary/problem.ts'
-import { createGate, type Gate, type GateCaller, type GateSettings, type GateSlot } from './gate.ts'
+import { Gate, type GateCaller, type GateSettings, type GateSlot } from './gate.ts'
 
 const SETTINGS: GateSettings = {
   inFlightMax: 8,
@@ -12,7 +12,7 @@ const START_MS = 1_790_000_000_000
 
 function openGate(settings: GateSettings = SETTINGS) {
   const clock = { now: START_MS, nowMs: () => clock.now }
-  return { gate: createGate({ clock, settings }), clock }
+  return { gate: new Gate({ clock, settings }), clock }
 }
 
 const backed = (apiKeyId: string): GateCaller => ({
@@ -26,7 +26,7 @@ const unbacked = (apiKeyId: string): GateCaller => ({
   hasBackedCredit: false,
 })
 
-/** The problem of an entry that is refused. */
+/** The problem of a refused entry. */
 function refusalOf(enter: () => unknown): Problem {
   try {
     enter()
@@ -37,13 +37,13 @@ function refusalOf(enter: () => unknown): Problem {
   throw new Error('the request was let in')
 }
 
-/** Sends requests that are refused after they were read, one after the other. */
+/** Sends requests, one after the other, that fail after they were read. */
 function enterAndFail(gate: Gate, { caller, times }: { caller: GateCaller; times: number }): void {
   for (let i = 0; i < times; i++) gate.enter(caller).leave()
 }
 
 describe('places in flight', () => {
-  test('are eight a key: the ninth is refused, and let in as soon as one has left', () => {
+  test('are eight for each key: the ninth request is refused until one has left', () => {
     const { gate } = openGate()
     const slots = Array.from({ length: 8 }, () => gate.enter(backed('key_1')))
     expect(refusalOf(() => gate.enter(backed('key_1'))).code).toBe('too_many_concurrent_requests')
@@ -52,13 +52,13 @@ describe('places in flight', () => {
     expect(refusalOf(() => gate.enter(backed('key_1'))).code).toBe('too_many_concurrent_requests')
   })
 
-  test('of one key are not those of another of the same account', () => {
+  test('of two keys of one account count separately', () => {
     const { gate } = openGate()
     for (let i = 0; i < 8; i++) gate.enter(backed('key_1'))
     expect(() => gate.enter(backed('key_2'))).not.toThrow()
   })
 
-  test('are given back once, however often a request leaves', () => {
+  test('are given back once, even if a request leaves twice', () => {
     const { gate } = openGate()
     const [first] = Array.from({ length: 8 }, () => gate.enter(backed('key_1')))
     for (let i = 0; i < 3; i++) first?.leave()
@@ -66,7 +66,7 @@ describe('places in flight', () => {
     expect(refusalOf(() => gate.enter(backed('key_1'))).code).toBe('too_many_concurrent_requests')
   })
 
-  test('are not taken by a request that is refused', () => {
+  test('are not taken by a refused request', () => {
     const { gate } = openGate()
     const slots = Array.from({ length: 8 }, () => gate.enter(backed('key_1')))
     for (let i = 0; i < 20; i++) refusalOf(() => gate.enter(backed('key_1')))
@@ -74,7 +74,7 @@ describe('places in flight', () => {
     expect(() => Array.from({ length: 8 }, () => gate.enter(backed('key_1')))).not.toThrow()
   })
 
-  test('are kept through minutes without another request', () => {
+  test('are kept through minutes without a request', () => {
     const { gate, clock } = openGate()
     for (let i = 0; i < 8; i++) gate.enter(backed('key_1')).admitted()
     for (let minute = 0; minute < 10; minute++) {
@@ -86,7 +86,7 @@ describe('places in flight', () => {
 })
 
 describe('calls that are read on without their clients', () => {
-  test('give their places back, and are 16 a key', () => {
+  test('give their places back, and are at most 16 for each key', () => {
     const { gate } = openGate()
     const slots: GateSlot[] = []
     for (let left = 0; left < 16; left++) {
@@ -105,7 +105,7 @@ describe('calls that are read on without their clients', () => {
     expect(gate.enter(backed('key_1')).readOn()).toBe(false)
   })
 
-  test('are 512 in all, of however many keys', () => {
+  test('are at most 512 for all keys together', () => {
     const { gate } = openGate()
     const slots = Array.from({ length: 513 }, (_, key) => gate.enter(backed(`key_${key}`)))
     expect(slots.map((slot) => slot.readOn())).toEqual([...Array(512).fill(true), false])
@@ -114,8 +114,8 @@ describe('calls that are read on without their clients', () => {
   })
 })
 
-describe('requests that are never admitted', () => {
-  test('are 300 in a minute on a key: one more is refused, with the true time to wait', () => {
+describe('requests that are not admitted', () => {
+  test('are 300 in a minute for each key: the next one is refused, with the exact wait', () => {
     const { gate, clock } = openGate()
     enterAndFail(gate, { caller: backed('key_1'), times: 100 })
     clock.now += 10_500
@@ -128,7 +128,7 @@ describe('requests that are never admitted', () => {
     expect(() => gate.enter(backed('key_1'))).not.toThrow()
   })
 
-  test('count no more where they are refused for being too many, so that a key that never stops has its 300', () => {
+  test('do not count when refused for their rate, so that a key that never pauses still gets its 300', () => {
     const { gate, clock } = openGate()
     let letIn = 0
     for (let second = 0; second < 120; second++) {
@@ -148,7 +148,7 @@ describe('requests that are never admitted', () => {
     expect(letIn).toBe(600)
   })
 
-  test('are 20 in a minute on all keys of an account without backed credit together', () => {
+  test('are 20 in a minute for all keys together of an account without backed credit', () => {
     const { gate } = openGate()
     enterAndFail(gate, { caller: unbacked('key_1'), times: 12 })
     enterAndFail(gate, { caller: unbacked('key_2'), times: 8 })
@@ -157,14 +157,14 @@ describe('requests that are never admitted', () => {
     expect(refused.message).toContain('More than 20 requests')
   })
 
-  test('stop counting for the account with its first backed credit', () => {
+  test('stop counting for the account once it has backed credit', () => {
     const { gate } = openGate()
     enterAndFail(gate, { caller: unbacked('key_1'), times: 20 })
     refusalOf(() => gate.enter(unbacked('key_1')))
     expect(() => gate.enter({ ...unbacked('key_1'), hasBackedCredit: true })).not.toThrow()
   })
 
-  test('say the longer of two waits', () => {
+  test('name the longer of two waits', () => {
     const { gate, clock } = openGate({ ...SETTINGS, requestsPerMinuteMax: 5 })
     enterAndFail(gate, { caller: unbacked('key_1'), times: 5 })
     clock.now += 20_000
@@ -177,8 +177,8 @@ describe('requests that are never admitted', () => {
   })
 })
 
-describe('requests that are admitted', () => {
-  test('count with those that are not: the 301st is refused, whatever became of the 300', () => {
+describe('admitted requests', () => {
+  test('count together with those that were not admitted: the 301st is refused', () => {
     const { gate } = openGate()
     for (let i = 0; i < 150; i++) {
       const slot = gate.enter(backed('key_1'))
@@ -189,7 +189,7 @@ describe('requests that are admitted', () => {
     expect(refusalOf(() => gate.enter(backed('key_1'))).code).toBe('rate_limited')
   })
 
-  test('count from the second in which they were, as in the ledger', () => {
+  test('count from the second of their admission, as in the ledger', () => {
     const { gate, clock } = openGate({ ...SETTINGS, requestsPerMinuteMax: 1 })
     const slot = gate.enter(unbacked('key_1'))
     clock.now += 30_000
@@ -201,7 +201,7 @@ describe('requests that are admitted', () => {
     expect(() => gate.enter(unbacked('key_1'))).not.toThrow()
   })
 
-  test('count once, also where they are admitted after their minute', () => {
+  test('count once, even if they are admitted more than a minute after their arrival', () => {
     const { gate, clock } = openGate({ ...SETTINGS, requestsPerMinuteMax: 2 })
     const slot = gate.enter(backed('key_1'))
     clock.now += 90_000
@@ -212,7 +212,7 @@ describe('requests that are admitted', () => {
 })
 
 describe('the clock', () => {
-  test('set back by an hour keeps nobody waiting for it to come again', () => {
+  test('set back by an hour makes no request wait for the same hour again', () => {
     const { gate, clock } = openGate()
     clock.now += 3_600_000
     enterAndFail(gate, { caller: backed('key_1'), times: 300 })
@@ -224,7 +224,7 @@ describe('the clock', () => {
   })
 })
 
-test('keys and accounts that are idle are forgotten, those that wait or run are not', () => {
+test('idle keys and accounts are dropped; those with requests are not', () => {
   const { gate, clock } = openGate()
   const running = gate.enter(unbacked('key_running'))
   running.admitted()
@@ -239,7 +239,7 @@ test('keys and accounts that are idle are forgotten, those that wait or run are 
   expect(gate.remembered).toBe(1)
 })
 
-describe('whatever comes in whatever order', () => {
+describe('any events in any order', () => {
   type Step =
     | { readonly kind: 'enter'; readonly apiKey: number; readonly isBacked: boolean }
     | { readonly kind: 'admitted' | 'leave'; readonly pick: number }
@@ -282,7 +282,7 @@ describe('whatever comes in whatever order', () => {
     admitted: boolean
   }
 
-  test('the gate lets in and refuses as its rules say, read from the whole history', () => {
+  test('the gate lets in and refuses as its rules, applied to the whole history, require', () => {
     const settings: GateSettings = {
       inFlightMax: 2,
       requestsPerMinuteMax: 5,

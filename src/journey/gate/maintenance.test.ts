@@ -40,13 +40,13 @@ async function open(db = store.db): Promise<Maintenance> {
   return maintenance
 }
 
-/** Lets every instance ask the store, and waits until all have its answer. */
+/** Has every instance poll the store, and waits for the answers. */
 async function poll(): Promise<void> {
   for (const run of polls) run()
   await Promise.all(opened.map((maintenance) => maintenance.stop()))
 }
 
-test('it is off until it is turned on, at once here, and at the next poll elsewhere', async () => {
+test('maintenance is off until it is turned on: at once in this process, at the next poll in others', async () => {
   const here = await open()
   const elsewhere = await open()
   expect([here.isOn, elsewhere.isOn]).toEqual([false, false])
@@ -59,12 +59,12 @@ test('it is off until it is turned on, at once here, and at the next poll elsewh
   expect([here.isOn, elsewhere.isOn]).toEqual([false, false])
 })
 
-test('it outlives a restart', async () => {
+test('maintenance survives a restart', async () => {
   await (await open()).turn('on')
   expect((await open()).isOn).toBe(true)
 })
 
-test('a store that does not answer changes nothing, and is told of', async () => {
+test('a store that does not answer changes nothing and is reported', async () => {
   const maintenance = await open()
   await maintenance.turn('on')
   await sql`alter table settings rename to elsewhere`.execute(store.db)
@@ -74,7 +74,7 @@ test('a store that does not answer changes nothing, and is told of', async () =>
   await expect(open()).rejects.toThrow()
 })
 
-test('an answer from before a turn, which comes after it, does not undo it', async () => {
+test('a value that was read before a turn and arrives after it does not undo the turn', async () => {
   const late = Promise.withResolvers<void>()
   let isLate = false
   const db = store.db.withPlugin({

@@ -4,11 +4,11 @@ import { readSetting, writeSetting } from '../../store/settings.ts'
 
 interface MaintenanceInput {
   readonly db: Kysely<Tables>
-  /** How often the store is asked what somebody else may have said. */
+  /** How often the store is read for changes by other processes. */
   readonly pollMs: number
-  /** Told of each time the store could not be asked; what was known before holds. Must not throw. */
+  /** Called when the store could not be read; the last known state stays. Must not throw. */
   readonly onFailure: (cause: unknown) => void
-  /** Default: a timer that does not keep the process alive. The answer cancels it. */
+  /** Returns its own cancellation. Default: a timer that does not keep the process alive. */
   readonly startTimer?: (timer: {
     readonly everyMs: number
     readonly run: () => void
@@ -21,8 +21,8 @@ const startUnrefTimer: NonNullable<MaintenanceInput['startTimer']> = ({ everyMs,
 }
 
 /**
- * An admin's wish that inference answers 503 for a while. It is kept in the store, so that it outlives
- * a restart and reaches every process, and in memory, so that a request pays nothing to know it.
+ * Whether an admin has inference answer 503. The state is in the store, so that it survives a restart and
+ * reaches every process, and in memory, so that requests read it for free.
  */
 export class Maintenance {
   readonly #input: MaintenanceInput
@@ -37,7 +37,7 @@ export class Maintenance {
     this.#cancelTimer = startTimer({ everyMs: pollMs, run: () => void this.#poll() })
   }
 
-  /** Reads what the store says, and then again and again. Rejects where it can't be read at first. */
+  /** Reads the state, then polls it. Rejects if the first read fails. */
   static async open(input: MaintenanceInput): Promise<Maintenance> {
     const maintenance = new Maintenance(input)
     try {
@@ -49,19 +49,19 @@ export class Maintenance {
     return maintenance
   }
 
-  /** Whether inference is to be refused at this moment. */
+  /** Whether inference is refused at this moment. */
   get isOn(): boolean {
     return this.#on
   }
 
-  /** Turns it on or off for every process of the store; in this one from when it resolves. */
+  /** Turns it on or off for every process of the store; in this process at once when it resolves. */
   async turn(to: 'on' | 'off'): Promise<void> {
     await writeSetting(this.#input.db, { name: 'maintenance', value: to })
     this.#turns++
     this.#on = to === 'on'
   }
 
-  /** Asks no more; resolves when no question is under way. */
+  /** Stops the polling; resolves when no read is running. */
   async stop(): Promise<void> {
     this.#cancelTimer()
     await this.#reading
@@ -80,7 +80,7 @@ export class Maintenance {
   async #read(): Promise<void> {
     const turns = this.#turns
     const value = await readSetting(this.#input.db, 'maintenance')
-    // What was read while it was being turned may be of before.
+    // A value that was read during a turn may be older than the turn.
     if (turns === this.#turns) this.#on = value === 'on'
   }
 }

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { RequestCount } from './request-count.ts'
 
 describe('a request counts', () => {
-  test('for sixty seconds, its own the first of them', () => {
+  test('for sixty seconds, beginning with its own', () => {
     const requests = new RequestCount()
     requests.add(1_000)
     expect([1_000, 1_059, 1_060].map((second) => requests.total(second))).toEqual([1, 1, 0])
   })
 
-  test('no more once it is taken back', () => {
+  test('no longer once it is taken back', () => {
     const requests = new RequestCount()
     requests.add(1_000)
     requests.add(1_000)
@@ -17,7 +17,7 @@ describe('a request counts', () => {
     expect(requests.total(1_000)).toBe(1)
   })
 
-  test('is not taken back twice: what the window has left behind is not subtracted again', () => {
+  test('is not subtracted after it has left the window', () => {
     const requests = new RequestCount()
     requests.add(1_000)
     requests.add(1_060)
@@ -26,14 +26,14 @@ describe('a request counts', () => {
   })
 })
 
-test('the wait is the seconds until enough of the oldest have left', () => {
+test('the wait ends when enough of the oldest requests have left the window', () => {
   const requests = new RequestCount()
   for (const second of [10, 10, 11, 40]) requests.add(second)
   const waits = [5, 4, 3, 2, 1].map((limit) => requests.secondsUntilBelow({ limit, second: 41 }))
   expect(waits).toEqual([0, 29, 29, 30, 59])
 })
 
-test('it counts as a list of all requests would, and its wait is true', () => {
+test('count and wait agree with a list of all requests', () => {
   const step = fc.record({
     passSeconds: fc.oneof(fc.constant(0), fc.nat(3), fc.nat(130)),
     add: fc.boolean(),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ThreadShare } from './thread-share.ts'
 
-/** A share whose time stands still but for what a test lets pass. */
+/** A share whose clock only the test moves. */
 function openShare() {
   let now = 0
   let timers: { readonly atMs: number; readonly run: () => void }[] = []
@@ -13,7 +13,7 @@ function openShare() {
     },
   })
   const begun: string[] = []
-  /** Asks for a turn that takes so long. */
+  /** Requests a turn that takes this long. */
   const ask = (owner: string, workMs: number): void => {
     void share.turn(owner).then((turn) => {
       begun.push(`${owner} at ${now}`)
@@ -34,7 +34,7 @@ function openShare() {
     }
     return begun
   }
-  /** Asks for a turn in two parts of the same length. */
+  /** Requests a turn in two parts of the same length. */
   const askTwice = (owner: string, workMs: number): void => {
     void share.turn(owner).then(async (turn) => {
       for (const part of ['first', 'second']) {
@@ -48,7 +48,7 @@ function openShare() {
   return { ask, askTwice, runAll }
 }
 
-test('who meets nobody begins at once', async () => {
+test('a turn without a queue begins at once', async () => {
   const { ask, runAll } = openShare()
   ask('a', 100)
   expect(await runAll()).toEqual(['a at 0'])
@@ -56,7 +56,7 @@ test('who meets nobody begins at once', async () => {
   expect(await runAll()).toEqual(['a at 0', 'a at 400'])
 })
 
-test('after each turn the thread is left alone for three times as long as the turn took', async () => {
+test('after each turn the thread rests for three times as long as the turn took', async () => {
   const { ask, runAll } = openShare()
   ask('a', 100)
   ask('b', 10)
@@ -64,7 +64,7 @@ test('after each turn the thread is left alone for three times as long as the tu
   expect(await runAll()).toEqual(['a at 0', 'b at 400', 'c at 440'])
 })
 
-test('an owner with many turns waits for itself, and another for one of them', async () => {
+test('an owner with many turns waits for its own; another owner waits for one of them', async () => {
   const { ask, runAll } = openShare()
   for (let turn = 0; turn < 4; turn++) ask('many', 100)
   ask('one', 100)
@@ -79,7 +79,7 @@ test('an owner with many turns waits for itself, and another for one of them', a
   ])
 })
 
-test('a turn in two parts leaves the thread alone between them too, and to nobody else', async () => {
+test('a turn in two parts rests between them, and no other turn begins meanwhile', async () => {
   const { ask, askTwice, runAll } = openShare()
   askTwice('a', 100)
   ask('b', 100)

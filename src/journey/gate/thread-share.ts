@@ -7,33 +7,33 @@ interface ThreadShareInput {
   readonly startTimer?: StartTimer
 }
 
-/** A turn at heavy work. */
+/** A turn for heavy work. */
 export interface Turn {
-  /** Ends a part of the work, and resolves when its next part may begin: before anybody else's turn. */
+  /** Ends one part of the work; resolves when the next part may begin, still before any other turn. */
   rest(): Promise<void>
-  /** Ends the work. Once; later calls do nothing. */
+  /** Ends the turn; later calls do nothing. */
   end(): void
 }
 
-// Heavy work has a quarter of the thread then.
+// Leaves heavy work a quarter of the thread's time.
 const REST_OF_WORK = 3
 
 /**
- * What heavy work may take of this thread: the parsing and sizing of large bodies, and the reading of
- * bodies that come in tiny pieces.
+ * The share of this thread that heavy work may use: parsing and sizing of large bodies, and reading of bodies
+ * that arrive in tiny pieces.
  *
- * A small request needs the thread half a dozen times on its way. Were every large body parsed as soon as
- * it is whole, one client could have eight of them parsed between any two of those times, and all other
- * clients would wait for seconds. So heavy work takes turns: one piece of it at a time, and after each
- * the thread is left to everything else for three times as long. A small request then meets one piece, or
- * none. One that meets nobody begins at once.
+ * A small request needs the thread half a dozen times. If every large body were parsed as soon as it is
+ * complete, one client could have eight of them parsed between any two of those times, and all other clients
+ * would wait for seconds. So heavy work takes turns, one piece at a time, and after each piece the thread is
+ * free for three times as long: a small request waits for one piece at most. Without a queue, a turn begins
+ * at once.
  *
- * Turns go round among owners, so that who has many waits for itself alone.
+ * Turns rotate among owners, so that an owner with many turns delays only itself.
  */
 export class ThreadShare {
   readonly #elapsedMs: () => number
   readonly #startTimer: StartTimer
-  /** Who waits, by owner; the owner whose turn is next comes first. */
+  /** The waiting turns of each owner; the owner whose turn is next comes first. */
   readonly #waiting = new Map<string, (() => void)[]>()
   /** Whether a turn or the rest after it is under way. */
   #isTaken = false
@@ -43,7 +43,7 @@ export class ThreadShare {
     this.#startTimer = startTimer ?? startUnrefTimer
   }
 
-  /** Resolves when it is an owner's turn, which ends when it is told to, and not before. */
+  /** Resolves when it is the owner's turn, which lasts until it is ended. */
   async turn(owner: string): Promise<Turn> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const ofOwner = this.#waiting.get(owner)

@@ -22,7 +22,7 @@ function counting({ addressesMax = 100, requestsPerMinuteMax = 3 } = {}) {
   return { clock, callers, refused, isOver }
 }
 
-test('an address has its share of a minute, and is told when it has some again', () => {
+test('an address has a limit in a minute, and its refusal names the exact wait', () => {
   const { clock, refused, isOver } = counting()
   expect(refused('a')).toBe('invalid_api_key')
   clock.now += 20_000
@@ -43,7 +43,7 @@ test('an address has its share of a minute, and is told when it has some again',
   ])
 })
 
-test('an address that never stops has its share of every minute', () => {
+test('an address that never pauses reaches its limit in every minute', () => {
   const { clock, refused } = counting()
   const answered = new Map<string, number>()
   for (let second = 0; second < 600; second++) {
@@ -54,19 +54,19 @@ test('an address that never stops has its share of every minute', () => {
   expect(Object.fromEntries(answered)).toEqual({ invalid_api_key: 30, rate_limited: 570 })
 })
 
-test('one address takes nothing of the share of another', () => {
+test('addresses count separately', () => {
   const { refused, isOver } = counting()
   for (let sent = 0; sent < 10; sent++) refused('a')
   expect([isOver('b'), refused('b')]).toEqual([false, 'invalid_api_key'])
 })
 
-test('asking whether an address is over counts nothing and remembers nothing', () => {
+test('`isOver` counts nothing and stores nothing', () => {
   const { callers, isOver } = counting()
   for (let asked = 0; asked < 10; asked++) expect(isOver('a')).toBe(false)
   expect(callers.remembered).toBe(0)
 })
 
-test('an address is forgotten a minute after its last mistake', () => {
+test('an address is dropped a minute after its last unknown key', () => {
   const { clock, callers, refused } = counting()
   refused('a')
   clock.now += 59_000
@@ -77,7 +77,7 @@ test('an address is forgotten a minute after its last mistake', () => {
   expect(callers.remembered).toBe(2)
 })
 
-test('a flood from more addresses than are told apart is limited as one, in the same memory', () => {
+test('a flood from more than `addressesMax` addresses is limited as one, in bounded memory', () => {
   const { clock, callers, refused, isOver } = counting({ addressesMax: 10 })
   for (let address = 0; address < 10; address++) refused(`known ${address}`)
   const codes = Array.from({ length: 1_000 }, (_, address) => refused(`new ${address}`))
@@ -89,7 +89,7 @@ test('a flood from more addresses than are told apart is limited as one, in the 
   expect(refused('another')).toBe('invalid_api_key')
 })
 
-test('a clock that is set back shuts nobody out', () => {
+test('a clock that is set back does not prolong a refusal', () => {
   const { clock, refused } = counting()
   for (let sent = 0; sent < 3; sent++) refused('a')
   clock.now -= 3_600_000

@@ -1,32 +1,31 @@
 import type { Arrival } from '../../vocabulary/call.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem, type ProblemCode } from '../../vocabulary/problem.ts'
-import { RequestCount } from './request-count.ts'
-import { RunningSeconds } from './running-seconds.ts'
+import { RequestCount, RunningSeconds } from './request-count.ts'
 
 interface UnknownCallersInput {
   readonly clock: Clock
   /** The address that a request counts for. */
   readonly addressOf: (arrival: Arrival) => string
-  /** Requests of one address in a minute whose API key or token is not known. */
+  /** Requests of one address in a minute with an unknown API key or token. */
   readonly requestsPerMinuteMax: number
-  /** Addresses that are told apart. Default 10,000. */
+  /** Addresses that are counted separately. Default 10,000. */
   readonly addressesMax?: number
 }
 
 const ADDRESSES_MAX_DEFAULT = 10_000
 
 /**
- * Counts, by client address, the requests that bring no API key or token that is known. An address that
- * had its share of them in a minute is refused with 429 until the minute has room again.
+ * Counts requests without a known API key or token, by client address. An address above the limit of a minute
+ * is answered 429 until the minute has room again.
  *
- * It is asked about a request only once its key turned out to be unknown, or has to be looked up: a key
- * that is known never meets it, so a client is not refused for what others behind its address do. What
- * is refused here does not count, as at the gate.
+ * Only requests whose key is unknown, or has to be looked up, are checked here. A known key never is, so a
+ * client is not refused because of others behind its address. A request that is refused here does not count,
+ * as at the gate.
  *
- * Memory is bounded: an address is forgotten a minute after its last mistake, and while as many as may
- * be told apart are remembered, all others count as one. So a flood from a million networks is still
- * limited; a client that mistakes its key meanwhile may read 429 where it would read 401.
+ * Memory is bounded: an address is dropped a minute after its last unknown key, and when `addressesMax`
+ * addresses have counts, all others share one. A flood from a million networks is therefore still limited; a
+ * client that mistypes its key meanwhile may get 429 in place of 401.
  */
 export class UnknownCallers {
   readonly #seconds: RunningSeconds
@@ -45,12 +44,12 @@ export class UnknownCallers {
     this.#forgotAtSecond = this.#seconds.now()
   }
 
-  /** Addresses that are remembered at this moment. */
+  /** Addresses that have a count at this moment. */
   get remembered(): number {
     return this.#byAddress.size
   }
 
-  /** Whether the address of a request has had its share. */
+  /** Whether the address of a request is above the limit. */
   isOver(arrival: Arrival): boolean {
     const second = this.#seconds.now()
     const count = this.#byAddress.get(this.#addressOf(arrival)) ?? this.#countOfNew()
@@ -58,8 +57,8 @@ export class UnknownCallers {
   }
 
   /**
-   * How a request is refused whose API key or token is not known: as that, and counted; or as
-   * `rate_limited`, once its address has had its share.
+   * The refusal of a request with an unknown API key or token: with this code, and counted; or
+   * `rate_limited`, if its address is above the limit.
    */
   refusal(
     arrival: Arrival,

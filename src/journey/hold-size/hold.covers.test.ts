@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { pricesAtTier } from '../../upstreams/listing/price-table.ts'
 import { type Micros, micros, type Picos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { chargeForUsage, estimateUsage } from '../settle/usage-charge.ts'
 import { capForGrant, sizeHold } from './hold.ts'
 import { callWith, offerWith, type TestCall } from './testing/offers.ts'
-import { pricesAtTier } from './token-prices.ts'
 
-/** A hold covers its charge: whatever call, offer, grant and answer, as long as the answer keeps its bounds. */
+/** A hold covers its charge, for any call, offer and grant, and any answer within its bounds. */
 
 const picos = fc
   .bigInt({ min: 0n, max: 200_000_000n })
@@ -110,10 +110,10 @@ const call: fc.Arbitrary<TestCall> = fc
     }),
   )
 
-/** A share of the most that something may be; most often all of it, where a bound would break. */
+/** A share of a maximum; mostly all of it, where a bound would break. */
 const share = fc.oneof(fc.constant(1), fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true }))
 
-/** Where in its bounds an answer falls. */
+/** The place of an answer within its bounds. */
 const shares = fc.record({
   prompt: share,
   searches: share,
@@ -126,7 +126,7 @@ const shares = fc.record({
 })
 type Shares = typeof shares extends fc.Arbitrary<infer T> ? T : never
 
-/** What one reading of the prompt may come to, said again from the rules and not from the code. */
+/** The most that one reading of the prompt may cost, written from the rules and not from the code. */
 function promptMax(
   { textTokens, media, endpoint, completions }: TestCall,
   { contextTokens }: Offer,
@@ -140,7 +140,7 @@ function promptMax(
   return text + media.imagesInline * 2_000 + byWindow * Math.max(text, window) + video
 }
 
-/** What one completion may come to under the cap that it is sent with. */
+/** The most that one completion may cost under the cap that it is sent with. */
 function outputMax(call: TestCall, offer: Offer, sentCapTokens: number | null): number {
   if (call.endpoint === 'embeddings') return 0
   const isChat = call.endpoint === 'chat' || call.endpoint === 'completions'
@@ -156,7 +156,7 @@ function outputMax(call: TestCall, offer: Offer, sentCapTokens: number | null): 
   return Math.max(answer, Math.min(call.reasoningTokens, window))
 }
 
-/** Output beside the answers: what was predicted and is not in them, and a summary of the conversation. */
+/** Output in addition to the answers: unused predictions, and a summary of the conversation. */
 function besideMax(call: TestCall, offer: Offer, answerTokens: number): number {
   if (call.endpoint === 'embeddings') return 0
   const summary = Math.max(answerTokens, Math.min(8_192, offer.outputTokensMax ?? 8_192))
@@ -164,7 +164,7 @@ function besideMax(call: TestCall, offer: Offer, answerTokens: number): number {
 }
 
 /**
- * What the steps of a search read of its results: all so far, as far as the window has room for them;
+ * The search results that each step reads: all so far, as far as the window has room;
  * of more than seven searches, those of one.
  */
 function resultTokensRead(
@@ -219,7 +219,7 @@ function isSizable(call: TestCall, offer: Offer): boolean {
   return !isCapRequired || call.outputCapTokens !== null || offer.outputTokensMax !== null
 }
 
-/** A grant between the least and what is needed. */
+/** A grant between the least and the need. */
 function grantBetween(least: Micros, needed: Micros, share: number): Micros {
   return micros(least + Math.floor((needed - least) * share))
 }
@@ -239,7 +239,7 @@ test('a hold covers the charge of every answer within its bounds, at every grant
   )
 })
 
-test('a hold covers what a call left uncounted is estimated at', () => {
+test('a hold covers the estimate for a call without counts', () => {
   fc.assert(
     fc.property(call, offer, fc.integer({ min: 0, max: 100_000 }), (call, offer, relayedTokens) => {
       fc.pre(isSizable(call, offer))
@@ -252,7 +252,7 @@ test('a hold covers what a call left uncounted is estimated at', () => {
   )
 })
 
-test('the least is never more than what is needed, and both are the same where no cap is sent', () => {
+test('the least is never above the need, and equal to it if no cap is sent', () => {
   fc.assert(
     fc.property(call, offer, (call, offer) => {
       fc.pre(isSizable(call, offer))

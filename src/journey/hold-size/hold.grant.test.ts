@@ -7,11 +7,11 @@ import { callWith, offerWith } from './testing/offers.ts'
 describe('the cap that a grant pays for', () => {
   const size = sizeHold(callWith(), PLAIN)
 
-  test('is the whole cap where the whole need is granted', () => {
+  test('is the whole cap if the whole need is granted', () => {
     expect(capForGrant(size, size.neededMicros)).toBe(8_000)
   })
 
-  test('is 16 where the least is granted', () => {
+  test('is 16 if the least is granted', () => {
     expect(capForGrant(size, size.leastMicros)).toBe(16)
   })
 
@@ -28,7 +28,7 @@ describe('the cap that a grant pays for', () => {
     }
   })
 
-  test('is none where the body keeps its own', () => {
+  test('is null if the body keeps its own', () => {
     const own = sizeHold(callWith({ outputCapTokens: 500 }), PLAIN)
     expect(capForGrant(own, own.neededMicros)).toBeNull()
     const messages = sizeHold(callWith({ endpoint: 'messages' }), PLAIN)

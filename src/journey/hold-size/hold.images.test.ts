@@ -7,14 +7,14 @@ import { jpeg, png } from '../../formats/testing/image-bytes.ts'
 import { sizeHold } from './hold.ts'
 import { offerWith, usd } from './testing/offers.ts'
 
-/** What inline images are held at: as many tokens as micro-dollars before the fee. */
+/** Holds of inline images. At a micro-dollar for each token, the hold before the fee is the number of tokens. */
 
 const WINDOW = 1_000_000
 const offerOf = (modelId: string, contextTokens: number | null = WINDOW) =>
   offerWith({ input: usd('0.000001') }, { modelId, contextTokens })
 const TEXT_ONLY = { inputModalities: new Set(['text']) }
 
-/** The tokens that a body is held at. */
+/** The tokens that a body is held for. */
 function heldTokens(
   source: string | object,
   modelId: string,
@@ -41,7 +41,7 @@ const asking = (url: string, text = 'hello') => ({
 const dataUrl = (bytes: Buffer, type = 'image/png') =>
   `data:${type};base64,${bytes.toString('base64')}`
 
-/** What the image adds to a body whose address is as long as its prefix. */
+/** The tokens that the image adds to a body with nothing but its prefix. */
 const imageAdds = (bytes: Buffer, modelId: string, type = 'image/png') =>
   heldTokens(asking(dataUrl(bytes, type)), modelId) -
   heldTokens(
@@ -85,14 +85,14 @@ describe('an inline image', () => {
     ['x-ai/grok-5', 4_032, 3_024, 16_384],
     ['mistralai/pixtral-large', 4_032, 3_024, 4_160],
     ['meta-llama/llama-4', 100, 100, 6_404],
-    // The dearest of all: gpt-4o-mini's.
+    // The dearest row: gpt-4o-mini.
     ['acme/unheard-of', 1_024, 1_024, 25_501],
-  ])('of %s, %d × %d: %d tokens in the place of its text', (modelId, width, height, tokens) => {
+  ])('of %s, %d × %d: %d tokens in place of its text', (modelId, width, height, tokens) => {
     const added = imageAdds(png({ width, height }, MEGABYTE), modelId)
     expect(Math.abs(added - tokens)).toBeLessThan(NEARLY)
   })
 
-  test('without a header that can be read: the dearest row, or its text where that is more', () => {
+  test('without a readable header counts as the dearest row, or as its text if that is more', () => {
     const short = imageAdds(Buffer.alloc(100, 'BM'), 'anthropic/claude-opus-5', 'image/bmp')
     expect(Math.abs(short - 83_200)).toBeLessThan(NEARLY + 200)
     const long = imageAdds(
@@ -111,7 +111,7 @@ describe('an inline image', () => {
     expect(tokens).toBeLessThan(8_000 + 1_000)
   })
 
-  test('is sized as such in a block of messages, and escaped slashes are no matter', () => {
+  test('is sized in a block of messages too, with or without escaped slashes', () => {
     const data = jpeg({ width: 1_920, height: 1_080 }, { metadataBytes: MEGABYTE }).toString(
       'base64',
     )
@@ -134,7 +134,7 @@ describe('an inline image', () => {
     }
   })
 
-  test('is not taken for another that begins alike, nor for the same one in a text', () => {
+  test('is not mistaken for another with the same beginning, nor for the same one in a text', () => {
     const [first, second] = [
       png({ width: 50, height: 50 }, 3_000),
       png({ width: 50, height: 50 }, 6_000),
@@ -155,13 +155,13 @@ describe('text does not hide in an image', () => {
   )
 
   test.each<[string, object]>([
-    ['that is no base64', asking(`data:image/png;base64,${text}`)],
+    ['that is not base64', asking(`data:image/png;base64,${text}`)],
     ['after a header', asking(`${dataUrl(png({ width: 9, height: 9 }))}${text}`)],
     [
       'before its bytes',
       asking(`data:image/png;${text};base64,${png({ width: 9, height: 9 }).toString('base64')}`),
     ],
-    ['that is coded otherwise', asking(`data:image/svg+xml,${text}`)],
+    ['in another encoding', asking(`data:image/svg+xml,${text}`)],
     [
       'that is given twice',
       {
@@ -200,7 +200,7 @@ describe('text does not hide in an image', () => {
         ],
       }),
     ],
-    ['in a field that no format has', (image) => ({ more: [image] })],
+    ['in a field of no format', (image) => ({ more: [image] })],
   ])('%s', (_, place) => {
     const bytes = png({ width: 9, height: 9 }, 60_000)
     const image = { type: 'image_url', image_url: { url: dataUrl(bytes) } }
@@ -208,7 +208,7 @@ describe('text does not hide in an image', () => {
     expect(heldTokens(body, 'anthropic/claude-opus-5')).toBeGreaterThan(60_000)
   })
 
-  test('before a model that takes no images', () => {
+  test('for a model that takes no images', () => {
     const body = bodyOf(asking(dataUrl(png({ width: 9, height: 9 }, 60_000))))
     const offer = { ...offerOf('anthropic/claude-opus-5'), ...TEXT_ONLY }
     const { neededMicros } = sizeHold(sizeCall(chat.readCall(body, DEFAULT_PUBLIC_NAMES)), offer)

@@ -26,14 +26,14 @@ const MEDIA: readonly HoldRow[] = [
   },
   // (1,000 + 1,000,000) × 1.05
   {
-    name: 'a million tokens where the window is unknown',
+    name: 'a million tokens if the window is unknown',
     call: withMedia({ imagesByUrl: 1 }),
     offer: plainWith({ contextTokens: null }),
     neededMicros: 1_051_050,
   },
   // (2,000,000 + 2,000,000) × 1.05
   {
-    name: 'the text estimate where it is larger than an unknown window',
+    name: 'the text estimate if it is above an unknown window',
     call: withMedia({ files: 1 }, 1_999_600),
     offer: plainWith({ contextTokens: null }),
     neededMicros: 4_200_000,
@@ -47,14 +47,14 @@ const MEDIA: readonly HoldRow[] = [
   },
   // 1,000 × 0.1 + 1,264 = 1,364 × 1.05 = 1,432.2
   {
-    name: 'an inline image: its own price where that is dearer',
+    name: 'an inline image: its own price if that is dearer',
     call: withMedia({ imagesInline: 1 }),
     offer: perImage,
     neededMicros: 1_433,
   },
   // 100 + 100,000 × 0.1 = 10,100 × 1.05
   {
-    name: 'an image by URL: the window where that is dearer',
+    name: 'an image by URL: the window if that is dearer',
     call: withMedia({ imagesByUrl: 1 }),
     offer: perImage,
     neededMicros: 10_605,
@@ -66,7 +66,7 @@ const MEDIA: readonly HoldRow[] = [
     neededMicros: 105_000,
   },
   {
-    name: 'media decide the tier of the prompt',
+    name: 'media count for the tier of the prompt',
     call: withMedia({ files: 1 }),
     offer: SAGE,
     neededMicros: 6_306_300,
@@ -93,7 +93,7 @@ const IMAGES: readonly HoldRow[] = [
   },
   // 8,192 × 40 = 327,680
   {
-    name: 'the image-output tokens where they are dearer',
+    name: 'the image-output tokens if they are dearer',
     call: images(1),
     offer: offerWith({ imageOutput: usd('0.00004') }),
     neededMicros: 327_680,
@@ -109,13 +109,13 @@ const IMAGES: readonly HoldRow[] = [
     neededMicros: 9_930_400,
   },
   {
-    name: 'the price of an input image where it is dearer',
+    name: 'the price of an input image if it is dearer',
     call: images(2),
     offer: offerWith({ imageInput: usd('0.35') }),
     neededMicros: 700_000,
   },
   {
-    name: 'the flat price where it is dearer',
+    name: 'the flat price if it is dearer',
     call: images(1),
     offer: offerWith({ imageFlat: usd('0.24') }),
     neededMicros: 240_000,

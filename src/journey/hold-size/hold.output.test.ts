@@ -8,14 +8,14 @@ import { callWith, OPEN, offerWith, SAGE, usd } from './testing/offers.ts'
 const CHAT_CAPS: readonly HoldRow[] = [
   // (1,000 × 1 + 500 × 2) micro-dollars × 1.05
   {
-    name: 'set by the client: held and left as it is',
+    name: 'set by the client: held and unchanged',
     call: { outputCapTokens: 500 },
     offer: PLAIN,
     neededMicros: 2_100,
   },
   // (1,000 + 9,999 × 2) × 1.05 = 22,047.9
   {
-    name: 'set above the maximum: held in full, as it is sent',
+    name: 'set above the maximum: held in full, since it is sent',
     call: { outputCapTokens: 9_999 },
     offer: PLAIN,
     neededMicros: 22_048,
@@ -35,13 +35,13 @@ const CHAT_CAPS: readonly HoldRow[] = [
     neededMicros: 17_850,
   },
   {
-    name: 'set above the window where no maximum is listed: held at the window',
+    name: 'set above the window, no maximum listed: held at the window',
     call: { outputCapTokens: 999_999 },
     offer: plainWith({ outputTokensMax: null, contextTokens: 50_000 }),
     neededMicros: 106_050,
   },
   {
-    name: 'set where neither is known: held as it is',
+    name: 'set, neither known: held in full',
     call: { outputCapTokens: 999_999 },
     offer: plainWith({ outputTokensMax: null, contextTokens: null }),
     neededMicros: 2_101_048,
@@ -65,7 +65,7 @@ const CHAT_CAPS: readonly HoldRow[] = [
   },
   // (1,000 + 32,768 × 2) × 1.05 = 69,862.8
   {
-    name: 'not set where the maximum is higher: 32,768',
+    name: 'not set, a higher maximum: 32,768',
     call: {},
     offer: plainWith({ outputTokensMax: 32_769 }),
     neededMicros: 69_863,
@@ -73,7 +73,7 @@ const CHAT_CAPS: readonly HoldRow[] = [
     capTokens: 32_768,
   },
   {
-    name: 'not set where no maximum is listed: the window',
+    name: 'not set, no maximum listed: the window',
     call: {},
     offer: plainWith({ outputTokensMax: null, contextTokens: 20_000 }),
     neededMicros: 43_050,
@@ -81,7 +81,7 @@ const CHAT_CAPS: readonly HoldRow[] = [
     capTokens: 20_000,
   },
   {
-    name: 'not set where nothing is known: 32,768',
+    name: 'not set, nothing known: 32,768',
     call: {},
     offer: plainWith({ outputTokensMax: null, contextTokens: null }),
     neededMicros: 69_863,
@@ -89,26 +89,26 @@ const CHAT_CAPS: readonly HoldRow[] = [
     capTokens: 32_768,
   },
   {
-    name: 'not set where the maximum is below 16: the maximum, not lowered',
+    name: 'not set, a maximum below 16: the maximum, not lowered',
     call: {},
     offer: plainWith({ outputTokensMax: 10 }),
     neededMicros: 1_071,
     capTokens: 10,
   },
   {
-    name: 'not set where the model ignores caps: its maximum, above 32,768 too, and none is sent',
+    name: 'not set, a model that ignores caps: its maximum, even above 32,768, and none is sent',
     call: {},
     offer: plainWith({ outputTokensMax: 40_000, supportedParameters: new Set(['temperature']) }),
     neededMicros: 85_050,
   },
   {
-    name: 'set where the model ignores caps: its maximum all the same',
+    name: 'set, a model that ignores caps: its maximum',
     call: { outputCapTokens: 5 },
     offer: plainWith({ supportedParameters: new Set() }),
     neededMicros: 17_850,
   },
   {
-    name: 'not set where the model takes it by the other name: sent',
+    name: 'not set, a model that lists the other name: sent',
     call: {},
     offer: plainWith({ supportedParameters: new Set(['max_completion_tokens']) }),
     neededMicros: 17_850,
@@ -117,7 +117,7 @@ const CHAT_CAPS: readonly HoldRow[] = [
   },
   // (1,000 + 9_999 × 2) × 1.05
   {
-    name: 'set above the maximum where the model ignores caps: held in full all the same',
+    name: 'set above the maximum, a model that ignores caps: held in full',
     call: { outputCapTokens: 9_999 },
     offer: plainWith({ supportedParameters: new Set() }),
     neededMicros: 22_048,
@@ -145,7 +145,7 @@ const CHAT_CAPS: readonly HoldRow[] = [
   },
   // least: (1,000 + 5,000 × 2) × 1.05
   {
-    name: 'not set and above the budget for reasoning: lowered to the budget at the most',
+    name: 'not set and above the budget for reasoning: lowered to the budget at most',
     call: { reasoningTokens: 5_000 },
     offer: PLAIN,
     neededMicros: 17_850,
@@ -154,7 +154,7 @@ const CHAT_CAPS: readonly HoldRow[] = [
   },
   // (1,000 + 500 × 2 + 300 × 2) × 1.05
   {
-    name: 'with a prediction: what was predicted beside it',
+    name: 'with a prediction: the prediction in addition',
     call: { outputCapTokens: 500, predictionTokens: 300 },
     offer: PLAIN,
     neededMicros: 2_730,
@@ -168,7 +168,7 @@ const CHAT_CAPS: readonly HoldRow[] = [
   },
   // (1,000 × 2 + 8,000 × 2 × 2) × 1.05
   {
-    name: 'not set where the conversation may be summarized: not lowered',
+    name: 'not set, with a possible summary: not lowered',
     call: { compacts: true },
     offer: PLAIN,
     neededMicros: 35_700,
@@ -202,21 +202,21 @@ const OWN_CAPS: readonly HoldRow[] = [
     neededMicros: 1_011_150,
   },
   {
-    name: 'messages, not set: the whole maximum, above 32,768 too',
+    name: 'messages, not set: the whole maximum, even above 32,768',
     call: { endpoint: 'messages' },
     offer: SAGE,
     neededMicros: 1_011_150,
   },
   // (3,000 + 70,000 × 15) × 1.05
   {
-    name: 'messages: held at a budget for reasoning that is larger',
+    name: 'messages: held at a larger budget for reasoning',
     call: { endpoint: 'messages', outputCapTokens: 1_000, reasoningTokens: 70_000 },
     offer: SAGE,
     neededMicros: 1_105_650,
   },
   // (3,000 + 70,000 × 15) × 1.05
   {
-    name: 'responses: held above the maximum, as it is sent',
+    name: 'responses: held above the maximum, since it is sent',
     call: { endpoint: 'responses', outputCapTokens: 70_000 },
     offer: SAGE,
     neededMicros: 1_105_650,
@@ -230,7 +230,7 @@ const OWN_CAPS: readonly HoldRow[] = [
   },
   // (1,000 × 0.2 + 2,000 × 0.8) × 1.05
   {
-    name: 'messages, no maximum listed: what was set',
+    name: 'messages, no maximum listed: held in full',
     call: { endpoint: 'messages', outputCapTokens: 2_000 },
     offer: OPEN,
     neededMicros: 1_890,
@@ -281,7 +281,7 @@ const DEAREST: readonly HoldRow[] = [
   },
   // (8,192 × 30 + 1,000 × 2) × 1.05: an image, and reasoning up to the cap beside it
   {
-    name: 'images, where they are asked for',
+    name: 'images, if requested',
     call: answering({ image: true }),
     offer: dear,
     neededMicros: 260_148,
@@ -306,13 +306,13 @@ const DEAREST: readonly HoldRow[] = [
     neededMicros: 832_650,
   },
   {
-    name: 'audio, where it is asked for',
+    name: 'audio, if requested',
     call: answering({ audio: true }),
     offer: dear,
     neededMicros: 42_000,
   },
   {
-    name: 'images, where the model makes them unasked',
+    name: 'images, if the model makes them unasked',
     call: answering({}),
     offer: { ...dear, outputModalities: new Set(['text', 'image']) },
     neededMicros: 260_148,

@@ -12,7 +12,7 @@ const PROMPTS: readonly HoldRow[] = [
     neededMicros: 105_000,
   },
   {
-    name: 'text is held whole where the window is unknown',
+    name: 'text is held in full if the window is unknown',
     call: { ...capped, textTokens: 499_600 },
     offer: plainWith({ contextTokens: null }),
     neededMicros: 525_000,
@@ -25,7 +25,7 @@ const PROMPTS: readonly HoldRow[] = [
   },
   // (600 + 400 + 600) × 1.05
   {
-    name: 'tools add what the provider says of them',
+    name: "tools add the provider's instructions for them",
     call: {
       ...capped,
       tools: { clientTools: 1, serverTools: false, steps: 30, searchResultTokens: 8_000 },
@@ -34,7 +34,7 @@ const PROMPTS: readonly HoldRow[] = [
     neededMicros: 1_680,
   },
   {
-    name: 'embeddings are held at their text alone',
+    name: 'embeddings are held at their text without a template',
     call: { endpoint: 'embeddings' },
     offer: PLAIN,
     neededMicros: 630,
@@ -60,7 +60,7 @@ const PROMPTS: readonly HoldRow[] = [
     neededMicros: 3_150,
   },
   {
-    name: 'without them another model may write by itself',
+    name: 'without them another model may write unasked',
     call: capped,
     offer: offerWith({
       input: usd('0.000001'),
@@ -70,7 +70,7 @@ const PROMPTS: readonly HoldRow[] = [
     neededMicros: 1_313,
   },
   {
-    name: 'cache reads count where they are dearer than input',
+    name: 'cache reads count if they are dearer than input',
     call: capped,
     offer: offerWith({ input: usd('0.000001'), cacheRead: usd('0.000002') }),
     neededMicros: 2_100,
@@ -90,7 +90,7 @@ const PROMPTS: readonly HoldRow[] = [
   },
   // (200,001 × 6 + 100 × 22.5) × 1.05 = 1,262,368.8
   {
-    name: 'and its output has the higher price, too',
+    name: 'a prompt above the threshold gives its output the higher price too',
     call: { outputCapTokens: 100, textTokens: 199_601 },
     offer: SAGE,
     neededMicros: 1_262_369,
@@ -164,28 +164,28 @@ const SEARCHES: readonly HoldRow[] = [
   { name: '30 steps', call: searching({}), offer: PLAIN, neededMicros: 1_250_130 },
   // 1,600 + 2 × 31,600 + (1 + 2) × 8,000 + 1,000 = 89,800 × 1.05
   {
-    name: 'as many steps as the request allows, each with the results of all before it',
+    name: 'the steps that the request allows, each with all earlier results',
     call: searching({ tools: { ...SEARCHING, steps: 2 } }),
     offer: PLAIN,
     neededMicros: 94_290,
   },
   // 1,600 + 7 × 31,600 + 28 × 8,000 + 1,000 = 447,800 × 1.05
   {
-    name: 'seven steps at all that they can read',
+    name: 'seven steps with everything that they can read',
     call: searching({ tools: { ...SEARCHING, steps: 7 } }),
     offer: PLAIN,
     neededMicros: 470_190,
   },
   // 1,600 + 8 × 31,600 + 28 × 8,000 + 1,000 = 479,400 × 1.05
   {
-    name: 'an eighth without more results',
+    name: 'an eighth step without more results',
     call: searching({ tools: { ...SEARCHING, steps: 8 } }),
     offer: PLAIN,
     neededMicros: 503_370,
   },
   // A window of 10,000 has room for 8,400: 1,600 + 30 × 31,600 + 30 × 8,000 + 1,000
   {
-    name: 'results as far as the window has room for them',
+    name: 'results within the room of the window',
     call: searching({}),
     offer: plainWith({ contextTokens: 10_000 }),
     neededMicros: 1_250_130,
@@ -199,7 +199,7 @@ const SEARCHES: readonly HoldRow[] = [
   },
   // 1,600 + 30 × 31,600 + 30 × 25,000 + 1,000 = 1,700,600 × 1.05: the window has room for three searches
   {
-    name: 'larger results where the request asks for them',
+    name: 'larger results if requested',
     call: searching({ tools: { ...SEARCHING, searchResultTokens: 25_000 } }),
     offer: PLAIN,
     neededMicros: 1_785_630,
@@ -216,7 +216,7 @@ const SEARCHES: readonly HoldRow[] = [
   },
   // 1,600 + 30 × (50,000 + 9,600) + 1,000
   {
-    name: 'the search price of the model where it is dearer',
+    name: 'the search price of the model if it is dearer',
     call: searching({}),
     offer: offerWith({ input: usd('0.000001'), output: usd('0.000002'), search: usd('0.05') }),
     neededMicros: 1_880_130,

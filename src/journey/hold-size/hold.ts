@@ -1,3 +1,9 @@
+import {
+  dearest,
+  pricesAtTier,
+  type TokenPrices,
+  tokenPricesAt,
+} from '../../upstreams/listing/price-table.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import {
   addMicros,
@@ -7,46 +13,44 @@ import {
   type Picos,
   picosWithinFee,
 } from '../../vocabulary/money.ts'
-import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
+import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PriceTable } from '../../vocabulary/offer.ts'
 import { type OutputSize, sizeOutput } from './output-size.ts'
 import { type PromptSize, sizePrompt } from './prompt-size.ts'
-import { dearest, pricesAtTier, type TokenPrices, tokenPricesAt } from './token-prices.ts'
-import { sizeStepGrowth } from './tool-steps.ts'
 
-/** What a call is held at, and what is needed to turn a smaller grant into a lower output cap. */
+/** The hold of a call, with the figures that turn a smaller grant into a lower output cap. */
 export interface HoldSize {
-  /** What the whole call may come to. */
+  /** The most that the whole call can cost. */
   readonly neededMicros: Micros
-  /** The least it can run on; equal to `neededMicros` where its output cap is not to be lowered. */
+  /** The least that it can run on; equal to `neededMicros` if its output cap must not be lowered. */
   readonly leastMicros: Micros
-  /** The output cap to send where the whole need is granted; null: none is sent. */
+  /** The output cap to send if the whole need is granted; null: none is sent. */
   readonly capTokens: number | null
-  /** Ways in which the call may be billed: what it comes to is the dearest of them. */
+  /** Ways in which the call may be billed; the dearest counts. */
   readonly readings: readonly HoldReading[]
 }
 
 /** One way in which a call may be billed, without the fee. */
 interface HoldReading {
-  /** Before any output under the cap. */
+  /** Everything but output under the cap. */
   readonly fixedPicos: Picos
-  /** What one token of the cap adds, all completions together. */
+  /** The price of one token of the cap, for all completions together. */
   readonly capTokenPicos: Picos
 }
 
 /**
  * How much to hold for a call: an upper bound of its charge.
  *
- * - The prompt at its estimate, at the dearest price that a token of it can have: read from a cache,
- *   or written to one where the body marks anything for it or the model may do so by itself. Where the
- *   provider may summarize the conversation first, the prompt twice and the summary.
- * - The output cap for each completion, at the dearest price that a token of the answer can have, and
- *   what the body predicts of it. Where images may come with it, each completion has one.
- * - The prices of that prompt size, and of the tier that the body asks for ({@link pricesAtTier}).
- * - Where the provider runs tools: for each step a search, the whole prompt again, and what searches
- *   put into it ({@link sizeStepGrowth}).
- * - Five per cent on it all. The images endpoint is held at a figure of its own, which has no fee on it.
+ * - The prompt at its estimate, at the dearest price that its tokens can have: read from a cache, or written to
+ *   one if the body marks anything for it or the model may do so unasked. If the provider may summarize the
+ *   conversation first, the prompt twice and the summary.
+ * - The output cap for each completion, at the dearest price that a token of the answer can have, and the
+ *   prediction in the body. If images may come with the answer, one for each completion.
+ * - Prices are those of the prompt's size and of the requested tier ({@link pricesAtTier}).
+ * - If the provider runs tools: for each step a search, the whole prompt again, and the search results in it
+ *   ({@link sizeStepGrowth}).
+ * - The fee on all of it. The images endpoint has a figure of its own, without a fee on it.
  *
- * Throws Problem `output_cap_required` where nothing bounds the answer.
+ * Throws Problem `output_cap_required` if nothing bounds the answer.
  */
 export function sizeHold(call: Call, listed: Offer): HoldSize {
   const offer = { ...listed, prices: pricesAtTier(listed, call) }
@@ -62,14 +66,11 @@ export function sizeHold(call: Call, listed: Offer): HoldSize {
   }
 }
 
-/** A hold that would do with a lower cap. */
-interface ListedMaxHold {
-  readonly outputTokensMax: number
-  readonly neededMicros: Micros
-}
-
-/** What a call would be held at under a cap of the model's listed maximum; null: its cap is not above it. */
-export function sizeHoldAtListedMax(call: Call, offer: Offer): ListedMaxHold | null {
+/** The hold of a call if its cap were the model's listed maximum; null if its cap is not above that. */
+export function sizeHoldAtListedMax(
+  call: Call,
+  offer: Offer,
+): { readonly outputTokensMax: number; readonly neededMicros: Micros } | null {
   const { outputTokensMax } = offer
   if (outputTokensMax === null || (call.outputCapTokens ?? 0) <= outputTokensMax) return null
   const { neededMicros } = sizeHold({ ...call, outputCapTokens: outputTokensMax }, offer)
@@ -87,16 +88,15 @@ function microsFor(readings: readonly HoldReading[], capTokens: number): Micros 
 }
 
 /**
- * The output cap that a grant pays for: all of it where the grant is what was needed, else the largest
- * that fits. Null where the body keeps its own cap. Throws RangeError for a grant that does not pay
- * for the least, which no ledger makes.
+ * The output cap that a grant pays for: the whole cap if the grant is what was needed, else the largest that
+ * fits. Null if the body keeps its own cap. Throws RangeError for a grant below the least, which is a bug.
  */
 export function capForGrant(size: HoldSize, grantedMicros: Micros): number | null {
   const { capTokens, readings } = size
   if (capTokens === null) return null
   if (grantedMicros >= size.neededMicros) return capTokens
   if (grantedMicros < size.leastMicros)
-    throw new RangeError('a grant below the least that was asked for')
+    throw new RangeError('the grant is below the requested minimum')
   let fittingTokens = capTokens
   for (const { fixedPicos, capTokenPicos } of readings) {
     if (capTokenPicos === 0n) continue
@@ -106,14 +106,14 @@ export function capForGrant(size: HoldSize, grantedMicros: Micros): number | nul
   return fittingTokens
 }
 
-/** The dearest search of the upstream's own engines, which a call may choose over the model's. */
+/** The dearest search of the upstream's own engines, which a call may choose. */
 const SEARCH_PICOS_MIN: Picos = 30_000_000_000n
 
-/** The least that a generated image is held at, and the tokens that it may come to: $0.20, 8,192. */
+/** The least hold for a generated image, $0.20, and the most tokens that it may count as. */
 const IMAGE_PICOS_MIN: Picos = 200_000_000_000n
 const IMAGE_OUTPUT_TOKENS = 8_192n
 
-/** The least that a summary of the conversation is held at, unless the model's answers are shorter. */
+/** The least hold for a summary of the conversation, unless the model's answers are shorter. */
 const SUMMARY_TOKENS_MIN = 8_192
 
 interface Sizing {
@@ -122,8 +122,8 @@ interface Sizing {
 }
 
 /**
- * Tokens at the dearest price, images among them; and where images may come, text up to the cap with
- * one image for each completion beside it, whose price may be flat or its tokens outside of the cap.
+ * One reading has all tokens, of images too, at the dearest price. If images may come with the answer, another
+ * has text up to the cap and one image for each completion, whose price may be flat or not count in the cap.
  */
 function readingsOf(
   call: Call,
@@ -143,7 +143,7 @@ function readingsOf(
   return [tokensAlone, reading(textPicos, imagePicos(prices))]
 }
 
-/** Output that is billed beside the answers themselves. A longer cap allows a longer summary. */
+/** Output that is billed in addition to the answers. A longer cap allows a longer summary. */
 function tokensBeyondCap(
   call: Call,
   { offer, output }: { readonly offer: Offer; readonly output: OutputSize },
@@ -154,7 +154,7 @@ function tokensBeyondCap(
   return predicted + Math.max(output.heldTokens, shortest)
 }
 
-/** Everything but output: prompts, searches, and the price of the request itself. */
+/** Everything but output: prompts, searches and the price of the request itself. */
 function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const { prices } = offer
   const { tools } = call
@@ -170,7 +170,7 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   )
 }
 
-/** One prompt. Of images the dearer reading counts: by their tokens or by the image. */
+/** One prompt. Images count by their tokens or by the image, at the dearer of the two. */
 function promptTokenPicos(
   call: Call,
   { offer, prompt, tokenPicos }: Sizing & { readonly tokenPicos: Picos },
@@ -180,7 +180,7 @@ function promptTokenPicos(
   const imageTokenPicos = imageInputTokenPicos({ offer, tokenPicos })
   const videoTokenPicos = videoInputTokenPicos({ offer, tokenPicos })
   const mediumTokens = BigInt(prompt.mediumTokens)
-  // An inline video is within the text, which it fills the window with.
+  // An inline video counts as text, and fills the window.
   const textTokenPicos = media.videosInline > 0 ? videoTokenPicos : tokenPicos
   return (
     BigInt(prompt.textTokens) * textTokenPicos +
@@ -191,7 +191,6 @@ function promptTokenPicos(
   )
 }
 
-/** The dearer reading of each image. */
 function inlineImagePicos(
   { imageTokens }: PromptSize,
   prices: { readonly imageTokenPicos: Picos; readonly imageInput: Picos },
@@ -208,23 +207,23 @@ interface TokenPricing {
   readonly tokenPicos: Picos
 }
 
-/** Of images, and of files, whose pages a model may look at. */
+/** For images, and for files, whose pages a model may read as images. */
 function imageInputTokenPicos({ offer, tokenPicos }: TokenPricing): Picos {
   return dearest(tokenPicos, offer.prices.imageInputToken)
 }
 
-/** Of videos, which are pictures and sound. */
+/** For videos, which have pictures and sound. */
 function videoInputTokenPicos({ offer, tokenPicos }: TokenPricing): Picos {
   return dearest(imageInputTokenPicos({ offer, tokenPicos }), offer.prices.audioInput)
 }
 
 function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
   const { promptTokens } = sizeStepGrowth(call, { offer, prompt })
-  // What is counted of a prompt that was read twice does not say so.
+  // The counts of a summarized prompt are those of two prompts.
   return tokenPricesAt(offer.prices, call.compacts ? 2 * promptTokens : promptTokens)
 }
 
-/** The dearest that a token of the prompt can be. */
+/** The dearest price of a token of the prompt. */
 function inputTokenPicos(call: Call, prices: TokenPrices): Picos {
   const unmarked = dearest(prices.input, prices.cacheRead)
   return call.cacheWrites
@@ -232,13 +231,13 @@ function inputTokenPicos(call: Call, prices: TokenPrices): Picos {
     : dearest(unmarked, unmarkedWritePicos(prices))
 }
 
-// A model whose writes are priced by lifetime writes what the body marks, since the mark has the
-// lifetime. Others may write caches by themselves, and bill it.
+// A model with a price for each lifetime writes only what the body marks, since the mark has the lifetime.
+// Other models may write caches unasked, and bill it.
 function unmarkedWritePicos({ cacheWrite, cacheWriteLong }: TokenPrices): Picos {
   return cacheWrite === cacheWriteLong ? cacheWrite : 0n
 }
 
-/** The dearest that a token of the answer can be, those of images apart. */
+/** The dearest price of a token of the answer, without those of images. */
 function outputTokenPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const { prices, outputModalities } = offer
   const hasAudio = call.outputKinds.audio || outputModalities.has('audio')
@@ -249,12 +248,12 @@ function outputTokenPicos(call: Call, { offer, prompt }: Sizing): Picos {
   )
 }
 
-/** Whether images may come with the answer. A model that makes images may make them unasked. */
+/** Whether images may come with the answer, requested or not. */
 function makesImages(call: Call, { outputModalities }: Offer): boolean {
   return call.outputKinds.image || outputModalities.has('image')
 }
 
-/** The most that a generated image is held at. */
+/** The hold for a generated image. */
 function imagePicos(prices: PriceTable): Picos {
   const figure = dearest(
     IMAGE_PICOS_MIN,
@@ -265,7 +264,7 @@ function imagePicos(prices: PriceTable): Picos {
   return figure + prices.request
 }
 
-/** For each image the dearest figure that it may cost; for files and media by URL, their tokens. */
+/** For each image the dearest price that it may have; for files and media by URL, their tokens. */
 function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
   const { files, imagesByUrl, videosByUrl } = call.media
   const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
@@ -282,5 +281,49 @@ function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
     leastMicros: neededMicros,
     capTokens: null,
     readings: [],
+  }
+}
+
+/** Up to this step, the results of searches are held each time that a later step reads them again. */
+const GROWING_STEPS_MAX = 7
+
+/** What the steps of provider-run tools add to a prompt, besides reading it again. */
+interface StepGrowth {
+  /** Tokens of search results, counted each time that a step reads them. */
+  readonly resultTokens: number
+  /** The longest prompt that is held: the size that price tiers go by. */
+  readonly promptTokens: number
+}
+
+/**
+ * How a prompt grows from step to step: each search adds its results, and every later step reads all of them
+ * again, up to the context window.
+ *
+ * Thirty searches in a row would read the first results thirty times: the hold would be a whole window for each
+ * step, which few accounts could pay and hardly any request costs. So results are held as often as they are
+ * read in the first seven steps, or once for each step if that is more. A call of up to seven steps is thereby
+ * held at its bound. A call of up to thirty is covered beyond its seventh search by the hold of the searches
+ * that it does not make; past that it overruns. The output of the steps counts in the output cap, which is
+ * held once.
+ */
+function sizeStepGrowth(
+  { tools }: Call,
+  { offer, prompt }: { readonly offer: Offer; readonly prompt: PromptSize },
+): StepGrowth {
+  const { promptTokens } = prompt
+  if (!tools.serverTools) return { resultTokens: 0, promptTokens }
+  const { steps, searchResultTokens } = tools
+  // The tokens of images that are billed by the image may be room for results.
+  const priced = offer.prices.imageInput > 0n ? prompt.imageTokens : []
+  const takenTokens = priced.reduce((rest, tokens) => rest - tokens, promptTokens)
+  const room = Math.max(0, (offer.contextTokens ?? CONTEXT_TOKENS_UNKNOWN) - takenTokens)
+  const growingSteps = Math.min(steps, GROWING_STEPS_MAX)
+  let growth = 0
+  for (let step = 1; step <= growingSteps; step++) {
+    growth += Math.min(step * searchResultTokens, room)
+  }
+  return {
+    resultTokens: Math.max(growth, steps * Math.min(searchResultTokens, room)),
+    promptTokens: promptTokens + Math.min(growingSteps * searchResultTokens, room),
   }
 }

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/catalog.ts'
-import { parseRow } from '../../upstreams/listing/parse-listing.ts'
+import { parseRow } from '../../upstreams/listing/listing.ts'
 import { upstreamRow } from '../../upstreams/openrouter/testing/upstream-list.ts'
 import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { sizeHold } from './hold.ts'
 import { callWith, type TestCall } from './testing/offers.ts'
 
-/** No price that the upstream may list, and that can raise a charge, is left out of the hold. */
+/** A hold includes every listed price that can raise a charge. */
 
 type Listed = Readonly<Record<string, unknown>>
 
 const ORDINARY: Listed = { prompt: '0.000001', completion: '0.000002' }
 
-/** What the call is held at where the model lists these prices, in micro-dollars. */
+/** The call's hold at these listed prices, in micro-dollars. */
 function holdAt(pricing: Listed, fields: Partial<TestCall>): number {
   const row = upstreamRow({
     pricing,
@@ -30,7 +30,7 @@ const SEARCHING: Partial<TestCall> = {
   tools: { clientTools: 0, serverTools: true, steps: 3, searchResultTokens: 8_000 },
 }
 
-/** Each price by the names of the upstream's own documentation, and calls that it can be charged for. */
+/** Each price by its documented name, with calls that it can be charged for. */
 const CHARGED: readonly (readonly [string, string, Partial<TestCall>])[] = [
   ['prompt', '0.00001', {}],
   ['prompt', '0.00001', { endpoint: 'embeddings' }],
@@ -61,13 +61,13 @@ test.each(CHARGED)('%s at %s is held', (name, price, fields) => {
   expect(holdAt({ ...ORDINARY, [name]: price }, fields)).toBeGreaterThan(ordinary)
 })
 
-test.each(CHARGED)('%s at %s is held where a condition may bring it', (name, price, fields) => {
+test.each(CHARGED)('%s at %s is held if a condition may apply it', (name, price, fields) => {
   const overrides = [{ utc_start: 0, utc_end: 2400, [name]: price }]
   expect(holdAt({ ...ORDINARY, overrides }, fields)).toBe(
     holdAt({ ...ORDINARY, [name]: price }, fields),
   )
 })
 
-test('a discount is not counted on', () => {
+test('a discount does not lower the hold', () => {
   expect(holdAt({ ...ORDINARY, discount: 0.5 }, {})).toBe(holdAt(ORDINARY, {}))
 })

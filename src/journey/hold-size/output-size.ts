@@ -3,26 +3,25 @@ import type { Call } from '../../vocabulary/call.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 
-/** The cap that is held where a chat or legacy completion sets none, if the model allows as much. */
+/** The cap of a chat or legacy completion that sets none, if the model allows as much. */
 const DEFAULT_CAP_TOKENS_MAX = 32_768
 
-/** What such a cap is never lowered below. */
+/** The least that such a cap is lowered to. */
 const LOWERED_CAP_TOKENS_MIN = 16
 
-/** The output that a call is held for, a completion. */
+/** The output that each completion of a call is held for. */
 export interface OutputSize {
   readonly heldTokens: number
-  /** The least it could be held for; equal to `heldTokens` where the cap is not ours to lower. */
+  /** The least that it could be held for; equal to `heldTokens` if the cap must not be lowered. */
   readonly leastTokens: number
-  /** The cap to send where all of it is held; null: the body keeps what it has. */
+  /** The cap to send if all of it is held; null: the body keeps its own. */
   readonly sentTokens: number | null
 }
 
 /**
- * A cap of the client is held in full, above the model's listed maximum too, because it goes upstream
- * as it is; messages alone is held up to that maximum. A budget for reasoning that is larger than the
- * cap is held in its place. Throws Problem `output_cap_required` where neither the call nor the model
- * says how long an answer gets.
+ * Sizes the output. A client's cap is held in full, even above the model's listed maximum, because it goes
+ * upstream unchanged; only messages is held up to that maximum. A reasoning budget above the cap is held in its
+ * place. Throws Problem `output_cap_required` if neither the call nor the model bounds the answer.
  */
 export function sizeOutput(call: Call, offer: Offer): OutputSize {
   const { heldTokens, leastTokens, sentTokens } = sizeCap(call, offer)
@@ -60,12 +59,11 @@ function loweredCap(call: Call, offer: Offer): OutputSize {
     offer.supportedParameters.has('max_tokens') ||
     offer.supportedParameters.has('max_completion_tokens')
   const ownTokens = withinWindow(call.outputCapTokens ?? 0, offer)
-  // A cap that the model ignores, the client's as well as ours, does not bound its answer.
+  // A cap that the model ignores does not bound its answer, be it the client's or ours.
   if (!takesCap) return fixed(Math.max(ownTokens, modelMax(offer) ?? CONTEXT_TOKENS_UNKNOWN))
   if (call.outputCapTokens !== null) return fixed(ownTokens)
   const heldTokens = withinModel(DEFAULT_CAP_TOKENS_MAX, offer)
-  // What a search brings back, or a summary, may call for more than a lowered cap leaves: such a call
-  // runs whole.
+  // Search results or a summary may need more than a lowered cap leaves: such a call keeps its whole cap.
   const leastTokens =
     call.tools.serverTools || call.compacts
       ? heldTokens
@@ -73,7 +71,7 @@ function loweredCap(call: Call, offer: Offer): OutputSize {
   return { heldTokens, leastTokens, sentTokens: heldTokens }
 }
 
-/** The cap that the client set, or the model's whole maximum; the client's is never lowered. */
+/** The client's cap, which is never lowered, or the model's whole maximum. */
 function ownCap(call: Call, offer: Offer, param: string): number {
   if (call.outputCapTokens !== null) return call.outputCapTokens
   if (offer.outputTokensMax !== null) return offer.outputTokensMax
@@ -87,13 +85,13 @@ function withinModel(capTokens: number, offer: Offer): number {
   return Math.min(capTokens, modelMax(offer) ?? capTokens)
 }
 
-// A model that lists a longer answer than its window is taken at its word.
+// A listed maximum above the context window counts.
 function withinWindow(tokens: number, { contextTokens, outputTokensMax }: Offer): number {
   if (contextTokens === null) return tokens
   return Math.min(tokens, Math.max(contextTokens, outputTokensMax ?? 0))
 }
 
-/** The longest answer that the model gives; null where the catalog does not know. */
+/** The longest answer of the model; null if the catalog does not know it. */
 function modelMax(offer: Offer): number | null {
   return offer.outputTokensMax ?? offer.contextTokens
 }

@@ -1,34 +1,35 @@
-import type { Call } from '../../vocabulary/call.ts'
+import type { Call, InlineImage, PixelSize } from '../../vocabulary/call.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../../vocabulary/offer.ts'
-import { IMAGE_TOKENS_MIN, imageTokens } from './image-tokens.ts'
 
-/** What chat templates and default system prompts put around the messages of a request. */
+/** The tokens that chat templates and default system prompts add to a request. */
 const TEMPLATE_TOKENS = 400
 
-/** What providers tell a model of how to call tools, beside their definitions. */
+/** The tokens of providers' instructions for calling tools, without the definitions of the tools. */
 const TOOL_PROMPT_TOKENS = 600
 
-/** A prompt's tokens by what they are held as. */
+/** The least tokens of an image of any size. */
+export const IMAGE_TOKENS_MIN = 2_000
+
+/** A prompt's tokens, by how they are held. */
 export interface PromptSize {
-  /** Text, with everything inline that is neither a file nor an image. */
+  /** Text, including inline content that is neither a file nor an image. */
   readonly textTokens: number
-  /** What each inline image counts as, beside the text. */
+  /** The tokens of each inline image, in addition to the text. */
   readonly imageTokens: readonly number[]
-  /** What each file, each image by URL and each video by URL counts as, beside the text. */
+  /** The tokens of each file, each image by URL and each video by URL, in addition to the text. */
   readonly mediumTokens: number
-  /** Everything together: the size that price tiers go by. */
+  /** The sum, by which price tiers apply. */
   readonly promptTokens: number
 }
 
 /**
- * The most tokens that the prompt of a call comes to.
+ * The most tokens of a call's prompt.
  *
- * Text is never below what a tokenizer makes of it: the body's structure stands for what separates
- * messages, the constants for what the provider adds. It is never more than what the model reads at
- * once, where that is known: one context window, or one for each completion where there may be several
- * prompts.
- * Embeddings take any number of inputs, each up to the window, so that theirs has no such bound.
- * An inline video fills the window, because a few bytes of it can show an hour.
+ * Text is never below a tokenizer's count: the body's structure covers the separators of messages, and the
+ * constants cover the provider's additions. It is never above what the model reads at once, if that is known: one
+ * context window, or one for each completion if there may be several prompts. Embeddings have no such bound: they
+ * take any number of inputs, each up to the window. An inline video fills the window, because a few bytes of it
+ * can show an hour.
  */
 export function sizePrompt(call: Call, offer: Offer): PromptSize {
   const { media } = call
@@ -49,7 +50,7 @@ export function sizePrompt(call: Call, offer: Offer): PromptSize {
   }
 }
 
-/** Images that stand where no provider looks for any are text, and count beside it as the smallest do. */
+/** Images at places where no provider reads any are text, and also count as the smallest images. */
 function inlineImageTokens({ media, inlineImages }: Call, offer: Offer): readonly number[] {
   const tokens = inlineImages.map((image) => imageTokens(image, offer))
   const others = Math.max(0, media.imagesInline - inlineImages.length)
@@ -67,4 +68,84 @@ function textTokensMax(call: Call, { contextTokens }: Offer): number {
   if (contextTokens === null || windows === 'any') return Number.MAX_SAFE_INTEGER
   const prompts = windows === 'perCompletion' ? call.completions : 1
   return Math.min(contextTokens * prompts, Number.MAX_SAFE_INTEGER)
+}
+
+/** The most tokens that an author's models make of an image, at the highest detail. */
+type TokensOfPixels = (size: PixelSize) => number
+
+/**
+ * By the start of a model's id; the longest match counts. Documented figures are averages or differ between
+ * models: each row is above all known figures of its author.
+ */
+const TOKENS_BY_ID_START: readonly (readonly [string, TokensOfPixels])[] = [
+  // platform.claude.com/docs/en/build-with-claude/vision, November 2026: a token for each 28 by 28
+  // pixels, at most 4,784 (1,568 up to version 4.6); before that, width × height / 750.
+  ['anthropic/', (size) => Math.min(Math.max(patches(size, 28), area(size) / 750), 4_784)],
+  // ai.google.dev/gemini-api/docs/tokens and /media-resolution, November 2026: Gemini 3 at most 2,240
+  // (ultra high), earlier ones 258 for each tile, whose side is two thirds of the shorter edge, from 256
+  // to 768 pixels.
+  ['google/', (size) => Math.max(2_240, 258 * patches(size, geminiTilePixels(size)))],
+  // developers.openai.com/api/docs/guides/images-vision, November 2026, with the factors that are billed
+  // (community.openai.com/t/1377015): 1.2 tokens for each 32 by 32 pixels, since GPT-6 without a limit;
+  // up to 2.46 in small models, limited to 1,536 patches. Models with tiles stay below 1,500.
+  [
+    'openai/',
+    (size) => Math.max(1.2 * patches(size, 32), 2.46 * Math.min(patches(size, 32), 1_536)),
+  ],
+  // The same page: 2,833 tokens and 5,667 for each tile of 512 pixels, of which there are at most eight
+  // once the image fits 2,048 by 768.
+  ['openai/gpt-4o-mini', (size) => 2_833 + 5_667 * Math.min(patches(size, 512), 8)],
+  // docs.x.ai, image understanding, November 2026: 256 tokens for each tile of 448 pixels and for one more.
+  ['x-ai/', (size) => 256 * (patches(size, 448) + 1)],
+  // docs.mistral.ai, vision, and mistral-common 1.8: a token for each 16 by 16 pixels of at most 1,024 by
+  // 1,024, and one for each row; later models merge patches, and make fewer.
+  ['mistralai/', (size) => Math.min(patches(size, 16) + Math.ceil(size.height / 16), 4_160)],
+  // qwen-vl-utils 0.0.14: a token for each 28 by 28 pixels, at most 16,384, and two around them.
+  ['qwen/', (size) => Math.min(patches(size, 28), 16_384) + 2],
+  // Llama 3.2 Vision's processor: 1,601 tokens for each of at most four tiles; Llama 4: 145 for each of 17.
+  ['meta-llama/', () => 4 * 1_601],
+]
+
+/** In place of an unknown size: the largest image that the providers above accept. */
+const LARGEST: PixelSize = { width: 8_000, height: 8_000 }
+
+/**
+ * The most tokens of one inline image. An unknown author or size counts as the dearest row. A model that takes no
+ * images may get its base64 as text, at a token for each byte at most. The result is at least
+ * {@link IMAGE_TOKENS_MIN}, and above that at most the window.
+ */
+function imageTokens(image: InlineImage, offer: Offer): number {
+  const { pixels } = image
+  const size = pixels ?? LARGEST
+  const row = pixels === null ? undefined : rowOf(offer.modelId)
+  const ofPixels =
+    row === undefined
+      ? Math.max(...TOKENS_BY_ID_START.map(([, tokensOf]) => tokensOf(size)))
+      : row(size)
+  const ofText = offer.inputModalities.has('image') ? image.textTokens : image.leftOutBytes
+  const tokens = Math.max(Math.ceil(ofPixels), ofText)
+  return Math.max(IMAGE_TOKENS_MIN, Math.min(tokens, offer.contextTokens ?? tokens))
+}
+
+function rowOf(modelId: string): TokensOfPixels | undefined {
+  let longest = ''
+  let row: TokensOfPixels | undefined
+  for (const [start, tokensOf] of TOKENS_BY_ID_START) {
+    if (!modelId.startsWith(start) || start.length < longest.length) continue
+    longest = start
+    row = tokensOf
+  }
+  return row
+}
+
+function patches({ width, height }: PixelSize, sidePixels: number): number {
+  return Math.ceil(width / sidePixels) * Math.ceil(height / sidePixels)
+}
+
+function area({ width, height }: PixelSize): number {
+  return width * height
+}
+
+function geminiTilePixels({ width, height }: PixelSize): number {
+  return Math.min(Math.max(Math.floor(Math.min(width, height) / 1.5), 256), 768)
 }

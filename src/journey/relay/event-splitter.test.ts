@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EventSplitter } from './event-splitter.ts'
+import { EventSplitter } from './stream-reader.ts'
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER
 
@@ -9,7 +9,7 @@ interface Split {
   readonly tail: string
 }
 
-/** The events that come of these chunks, in latin-1, and what is left. */
+/** The events in these chunks, in latin-1, and the rest. */
 function split(chunks: readonly Buffer[]): Split {
   const splitter = new EventSplitter(UNLIMITED)
   const events: string[] = []
@@ -43,11 +43,11 @@ const CORPUS: readonly (readonly [string, readonly string[], string])[] = [
   ['nothing at all', [], ''],
 ]
 
-describe('the same events come of a stream wherever it is cut', () => {
+describe('a stream has the same events for any division into chunks', () => {
   test.each(CORPUS)('%s', (_, events, tail) => {
     const bytes = Buffer.from(events.join('') + tail, 'latin1')
     const whole = split([bytes])
-    // The last blank line of a stream may still be given its LF, so that a CR alone ends nothing yet.
+    // An LF may still follow a final CR, so that the CR alone does not end the event yet.
     const open = bytes.at(-1) === 13 && tail === '' ? (events.at(-1) ?? '') : null
     expect(whole).toEqual(
       open === null ? { events, tail } : { events: events.slice(0, -1), tail: open },
@@ -99,19 +99,19 @@ describe('the same events come of a stream wherever it is cut', () => {
   })
 })
 
-test('every event ends where a reader that goes line by line sees a blank line', () => {
+test('events end where a reader of lines sees a blank line', () => {
   const byte = fc.constantFrom('\n', '\r', 'a')
   fc.assert(
     fc.property(fc.string({ unit: byte, maxLength: 30 }), (text) => {
       const { events } = split([Buffer.from(text, 'latin1')])
-      // A line end stands at the very end of the text only if nothing could lengthen it.
+      // A line end at the very end of the text counts only if nothing could lengthen it.
       const lines = text.replace(/\r$/, '').split(/\r\n|\n|\r/)
       expect(events.length).toBe(lines.slice(0, -1).filter((line) => line === '').length)
     }),
   )
 })
 
-test('an event of 5 MB in pieces of 1 KB is one event, and is looked at once', () => {
+test('an event of 5 MB in pieces of 1 KB is one event, and each byte is read once', () => {
   const event = Buffer.concat([
     Buffer.from('data: '),
     Buffer.alloc(5 * 1024 * 1024, 'x'),
@@ -133,7 +133,7 @@ describe('the limit of an event', () => {
   const push = (splitter: EventSplitter, text: string): boolean =>
     splitter.push(Buffer.from(text), { onEvent: () => {} })
 
-  test('is reached by the unfinished event alone, not by those before it', () => {
+  test('applies to the unfinished event alone, not to those before it', () => {
     const splitter = new EventSplitter(16)
     for (let event = 0; event < 100; event++) expect(push(splitter, 'data: 123456\n\n')).toBe(true)
     expect(push(splitter, 'data: 1234567890')).toBe(true)

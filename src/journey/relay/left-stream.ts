@@ -1,15 +1,14 @@
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { NOTHING_REPORTED, type Outcome } from '../../vocabulary/outcome.ts'
 import type { Problem } from '../../vocabulary/problem.ts'
+import { clientLeft } from '../client-answer.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
-import { clientLeft } from './client-left.ts'
-import type { ReadEvent } from './read-event.ts'
-import { type EventSink, StreamReader } from './stream-reader.ts'
+import { type EventSink, type ReadEvent, StreamReader } from './stream-reader.ts'
 import type { StreamRelayInput } from './stream-relay.ts'
 
 /**
- * Reads an answer whose client left before its headers, until it says what it is billed or looked up by:
- * a generation id, a cost or counts. Then the call is cancelled.
+ * Reads an answer whose client left before its headers, until the answer reports a generation id, a cost or
+ * counts, by which it is billed or looked up. Then the call is cancelled.
  */
 export class LeftStream implements EventSink {
   readonly #held: HeldRequest
@@ -30,7 +29,7 @@ export class LeftStream implements EventSink {
   onResponseData(chunk: Buffer): void {
     if (this.#ended) return
     try {
-      // No client's back-pressure bounds what is read here.
+      // Without a client there is no back-pressure to bound these bytes.
       this.#held.takeMemory(chunk.length)
     } catch {
       this.#end({ kind: 'leftEarly', reported: this.#reader.reported() })
@@ -61,7 +60,7 @@ export class LeftStream implements EventSink {
     this.#end(isOurs ? { kind: 'leftEarly', reported: this.#reader.reported() } : this.#brokenOff())
   }
 
-  /** A fault of ours while it was read. */
+  /** A fault of the gateway during the reading. */
   onFault(cause: unknown): void {
     this.#held.fault(cause)
     this.#end({

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EventReader } from './read-event.ts'
+import { EventReader } from './stream-reader.ts'
 
-/** An event, the first of its stream, as it is read. */
+/** The first event of a stream. */
 function read(text: string) {
   const { name, data } = new EventReader({ namesEvents: true }).read(Buffer.from(text, 'latin1'))
   return { name, data }
 }
 
-/** What of a stream's first event may be relayed. */
+/** The bytes of a stream's first event that are relayed. */
 function relayed(text: string, namesEvents = true): string {
   const { bytes } = new EventReader({ namesEvents }).read(Buffer.from(text, 'latin1'))
   return bytes.toString('latin1')
 }
 
-describe('an event is read as the event-stream format says', () => {
+describe('an event is read by the rules of the event-stream format', () => {
   test.each<[string, string | null, string]>([
     ['data: {"a":1}\n\n', null, '{"a":1}'],
     ['data: {"a":1}\r\n\r\n', null, '{"a":1}'],
@@ -56,7 +56,7 @@ describe('an event is read as the event-stream format says', () => {
     expect(read(text).data).toBe('')
   })
 
-  test('a byte order mark is one at the start of a stream alone', () => {
+  test('a byte order mark counts only at the start of a stream', () => {
     const events = new EventReader({ namesEvents: false })
     const marked = Buffer.from('\ufeffdata: 1\n\n')
     expect(events.read(marked).data).toBe('1')
@@ -64,7 +64,7 @@ describe('an event is read as the event-stream format says', () => {
   })
 })
 
-describe('an event that has nothing but lines of its format is relayed byte for byte', () => {
+describe('an event with only lines of its format is relayed byte for byte', () => {
   test.each([
     'data: {"a":1}\n\n',
     'data:{"a":1}\r\n\r\n',
@@ -116,7 +116,7 @@ describe('of any other event, the lines of its format are relayed', () => {
     expect(relayed(text, false)).toBe(expected)
   })
 
-  test('and read again they say the same', () => {
+  test('and they have the same meaning when read again', () => {
     const line = fc.constantFrom(
       ...['data: a', 'data:b', 'data', 'event: e', 'event: a b', ': c', ':', 'id: 1', 'é: 2'],
     )
@@ -133,7 +133,7 @@ describe('of any other event, the lines of its format are relayed', () => {
   })
 })
 
-test('data comes byte for byte, one character a byte', () => {
+test('data has one character for each byte', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       const data = Buffer.from(bytes.filter((byte) => byte !== 10 && byte !== 13))
@@ -143,7 +143,7 @@ test('data comes byte for byte, one character a byte', () => {
   )
 })
 
-test('lines of any order and ending are read as one reader of lines reads them', () => {
+test('lines in any order and with any ending are read as a simple reader of lines reads them', () => {
   const line = fc.constantFrom('data: a', 'data:b', 'data', 'event: e', ': c', 'id: 1', 'data:  d')
   const ending = fc.constantFrom('\n', '\r\n', '\r')
   fc.assert(

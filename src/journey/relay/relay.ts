@@ -8,8 +8,8 @@ import { StreamRelay } from './stream-relay.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
 /**
- * Forwards one call and brings back what became of it. A stream's events are relayed as they arrive;
- * anything else is read whole. Never rejects: every way to fail is an ending.
+ * Forwards one call and resolves with its ending. The events of a stream are relayed as they arrive; any other
+ * answer is read whole. Never rejects: every failure is an ending.
  */
 export function relayAnswer(
   held: HeldRequest,
@@ -19,8 +19,8 @@ export function relayAnswer(
 }
 
 /**
- * Decides, at the answer's headers, whether it is relayed as a stream or read whole. A fault of ours
- * anywhere in between ends the attempt like a broken connection: what is held is settled all the same.
+ * Decides at the answer's headers whether it is relayed as a stream or read whole. A fault of the gateway at any
+ * point ends the attempt like a broken connection, so that the hold is still settled.
  */
 class Relay implements AttemptObserver {
   readonly #held: HeldRequest
@@ -28,7 +28,7 @@ class Relay implements AttemptObserver {
   #reader: StreamRelay | LeftStream | WholeAnswer | null = null
   #attempt: Attempt | null = null
   #faulty = false
-  /** Whether the ending was told: what the client does from then on changes nothing. */
+  /** Whether the ending is known: a client that leaves now changes nothing. */
   #hasEnded = false
   /** Whether the client left before the headers, and the call is read on. */
   #readsOn = false
@@ -44,7 +44,7 @@ class Relay implements AttemptObserver {
 
   start(forward: (observer: AttemptObserver) => Attempt): void {
     const { isStream, client } = this.#held
-    // A whole answer is read to its end though its client has left, so that its charge is known.
+    // A whole answer is read to its end even if its client leaves, so that its charge is known.
     if (isStream) client.once('close', this.#onClientClosed)
     try {
       this.#attempt = forward(this)
@@ -57,7 +57,7 @@ class Relay implements AttemptObserver {
 
   readonly #onClientClosed = (): void => {
     if (this.#hasEnded || this.#reader instanceof WholeAnswer) return
-    // What was not written in full can't be run.
+    // A request that was not written in full can't run.
     const mayRun = this.#reader === null && this.#attempt?.isWritten === true
     this.#readsOn = mayRun && this.#held.clientLeftEarly()
     if (!this.#readsOn) this.#attempt?.cancel()
@@ -104,12 +104,12 @@ class Relay implements AttemptObserver {
     }
   }
 
-  /** Whether a stream was given up before it said anything, and not by the provider. */
+  /** Whether a stream was given up by the gateway, before the provider reported anything. */
   #isUnheard({ kind, cutOff }: AttemptFailure): boolean {
     const isCutOff = kind === 'lost' && cutOff
     if (this.#reader === null) return this.#held.isStream && isCutOff
     const isWhole = this.#readsOn && this.#reader instanceof WholeAnswer
-    // An error status is an error, whatever became of its body.
+    // An error status is an error, even if its body is lost.
     return isWhole && this.#httpStatus < 400 && (isCutOff || kind === 'timedOut')
   }
 

@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isWholeData } from '../../formats/event-data.ts'
+import { isPlainWord, isWholeData } from '../../formats/event-data.ts'
+import type { StreamEvent } from '../../formats/format.ts'
 import type { StreamEventReading, StreamObserver } from '../../upstreams/upstream.ts'
+import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
 import type { HeldRequest } from '../held-request.ts'
-import { EventSplitter } from './event-splitter.ts'
-import { EventReader, type ReadEvent } from './read-event.ts'
 
-/** What a stream reads its events for. */
+/** Takes the events of one stream. */
 export interface EventSink {
   onEvent(event: ReadEvent): void
 }
 
-/** Reads the events of one stream, and keeps what they and the headers report. */
+/** Reads the events of one stream, and keeps what the events and the headers report. */
 export class StreamReader {
-  /** The id to look the answer up by, where its headers have one. */
+  /** The answer's generation id, if its headers have one. */
   readonly headerGenerationId: string | null
   readonly #observer: StreamObserver
   readonly #splitter: EventSplitter
@@ -28,23 +28,23 @@ export class StreamReader {
     this.#sink = sink
   }
 
-  /** Hands on each event that the chunk makes whole. False where an event is over its limit. */
+  /** Passes on each event that the chunk completes. False if an event is over its limit. */
   push(chunk: Buffer): boolean {
     return this.#splitter.push(chunk, this)
   }
 
-  /** One whole event, from the splitter. */
+  /** Takes one whole event from the splitter. */
   onEvent(whole: Buffer): void {
     this.#sink.onEvent(this.#events.read(whole))
   }
 
-  /** Hands on the last event, whose blank line may be missing. What is no event then is half of one. */
+  /** Passes on the last event, whose blank line may be missing. Data that is not whole was cut off. */
   end(): void {
     const tail = this.#events.read(this.#splitter.takeTail())
     if (isWholeData(tail.data)) this.#sink.onEvent(tail)
   }
 
-  /** What an event means. */
+  /** Reads an event with the wire's observer. */
   observe(event: ReadEvent): StreamEventReading {
     return this.#observer.onEvent(event)
   }
@@ -59,12 +59,178 @@ export class StreamReader {
     return { ...reported, generationId: this.headerGenerationId }
   }
 
-  /** As {@link reported}, where the observer itself may be what failed. */
+  /** As {@link reported}, for use after a fault that may be the observer's. */
   reportedAtLeast(): Reported {
     try {
       return this.reported()
     } catch {
       return { ...NOTHING_REPORTED, generationId: this.headerGenerationId }
     }
+  }
+}
+
+interface SplitSink {
+  /** Takes one event with its blank line, unchanged. Called in order. */
+  onEvent(bytes: Buffer): void
+}
+
+// States of the scan of a server-sent event stream. Lines end in LF, CRLF or CR; a blank line ends an event.
+const IN_LINE = 0
+const LINE_START = 1
+const AFTER_CR = 2
+// After a blank line that ended in CR: the next byte shows whether an LF belongs to it.
+const AFTER_BLANK_CR = 3
+
+const LF = 10
+const CR = 13
+
+/**
+ * Cuts a byte stream into whole server-sent events, for any division into chunks. It keeps only the bytes of
+ * the unfinished event and looks at each byte once.
+ */
+export class EventSplitter {
+  readonly #eventBytesMax: number
+  #state = LINE_START
+  readonly #tail = new GrowingBytes()
+
+  constructor(eventBytesMax: number) {
+    this.#eventBytesMax = eventBytesMax
+  }
+
+  /** False if an event is over its limit: the stream can't continue. */
+  push(chunk: Buffer, sink: SplitSink): boolean {
+    let eventStart = 0
+    let state = this.#state
+    for (let i = 0; i < chunk.length; i++) {
+      const byte = chunk[i]
+      if (state === AFTER_BLANK_CR) {
+        const end = byte === LF ? i + 1 : i
+        this.#emit(chunk.subarray(eventStart, end), sink)
+        eventStart = end
+        state = LINE_START
+        if (byte === LF) continue
+      }
+      if (byte === LF) {
+        if (state === LINE_START) {
+          this.#emit(chunk.subarray(eventStart, i + 1), sink)
+          eventStart = i + 1
+        }
+        state = LINE_START
+      } else if (byte === CR) {
+        state = state === IN_LINE ? AFTER_CR : AFTER_BLANK_CR
+      } else {
+        state = IN_LINE
+      }
+    }
+    this.#state = state
+    if (eventStart < chunk.length) {
+      this.#tail.add(eventStart === 0 ? chunk : chunk.subarray(eventStart))
+    }
+    return this.#tail.length <= this.#eventBytesMax
+  }
+
+  /** The bytes after the last blank line of a stream that ended cleanly. */
+  takeTail(): Buffer {
+    this.#state = LINE_START
+    return this.#tail.take()
+  }
+
+  #emit(end: Buffer, sink: SplitSink): void {
+    if (this.#tail.length === 0) sink.onEvent(end)
+    else sink.onEvent(this.#tail.take(end))
+  }
+}
+
+/** One whole server-sent event, and the bytes of it that clients get. */
+export interface ReadEvent extends StreamEvent {
+  /** Several data lines are joined by LF. Empty: the event has no data. */
+  readonly data: string
+  /**
+   * The bytes to relay: the event unchanged if all its lines are of the format, else only those lines. May be
+   * empty.
+   */
+  readonly bytes: Buffer
+}
+
+// As latin-1 decodes it. A stream may begin with one.
+const BYTE_ORDER_MARK = '\xef\xbb\xbf'
+
+const NOTHING = Buffer.alloc(0)
+const KEEP_ALIVE = Buffer.from(':\n\n')
+
+/**
+ * Reads the events of one stream. Only `data:` lines, and `event:` lines if the format names its events, reach
+ * clients: an event without data is dropped, comments become bare keep-alives, and other fields are left out,
+ * because a provider can write anything into them.
+ */
+export class EventReader {
+  readonly #namesEvents: boolean
+  #isFirst = true
+
+  constructor({ namesEvents }: { readonly namesEvents: boolean }) {
+    this.#namesEvents = namesEvents
+  }
+
+  read(bytes: Buffer): ReadEvent {
+    const text = bytes.toString('latin1')
+    const isFirst = this.#isFirst
+    this.#isFirst = false
+    // Fast path: nearly every event is one data line ended by LF LF, after an event line in formats that
+    // name their events.
+    const lineEnd = text.indexOf('\n')
+    if (!text.includes('\r')) {
+      const last = text.length - 2
+      if (lineEnd === last && last > 6 && text.startsWith('data: ')) {
+        return { name: null, data: text.slice(6, -2), bytes }
+      }
+      const start = lineEnd + 1
+      if (
+        this.#namesEvents &&
+        text.startsWith('event: ') &&
+        text.startsWith('data: ', start) &&
+        text.indexOf('\n', start) === last &&
+        last > start + 6
+      ) {
+        const name = text.slice(7, lineEnd)
+        if (isPlainWord(name)) return { name, data: text.slice(start + 6, -2), bytes }
+      }
+    }
+    const hasMark = isFirst && text.startsWith(BYTE_ORDER_MARK)
+    return this.#readLines(hasMark ? text.slice(BYTE_ORDER_MARK.length) : text, bytes)
+  }
+
+  #readLines(text: string, bytes: Buffer): ReadEvent {
+    let name: string | null = null
+    let data: string | null = null
+    let hasComment = false
+    // Whether every line may be relayed.
+    let isClean = true
+    for (const line of text.split(/\r\n|\n|\r/)) {
+      if (line === '') continue
+      const colon = line.indexOf(':')
+      const field = colon === -1 ? line : line.slice(0, colon)
+      const value = colon === -1 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
+      if (field === 'data') data = data === null ? value : `${data}\n${value}`
+      else if (field === 'event') {
+        isClean &&= this.#namesEvents && name === null && isPlainWord(value)
+        name = value
+      } else {
+        isClean &&= line === ':'
+        hasComment ||= field === ''
+      }
+    }
+    if (data === null || data === '') {
+      const isBlank = data === null && name === null && isClean
+      return { name, data: '', bytes: isBlank ? bytes : hasComment ? KEEP_ALIVE : NOTHING }
+    }
+    return { name, data, bytes: isClean ? bytes : this.#rewritten({ name, data, hasComment }) }
+  }
+
+  #rewritten({ name, data, hasComment }: StreamEvent & { hasComment: boolean }): Buffer {
+    const comment = hasComment ? ':\n' : ''
+    const isNamed = this.#namesEvents && name !== null && isPlainWord(name)
+    const eventLine = isNamed ? `event: ${name}\n` : ''
+    const dataLines = `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+    return Buffer.from(`${comment}${eventLine}${dataLines}`, 'latin1')
   }
 }

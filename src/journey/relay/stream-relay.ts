@@ -6,9 +6,7 @@ import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Outcome, Reported } from '../../vocabulary/outcome.ts'
 import type { ProblemCode } from '../../vocabulary/problem.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
-import { endAnswer } from './end-answer.ts'
-import type { ReadEvent } from './read-event.ts'
-import { type EventSink, StreamReader } from './stream-reader.ts'
+import { type EventSink, type ReadEvent, StreamReader } from './stream-reader.ts'
 
 export interface StreamRelayInput {
   readonly attempt: Attempt
@@ -17,23 +15,23 @@ export interface StreamRelayInput {
 }
 
 /**
- * Relays one stream: whole events, in the tick they arrive, unchanged but for errors and for lines that
- * are no part of the format.
+ * Relays one stream: whole events, in the tick they arrive, unchanged except for errors and for lines that
+ * are not part of the format.
  *
- * Its outcome is told once: at the terminal event, before that event is written, so that a client
- * that sees the end finds its place in flight free; else at the end of the connection, of either side.
+ * Its outcome is settled once: at the terminal event, before that event is written, so that a client that has
+ * seen the end finds its place in flight free; otherwise when either connection ends.
  */
 export class StreamRelay implements EventSink {
   readonly #held: HeldRequest
   readonly #attempt: Attempt
   readonly #resolve: (ending: RelayEnding) => void
   readonly #reader: StreamReader
-  /** Events of the chunk at hand that are to be written, in order. */
+  /** Events of the current chunk that are to be written, in order. */
   #ready: Buffer[] = []
-  #generationIdTold = false
-  /** What the first error event was told as; null: there was none. */
+  #hasGenerationId = false
+  /** The code that the client got for the first error event; null: there was none. */
   #failure: ProblemCode | null = null
-  #outcomeTold = false
+  #isSettled = false
   #ended = false
   #paused = false
 
@@ -44,11 +42,11 @@ export class StreamRelay implements EventSink {
     this.#reader = new StreamReader(held, headers, this)
     held.client.writeHead(200, held.answerHeaders(headers))
     held.client.once('timeout', () => held.client.destroy())
-    // The head goes out with the first events where they came together, and by itself where not.
+    // The head goes out together with events that arrived with it, else by itself.
     process.nextTick(() => {
       if (!this.#ended) held.client.flushHeaders()
     })
-    this.#tellGenerationId(this.#reader.headerGenerationId)
+    this.#noteGenerationId(this.#reader.headerGenerationId)
   }
 
   onResponseData(chunk: Buffer): void {
@@ -56,7 +54,7 @@ export class StreamRelay implements EventSink {
     this.#write()
     if (!whole) {
       this.#failure ??= 'upstream_error'
-      this.#tellOutcome({ kind: 'unreadable', reported: this.#reader.reported() })
+      this.#settle({ kind: 'unreadable', reported: this.#reader.reported() })
       this.#attempt.cancel()
     }
   }
@@ -74,24 +72,24 @@ export class StreamRelay implements EventSink {
         break
       case 'terminal':
         this.#pushReady(bytes)
-        this.#tellLastWord()
+        this.#settleTerminal()
         break
       case 'error':
         this.#pushError(reading.error, event)
         break
       case 'terminalError':
         this.#pushError(reading.error, event)
-        this.#tellLastWord()
+        this.#settleTerminal()
         break
       case 'drop':
         break
       default:
         assertNever(reading)
     }
-    if (!this.#generationIdTold) this.#tellGenerationId(this.#reader.reported().generationId)
+    if (!this.#hasGenerationId) this.#noteGenerationId(this.#reader.reported().generationId)
   }
 
-  /** Events that stood side by side in a chunk are written as the one slice that they are. */
+  /** Joins adjacent events of a chunk into one slice, to write them without a copy. */
   #pushReady(event: Buffer): void {
     const last = this.#ready.length - 1
     const before = this.#ready[last]
@@ -115,22 +113,22 @@ export class StreamRelay implements EventSink {
 
   onResponseEnd(): void {
     this.#reader.end()
-    this.#tellOutcome(this.#endedWithoutTerminal())
+    this.#settle(this.#endedWithoutTerminal())
     this.#write()
     this.#end()
   }
 
   onResponseError(failure: AttemptFailure): void {
-    this.#tellOutcome(this.#failedOutcome(failure))
+    this.#settle(this.#failedOutcome(failure))
     this.#end()
   }
 
-  /** A fault of ours: the client can't be given a true end. */
+  /** A fault of the gateway: the client must not see a proper end. */
   onFault(cause: unknown): void {
     if (this.#ended) return
     this.#ended = true
     this.#failure = 'internal_error'
-    this.#tellOutcome({
+    this.#settle({
       kind: 'lost',
       stage: 'afterHeaders',
       reported: this.#reader.reportedAtLeast(),
@@ -161,9 +159,9 @@ export class StreamRelay implements EventSink {
     })
   }
 
-  #tellLastWord(): void {
+  #settleTerminal(): void {
     const reported = this.#reader.reported()
-    this.#tellOutcome({ kind: this.#hasFailed() ? 'failed' : 'completed', reported })
+    this.#settle({ kind: this.#hasFailed() ? 'failed' : 'completed', reported })
     this.#attempt.expectEnd()
   }
 
@@ -171,8 +169,7 @@ export class StreamRelay implements EventSink {
     return this.#failure !== null
   }
 
-  // A provider that closes cleanly but says no last word has dropped the stream, unless it said what
-  // the answer cost, which it says last.
+  // A clean end without a terminal event is a dropped stream, unless the cost was reported, which comes last.
   #endedWithoutTerminal(): Outcome {
     const reported = this.#reader.reported()
     if (this.#hasFailed()) return { kind: 'failed', reported }
@@ -196,7 +193,7 @@ export class StreamRelay implements EventSink {
     }
   }
 
-  // Whoever left first ended it: at a shutdown both sides are cut at once.
+  // At a shutdown both sides are cut at once; then the client counts as the one that left.
   #lostOutcome(reported: Reported): Outcome {
     if (this.#held.client.destroyed) return this.#clientGoneOutcome(reported)
     return { kind: 'lost', stage: 'afterHeaders', reported }
@@ -207,25 +204,21 @@ export class StreamRelay implements EventSink {
     return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
   }
 
-  #tellGenerationId(generationId: string | null): void {
-    if (this.#generationIdTold || generationId === null) return
-    this.#generationIdTold = true
+  #noteGenerationId(generationId: string | null): void {
+    if (this.#hasGenerationId || generationId === null) return
+    this.#hasGenerationId = true
     this.#held.foundGenerationId(generationId)
   }
 
-  #tellOutcome(outcome: Outcome): void {
-    if (this.#outcomeTold) return
-    this.#outcomeTold = true
+  #settle(outcome: Outcome): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
     this.#held.settleStream(outcome, this.#failure)
   }
 
   #end(): void {
     if (this.#ended) return
     this.#ended = true
-    const { client, limits } = this.#held
-    const streamed = (): void => this.#resolve({ kind: 'streamed' })
-    void endAnswer(client, { bytes: null, stallTimeoutMs: limits.timeouts.stallTimeoutMs }).then(
-      streamed,
-    )
+    void this.#held.endAnswer(null).then(() => this.#resolve({ kind: 'streamed' }))
   }
 }

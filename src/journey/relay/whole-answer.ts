@@ -6,8 +6,8 @@ import { assertNever } from '../../vocabulary/assert-never.ts'
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 import { NOTHING_REPORTED, type Outcome, type Reported } from '../../vocabulary/outcome.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { clientLeft } from '../client-answer.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
-import { clientLeft } from './client-left.ts'
 
 interface WholeAnswerInput {
   readonly attempt: Attempt | null
@@ -16,7 +16,7 @@ interface WholeAnswerInput {
   readonly resolve: (ending: RelayEnding) => void
 }
 
-/** Reads one answer to its end, within bounds, and says what it is. */
+/** Reads one answer to its end, within bounds, and finds its ending. */
 export class WholeAnswer {
   readonly #held: HeldRequest
   readonly #attempt: Attempt | null
@@ -24,7 +24,7 @@ export class WholeAnswer {
   readonly #headers: IncomingHttpHeaders
   readonly #resolve: (ending: RelayEnding) => void
   readonly #bytes = new GrowingBytes()
-  /** Why the answer is not read further; the attempt was cancelled for it. */
+  /** Why reading stopped and the attempt was cancelled; null: it goes on. */
   #refusal: Problem | null = null
 
   constructor(held: HeldRequest, { attempt, httpStatus, headers, resolve }: WholeAnswerInput) {
@@ -57,7 +57,7 @@ export class WholeAnswer {
   onResponseError(failure: AttemptFailure): void {
     const isDeadline = failure.kind === 'timedOut'
     if (this.#httpStatus >= 400 && !isDeadline) {
-      // Its status says that it failed, whatever became of the rest.
+      // The status says that the call failed, even if the body is lost.
       this.#failAs(this.#held.wire.readError(null, this.#httpStatus), NOTHING_REPORTED)
       return
     }
@@ -65,7 +65,7 @@ export class WholeAnswer {
     this.#fail(outcome, problem)
   }
 
-  /** A fault of ours while the answer was read. */
+  /** A fault of the gateway during the reading. */
   onFault(cause: unknown): void {
     const reported = this.#withGenerationId(NOTHING_REPORTED)
     this.#fail(
@@ -88,7 +88,7 @@ export class WholeAnswer {
           problem: new Problem('upstream_timeout', { cause }),
         }
       case 'cancelled':
-        // Cancelled by us, for what the answer is; or by the client of a stream, before any headers.
+        // Cancelled by the gateway over the answer, or because the client of a stream left before its headers.
         return this.#refusal === null
           ? {
               outcome: { kind: 'clientGone', stage, reported, relayedTokens: 0 },
@@ -112,7 +112,7 @@ export class WholeAnswer {
 
   #endingOf(bytes: Buffer): void {
     const { wire } = this.#held
-    const body = this.#isCoded() ? null : parseAnswer(bytes)
+    const body = this.#isEncoded() ? null : parseAnswer(bytes)
     if (this.#httpStatus !== 200) {
       const reported = body === null ? NOTHING_REPORTED : wire.readAnswer(body).reported
       this.#failAs(wire.readError(body?.root ?? null, this.#httpStatus), reported)
@@ -122,7 +122,7 @@ export class WholeAnswer {
       const reported = this.#withGenerationId(NOTHING_REPORTED)
       const cause = 'the answer is not a JSON object'
       this.#fail(
-        this.#isCoded()
+        this.#isEncoded()
           ? { kind: 'unreadable', reported }
           : { kind: 'lost', stage: 'afterHeaders', reported },
         new Problem('upstream_error', { cause }),
@@ -137,12 +137,13 @@ export class WholeAnswer {
     this.#resolve({
       kind: 'answered',
       outcome: { kind: 'completed', reported: this.#withGenerationId(reading.reported) },
-      answer: { headers: this.#held.answerHeaders(this.#headers), bytes },
+      headers: this.#held.answerHeaders(this.#headers),
+      bytes,
     })
   }
 
-  // Asked for identity; a provider that codes its answer all the same sent what nobody here can read.
-  #isCoded(): boolean {
+  // The request asks for `identity`: an encoded answer can't be read here.
+  #isEncoded(): boolean {
     const encoding = this.#headers['content-encoding']
     return encoding !== undefined && encoding !== 'identity'
   }

@@ -34,7 +34,7 @@ function tokens(inputTokens: number, outputTokens: number): TokenUsage {
   }
 }
 
-// What answers say of themselves, in every mixture. The cost is 0.001, the counts come to 20 micro-dollars.
+// Reports in every combination. The cost is 0.001; the counts cost 20 micro-dollars.
 const COST = cost('0.001')
 const COUNTS = tokens(10, 5)
 const ID = 'gen-1'
@@ -47,7 +47,7 @@ const COUNTS_ALONE: Reported = { ...NOTHING_REPORTED, usage: COUNTS }
 const ID_ALONE: Reported = { ...NOTHING_REPORTED, generationId: ID }
 const FREE_OF_COST: Reported = { ...ALL, costUsd: cost('0') }
 
-// What becomes of the hold, in a word or two: the state, the charge, and whether it is an estimate.
+// The resolution in a few words: the state, the charge, and whether it is an estimate.
 const RELEASED = 'released'
 const UNRESOLVED = 'unresolved'
 const UNRESOLVED_WITH_ID = 'unresolved gen-1'
@@ -70,7 +70,7 @@ function inWords(resolution: Resolution): string {
   }
 }
 
-/** On a hold that is more than anything here comes to. */
+/** With a hold above any charge here. */
 function resolve(outcome: Outcome, call: Call, grantedMicros = micros(1_000_000)): Resolution {
   return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros })
 }
@@ -132,7 +132,7 @@ describe('a success', () => {
   })
 })
 
-describe('an error of the provider costs what it says it cost, and nothing else', () => {
+describe('an error of the provider costs its reported cost, and nothing else', () => {
   test.each<[string, Reported, string]>([
     ['nothing', NOTHING_REPORTED, RELEASED],
     ['an id', ID_ALONE, RELEASED],
@@ -150,7 +150,7 @@ test.each([[WHOLE], [STREAM], [IMAGE]])('a call that was never opened costs noth
   expect(resolved(ended.neverOpened(), way)).toBe(RELEASED)
 })
 
-describe('a whole answer that was lost, or too late, keeps its hold', () => {
+describe('a whole answer that was lost or timed out keeps its hold', () => {
   test.each<[keyof typeof ended, Reported, string]>([
     ['lostEarly', NOTHING_REPORTED, UNRESOLVED],
     ['lost', NOTHING_REPORTED, UNRESOLVED],
@@ -164,9 +164,9 @@ describe('a whole answer that was lost, or too late, keeps its hold', () => {
   })
 })
 
-describe('a stream that was lost, or too late', () => {
+describe('a stream that was lost or timed out', () => {
   test.each<[keyof typeof ended]>([['lostEarly'], ['lateEarly']])(
-    'before its headers costs nothing, whatever is known of it: %s',
+    'before its headers costs nothing: %s',
     (how) => {
       for (const reported of [NOTHING_REPORTED, ID_ALONE, COUNTS_AND_ID, ALL]) {
         expect(resolved(ended[how](reported), STREAM)).toBe(RELEASED)
@@ -174,7 +174,7 @@ describe('a stream that was lost, or too late', () => {
     },
   )
 
-  test('is looked up by its id, though nothing is charged for it', () => {
+  test('is looked up by its id, although nothing is charged for it', () => {
     for (const how of ['lost', 'late'] as const) {
       const resolution = resolve(ended[how](ID_ALONE), callWith({ stream: true, endpoint: 'chat' }))
       expect(resolution).toEqual({ kind: 'released', billedAs: ID })
@@ -185,12 +185,9 @@ describe('a stream that was lost, or too late', () => {
     ['an id', ID_ALONE, UNRESOLVED_WITH_ID],
     ['counts and an id', COUNTS_AND_ID, ESTIMATE],
     ['nothing', NOTHING_REPORTED, RELEASED],
-  ])(
-    'that we could not read is charged what it is looked up to cost: %s',
-    (_, reported, expected) => {
-      expect(resolved({ kind: 'unreadable', reported }, STREAM)).toBe(expected)
-    },
-  )
+  ])('that could not be read is charged its looked-up cost: %s', (_, reported, expected) => {
+    expect(resolved({ kind: 'unreadable', reported }, STREAM)).toBe(expected)
+  })
 
   test.each<[string, Reported, string]>([
     ['a cost and an id', ALL, COST_PROVISIONAL],
@@ -199,7 +196,7 @@ describe('a stream that was lost, or too late', () => {
     ['counts', COUNTS_ALONE, RELEASED],
     ['an id', ID_ALONE, RELEASED],
     ['nothing', NOTHING_REPORTED, RELEASED],
-  ])('after its headers is charged by what it reported: %s', (_, reported, expected) => {
+  ])('after its headers is charged by its report: %s', (_, reported, expected) => {
     expect(resolved(ended.lost(reported), STREAM)).toBe(expected)
     expect(resolved(ended.late(reported), STREAM)).toBe(expected)
   })
@@ -213,7 +210,7 @@ describe('a stream whose client left before its headers', () => {
     ['counts and an id', COUNTS_AND_ID, UNRESOLVED_WITH_ID],
     ['counts', COUNTS_ALONE, ESTIMATE],
     ['nothing', NOTHING_REPORTED, UNRESOLVED],
-  ])('is never free for that: it reported %s', (_, reported, expected) => {
+  ])('is not free for that reason: it reported %s', (_, reported, expected) => {
     expect(resolved(ended.leftEarly(reported), STREAM)).toBe(expected)
   })
 })
@@ -238,7 +235,7 @@ describe('a client that left a stream', () => {
     ['an id, before any text', ID_ALONE, 0, `provisional estimate ${withFee(promptTokens)}`],
     ['counts and an id', COUNTS_AND_ID, 0, ESTIMATE],
     [
-      'counts, and more text after',
+      'counts, and more text after them',
       COUNTS_AND_ID,
       50,
       `provisional estimate ${withFee(10 + 2 * 55)}`,
@@ -261,7 +258,7 @@ describe('a client that left a stream', () => {
   })
 })
 
-describe('a guess of what a client left behind', () => {
+describe('an estimate for a client that left', () => {
   const left = (reported: Reported): Outcome => ({
     kind: 'clientGone',
     stage: 'afterHeaders',
@@ -270,28 +267,28 @@ describe('a guess of what a client left behind', () => {
   })
   const call = callWith({ stream: true })
 
-  test('is no more than the hold, which bounds the charge where the cap was lowered to it', () => {
+  test('is never above the hold, which bounds the charge if the cap was lowered to it', () => {
     expect(inWords(resolve(left(ID_ALONE), call, micros(2_000)))).toBe('provisional estimate 2000')
     expect(inWords(resolve(left(COUNTS_AND_ID), call, micros(2_000)))).toBe(
       'provisional estimate 2000',
     )
   })
 
-  test('is never less than what the provider has counted itself, whatever the hold', () => {
+  test("is never below the provider's own counts, even above the hold", () => {
     expect(inWords(resolve(left(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
   })
 
-  test('of the provider itself is not bounded by the hold: an overrun is recorded as one', () => {
+  test("that is the provider's own cost is not bounded by the hold: an overrun is recorded", () => {
     expect(inWords(resolve(ended.completed(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
     expect(inWords(resolve(ended.lost(COUNTS_AND_ID), call, micros(15)))).toBe(ESTIMATE)
   })
 })
 
 test.each<[string, boolean, Reported['servedTier'], string]>([
-  ['as asked for', true, undefined, 'provisional estimate 126'],
-  ['as the answer says', true, 'priority', 'provisional estimate 126'],
-  ['not, as the answer says', true, 'standard', ESTIMATE],
-  ['not, where nobody asked for it', false, 'priority', ESTIMATE],
+  ['as requested', true, undefined, 'provisional estimate 126'],
+  ['as the answer reports', true, 'priority', 'provisional estimate 126'],
+  ['unless the answer reports another', true, 'standard', ESTIMATE],
+  ['only if requested', false, 'priority', ESTIMATE],
 ])('tokens are charged at the priority tier %s', (_, priorityTier, servedTier, expected) => {
   const reported = servedTier === undefined ? COUNTS_AND_ID : { ...COUNTS_AND_ID, servedTier }
   const call = callWith({ priorityTier })
@@ -299,7 +296,7 @@ test.each<[string, boolean, Reported['servedTier'], string]>([
   expect(inWords(resolution)).toBe(expected)
 })
 
-test('a cost or counts that no real amount comes to are as good as none', () => {
+test('a cost or counts above any real amount count as none', () => {
   const absurd: Reported = { ...ALL, costUsd: cost('1e30') }
   expect(resolved(ended.completed(absurd), WHOLE)).toBe(ESTIMATE)
   expect(resolved(ended.completed({ ...absurd, generationId: null }), WHOLE)).toBe(UNRESOLVED)
@@ -309,7 +306,7 @@ test('a cost or counts that no real amount comes to are as good as none', () => 
   expect(resolved(ended.completed(counted), WHOLE)).toBe(UNRESOLVED_WITH_ID)
 })
 
-describe('whatever an answer reports', () => {
+describe('any report of an answer', () => {
   const count = fc.oneof(fc.nat(1_000_000), fc.maxSafeNat())
   const usage: fc.Arbitrary<TokenUsage> = fc.record({
     inputTokens: count,
@@ -339,7 +336,7 @@ describe('whatever an answer reports', () => {
     fc.constant<Outcome>({ kind: 'neverOpened' }),
   )
 
-  test('there is a resolution, and only what the provider or its answer came to is charged', () => {
+  test("has a resolution, and only the provider's cost or counts are charged", () => {
     fc.assert(
       fc.property(outcome, fc.boolean(), (each, stream) => {
         const resolution = resolve(each, callWith({ stream }))

@@ -1,12 +1,12 @@
+import { pricesAtTier } from '../../upstreams/listing/price-table.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import { chargeForSaidCost, type Micros, maxMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { Outcome, Reported, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
-import { pricesAtTier } from '../hold-size/token-prices.ts'
 import { chargeForUsage, estimateUsage } from './usage-charge.ts'
 
-/** What ran, at which model's prices. */
+/** The call that ran, and the model with its prices. */
 interface Ran {
   readonly call: Call
   readonly offer: Offer
@@ -19,8 +19,8 @@ interface ResolveInput extends Ran {
 }
 
 /**
- * What an ended attempt means for its hold: the one rule for money, a pure function of how the attempt
- * ended, what the answer reported and whether it was a stream.
+ * Decides how an ended attempt's hold is settled. This is the one money rule: a pure function of the attempt's
+ * ending, the answer's report and whether it was a stream.
  */
 export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveInput): Resolution {
   switch (outcome.kind) {
@@ -34,7 +34,7 @@ export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveI
     case 'timedOut': {
       const { stage, reported } = outcome
       if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
-      // A stream before its headers has cost nothing that anybody was given.
+      // Before its headers, a stream has given the client nothing to pay for.
       return stage === 'beforeHeaders'
         ? { kind: 'released' }
         : resolveBrokenStream(reported, { call, offer })
@@ -54,8 +54,8 @@ export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveI
   }
 }
 
-// A guess is never above the hold, which bounds the charge: it may have been granted less than the call
-// could come to, with the cap lowered to it, and text is guessed longer than it is.
+// An estimate is never above the hold, which bounds the charge: the grant may be less than the call could cost,
+// with the cap lowered to it, and estimates of text are too high.
 function resolveLeftStream(
   { reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
   { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
@@ -69,7 +69,7 @@ function resolveLeftStream(
   return { ...guessed, chargeMicros: maxMicros(grantedMicros, countedMicros) }
 }
 
-// Most providers run a stream on whose client has left, and bill it: what can be looked up is.
+// Most providers continue a stream whose client has left, and bill it: it is looked up if it can be.
 function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
   const charged = chargeReported(reported)
@@ -78,8 +78,8 @@ function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
   return estimated(reported, { usage, generationId, ...ran })
 }
 
-// What the provider counted, and what passed after it did: messages counts its input first, so that a
-// client who left before the end would else have had its output for nothing.
+// The provider's counts, and the text after them: messages counts its input first, so that a client that left
+// before the end would otherwise get its output for free.
 function usageWhenClientLeft({
   counted,
   relayedTokens,
@@ -105,14 +105,14 @@ function resolveSuccess(reported: Reported, ran: Ran): Resolution {
   return estimated(reported, { usage, generationId, ...ran })
 }
 
-// Nothing but what the provider says it cost, which is usually nothing.
+// A failure is charged only the cost that the provider reports, which is usually zero.
 function resolveFailure(reported: Reported): Resolution {
   const { costUsd } = reported
   if (costUsd === null || costUsd.digits === 0n) return { kind: 'released' }
   return chargeReported(reported) ?? { kind: 'released' }
 }
 
-// Reported cost, else counts that can be looked up later, else nothing.
+// The reported cost; else counts, if they can be looked up later; else nothing.
 function resolveBrokenStream(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
   const charged = chargeReported(reported)
@@ -122,7 +122,7 @@ function resolveBrokenStream(reported: Reported, ran: Ran): Resolution {
   return estimated(reported, { usage, generationId, ...ran })
 }
 
-// Null where no cost was reported, or one that no real amount comes to.
+// Null if no cost was reported, or one above any real amount.
 function chargeReported({ costUsd, generationId }: Reported): Resolution | null {
   if (costUsd === null) return null
   const chargeMicros = chargeForSaidCost(costUsd)
@@ -131,7 +131,7 @@ function chargeReported({ costUsd, generationId }: Reported): Resolution | null 
   return { kind: 'provisional', chargeMicros, costUsd, generationId }
 }
 
-// At the tier that was asked for, unless the answer says that it was served at another.
+// At the requested tier, unless the answer names another.
 function estimated(
   { servedTier }: Reported,
   {

@@ -32,7 +32,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A ledger whose every answer the test gives, in the order in which it was asked. */
+/** A ledger whose answers the test gives, in the order of the requests. */
 class AskedLedger implements HoldLedger {
   readonly abandoned: { requestId: string; answer: PromiseWithResolvers<void> }[] = []
   readonly asked: { input: SettleInput; answer: PromiseWithResolvers<Settled> }[] = []
@@ -57,7 +57,7 @@ class AskedLedger implements HoldLedger {
     throw new Error('a settler notes no generation')
   }
 
-  /** Answers the latest question, and lets the answer be heard. */
+  /** Answers the latest request, and waits until the answer has arrived. */
   async answer(settled: Settled | Error): Promise<void> {
     const latest = this.asked.at(-1)?.answer
     if (settled instanceof Error) latest?.reject(settled)
@@ -69,24 +69,24 @@ class AskedLedger implements HoldLedger {
 function start() {
   const ledger = new AskedLedger()
   const failures: string[] = []
-  const told: string[] = []
+  const durable: string[] = []
   const settler = new Settler({
     ledger,
     waitMs: WAIT_MS,
     onFailure: (requestId, cause) => failures.push(`${requestId} ${cause}`),
-    onSettled: (settled, { requestId }) => told.push(`${requestId} ${settled.state}`),
+    onSettled: (settled, { requestId }) => durable.push(`${requestId} ${settled.state}`),
   })
-  return { ledger, settler, failures, told }
+  return { ledger, settler, failures, durable }
 }
 
-test('a settle is given to the ledger in the tick that asks for it', () => {
+test('a settle is queued in the ledger in the tick that requests it', () => {
   const { ledger, settler } = start()
   void settler.settle(INPUT)
   expect(ledger.asked.map(({ input }) => input)).toEqual([INPUT])
 })
 
-test('while the store is away it is asked again, ever less often, until it answers', async () => {
-  const { ledger, settler, failures, told } = start()
+test('while the store is down a settle is retried, at growing intervals, until the store answers', async () => {
+  const { ledger, settler, failures, durable } = start()
   const settled = settler.settle(INPUT)
   const pauses = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]
   for (const pauseMs of pauses) {
@@ -97,31 +97,34 @@ test('while the store is away it is asked again, ever less often, until it answe
     await vi.advanceTimersByTimeAsync(1)
     expect(ledger.asked).toHaveLength(tries + 1)
   }
-  expect(told).toEqual([])
+  expect(durable).toEqual([])
   await ledger.answer(SETTLED)
   expect(await settled).toBe(SETTLED)
   expect(new Set(ledger.asked.map(({ input }) => input))).toEqual(new Set([INPUT]))
   expect(failures).toEqual(pauses.map(() => 'req_1 StoreUnavailable: gone'))
-  expect(told).toEqual(['req_1 released'])
+  expect(durable).toEqual(['req_1 released'])
   await settler.drained()
 })
 
 test.each([
   ['refuses it', new StoreRefused('no hold')],
   ['fails in any other way', new TypeError('a bug')],
-])('where the store %s it is not asked again, and nobody hears a rejection', async (_, cause) => {
-  const { ledger, settler, failures, told } = start()
-  const settled = settler.settle(INPUT)
-  await ledger.answer(cause)
-  expect(await settled).toBeNull()
-  await settler.drained()
-  await vi.advanceTimersByTimeAsync(60_000)
-  expect(ledger.asked).toHaveLength(1)
-  expect(failures).toEqual([`req_1 ${cause}`])
-  expect(told).toEqual([])
-})
+])(
+  'after the store %s a settle is not retried, and its promise does not reject',
+  async (_, cause) => {
+    const { ledger, settler, failures, durable } = start()
+    const settled = settler.settle(INPUT)
+    await ledger.answer(cause)
+    expect(await settled).toBeNull()
+    await settler.drained()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ledger.asked).toHaveLength(1)
+    expect(failures).toEqual([`req_1 ${cause}`])
+    expect(durable).toEqual([])
+  },
+)
 
-test('a refusal after the store was away ends it too', async () => {
+test('a refusal after an outage of the store ends the retries too', async () => {
   const { ledger, settler } = start()
   const settled = settler.settle(INPUT)
   await ledger.answer(new StoreUnavailable('gone'))
@@ -130,7 +133,7 @@ test('a refusal after the store was away ends it too', async () => {
   expect(await settled).toBeNull()
 })
 
-test('who waits in time is answered when it is durable, and no timer is left', async () => {
+test('`settleInTime` resolves when the settle is durable, and leaves no timer', async () => {
   const { ledger, settler } = start()
   const settled = settler.settleInTime(INPUT)
   await ledger.answer(SETTLED)
@@ -138,8 +141,8 @@ test('who waits in time is answered when it is durable, and no timer is left', a
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('who waits in time waits no longer than that, and the settle goes on', async () => {
-  const { ledger, settler, told } = start()
+test('`settleInTime` resolves after `waitMs`, and the settle goes on', async () => {
+  const { ledger, settler, durable } = start()
   const settled = settler.settleInTime(INPUT)
   await vi.advanceTimersByTimeAsync(WAIT_MS)
   expect(await settled).toBeNull()
@@ -151,10 +154,10 @@ test('who waits in time waits no longer than that, and the settle goes on', asyn
   expect(drained).toBe(false)
   await ledger.answer(SETTLED)
   await whenDrained
-  expect(told).toEqual(['req_1 released'])
+  expect(durable).toEqual(['req_1 released'])
 })
 
-test('it is drained only once nothing is under way, also what began while it drained', async () => {
+test('`drained` waits for all settles, even those that began meanwhile', async () => {
   const { ledger, settler } = start()
   void settler.settle(INPUT)
   const order: string[] = []
@@ -170,7 +173,7 @@ test('it is drained only once nothing is under way, also what began while it dra
 })
 
 describe('a hold that is abandoned before its attempt has ended', () => {
-  test('is given to the ledger in that tick, and again until the ledger answers', async () => {
+  test('is queued in the ledger in that tick, and retried until the ledger answers', async () => {
     const { ledger, settler } = start()
     settler.abandon('req_1')
     expect(ledger.abandoned.map(({ requestId }) => requestId)).toEqual(['req_1'])
@@ -182,7 +185,7 @@ describe('a hold that is abandoned before its attempt has ended', () => {
     expect(ledger.abandoned).toHaveLength(2)
   })
 
-  test('is asked for no more once its settle is', async () => {
+  test('is no longer retried once its settle is queued', async () => {
     const { ledger, settler } = start()
     settler.abandon('req_1')
     ledger.abandoned[0]?.answer.reject(new StoreUnavailable('away'))

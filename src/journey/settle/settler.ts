@@ -3,14 +3,14 @@ import { StoreUnavailable } from '../../store/store-failure.ts'
 
 interface SettlerInput {
   readonly ledger: HoldLedger
-  /** How long a whole answer waits for its settle to be durable before it is delivered all the same. */
+  /** How long a whole answer waits for its settle to be durable; then it is delivered anyway. */
   readonly waitMs: number
   /**
-   * Told of each failed try. Where the store was away it is tried again until the store answers; where
-   * the store refused, which is a bug, the hold is forgotten, and ended as one of a dead process.
+   * Called after each failed try. If the store was down, the settle is retried until the store answers. If the
+   * store refused it, which is a bug, the hold is given up here and ends like one of a dead process.
    */
   readonly onFailure: (requestId: string, cause: unknown) => void
-  /** Told of each settle once it is durable, before who waits for it is. Must not throw. */
+  /** Called when a settle is durable, before its promise resolves. Must not throw. */
   readonly onSettled: (settled: Settled, input: SettleInput) => void
 }
 
@@ -18,8 +18,8 @@ const RETRY_FIRST_MS = 100
 const RETRY_MOST_MS = 10_000
 
 /**
- * Brings settles to the ledger until it answers. A settle is asked for by its hold's id, so that asking
- * again is harmless; the hold stays reserved until it is done.
+ * Sends settles to the ledger until it answers. A settle names its hold, so that a repetition is harmless; the
+ * credit stays reserved until the settle is durable.
  */
 export class Settler {
   readonly #ledger: HoldLedger
@@ -27,7 +27,7 @@ export class Settler {
   readonly #onFailure: SettlerInput['onFailure']
   readonly #onSettled: SettlerInput['onSettled']
   readonly #pending = new Map<string, Promise<Settled | null>>()
-  /** Holds that are to be abandoned until their settle is asked for, which does the same. */
+  /** Holds whose abandoning is retried until their settle is queued, which has the same effect. */
   readonly #abandoning = new Set<string>()
 
   constructor({ ledger, waitMs, onFailure, onSettled }: SettlerInput) {
@@ -38,8 +38,8 @@ export class Settler {
   }
 
   /**
-   * Queues the settle in this tick; resolves when it is durable, however long the store takes. Never
-   * rejects: null where the store refused.
+   * Queues the settle in this tick; resolves when it is durable, with no time limit. Never rejects: null if the
+   * store refused it.
    */
   settle(input: SettleInput): Promise<Settled | null> {
     this.#abandoning.delete(input.requestId)
@@ -61,7 +61,7 @@ export class Settler {
     void this.#abandon(requestId)
   }
 
-  /** As `settle`, but waits only for a while: null then, with the settle still under way. */
+  /** As `settle`, but resolves with null after `waitMs`; the settle goes on. */
   async settleInTime(input: SettleInput): Promise<Settled | null> {
     let timer: NodeJS.Timeout | undefined
     const outOfTime = new Promise<null>((resolve) => {
@@ -74,12 +74,12 @@ export class Settler {
     }
   }
 
-  /** Whether the settle of a request is under way, however long the store takes. */
+  /** Whether the settle of a request is not durable yet. */
   isPending(requestId: string): boolean {
     return this.#pending.has(requestId)
   }
 
-  /** Resolves when no settle is under way. */
+  /** Resolves when all settles are durable or refused. */
   async drained(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending.values()])
   }

@@ -69,7 +69,7 @@ describe('a charge from token counts', () => {
       chargeMicros: 18_900,
     },
     {
-      name: 'a prompt at the threshold, cached tokens counted in',
+      name: 'a prompt at the threshold, with its cached tokens',
       usage: { inputTokens: 100_000, cacheReadTokens: 100_000 },
       chargeMicros: 346_500,
     },
@@ -93,14 +93,14 @@ describe('a charge from token counts', () => {
       chargeMicros: 746,
     },
     {
-      name: 'reasoning and images as output where they have no price',
+      name: 'reasoning and images as output if they have no price',
       usage: { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 },
       prices: plain,
       chargeMicros: 105,
     },
     // (0 × 1 + 100 × 2 + 0 × 30) × 1.05
     {
-      name: 'parts of the output that are more than the whole, once',
+      name: 'parts of the output that exceed the whole, once',
       usage: { outputTokens: 100, reasoningTokens: 300, imageOutputTokens: 300 },
       prices: listed,
       chargeMicros: 210,
@@ -111,19 +111,19 @@ describe('a charge from token counts', () => {
     expect(chargeForUsage({ usage, prices })).toBe(chargeMicros)
   })
 
-  test('is none for counts beyond any real amount', () => {
+  test('is null for counts above any real amount', () => {
     const usage = { ...NO_TOKENS, inputTokens: Number.MAX_SAFE_INTEGER }
     expect(chargeForUsage({ usage, prices: SAGE.prices })).toBeNull()
   })
 })
 
-describe('the counts of a call that nobody counted', () => {
-  test('are its prompt as held and the text that was relayed', () => {
+describe('the estimate for a call without counts', () => {
+  test('has its prompt as held and the relayed text', () => {
     const usage = estimateUsage({ call: callWith(), offer: SAGE, relayedTokens: 70 })
     expect(usage).toEqual({ ...NO_TOKENS, inputTokens: 1_000, outputTokens: 70 })
   })
 
-  test('have an ordinary image for each image, within the window', () => {
+  test('has an ordinary image for each image, within the window', () => {
     const media = { ...NO_MEDIA, imagesInline: 1, imagesByUrl: 2, files: 1 }
     const counted = (contextTokens: number) =>
       estimateUsage({
@@ -135,7 +135,7 @@ describe('the counts of a call that nobody counted', () => {
     expect(counted(5_000).inputTokens).toBe(5_000)
   })
 
-  test('have no more output than the call was held for', () => {
+  test('has no more output than the call was held for', () => {
     const call = callWith({ outputCapTokens: 16, completions: 2 })
     expect(estimateUsage({ call, offer: SAGE, relayedTokens: 70 }).outputTokens).toBe(32)
   })

@@ -5,11 +5,11 @@ import {
   type UpstreamRow,
   upstreamRow,
 } from '../openrouter/testing/upstream-list.ts'
-import { parseRow } from './parse-listing.ts'
+import { parseRow } from './listing.ts'
 
 const parse = (row: unknown) => parseRow(row, LISTING_SETTINGS)
 
-/** The model that a row is. */
+/** The model in a row. */
 function only(row: unknown) {
   const parsed = parse(row)
   if (parsed.kind !== 'model') throw new Error('the row is no model')
@@ -72,7 +72,7 @@ describe('a readable row', () => {
     })
   })
 
-  test('is listed in the upstream layout with what other clients look for', () => {
+  test("is listed in the upstream's layout with the fields that other clients read", () => {
     expect(only(upstreamRow()).listing).toEqual({
       id: 'acme/sage-pro',
       object: 'model',
@@ -122,7 +122,7 @@ describe('a readable row', () => {
     ])
   })
 
-  test('that prices no one-hour cache write apart bills it as any cache write', () => {
+  test('without a price for one-hour cache writes bills them as any cache write', () => {
     const pricing = { prompt: '0.000003', completion: '0', input_cache_write: '0.00000375' }
     expect(only(upstreamRow({ pricing })).offer.prices.cacheWriteLong).toBe(3_750_000n)
   })
@@ -130,7 +130,7 @@ describe('a readable row', () => {
   test.each([
     ['a number that is written like one', { prompt: 0.000003, completion: 1.5e-5 }],
     ['a price of null, which is none', { prompt: '0.000003', completion: '0.000015', image: null }],
-  ])('is read where it has %s', (_, pricing) => {
+  ])('is read with %s', (_, pricing) => {
     const { prices } = only(upstreamRow({ pricing })).offer
     expect([prices.input, prices.output, prices.imageInput]).toEqual([3_000_000n, 15_000_000n, 0n])
   })
@@ -155,7 +155,7 @@ describe('a readable row', () => {
       { top_provider: { max_completion_tokens: 0 } },
       { contextTokens: 1_000_000, outputTokensMax: null },
     ],
-  ])('says its window and maximum output: %s', (_, changes, limits) => {
+  ])('has its window and maximum output: %s', (_, changes, limits) => {
     expect(only(upstreamRow(changes)).offer).toMatchObject(limits)
   })
 
@@ -202,7 +202,7 @@ describe('a model bills per search', () => {
     expect(only(row).offer.billsPerSearch).toBe(expected)
   })
 
-  test('where a setting says so, and does not where another does', () => {
+  test('if a setting adds it, and not if another setting removes it', () => {
     const perSearch = searching(['web_search_options'], { web_search: '0.005' })
     const plain = upstreamRow({ id: 'acme/plain' })
     const settings = {
@@ -223,7 +223,7 @@ describe('price overrides', () => {
     only(upstreamRow({ pricing: { prompt: '0.000003', completion: '0.000015', ...pricing } })).offer
       .prices
 
-  test('by prompt size become tiers in ascending order, which inherit what they leave out', () => {
+  test('by prompt size become ascending tiers, which inherit missing prices', () => {
     const { tiers } = pricesOf({
       input_cache_read: '0.0000003',
       overrides: [
@@ -251,7 +251,7 @@ describe('price overrides', () => {
     ])
   })
 
-  test('by time of day are held at the dearest of the base and all of them', () => {
+  test('by time of day count at the dearest of all of them and the base', () => {
     const cheapNow = {
       overrides: [
         { utc_start: 30, utc_end: 1630, prompt: '0.000004', completion: '0.000010' },
@@ -262,7 +262,7 @@ describe('price overrides', () => {
     expect([prices.input, prices.output, prices.tiers]).toEqual([4_000_000n, 20_000_000n, []])
   })
 
-  test('under a condition that is not known count where they are dearer', () => {
+  test('under an unknown condition count if they are dearer', () => {
     const prices = pricesOf({ overrides: [{ moon: 'full', prompt: '0.5', image_output: '0.25' }] })
     expect([prices.input, prices.imageOutput]).toEqual([500_000_000_000n, 250_000_000_000n])
   })
@@ -273,7 +273,7 @@ describe('price overrides', () => {
     ).toEqual([])
   })
 
-  test('are listed as they are, conditions included', () => {
+  test('are listed unchanged, with their conditions', () => {
     const overrides = [
       { min_prompt_tokens: 200_000, prompt: '0.000006' },
       { utc_start: 30, utc_end: 1630, prompt: '1' },

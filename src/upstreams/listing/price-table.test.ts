@@ -19,7 +19,7 @@ const priceTable = fc
   .map(({ thresholds, prices }) => buildPriceTable(thresholds, () => prices.next().value ?? 0n))
 
 describe('a price table', () => {
-  test('is the same after it was stored', () => {
+  test('is the same after it is stored and read', () => {
     fc.assert(
       fc.property(priceTable, (prices) => {
         expect(decodePriceTable(JSON.parse(encodePriceTable(prices)))).toEqual(prices)
@@ -27,7 +27,7 @@ describe('a price table', () => {
     )
   })
 
-  test('never has a tier below a lower one, nor one that changes nothing', () => {
+  test('has no tier that is cheaper than a lower one or without effect', () => {
     fc.assert(
       fc.property(priceTable, (prices) => {
         let below: Omit<PriceTable['tiers'][number], 'inputTokensAbove'> = prices
@@ -44,7 +44,7 @@ describe('a price table', () => {
     )
   })
 
-  test('reads, between two thresholds, as the lower one says', () => {
+  test('has, between two thresholds, the prices of the lower one', () => {
     const prices = buildPriceTable([100, 200], (name, step) =>
       name === 'input' ? BigInt(step ?? 1) : 0n,
     )
@@ -59,7 +59,7 @@ describe('a price table', () => {
     ])
   })
 
-  test('that is not one is not read', () => {
+  test('is not read from invalid text', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (stored) => {
         expect(decodePriceTable(stored)).toBeNull()
@@ -75,7 +75,7 @@ describe('a price table', () => {
 describe('a price snapshot', () => {
   const prices = buildPriceTable([100], (_, step) => (step === null ? 3n : 6n))
 
-  test('has one name for equal prices, in whatever order they were built', () => {
+  test('has the same id for equal prices, built in any order', () => {
     const { tiers, ...rest } = prices
     const reversed = Object.fromEntries(Object.entries(rest).reverse())
     expect(priceSnapshotId('acme/sage', { ...prices, ...reversed, tiers })).toBe(
@@ -83,7 +83,7 @@ describe('a price snapshot', () => {
     )
   })
 
-  test('has another name for any other price, tier or model', () => {
+  test('has another id for any other price, tier or model', () => {
     const [tier] = prices.tiers
     if (tier === undefined) throw new Error('the table has a tier')
     const names = [
@@ -108,7 +108,7 @@ describe('the dearest of two tables', () => {
     return buildPriceTable(thresholds, () => prices[at++ % prices.length] ?? 0n)
   })
 
-  test('is below neither at any prompt size', () => {
+  test('is never cheaper than either, at any prompt size', () => {
     fc.assert(
       fc.property(table, table, fc.nat(120), (a, b, promptTokens) => {
         const both = priceReadingOf(dearestTable(a, b))
@@ -124,7 +124,7 @@ describe('the dearest of two tables', () => {
     )
   })
 
-  test('still writes caches unasked where one of them does', () => {
+  test('still writes caches unasked if one of them does', () => {
     const priced = (write: bigint, writeLong: bigint) =>
       buildPriceTable([], (name) => {
         if (name === 'cacheWrite') return write

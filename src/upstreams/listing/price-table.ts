@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Picos } from '../../vocabulary/money.ts'
-import type { PriceTable, PriceTier } from '../../vocabulary/offer.ts'
-import { isTokenCount, readRecord } from './json-reading.ts'
+import type { Offer, PriceTable, PriceTier } from '../../vocabulary/offer.ts'
+import { isTokenCount, readRecord } from '../json-reading.ts'
 
-/** The prices that a tier may change; a table's own are those of the shortest prompts. */
+/** Prices of tokens, which a tier may raise; the table's own are for the shortest prompts. */
 export type TokenPrices = Omit<PriceTier, 'inputTokensAbove'>
 
-/** Reads one price by its place. `step` is a tier's threshold, null for the table's own prices. */
+/** Reads one price. `step` is a tier's threshold, null for the table's own prices. */
 type PriceReading = (name: keyof TokenPrices | FlatPriceName, step: number | null) => Picos
 
 type FlatPriceName = Exclude<keyof PriceTable, keyof TokenPrices | 'tiers'>
 
 /**
- * A table from a reading of each of its prices. Thresholds may come in any order and twice. No tier
- * stands below a lower one, and one that changes nothing is left out: equal prices, equal tables.
+ * Builds a table from a reading of each price. Thresholds may come in any order and more than once. No tier is
+ * cheaper than a lower one, and a tier without effect is left out, so that equal prices make equal tables.
  */
 export function buildPriceTable(thresholds: Iterable<number>, read: PriceReading): PriceTable {
   const base = readTokenPrices(null, read)
@@ -50,35 +50,29 @@ function readTokenPrices(step: number | null, read: PriceReading): TokenPrices {
   }
 }
 
-/** Each price at the dearer of its two tables. */
+/** For each price the dearer of the two. */
 export function dearestOf<Table extends Readonly<Record<keyof Table, Picos>>>(
   a: Table,
   b: Table,
 ): Table {
-  const dearest = { ...a }
-  for (const name in dearest) if (b[name] > dearest[name]) dearest[name] = b[name]
-  return dearest
+  const most = { ...a }
+  for (const name in most) if (b[name] > most[name]) most[name] = b[name]
+  return most
 }
 
-/** A table at least as dear as both, at every prompt size. */
+/** A table at least as dear as both at every prompt size. */
 export function dearestTable(a: PriceTable, b: PriceTable): PriceTable {
   const readA = priceReadingOf(a)
   const readB = priceReadingOf(b)
   const thresholds = [...a.tiers, ...b.tiers].map((tier) => tier.inputTokensAbove)
-  const dearest: PriceReading = (name, step) => {
-    const prices = dearestOf({ [name]: readA(name, step) }, { [name]: readB(name, step) })
-    return prices[name] ?? 0n
-  }
-  if (!writesUnasked(a) && !writesUnasked(b)) return buildPriceTable(thresholds, dearest)
-  // One price for all writes says that the model may write by itself. It is not lost beside a table
-  // that has a price for each lifetime.
+  const read: PriceReading = (name, step) => dearest(readA(name, step), readB(name, step))
+  if (!writesUnasked(a) && !writesUnasked(b)) return buildPriceTable(thresholds, read)
+  // One price for all writes means that the model may write unasked. That must still show if the other table
+  // has a price for each lifetime.
   return buildPriceTable(thresholds, (name, step) =>
     name === 'cacheWrite' || name === 'cacheWriteLong'
-      ? dearestOf(
-          { picos: dearest('cacheWrite', step) },
-          { picos: dearest('cacheWriteLong', step) },
-        ).picos
-      : dearest(name, step),
+      ? dearest(read('cacheWrite', step), read('cacheWriteLong', step))
+      : read(name, step),
   )
 }
 
@@ -98,12 +92,15 @@ function equalTokenPrices(a: TokenPrices, b: TokenPrices): boolean {
   )
 }
 
-/** Reads a table's price at a threshold, whether or not the table has a tier there. */
+/** Reads a table's prices at any threshold. */
 export function priceReadingOf(prices: PriceTable): PriceReading {
-  return priceReading(prices, (name, step) => tokenPricesAt(prices, step)[name])
+  return priceReading(
+    prices,
+    (name, step) => tokenPricesAt(prices, step === null ? 0 : step + 1)[name],
+  )
 }
 
-/** Reads token prices, which differ by threshold, from one place and all others from another. */
+/** Reads token prices, which depend on the threshold, from `tokenPrice` and all others from `flat`. */
 export function priceReading(
   flat: Omit<PriceTable, 'tiers' | keyof TokenPrices>,
   tokenPrice: (name: keyof TokenPrices, step: number | null) => Picos,
@@ -122,12 +119,56 @@ export function priceReading(
   }
 }
 
-function tokenPricesAt(prices: PriceTable, step: number | null): TokenPrices {
-  if (step === null) return prices
-  return prices.tiers.findLast((tier) => tier.inputTokensAbove <= step) ?? prices
+/** The token prices of a whole request whose prompt has this many tokens, cached ones included. */
+export function tokenPricesAt(prices: PriceTable, promptTokens: number): TokenPrices {
+  let reached: TokenPrices = prices
+  for (const tier of prices.tiers) if (promptTokens > tier.inputTokensAbove) reached = tier
+  return reached
 }
 
-/** A price table as JSON text, each price a decimal string of pico-dollars: equal tables, equal text. */
+/** The dearest of some prices; zero if there are none. */
+export function dearest(...prices: readonly Picos[]): Picos {
+  let most: Picos = 0n
+  for (const price of prices) if (price > most) most = price
+  return most
+}
+
+// Token prices of a dearer tier, against the model's own, if the catalog lists none.
+const TIER_FACTOR = 6n
+
+/**
+ * The prices at which a call may be billed. At a dearer tier they are those of the model's faster sibling, but
+ * never below the model's own; if the catalog lists no sibling, six times the model's token prices.
+ */
+export function pricesAtTier(
+  { prices, fastPrices }: Offer,
+  { priorityTier }: { readonly priorityTier: boolean },
+): PriceTable {
+  if (!priorityTier) return prices
+  if (fastPrices !== null) return dearestTable(prices, fastPrices)
+  return {
+    ...prices,
+    ...dearerTokens(prices),
+    reasoning: prices.reasoning * TIER_FACTOR,
+    imageOutput: prices.imageOutput * TIER_FACTOR,
+    audioOutput: prices.audioOutput * TIER_FACTOR,
+    imageInputToken: prices.imageInputToken * TIER_FACTOR,
+    audioInput: prices.audioInput * TIER_FACTOR,
+    tiers: prices.tiers.map((tier) => ({ ...tier, ...dearerTokens(tier) })),
+  }
+}
+
+function dearerTokens(prices: TokenPrices): TokenPrices {
+  return {
+    input: prices.input * TIER_FACTOR,
+    output: prices.output * TIER_FACTOR,
+    cacheRead: prices.cacheRead * TIER_FACTOR,
+    cacheWrite: prices.cacheWrite * TIER_FACTOR,
+    cacheWriteLong: prices.cacheWriteLong * TIER_FACTOR,
+  }
+}
+
+/** A price table as JSON text, with each price as a decimal string of pico-dollars. Equal tables make equal texts. */
 export function encodePriceTable(prices: PriceTable): string {
   const flat = (table: PriceTable | PriceTier) =>
     Object.fromEntries(
@@ -139,7 +180,7 @@ export function encodePriceTable(prices: PriceTable): string {
   return JSON.stringify({ ...flat(prices), tiers: prices.tiers.map(flat) })
 }
 
-/** Reads what {@link encodePriceTable} wrote; null for anything else. */
+/** Reads a text of {@link encodePriceTable}; null for any other value. */
 export function decodePriceTable(stored: unknown): PriceTable | null {
   const record = readRecord(stored)
   if (record === null || !Array.isArray(record['tiers'])) return null
@@ -166,7 +207,7 @@ export function decodePriceTable(stored: unknown): PriceTable | null {
 
 const SNAPSHOT_ID_HEX_CHARS = 24
 
-/** Names these exact prices of this model: the same for the same prices, on every instance. */
+/** An id for these exact prices of this model: the same on every instance. */
 export function priceSnapshotId(modelId: string, prices: PriceTable): string {
   const hash = createHash('sha256').update(modelId).update('\n').update(encodePriceTable(prices))
   return `price_${hash.digest('hex').slice(0, SNAPSHOT_ID_HEX_CHARS)}`

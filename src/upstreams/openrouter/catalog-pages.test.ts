@@ -3,14 +3,14 @@ import { wholeRequest } from '../../../test/raw-server.ts'
 import { closeOpened, serverThat, upstreamAt } from '../testing/attempts.ts'
 import type { Upstream } from '../upstream.ts'
 import { UpstreamRefusesAccount } from '../upstream.ts'
-import { fetchImageEndpoints, fetchModels } from './catalog-pages.ts'
+import { fetchImageEndpoints, fetchModels } from './catalog.ts'
 
 afterEach(closeOpened)
 
 let upstream: Upstream
 let asked: string[]
 let answer: string
-/** Answers to the requests after the first, in turn. */
+/** The answers to the requests after the first one. */
 let further: string[]
 
 beforeEach(async () => {
@@ -31,7 +31,7 @@ function answering(httpStatus: string, body: string): void {
   answer = http(httpStatus, body)
 }
 
-/** The targets that were asked for. */
+/** The requested targets. */
 function targets(): string[] {
   return asked.map((head) => head.split(' ')[1] ?? '')
 }
@@ -41,7 +41,7 @@ function page(ids: readonly string[], next: unknown): string {
 }
 
 describe('the list of models', () => {
-  test('is asked for with every kind of output, and our own key', async () => {
+  test('is requested with every kind of output and our own key', async () => {
     answering('200 OK', '{"data":[]}')
     expect(await fetchModels(upstream)).toEqual({ data: [] })
     expect(asked[0]).toMatch(/^GET \/v1\/models\?output_modalities=all HTTP\/1\.1\r\n/)
@@ -65,12 +65,12 @@ describe('the list of models', () => {
     ['302 Found', '{"data":[]}'],
     ['200 OK', '<html>'],
     ['200 OK', ''],
-  ])('that is answered %s %j is none', async (httpStatus, body) => {
+  ])('that is answered %s %j is refused', async (httpStatus, body) => {
     answering(httpStatus, body)
     await expect(fetchModels(upstream)).rejects.toThrow()
   })
 
-  test('that comes in pages is read to its last one, at our own address', async () => {
+  test('in pages is read to the last one, at our own address', async () => {
     answering('200 OK', page(['a/1'], '/api/v1/models?output_modalities=all&offset=1&limit=1'))
     further = [
       http('200 OK', page(['a/2'], 'https://elsewhere.example/v1/models?offset=2&limit=1')),
@@ -88,8 +88,8 @@ describe('the list of models', () => {
 
   test.each<[string, string]>([
     ['fails', http('500 Bad', '{}')],
-    ['is no list', http('200 OK', '{"data":null}')],
-  ])('of which a page %s is none', async (_, second) => {
+    ['is not a list', http('200 OK', '{"data":null}')],
+  ])('of which a page %s is refused', async (_, second) => {
     answering('200 OK', page(['a/1'], '?offset=1'))
     further = [second]
     await expect(fetchModels(upstream)).rejects.toThrow()
@@ -104,7 +104,7 @@ describe('the list of models', () => {
     },
   )
 
-  test('whose pages never end is none', async () => {
+  test('whose pages never end is refused', async () => {
     answering('200 OK', page(['a/1'], '?offset=1'))
     await expect(fetchModels(upstream)).rejects.toThrow()
     expect(asked).toHaveLength(20)
@@ -119,20 +119,20 @@ describe('the list of models', () => {
     },
   )
 
-  test('that breaks off is none', async () => {
+  test('that breaks off is refused', async () => {
     answer = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"data":[]}'
     await expect(fetchModels(upstream)).rejects.toThrow()
   })
 })
 
 describe("an image model's prices", () => {
-  test('are asked for by its id, whatever characters that has', async () => {
+  test('are requested by its id, with any characters', async () => {
     answering('200 OK', '{"endpoints":[]}')
     expect(await fetchImageEndpoints(upstream, 'acme/draw one?x#y')).toEqual({ endpoints: [] })
     expect(asked[0]).toMatch(/^GET \/v1\/images\/models\/acme\/draw%20one%3Fx%23y\/endpoints HTTP/)
   })
 
-  test('are null where the upstream has no such page', async () => {
+  test('are null if the upstream has no such page', async () => {
     answering('404 Not Found', '{}')
     expect(await fetchImageEndpoints(upstream, 'acme/draw')).toBeNull()
   })
@@ -146,14 +146,14 @@ describe("an image model's prices", () => {
 describe('a request of the gateway itself', () => {
   const bounds = { timeoutMs: 60_000, bytesMax: 10 }
 
-  test('is given up where the answer is longer than it may be', async () => {
+  test('is aborted if the answer is above its limit', async () => {
     answering('200 OK', '12345678901')
     await expect(upstream.getBytes('/x', bounds)).rejects.toThrow('over 10 bytes')
     answering('200 OK', '1234567890')
     expect((await upstream.getBytes('/x', bounds)).bytes.toString()).toBe('1234567890')
   })
 
-  test('is given up where the answer takes longer than it may, before it begins or in its middle', async () => {
+  test('is aborted if the answer takes too long, before it begins or in its middle', async () => {
     for (const begun of ['', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n1']) {
       const silent = await serverThat((socket) => socket.write(begun))
       const slow = upstreamAt(silent.baseUrl)
@@ -161,7 +161,7 @@ describe('a request of the gateway itself', () => {
     }
   })
 
-  test('is given up where nobody wants to know any more', async () => {
+  test('is aborted by its signal', async () => {
     const silent = await serverThat(() => {})
     const left = new AbortController()
     const asking = upstreamAt(silent.baseUrl).getBytes('/x', { ...bounds, signal: left.signal })

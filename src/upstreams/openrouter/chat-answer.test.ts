@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { chat, completions, embeddings, images } from './chat.ts'
 import { answerFixture, answerOf, plainReport, usageOf } from './testing/exchange.ts'
 
-describe('what a whole answer says', () => {
+describe('the report of a whole answer', () => {
   const report = (
     usage: Parameters<typeof usageOf>[0],
     cost: string | null,
@@ -84,14 +84,14 @@ describe('what a whole answer says', () => {
     expect(plainReport(reading.reported)).toEqual(expected)
   })
 
-  test('an image never has a generation id, whatever its answer says', () => {
+  test('an image never has a generation id, even if its answer has one', () => {
     expect(
       images.readAnswer(answerOf({ id: 'gen-1', created: 1 })).reported.generationId,
     ).toBeNull()
     expect(images.readAnswer(answerOf({ id: 'gen-1', error: {} })).reported.generationId).toBeNull()
   })
 
-  test('a cost is read from its digits, and what was spent on own provider keys is added', () => {
+  test('a cost is read from its digits, and the cost on own provider keys is added', () => {
     const costOf = (usage: string) =>
       plainReport(chat.readAnswer(answerOf(`{"usage":${usage}}`)).reported).cost
     expect(costOf('{"cost":0.1000000000000000055511151231257827}')).toBe(
@@ -141,7 +141,7 @@ describe('what a whole answer says', () => {
         generationId: 'gen-1795000015-pe',
       },
     ],
-  ])('%s is an error although its status is 200', (fileName, expected) => {
+  ])('%s is an error with status 200', (fileName, expected) => {
     const reading = chat.readAnswer(answerFixture(fileName))
     expect(reading).toMatchObject({ kind: 'error', error: { httpStatus: 502 } })
     expect(plainReport(reading.reported)).toEqual(expected)

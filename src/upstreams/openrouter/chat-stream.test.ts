@@ -3,7 +3,7 @@ import { eventOf } from '../../formats/testing/exchange.ts'
 import { chat, completions, images } from './chat.ts'
 import { eventsFixture, kindsOf, plainReport, usageOf } from './testing/exchange.ts'
 
-/** Data that is no JSON object. */
+/** Data that is not a JSON object. */
 const UNREADABLE = [
   '{"id":"gen-',
   'null',
@@ -16,7 +16,7 @@ const UNREADABLE = [
   '{"id":"gen-1","choices":[{"index":0,"delta":{"content":"a\tb"}}]}',
 ]
 
-describe('what a stream says', () => {
+describe('a stream', () => {
   test.each([
     [
       'chat-stream.sse',
@@ -99,13 +99,13 @@ describe('what a stream says', () => {
     ['chat-stream-error-with-usage.sse', chat, ['relay', 'error', 'terminal'], '0.000093'],
     ['completions-stream-error.sse', completions, ['relay', 'error'], null],
     ['images-stream-error.sse', images, ['relay', 'error', 'terminal'], null],
-  ])('%s: the error is seen, and what it cost', (fileName, format, kinds, costUsd) => {
+  ])('%s has an error, and its cost is read', (fileName, format, kinds, costUsd) => {
     const observer = format.observeStream()
     expect(kindsOf(observer, eventsFixture(fileName))).toEqual(kinds)
     expect(plainReport(observer.reported()).cost).toBe(costUsd)
   })
 
-  test('of several images, the last report holds and the stream ends after them', () => {
+  test('of several images has the last report, and ends after all of them', () => {
     const observer = images.observeStream()
     const completed = (costUsd: string) =>
       eventOf(
@@ -119,7 +119,7 @@ describe('what a stream says', () => {
     expect(plainReport(observer.reported()).cost).toBe('0.04')
   })
 
-  test('an image in a stream is no relayed text, and its chunks name no generation', () => {
+  test('with an image has no relayed text and no generation id', () => {
     const observer = images.observeStream()
     observer.onEvent(
       eventOf(
@@ -139,7 +139,7 @@ describe('what a stream says', () => {
     },
   )
 
-  test('a stream that was cut off has reported its id and the tokens that passed', () => {
+  test('a stream that was cut off has its id and the tokens of its relayed text', () => {
     const observer = chat.observeStream()
     kindsOf(observer, eventsFixture('chat-stream-drop.sse'))
     expect(plainReport(observer.reported())).toEqual({
@@ -175,13 +175,13 @@ describe('what a stream says', () => {
     expect(observer.reported().costUsd).toBeNull()
   })
 
-  test('an event named error is an error whatever its data', () => {
+  test('an event named error is an error with any data', () => {
     for (const data of ['{"message":"secret"}', 'secret', '[]']) {
       expect(chat.observeStream().onEvent(eventOf(data, 'error')).kind).toBe('error')
     }
   })
 
-  test.each(UNREADABLE)('%j is an error, after which the stream still reports', (data) => {
+  test.each(UNREADABLE)('%j is an error, and later events still report', (data) => {
     for (const format of [chat, completions, images]) {
       const observer = format.observeStream()
       const usage = eventOf('{"id":"gen-1","usage":{"cost":0.5}}')
@@ -202,7 +202,7 @@ describe('what a stream says', () => {
     expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error'])
   })
 
-  test('the latest report of usage holds, and a null one does not undo it', () => {
+  test('the latest usage counts, and null does not undo it', () => {
     const observer = chat.observeStream()
     const usage = (costUsd: number | null) =>
       eventOf(`{"id":"gen-1","usage":{"prompt_tokens":1,"completion_tokens":2,"cost":${costUsd}}}`)

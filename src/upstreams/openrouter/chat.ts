@@ -1,25 +1,41 @@
-import { field, readObjects } from '../../formats/fields.ts'
+import { parseEventData } from '../../formats/event-data.ts'
+import { member } from '../../formats/fields.ts'
+import type { StreamEvent } from '../../formats/format.ts'
+import type { ProviderError } from '../../formats/provider-error.ts'
 import type { JsonEdit } from '../../json/edit.ts'
-import type { RewriteInput, Wire } from '../upstream.ts'
-import { readChatAnswer } from './chat-answer.ts'
-import { chunkObservers } from './chat-stream.ts'
-import { generationIdOf } from './generation-id.ts'
-import { readProviderError } from './provider-error.ts'
+import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts'
+import type { Reported } from '../../vocabulary/outcome.ts'
+import type {
+  AnswerReading,
+  RewriteInput,
+  StreamEventReading,
+  StreamObserver,
+  Wire,
+} from '../upstream.ts'
+import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
+import {
+  generationIdOf,
+  readCost,
+  readGenerationId,
+  readServedTier,
+  readUsage,
+} from './reported.ts'
 import {
   capEdit,
-  fileEngineEdit,
   fileEngineEdits,
+  fileParserEdits,
   modelEdit,
   toolCallsEdit,
   userEdit,
 } from './rewrites.ts'
+import { eventBody, RELAY, TallyObserver } from './stream-text.ts'
 
 /** How chat completions go to OpenRouter. */
 export const chat: Wire = {
   path: '/chat/completions',
   rewrites,
   generationIdOf,
-  readAnswer: readChatAnswer,
+  readAnswer,
   readError: readProviderError,
   observeStream: chunkObservers({
     textMembers: ['content', 'reasoning', 'reasoning_content', 'arguments', 'refusal'],
@@ -53,13 +69,13 @@ export const embeddings: Wire = {
   observeStream: chunkObservers({ textMembers: [], hasGenerationId: true }),
 }
 
-/** How images go to OpenRouter. No answer belongs to a generation. */
+/** How images go to OpenRouter. Their answers have no generation. */
 export const images: Wire = {
   ...embeddings,
   path: '/images',
   generationIdOf: () => null,
   readAnswer(answer) {
-    const reading = readChatAnswer(answer)
+    const reading = chat.readAnswer(answer)
     return { ...reading, reported: { ...reading.reported, generationId: null } }
   },
   observeStream: chunkObservers({ textMembers: [], hasGenerationId: false }),
@@ -76,25 +92,88 @@ function rewrites(input: RewriteInput): readonly JsonEdit[] {
   ]
 }
 
-// For a model that reads no files itself, the free parser is set where the body sets none, and in place
-// of `native`, which such a model would answer with a paid one.
-function fileParserEdits({ call, body, offer, publicNames }: RewriteInput): readonly JsonEdit[] {
-  const needsParser = call.media.files > 0 && !offer.inputModalities.has('file')
-  if (!needsParser || call.fileParser === 'free') return fileEngineEdits(body.root, publicNames)
-  if (call.fileParser === 'native') {
-    const plugins = readObjects(body.root, 'plugins')
-    return [
-      fileEngineEdit(
-        plugins.findIndex((plugin) => plugin['id'] === 'file-parser'),
-        publicNames,
-      ),
-    ]
+function readAnswer(answer: JsonBody): AnswerReading {
+  const reported = readReport(answer)
+  const error = readError(answer.root)
+  return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
+}
+
+/** The report of an answer or of one chunk of a stream. */
+function readReport(answer: JsonBody): Reported {
+  return {
+    usage: readUsage(answer.root['usage'], { input: 'prompt', output: 'completion' }),
+    costUsd: readCost(answer, ['usage']),
+    generationId: readGenerationId(answer.root['id']),
+    ...readServedTier(answer.root),
   }
-  const plugin = JSON.stringify({
-    id: 'file-parser',
-    pdf: { engine: publicNames.upstream.fileEngine },
-  })
-  return field(body.root, 'plugins') === undefined
-    ? [{ kind: 'set', path: ['plugins'], json: `[${plugin}]` }]
-    : [{ kind: 'append', path: ['plugins'], json: plugin }]
+}
+
+/**
+ * The error in an answer or chunk with status 200: at the top level, in a choice, or as the finish reason of a
+ * choice. Null if there is none.
+ */
+function readError(root: JsonObject): ProviderError | null {
+  if (member(root, 'error') !== undefined || root['type'] === 'error') {
+    return readProviderError(root, null)
+  }
+  const choices = root['choices']
+  if (!Array.isArray(choices)) return null
+  for (const choice of choices) {
+    if (!isJsonObject(choice)) continue
+    if (member(choice, 'error') !== undefined || choice['finish_reason'] === 'error') {
+      return readProviderError(choice, null)
+    }
+  }
+  return null
+}
+
+interface ChunkReading {
+  /** The members whose strings are output text. */
+  readonly textMembers: readonly string[]
+  /** Whether chunks have a generation id; chunks are read until the first one that has. */
+  readonly hasGenerationId: boolean
+}
+
+/** Makes observers of streams that are data-only JSON chunks and end with `[DONE]`. */
+function chunkObservers(reading: ChunkReading): () => StreamObserver {
+  return () => new ChunkObserver(reading)
+}
+
+/**
+ * Reads usage, cost, generation id and errors from chunks. A chunk that differs from an earlier one in nothing
+ * but its text is not parsed.
+ */
+class ChunkObserver extends TallyObserver {
+  readonly #hasGenerationId: boolean
+
+  constructor({ hasGenerationId, textMembers }: ChunkReading) {
+    super(textMembers)
+    this.#hasGenerationId = hasGenerationId
+  }
+
+  onEvent(event: StreamEvent): StreamEventReading {
+    if (this.matchesTemplate(event)) return RELAY
+    const { name, data } = event
+    if (data === '[DONE]') return { kind: 'terminal' }
+    const chunk = parseEventData(data)
+    if (chunk === null) return UNREADABLE_EVENT
+    this.addTextOf(event)
+    const reports = this.#reports(chunk)
+    if (reports) this.#learn(data, chunk)
+    const error = readError(chunk)
+    if (error !== null) return { kind: 'error', error }
+    if (name === 'error') return UNREADABLE_EVENT
+    if (!reports) this.learnTemplate()
+    return RELAY
+  }
+
+  #reports(chunk: JsonObject): boolean {
+    if (this.#hasGenerationId && this.reported().generationId === null) return true
+    return isJsonObject(chunk['usage'])
+  }
+
+  #learn(data: string, chunk: JsonObject): void {
+    const reported = readReport(eventBody(data, chunk))
+    this.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
+  }
 }

@@ -32,7 +32,7 @@ async function answerTo(fault: Fault, generationId = 'gen-1') {
   return fetchGeneration(upstream, { generationId })
 }
 
-/** The cost as text, or the kind of an answer that has none. */
+/** The cost as text, or the kind of an answer without a cost. */
 async function costIn(rawBody: string): Promise<string> {
   const answer = await answerTo({ rawBody })
   return answer.kind === 'found' ? formatDecimal(answer.costUsd) : answer.kind
@@ -49,7 +49,7 @@ async function runOne(): Promise<string> {
 }
 
 describe('a record', () => {
-  test('of what ran has its cost', async () => {
+  test('of a generation has its cost', async () => {
     const generationId = await runOne()
     const answer = await fetchGeneration(upstream, { generationId })
     expect(answer.kind === 'found' && Number(formatDecimal(answer.costUsd))).toBe(
@@ -72,11 +72,11 @@ describe('a record', () => {
       '{"data":{"id":"gen-1","total_cost":0.05,"is_byok":true,"upstream_inference_cost":1.1}}',
       '1.15',
     ],
-  ])('%s costs exactly what is written', async (rawBody, cost) => {
+  ])('%s has exactly the cost in its digits', async (rawBody, cost) => {
     expect(await costIn(rawBody)).toBe(cost)
   })
 
-  test('of what ran has its tokens, each in one field', async () => {
+  test('of a generation has its tokens, each in one field', async () => {
     const record = {
       id: 'gen-1',
       total_cost: 0.1,
@@ -102,7 +102,7 @@ describe('a record', () => {
     })
   })
 
-  test('with half of its counts has those', async () => {
+  test('with half of its counts has that half', async () => {
     const rawBody =
       '{"data":{"id":"gen-1","total_cost":0.1,"native_tokens_prompt":5,"native_tokens_cached":9}}'
     expect(await answerTo({ rawBody })).toMatchObject({
@@ -115,7 +115,7 @@ describe('a record', () => {
     ['null for each', { native_tokens_prompt: null, native_tokens_completion: null }],
     ['what are no counts', { native_tokens_prompt: -1, native_tokens_completion: '5' }],
     ['counts of another tokenizer', { tokens_prompt: 5, tokens_completion: 5 }],
-  ])('with %s has no tokens, and a cost all the same', async (_, counts) => {
+  ])('with %s has a cost but no tokens', async (_, counts) => {
     const rawBody = JSON.stringify({ data: { id: 'gen-1', total_cost: 0.1, ...counts } })
     expect(await answerTo({ rawBody })).toMatchObject({ kind: 'found', usage: null })
   })
@@ -139,17 +139,17 @@ describe('a record', () => {
     ['names another generation', '{"data":{"id":"gen-2","total_cost":0.1}}'],
     ['names none', '{"data":{"total_cost":0.1}}'],
     ['names null', '{"data":{"id":null,"total_cost":0.1}}'],
-  ])('that %s is of another generation, whatever it costs', async (_, rawBody) => {
+  ])('that %s is of another generation, even with a cost', async (_, rawBody) => {
     expect(await costIn(rawBody)).toBe('otherGeneration')
   })
 })
 
 describe('an answer', () => {
-  test('of 404 that says so in its error is unknown', async () => {
+  test('of 404 that repeats it in its error is unknown', async () => {
     expect(await fetchGeneration(upstream, { generationId: 'gen-1' })).toEqual({ kind: 'unknown' })
   })
 
-  test('is about the id as it is, whatever characters it has', async () => {
+  test('is about exactly this id, with any characters', async () => {
     const generationId = 'gen-1&id=gen-2#%2F?"\u{1F600}'
     await fetchGeneration(upstream, { generationId })
     const { query } = await simulator.waitFor(({ path }) => path === '/generation')
@@ -169,11 +169,11 @@ describe('an answer', () => {
     ],
     ['405', { status: 405 }],
     ['501', { status: 501 }],
-  ])('of %s means that there is nothing to look up in', async (_, fault) => {
+  ])('of %s means that the upstream has no look-ups', async (_, fault) => {
     expect(await answerTo(fault)).toEqual({ kind: 'noEndpoint' })
   })
 
-  test.each([400, 410, 422])('of %i is a verdict on the id', async (status) => {
+  test.each([400, 410, 422])('of %i is about the id', async (status) => {
     expect(await answerTo({ status })).toEqual({ kind: 'unknown' })
   })
 
@@ -192,11 +192,11 @@ describe('an answer', () => {
       { rawBody: '{"data":{"total_cost":0.1}}', cut: { at: { afterBytes: 20 }, how: 'reset' } },
     ],
     ['nothing', { cut: { at: 'beforeHeaders', how: 'close' } }],
-  ])('of %s is none', async (_, fault) => {
+  ])('of %s is unavailable', async (_, fault) => {
     expect((await answerTo(fault)).kind).toBe('unavailable')
   })
 
-  test('that never comes is none, once it is given up', async () => {
+  test('that never arrives is unavailable once it is aborted', async () => {
     const asking = new AbortController()
     simulator.script({ ...LOOKUP, stall: 'afterHeaders' })
     const answer = fetchGeneration(upstream, { generationId: 'gen-1', signal: asking.signal })
@@ -205,7 +205,7 @@ describe('an answer', () => {
     expect((await answer).kind).toBe('unavailable')
   })
 
-  test('of an upstream that refuses connections is none', async () => {
+  test('of an upstream that refuses connections is unavailable', async () => {
     await simulator.refuseConnections()
     expect((await fetchGeneration(upstream, { generationId: 'gen-1' })).kind).toBe('unavailable')
   })

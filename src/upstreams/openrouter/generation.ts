@@ -1,8 +1,8 @@
 import { parseAnswer } from '../../json/body.ts'
-import { numberSource } from '../../json/edit.ts'
-import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
-import { addDecimals, type Decimal, isNegative, parseDecimal } from '../../vocabulary/money.ts'
+import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts'
+import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
+import { decimalAt, tokenCount } from '../json-reading.ts'
 import type { FetchGenerationInput, GenerationAnswer, Upstream } from '../upstream.ts'
 
 const TIMEOUT_MS = 10_000
@@ -10,7 +10,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024
 
 const UNKNOWN: GenerationAnswer = { kind: 'unknown' }
 
-/** Looks a generation up in the upstream's own records. Never rejects. */
+/** Looks up a generation in the upstream's own records. Never rejects. */
 export async function fetchGeneration(
   upstream: Upstream,
   { generationId, signal }: FetchGenerationInput,
@@ -30,21 +30,18 @@ export async function fetchGeneration(
   }
 }
 
-interface LookupAnswer {
-  readonly httpStatus: number
-  /** Null where it is no JSON object. */
-  readonly body: JsonBody | null
-}
-
-function readAnswer(generationId: string, { httpStatus, body }: LookupAnswer): GenerationAnswer {
+function readAnswer(
+  generationId: string,
+  { httpStatus, body }: { readonly httpStatus: number; readonly body: JsonBody | null },
+): GenerationAnswer {
   switch (httpStatus) {
     case 200:
       return body === null
         ? unavailable('200 without a JSON object')
         : readRecord(body, generationId)
     case 404:
-      return saysNotFound(body) ? UNKNOWN : { kind: 'noEndpoint' }
-    // Verdicts on this one id, which asking again would not change: they hold up no other look-up.
+      return isAboutId(body) ? UNKNOWN : { kind: 'noEndpoint' }
+    // Answers about this id, which a repetition would not change: they delay no other look-up.
     case 400:
     case 410:
     case 422:
@@ -64,11 +61,8 @@ function unavailable(answered: string | number): GenerationAnswer {
   }
 }
 
-/**
- * Whether a 404 is about the id. The aggregator says 404 in its error body; a server or a proxy that
- * does not know the path says something else, or nothing.
- */
-function saysNotFound(body: JsonBody | null): boolean {
+/** Whether a 404 is about the id: OpenRouter repeats the 404 in its error body; an unknown path does not. */
+function isAboutId(body: JsonBody | null): boolean {
   const error = body?.root['error']
   return isJsonObject(error) && (error['code'] === 404 || error['http_status'] === 404)
 }
@@ -76,13 +70,13 @@ function saysNotFound(body: JsonBody | null): boolean {
 function readRecord(body: JsonBody, generationId: string): GenerationAnswer {
   const record = body.root['data']
   if (!isJsonObject(record)) return UNKNOWN
-  // A record of something else must never become this request's charge.
+  // A record of another generation must never become this request's charge.
   if (record['id'] !== generationId) return { kind: 'otherGeneration' }
   const costUsd = readCost(body, record)
   return costUsd === null ? UNKNOWN : { kind: 'found', costUsd, usage: readUsage(record) }
 }
 
-/** The counts of the model's own tokenizer, which are the ones billed; cached input is within the prompt. */
+/** The counts of the model's own tokenizer, which are billed; the prompt count includes cached input. */
 function readUsage(record: JsonObject): TokenUsage | null {
   const prompt = tokenCount(record['native_tokens_prompt'])
   const completion = tokenCount(record['native_tokens_completion'])
@@ -100,20 +94,10 @@ function readUsage(record: JsonObject): TokenUsage | null {
   }
 }
 
-function tokenCount(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
-}
-
-/** As in an answer's usage: on the account's own provider keys, the provider's share stands apart. */
+/** As in an answer's usage: with the account's own provider keys, the provider's share is a separate field. */
 function readCost(body: JsonBody, record: JsonObject): Decimal | null {
-  const costUsd = decimalAt(body, 'total_cost')
+  const costUsd = decimalAt(body, ['data', 'total_cost'])
   if (record['is_byok'] !== true || costUsd === null) return costUsd
-  const shareUsd = decimalAt(body, 'upstream_inference_cost')
+  const shareUsd = decimalAt(body, ['data', 'upstream_inference_cost'])
   return shareUsd === null ? null : addDecimals(costUsd, shareUsd)
-}
-
-function decimalAt(body: JsonBody, name: string): Decimal | null {
-  const source = numberSource(body, ['data', name])
-  const decimal = source === null ? null : parseDecimal(source)
-  return decimal === null || isNegative(decimal) ? null : decimal
 }

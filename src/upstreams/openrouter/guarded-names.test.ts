@@ -17,7 +17,7 @@ type Members = { readonly [member: string]: unknown }
 const SEARCH = { type: 'openrouter:web_search' }
 const FUNCTION = { type: 'function', name: 'f' }
 
-/** Bodies that lead readers everywhere, each without something that is then looked for. */
+/** Bodies that reach every reader, each without a member that is then looked for. */
 const READ: readonly Members[] = [
   {},
   { plugins: [{}], tools: [] },
@@ -54,7 +54,7 @@ const READ: readonly Members[] = [
   { image: {}, images: [{}], input_references: [{}] },
 ]
 
-/** The object, telling of every member that is looked for and is not there: no walk asks for such. */
+/** The object, reporting each absent member that is read by name: walks never read those. */
 function watched(object: JsonObject, onMiss: (name: string, scope: 'root' | 'any') => void) {
   const watch = (value: JsonValue, scope: 'root' | 'any'): JsonValue => {
     if (typeof value !== 'object' || value === null) return value
@@ -78,7 +78,7 @@ function watched(object: JsonObject, onMiss: (name: string, scope: 'root' | 'any
   return root
 }
 
-test('the names that are guarded are those that the formats read, and where', () => {
+test('the guarded names are those that the formats read, at the same places', () => {
   const read = new Map<string, Set<'root' | 'any'>>()
   for (const format of FORMATS) {
     for (const members of READ) {

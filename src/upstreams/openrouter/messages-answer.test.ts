@@ -13,7 +13,7 @@ import {
   usageOf,
 } from './testing/exchange.ts'
 
-describe('what a whole answer says', () => {
+describe('the report of a whole answer', () => {
   test.each([
     [
       'messages-basic.json',
@@ -21,7 +21,7 @@ describe('what a whole answer says', () => {
       '0.000306',
       'gen-1795000201',
     ],
-    // A message id names no generation: the relay looks into the header.
+    // A message id is no generation id; the relay reads the header.
     ['messages-own-id.json', usageOf({ inputTokens: 12, outputTokens: 18 }), '0.000306', null],
     [
       'messages-web-search.json',
@@ -83,11 +83,11 @@ describe('what a whole answer says', () => {
     [{ type: 'error', error: { type: 'overloaded_error', message: 'x' } }],
     [{ type: 'error' }],
     [{ error: { message: 'x' } }],
-  ])('%j is an error although its status is 200', (answer) => {
+  ])('%j is an error with status 200', (answer) => {
     expect(messages.readAnswer(answerOf(answer)).kind).toBe('error')
   })
 
-  test("an error that is about our own account is none of the client's", () => {
+  test('an error about our own account does not reach the client', () => {
     for (const type of ['authentication_error', 'billing_error']) {
       const reading = messages.readAnswer(answerOf({ type: 'error', error: { type } }))
       if (reading.kind !== 'error') throw new Error('not read as an error')
@@ -99,7 +99,7 @@ describe('what a whole answer says', () => {
   })
 })
 
-describe('what a stream says', () => {
+describe('a stream', () => {
   test.each([
     [
       'messages-stream.sse',
@@ -119,7 +119,7 @@ describe('what a stream says', () => {
       null,
       'gen-1795000205',
     ],
-  ])('%s: all relayed, its end seen, its report read', (fileName, usage, cost, generationId) => {
+  ])('%s is relayed to its end, and its report is read', (fileName, usage, cost, generationId) => {
     const observer = messages.observeStream()
     const events = eventsFixture(fileName)
     expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
@@ -137,7 +137,7 @@ describe('what a stream says', () => {
     })
   })
 
-  test('an error event is seen, and what was reported before it stands', () => {
+  test('an error event does not undo earlier reports', () => {
     const observer = messages.observeStream()
     const kinds = kindsOf(observer, eventsFixture('messages-stream-error.sse'))
     expect(kinds).toEqual(['relay', 'relay', 'relay', 'error'])
@@ -158,13 +158,13 @@ describe('what a stream says', () => {
     )
 
   test.each([
-    // Cumulative: the last count holds, none is added.
+    // Counts are cumulative: the last one counts, and none are added up.
     [
       { input_tokens: 10, output_tokens: 1 },
       { output_tokens: 20 },
       { inputTokens: 10, outputTokens: 20 },
     ],
-    // Some gateways know the input only at the end, and some only at the start.
+    // Some providers know the input only at the end, and some only at the start.
     [
       { input_tokens: 0, output_tokens: 0 },
       { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 20 },
@@ -201,7 +201,7 @@ describe('what a stream says', () => {
     expect(observer.reported().usage).toEqual(usageOf(expected))
   })
 
-  test('a cost is read wherever usage is', () => {
+  test('a cost is read from both places of usage', () => {
     for (const event of [start({ output_tokens: 1, cost: 0.01 }), end({ cost: 0.01 })]) {
       const observer = messages.observeStream()
       observer.onEvent(event)
@@ -213,7 +213,7 @@ describe('what a stream says', () => {
     [{ type: 'text_delta', text: 'Hello there' }],
     [{ type: 'thinking_delta', thinking: 'Assume' }],
     [{ type: 'input_json_delta', partial_json: '{"city":"Oslo"}' }],
-  ])('%j counts as text that passed, until the provider has counted it', (members) => {
+  ])('%j counts as relayed text until the provider has counted it', (members) => {
     const observer = messages.observeStream()
     kindsOf(observer, [start({ input_tokens: 5, output_tokens: 1 }), delta(members)])
     expect(observer.relayedTokens()).toBeGreaterThan(0)
@@ -221,7 +221,7 @@ describe('what a stream says', () => {
     expect(observer.relayedTokens()).toBe(0)
   })
 
-  test('text that speaks of usage, errors and ends is text', () => {
+  test('text that mentions usage, errors and ends is text', () => {
     const observer = messages.observeStream()
     const events = [
       delta({ type: 'text_delta', text: 'message_stop' }),
@@ -271,7 +271,7 @@ describe('what a stream says', () => {
   })
 })
 
-test("the error event is the messages envelope, and gives away nothing of the provider's", () => {
+test('the error event is the messages envelope, without any text of the provider', () => {
   const data =
     '{"type":"error","error":{"type":"overloaded_error","message":"SECRET","error_type":"SECRET"},' +
     '"request_id":"SECRET","metadata":{"provider_name":"SECRET"}}'

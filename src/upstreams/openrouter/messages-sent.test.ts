@@ -11,12 +11,12 @@ describe('what goes upstream', () => {
     expect(sentBody(messages, source)).toBe(source.replace('Acme/Sage-Pro[1m]', 'acme/sage-pro'))
   })
 
-  test('a body that needs nothing goes as it came, and no cap of ours with it', () => {
+  test('a body that needs no change goes upstream unchanged, without a cap', () => {
     const source = '{"model":"acme/sage-pro","messages":[],"stream":true}'
     expect(sentBody(messages, source, { outputCapTokens: 4_096 })).toBe(source)
   })
 
-  test("the upstream's own word stands for the free file engine", () => {
+  test("the free file engine goes by the upstream's own name", () => {
     const source =
       '{"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],"model":"acme/sage-pro","messages":[]}'
     expect(sentBody(messages, source)).toBe(source.replace('hosted-ai', 'cloudflare-ai'))
@@ -39,7 +39,7 @@ describe('what goes upstream', () => {
     ['"max_uses":30', '"max_uses":30'],
     ['"max_uses":5', '"max_uses":5'],
     ['"z":1.0', '"z":1.0,"max_uses":30'],
-  ])('a search tool with %s goes with %s', (given, capped) => {
+  ])('a search tool with %s is sent with %s', (given, capped) => {
     const before = '{"name":"f","input_schema":{"max_uses":99}}'
     const after = '{"name":"g","input_schema":{},"cache_control":{"type":"ephemeral"}}'
     expect(sent(`${before},{${TYPE},${given}}, ${after}`)).toBe(
@@ -54,7 +54,7 @@ describe('what goes upstream', () => {
     ['"max_uses":50', ',"max_tool_calls":0', '"max_uses":0'],
     ['"z":1.0', ',"max_tool_calls":0', '"z":1.0,"max_uses":0'],
     ['"max_uses":50', ',"max_tool_calls":4,"stop_server_tools_when":[]', '"max_uses":30'],
-  ])('a search tool with %s beside %s goes with %s', (given, rest, capped) => {
+  ])('a search tool with %s beside %s is sent with %s', (given, rest, capped) => {
     expect(sent(`{${TYPE},${given}}`, rest)).toBe(
       `{"model":"acme/sage-pro","messages":[],"tools":[{${TYPE},${capped}}]${rest}}`,
     )
@@ -66,7 +66,7 @@ describe('what goes upstream', () => {
     [',"parameters":{}', ',"parameters":{"max_uses":30}'],
     [',"parameters":{"max_uses":90,"mode":"x"}', ',"parameters":{"max_uses":30,"mode":"x"}'],
     [',"parameters":{"max_uses":2}', ',"parameters":{"max_uses":2}'],
-  ])("the aggregator's own search tool with %s goes with %s", (given, capped) => {
+  ])("the upstream's own search tool with %s is sent with %s", (given, capped) => {
     expect(sent(`{"type":"openrouter:web_search"${given}}`)).toBe(
       `{"model":"acme/sage-pro","messages":[],"tools":[{"type":"openrouter:web_search"${capped}}]}`,
     )

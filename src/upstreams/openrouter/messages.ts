@@ -1,32 +1,23 @@
-import { readSteps } from '../../formats/billed-options.ts'
 import { parseEventData } from '../../formats/event-data.ts'
 import { member } from '../../formats/fields.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import {
-  MESSAGES_TOOLS,
-  type SearchTool,
-  searchToolsOf,
-  toolRules,
-} from '../../formats/search-tools.ts'
+import { MESSAGES_TOOLS, readSteps, type SearchTool, searchToolsOf } from '../../formats/tools.ts'
 import type { JsonEdit } from '../../json/edit.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
-import type {
-  AnswerReading,
-  RewriteInput,
-  StreamEventReading,
-  StreamObserver,
-  Wire,
-} from '../upstream.ts'
-import { generationIdOf, readAggregatorId } from './generation-id.ts'
-import { OPENROUTER_NAMES } from './names.ts'
-import { readProviderError } from './provider-error.ts'
+import { objectAt, tokenCount } from '../json-reading.ts'
+import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
+import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
+import {
+  generationIdOf,
+  readAggregatorId,
+  readCost,
+  readSearches,
+  readServedTier,
+} from './reported.ts'
 import { fileEngineEdits, modelEdit } from './rewrites.ts'
-import { StreamTally } from './stream-tally.ts'
-import { StreamText } from './stream-text.ts'
-import { eventBody, UNREADABLE_EVENT } from './unreadable-event.ts'
-import { objectAt, readCost, readSearches, readServedTier, tokenCount } from './usage.ts'
+import { eventBody, RELAY, TallyObserver } from './stream-text.ts'
 
 /** How messages go to OpenRouter. */
 export const messages: Wire = {
@@ -44,16 +35,19 @@ function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly Js
   return [
     ...modelEdit(call, offer),
     ...fileEngineEdits(root, publicNames),
-    ...searchToolsOf(root, toolRules(MESSAGES_TOOLS, publicNames)).flatMap((searchTool) =>
-      searchCapEdits(searchTool, steps),
+    ...searchToolsOf(root, MESSAGES_TOOLS, publicNames).flatMap((searchTool) =>
+      searchCapEdits(searchTool, { steps, upstreamPrefix: publicNames.upstream.toolPrefix }),
     ),
   ]
 }
 
-/** Caps how often a search tool may be used; one without a usable `max_uses` gets all steps. */
-function searchCapEdits({ index, type, tool }: SearchTool, steps: number): readonly JsonEdit[] {
+/** Caps the uses of a search tool; a tool without a valid `max_uses` gets all steps. */
+function searchCapEdits(
+  { index, type, tool }: SearchTool,
+  { steps, upstreamPrefix }: { readonly steps: number; readonly upstreamPrefix: string },
+): readonly JsonEdit[] {
   // The upstream's own tool has its settings one level down.
-  const isOwn = type.startsWith(OPENROUTER_NAMES.toolPrefix)
+  const isOwn = type.startsWith(upstreamPrefix)
   const owner = isOwn ? tool['parameters'] : tool
   if (!isJsonObject(owner)) {
     const json = JSON.stringify({ max_uses: steps })
@@ -78,13 +72,13 @@ function readAnswer(answer: JsonBody): AnswerReading {
   return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
 }
 
-/** The error that an answer or an event is; null where it is none. */
+/** The error in an answer or event; null if there is none. */
 function readError(root: JsonObject): ProviderError | null {
   const isError = root['type'] === 'error' || member(root, 'error') !== undefined
   return isError ? readProviderError(root, null) : null
 }
 
-/** Usage as messages reports it: `input_tokens` has neither cache reads nor cache writes inside. */
+/** Usage as messages reports it: `input_tokens` includes neither cache reads nor cache writes. */
 function readMessagesUsage(usage: JsonObject): TokenUsage | null {
   const input = tokenCount(usage['input_tokens'])
   const output = tokenCount(usage['output_tokens'])
@@ -115,8 +109,8 @@ const OUTPUT_MEMBERS = [
 ]
 
 /**
- * Usage after another event. Counts are cumulative, so that the later one holds; but some gateways say
- * zero where they do not know the input, first or last, and zero never replaces a count.
+ * Usage after another event. Counts are cumulative: the later one replaces the earlier one. But some providers
+ * send zero for an unknown input, first or last, and zero never replaces a count.
  */
 function mergeUsage(earlier: JsonObject, later: JsonObject): JsonObject {
   const countsInput = INPUT_COUNTS.some((name) => (tokenCount(later[name]) ?? 0) > 0)
@@ -129,51 +123,40 @@ function mergeUsage(earlier: JsonObject, later: JsonObject): JsonObject {
 }
 
 const TEXT_MEMBERS = ['text', 'partial_json', 'thinking']
-const RELAY: StreamEventReading = { kind: 'relay' }
 
 /** Reads usage, cost, generation id and errors from the events of messages. */
-class MessagesObserver implements StreamObserver {
-  readonly #tally = new StreamTally()
-  readonly #text = new StreamText(TEXT_MEMBERS)
-  /** All usage so far, in the provider's words. */
+class MessagesObserver extends TallyObserver {
+  /** All usage so far, as the provider reports it. */
   #usage: JsonObject = {}
 
+  constructor() {
+    super(TEXT_MEMBERS)
+  }
+
   onEvent(streamEvent: StreamEvent): StreamEventReading {
-    const matched = this.#text.matchTemplate(streamEvent)
-    if (matched !== null) {
-      this.#tally.addText(matched)
-      return RELAY
-    }
+    if (this.matchesTemplate(streamEvent)) return RELAY
     const { name, data } = streamEvent
     if (data === '[DONE]') return RELAY
     const event = parseEventData(data)
     if (event === null) return UNREADABLE_EVENT
-    this.#tally.addText(this.#text.read(streamEvent))
+    this.addTextOf(streamEvent)
     const reports = isJsonObject(event['usage']) || isJsonObject(event['message'])
     if (reports) this.#learn(eventBody(data, event))
     const error = readError(event)
     if (error !== null) return { kind: 'error', error }
     if (name === 'error') return UNREADABLE_EVENT
     if ((event['type'] ?? name) === 'message_stop') return { kind: 'terminal' }
-    if (!reports) this.#text.learnTemplate()
+    if (!reports) this.learnTemplate()
     return RELAY
   }
 
-  reported(): ReturnType<StreamObserver['reported']> {
-    return this.#tally.reported()
-  }
-
-  relayedTokens(): number {
-    return this.#tally.relayedTokens()
-  }
-
-  // The first event has the message, and with it usage and id, inside.
+  // In the first event, usage and id are inside `message`.
   #learn(event: JsonBody): void {
     const path = isJsonObject(event.root['message']) ? ['message', 'usage'] : ['usage']
     const owner = isJsonObject(event.root['message']) ? event.root['message'] : event.root
     const usage = owner['usage']
     if (isJsonObject(usage)) this.#usage = mergeUsage(this.#usage, usage)
-    this.#tally.learn({
+    this.learn({
       usage: isJsonObject(usage) ? readMessagesUsage(this.#usage) : null,
       costUsd: readCost(event, path),
       generationId: readAggregatorId(owner['id']),

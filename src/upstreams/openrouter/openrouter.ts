@@ -1,11 +1,16 @@
 import type { Dialect } from '../upstream.ts'
-import { fetchEndpoints, fetchImageEndpoints, fetchModels } from './catalog-pages.ts'
+import {
+  fetchEndpoints,
+  fetchImageEndpoints,
+  fetchModels,
+  parseEndpointPrices,
+  parseFlatImagePrice,
+  parseModels,
+} from './catalog.ts'
 import { chat, completions, embeddings, images } from './chat.ts'
 import { fetchGeneration } from './generation.ts'
 import { messages } from './messages.ts'
 import { OPENROUTER_NAMES } from './names.ts'
-import { parseEndpointPrices, parseFlatImagePrice } from './parse-endpoints.ts'
-import { parseModels } from './parse-models.ts'
 import { responses } from './responses.ts'
 
 /** OpenRouter, and servers of its layout. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseFlatImagePrice } from './parse-endpoints.ts'
+import { parseFlatImagePrice } from './catalog.ts'
 
 const answer = (...pricing: readonly unknown[]) => ({ id: 'acme/draw', endpoints: [{ pricing }] })
 const line = (changes: object) => ({
@@ -32,13 +32,13 @@ describe('the flat price of a generated image', () => {
     ['is unknown where it is negative', answer(line({ cost_usd: -1 })), null],
     ['is unknown where it is no number', answer(line({ cost_usd: null })), null],
     ['is unknown where a provider has no prices', { endpoints: [{}] }, null],
-    ['is unknown where a line is no object', answer('free'), null],
+    ['is unknown if a line is not an object', answer('free'), null],
     ['is unknown where the answer is an error', { error: { code: 500 } }, null],
   ])('%s', (_, given, price) => {
     expect(parseFlatImagePrice(given)).toBe(price)
   })
 
-  test('is read or unknown, whatever the answer', () => {
+  test('is read or unknown for any answer', () => {
     const hostile = fc.oneof(
       fc.jsonValue(),
       fc.jsonValue().map((endpoints) => ({ endpoints })),

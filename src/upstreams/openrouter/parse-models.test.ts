@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CatalogRefused, parseModels } from './parse-models.ts'
+import { CatalogRefused, parseModels } from './catalog.ts'
 import { LISTING_SETTINGS, upstreamList, upstreamRow } from './testing/upstream-list.ts'
 
 const parse = (...rows: readonly unknown[]) => parseModels(upstreamList(...rows), LISTING_SETTINGS)
 
-/** A list of one row is refused where the row is skipped, so another always stands beside it. */
+/** A list whose only row is skipped is refused, so each list here has another row. */
 const anchor = upstreamRow({ id: 'anchor/model', canonical_slug: 'anchor/model' })
 
 const idsOf = (...rows: readonly unknown[]) =>
@@ -14,7 +14,7 @@ const idsOf = (...rows: readonly unknown[]) =>
     .filter((id) => id !== 'anchor/model')
 
 describe('an id that is listed twice', () => {
-  test('is not offered where its rows contradict each other on its price', () => {
+  test('is not offered if its rows disagree on its price', () => {
     const dear = upstreamRow({ pricing: { prompt: '1', completion: '1' } })
     expect(idsOf(upstreamRow(), dear)).toEqual([])
     expect(parse(anchor, upstreamRow(), dear).unreadableIds).toEqual(new Set(['acme/sage-pro']))
@@ -23,16 +23,16 @@ describe('an id that is listed twice', () => {
   test.each<[string, object]>([
     ['window', { context_length: 1_000 }],
     ['longest answer', { top_provider: { context_length: 1_000_000, max_completion_tokens: 1 } }],
-  ])('is not offered where its rows contradict each other on its %s', (_, changes) => {
+  ])('is not offered if its rows disagree on its %s', (_, changes) => {
     expect(idsOf(upstreamRow(), upstreamRow({ ...changes }))).toEqual([])
   })
 
-  test('is offered once where they agree', () => {
+  test('is offered once if they agree', () => {
     expect(idsOf(upstreamRow(), upstreamRow())).toEqual(['acme/sage-pro'])
   })
 })
 
-test('a row that can not be read is told from one that is not offered', () => {
+test('an unreadable row differs from one that is not offered', () => {
   const parsed = parse(
     anchor,
     upstreamRow({ context_length: 'x' }),
@@ -40,7 +40,7 @@ test('a row that can not be read is told from one that is not offered', () => {
   )
   expect(parsed.unreadableIds).toEqual(new Set(['acme/sage-pro']))
   expect(parsed.skipped).toEqual([
-    { modelId: 'acme/sage-pro', why: '`context_length` is no token count' },
+    { modelId: 'acme/sage-pro', why: '`context_length` is not a token count' },
     { modelId: 'acme/auto', why: 'its price `prompt` is negative, so it varies' },
   ])
 })
@@ -49,7 +49,7 @@ describe('other names', () => {
   const aliasesOf = (id: string, ...rows: readonly unknown[]) =>
     parse(anchor, ...rows).models.find(({ offer }) => offer.modelId === id)?.aliases
 
-  test('are the canonical slug and alias rows that point at the id or at the slug', () => {
+  test('are the canonical slug and the aliases of the id or the slug', () => {
     const alias = (id: string, slug: string) =>
       upstreamRow({ id, alias_target: { name: 'Sage', slug } })
     expect(
@@ -63,7 +63,7 @@ describe('other names', () => {
     ).toEqual(['acme/sage-pro-20260901', '~acme/sage-latest', '~acme/sage-newest'])
   })
 
-  test('of a row with a suffix are none: its slug is that of the model without', () => {
+  test('do not exist for an id with a suffix: its slug is that of the model without it', () => {
     const free = upstreamRow({
       id: 'acme/sage-pro:free',
       pricing: { prompt: '0', completion: '0' },
@@ -72,7 +72,7 @@ describe('other names', () => {
     expect(aliasesOf('acme/sage-pro', free, upstreamRow())).toEqual(['acme/sage-pro-20260901'])
   })
 
-  test('that two models claim are of neither', () => {
+  test('that two models share belong to neither', () => {
     const twin = upstreamRow({ id: 'acme/twin' })
     expect(aliasesOf('acme/twin', upstreamRow(), twin)).toEqual([])
     expect(aliasesOf('acme/sage-pro', upstreamRow(), twin)).toEqual([])
@@ -97,8 +97,8 @@ describe('a list is refused as a whole', () => {
   })
 })
 
-describe('whatever the upstream answers', () => {
-  /** True where it was read, false where it was refused; any other throw fails the test. */
+describe('any answer of the upstream', () => {
+  /** Whether it was read or refused; any other error fails the test. */
   const readOrRefused = (answer: unknown): boolean => {
     try {
       parseModels(answer, LISTING_SETTINGS)
@@ -123,12 +123,12 @@ describe('whatever the upstream answers', () => {
     return { ...row, [outer]: { ...Object(row[outer]), [inner]: value } }
   })
 
-  test('no JSON throws anything but the refusal', () => {
+  test('is read or refused, without any other error', () => {
     fc.assert(fc.property(fc.jsonValue(), (answer) => void readOrRefused(answer)))
     fc.assert(fc.property(fc.array(fc.jsonValue()), (data) => void readOrRefused({ data })))
   })
 
-  test('one damaged row never takes a whole one with it', () => {
+  test('with a damaged row still has its other rows', () => {
     fc.assert(
       fc.property(fc.array(damagedRow), (rows) => {
         const { models } = parse(...rows, anchor)
@@ -138,7 +138,7 @@ describe('whatever the upstream answers', () => {
     )
   })
 
-  test('no offer ever has a price below zero or a tier below a lower one', () => {
+  test('has no offer with a negative price or a tier that is cheaper than a lower one', () => {
     const price = fc.oneof(
       fc.double({ min: -1e-6, max: 1, noNaN: true }).map(String),
       fc.constantFrom('0', '-1', '1e-9', '0.00001', 'x'),
@@ -172,7 +172,7 @@ describe('whatever the upstream answers', () => {
     )
   })
 
-  test('a list of a hundred thousand broken rows is skipped row by row', () => {
+  test('with a hundred thousand broken rows is skipped row by row', () => {
     const rows = Array.from({ length: 100_000 }, (_, i) =>
       upstreamRow({ id: `acme/m${i}`, pricing: { prompt: '1' } }),
     )

@@ -16,7 +16,7 @@ function problemFor({ httpStatus, body, retryAfter }: ProviderAnswer): Problem {
   return problemForProviderError(readProviderError(root, httpStatus), { retryAfter })
 }
 
-/** An error as the aggregator words it: everything that must not come out says so. */
+/** An error in OpenRouter's layout; its text marks everything that must not come out. */
 function aggregatorError(code: number | string, message: string, metadata: object = {}): object {
   return {
     error: {
@@ -294,7 +294,7 @@ const ROWS: readonly Row[] = [
     { httpStatus: 502, body: { error: ['SECRET'] } },
     { status: 502, code: 'upstream_error' },
   ],
-  // Errors inside a 200 or a stream say their status by a number or by a word.
+  // Errors inside a 200 or a stream name their status by a number or by a word.
   [
     { httpStatus: null, body: aggregatorError(429, 'x') },
     { status: 429, code: 'provider_rate_limited' },
@@ -337,7 +337,7 @@ const ROWS: readonly Row[] = [
   ],
 ]
 
-describe('what becomes of a provider error', () => {
+describe('a provider error', () => {
   test.each(ROWS)('%j becomes %j', (answer, expected) => {
     const problem = problemFor(answer)
     expect({ status: problem.httpStatus, code: problem.code, param: problem.param }).toEqual({
@@ -351,7 +351,7 @@ describe('what becomes of a provider error', () => {
     if (expected.messagesType !== undefined) expect(messages.error.type).toBe(expected.messagesType)
   })
 
-  test.each(ROWS)('nothing that the provider wrote comes out of %j', (answer) => {
+  test.each(ROWS)('no text of the provider comes out of %j', (answer) => {
     const problem = problemFor(answer)
     for (const family of ['openai', 'messages'] as const) {
       const text = errorEnvelope(family, { problem, requestId: 'req_1' })
@@ -360,13 +360,13 @@ describe('what becomes of a provider error', () => {
     }
   })
 
-  test('a context-length error keeps the phrase that clients look for', () => {
+  test('a context-length error has the phrase that clients look for', () => {
     expect(problemFor({ httpStatus: 400, body: aggregatorError(400, CONTEXT) }).message).toContain(
       'prompt is too long',
     )
   })
 
-  test('an error of any size is matched by its beginning alone', () => {
+  test('an error of any size is matched by its beginning', () => {
     const message = `${'x'.repeat(1_000_000)} prompt is too long`
     expect(
       problemFor({ httpStatus: 400, body: { error: { message, metadata: { raw: message } } } })

@@ -1,14 +1,15 @@
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseAnswer } from '../../json/body.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import type { StreamEventReading } from '../upstream.ts'
 
-// Beyond this much text nothing is matched: the phrases stand at the start of an error message.
+// Phrases are matched within this much text: they are at the start of an error message.
 const MATCHED_CHARS = 2_000
 
-// Beyond this much it is not parsed: an error is short.
+// A longer text is not parsed: an error is short.
 const RELAYED_CHARS_MAX = 50_000
 
-/** Reads the error object of an answer, in any of the layouts that upstreams use. */
+/** Reads the error object of an answer, in any of the known layouts. */
 export function readProviderError(
   root: JsonObject | null,
   httpStatus: number | null,
@@ -39,7 +40,7 @@ export function readProviderError(
   }
 }
 
-/** What a provider said to the aggregator, which passes it on as text, mostly of JSON; null for no text. */
+/** The message of a provider's answer to OpenRouter, which passes it on as text, mostly of JSON; null for no text. */
 function relayedMessage(raw: JsonValue | undefined): string | null {
   if (typeof raw !== 'string') return null
   const root = raw.length > RELAYED_CHARS_MAX ? undefined : parseAnswer(Buffer.from(raw))?.root
@@ -55,7 +56,7 @@ function statusOf(code: JsonValue | undefined): number | null {
     : null
 }
 
-/** Statuses of machine-readable words, for errors that come without one: inside a stream, or a 200. */
+/** Statuses of machine-readable words, for errors without a status: in a stream or in a 200. */
 const STATUS_OF_KIND: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   invalid_request: 400,
@@ -91,11 +92,17 @@ const STATUS_OF_KIND: Readonly<Record<string, number>> = {
   rate_limit_exceeded: 429,
 }
 
-// What is about the service's own account counts before any other word beside it.
+// A word about the service's own account has precedence over other words.
 function statusOfKinds(kinds: readonly string[]): number | null {
   const statuses = kinds
     .filter((kind) => Object.hasOwn(STATUS_OF_KIND, kind))
     .map((kind) => STATUS_OF_KIND[kind])
   const ofOwnAccount = statuses.find((status) => status === 401 || status === 402)
   return ofOwnAccount ?? statuses[0] ?? null
+}
+
+/** The reading of an event whose data is no JSON object: an error without any detail. */
+export const UNREADABLE_EVENT: StreamEventReading = {
+  kind: 'error',
+  error: readProviderError(null, null),
 }

@@ -16,10 +16,10 @@ import {
 
 const NOTHING = { usage: null, cost: null, generationId: null }
 
-describe('what a whole answer says', () => {
+describe('the report of a whole answer', () => {
   test.each([
     ['responses-basic.json', 'gen-1795000301'],
-    // A response id names no generation: the relay looks into the header.
+    // A response id is no generation id; the relay reads the header.
     ['responses-own-id.json', null],
   ])('%s', (fileName, generationId) => {
     const reading = responses.readAnswer(answerFixture(fileName))
@@ -31,7 +31,7 @@ describe('what a whole answer says', () => {
     })
   })
 
-  test('cache reads and writes are no input, and searches and reasoning are told', () => {
+  test('cache reads and writes are not in the input count, and searches and reasoning are reported', () => {
     const usage = {
       input_tokens: 1_000,
       input_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
@@ -56,7 +56,7 @@ describe('what a whole answer says', () => {
     [{ status: 'failed', error: null }],
     [{ error: { message: 'x' } }],
     [{ type: 'error', code: 'server_error', message: 'x' }],
-  ])('%j is an error although its status is 200', (answer) => {
+  ])('%j is an error with status 200', (answer) => {
     expect(responses.readAnswer(answerOf(answer)).kind).toBe('error')
   })
 
@@ -71,7 +71,7 @@ describe('what a whole answer says', () => {
   })
 })
 
-describe('what a stream says', () => {
+describe('a stream', () => {
   test.each([
     ['responses-stream.sse', { inputTokens: 14, outputTokens: 7 }, '0.000147', 'gen-1795000303'],
     [
@@ -104,7 +104,7 @@ describe('what a stream says', () => {
       '0.000147',
       'gen-1795000313',
     ],
-  ])('%s: all relayed, its end seen, its report read', (fileName, counts, cost, generationId) => {
+  ])('%s is relayed to its end, and its report is read', (fileName, counts, cost, generationId) => {
     const observer = responses.observeStream()
     const events = eventsFixture(fileName)
     const isDone = ({ data }: StreamEvent) => data === '[DONE]'
@@ -133,7 +133,7 @@ describe('what a stream says', () => {
     ['responses-stream-failed.sse', ['relay', 'terminalError']],
     ['responses-stream-error.sse', ['relay', 'error']],
     ['responses-stream-error-nested.sse', ['error']],
-  ])('%s: the error is seen', (fileName, kinds) => {
+  ])('%s has an error', (fileName, kinds) => {
     expect(kindsOf(responses.observeStream(), eventsFixture(fileName))).toEqual(kinds)
   })
 
@@ -164,11 +164,11 @@ describe('what a stream says', () => {
       [completed, data({ type: 'response.output_text.delta', delta: 'x' })],
       ['terminal', 'drop'],
     ],
-  ])('a stream has one last word: %s is kept back', (_, events, kinds) => {
+  ])('has one terminal event: %s is dropped', (_, events, kinds) => {
     expect(kindsOf(responses.observeStream(), events)).toEqual(kinds)
   })
 
-  test('what a failure cost is learned from the event after the error', () => {
+  test('the cost of a failure is read from the event after the error', () => {
     const observer = responses.observeStream()
     expect(kindsOf(observer, [error, failed])).toEqual(['error', 'drop'])
     expect(plainReport(observer.reported())).toEqual({
@@ -221,7 +221,7 @@ describe('what a stream says', () => {
     ['response.function_call_arguments.delta'],
     ['response.refusal.delta'],
     ['response.content_part.delta'],
-  ])('%s counts as text that passed, and what repeats it does not', (type) => {
+  ])('%s counts as relayed text, and its repetitions do not', (type) => {
     const observer = responses.observeStream()
     observer.onEvent(data({ type, delta: 'Hello there' }))
     const once = observer.relayedTokens()
@@ -241,7 +241,7 @@ describe('the error event', () => {
   }
   const jsonOf = (frame: string) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6))
 
-  test("of a failed response is one with our words, and gives away nothing of the provider's", () => {
+  test("of a failed response has our words and none of the provider's", () => {
     const frame = frameFor(
       eventOf(
         JSON.stringify({
@@ -280,7 +280,7 @@ describe('the error event', () => {
         created_at: 1_795_000_000,
         model: 'acme/sage-pro',
         status: 'failed',
-        // The provider refused our own account, of which nothing is said.
+        // The provider refused our account, which clients must not see.
         error: {
           code: 'service_unavailable',
           message: new Problem('service_unavailable').message,
@@ -309,7 +309,7 @@ describe('the error event', () => {
         error: { code: 'rate_limit_exceeded', message: SECRET },
       },
     ],
-  ])('of %j is flat with an error object beside, for clients of either kind', (event) => {
+  ])('of %j is flat and has an error object, for clients of either kind', (event) => {
     const { message } = new Problem('provider_rate_limited')
     const code = 'provider_rate_limited'
     const frame = frameFor(eventOf(JSON.stringify(event)))
@@ -324,7 +324,7 @@ describe('the error event', () => {
     })
   })
 
-  test('of what is no JSON is still whole', () => {
+  test('of invalid JSON is still whole', () => {
     const frame = frameFor(eventOf(SECRET, 'error'))
     expect(jsonOf(frame)).toMatchObject({ type: 'error', code: 'upstream_error' })
     expect(frame).not.toContain('SECRET')
@@ -337,7 +337,7 @@ describe('the error event', () => {
     }
   })
 
-  test('a sequence number that is no number is left out', () => {
+  test('a sequence number that is not a number is left out', () => {
     const event = { type: 'error', message: SECRET, sequence_number: 'SECRET' }
     expect(jsonOf(frameFor(eventOf(JSON.stringify(event))))).not.toHaveProperty('sequence_number')
   })

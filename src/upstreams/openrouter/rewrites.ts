@@ -1,23 +1,24 @@
-import { readObjects } from '../../formats/fields.ts'
+import { field, readObjects } from '../../formats/fields.ts'
 import { fileEngineOf } from '../../formats/refusals.ts'
 import type { JsonEdit } from '../../json/edit.ts'
 import type { JsonObject } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { PublicNames } from '../../vocabulary/public-names.ts'
+import type { RewriteInput } from '../upstream.ts'
 
-/** The catalog id in place of what the client wrote; nothing where they are the same. */
+/** The catalog id in place of the client's model name, if they differ. */
 export function modelEdit(call: Call, offer: Offer): readonly JsonEdit[] {
   if (call.modelName === offer.modelId) return []
   return [{ kind: 'set', path: ['model'], json: JSON.stringify(offer.modelId) }]
 }
 
-/** The account's tag as `user`, set even where the client set none. */
+/** The account's tag as `user`, also if the client set none. */
 export function userEdit(accountTag: string): JsonEdit {
   return { kind: 'set', path: ['user'], json: JSON.stringify(accountTag) }
 }
 
-/** The upstream's own word in place of the clients' word for the free file engine. */
+/** The upstream's name in place of the clients' name for the free file engine. */
 export function fileEngineEdits(root: JsonObject, publicNames: PublicNames): readonly JsonEdit[] {
   if (publicNames.fileEngine === publicNames.upstream.fileEngine) return []
   const edits: JsonEdit[] = []
@@ -28,8 +29,7 @@ export function fileEngineEdits(root: JsonObject, publicNames: PublicNames): rea
   return edits
 }
 
-/** The upstream's word for the free file engine, as the engine of one plugin. */
-export function fileEngineEdit(pluginIndex: number, publicNames: PublicNames): JsonEdit {
+function fileEngineEdit(pluginIndex: number, publicNames: PublicNames): JsonEdit {
   return {
     kind: 'set',
     path: ['plugins', pluginIndex, 'pdf', 'engine'],
@@ -37,7 +37,37 @@ export function fileEngineEdit(pluginIndex: number, publicNames: PublicNames): J
   }
 }
 
-/** The output cap that was held, in the field that the model lists; nothing where there is none to send. */
+/**
+ * {@link fileEngineEdits} and, for a model that reads no files, the free file parser: added if the body sets
+ * none, and in place of `native`, which such a model would answer with a paid one.
+ */
+export function fileParserEdits({
+  call,
+  body,
+  offer,
+  publicNames,
+}: RewriteInput): readonly JsonEdit[] {
+  const needsParser = call.media.files > 0 && !offer.inputModalities.has('file')
+  if (!needsParser || call.fileParser === 'free') return fileEngineEdits(body.root, publicNames)
+  if (call.fileParser === 'native') {
+    const plugins = readObjects(body.root, 'plugins')
+    return [
+      fileEngineEdit(
+        plugins.findIndex((plugin) => plugin['id'] === 'file-parser'),
+        publicNames,
+      ),
+    ]
+  }
+  const plugin = JSON.stringify({
+    id: 'file-parser',
+    pdf: { engine: publicNames.upstream.fileEngine },
+  })
+  return field(body.root, 'plugins') === undefined
+    ? [{ kind: 'set', path: ['plugins'], json: `[${plugin}]` }]
+    : [{ kind: 'append', path: ['plugins'], json: plugin }]
+}
+
+/** The output cap that was held, if one is to be sent, in the field that the model lists. */
 export function capEdit(offer: Offer, outputCapTokens: number | null): readonly JsonEdit[] {
   if (outputCapTokens === null) return []
   const name = offer.supportedParameters.has('max_tokens') ? 'max_tokens' : 'max_completion_tokens'
@@ -45,8 +75,8 @@ export function capEdit(offer: Offer, outputCapTokens: number | null): readonly 
 }
 
 /**
- * How often the provider may run tools, as it is held; nothing where it runs none. What a client sets
- * above it, or of a form that the provider takes for none, would run more than is held.
+ * The number of tool steps that was held, if the provider runs tools. A client's larger value, or one that the
+ * provider ignores, would let it run more than was held.
  */
 export function toolCallsEdit({ tools }: Call, root: JsonObject): readonly JsonEdit[] {
   if (!tools.serverTools || root['max_tool_calls'] === tools.steps) return []

@@ -13,18 +13,18 @@ const FILE = {
   file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
 }
 
-describe('what goes upstream of chat', () => {
+describe('a body of chat goes upstream', () => {
   const ODD =
     '{ "seed": 12345678901234567890,\n\t"temperature":1.0, "user" : {"id":1} ,"messages":[{"role":"user",' +
     '"content":[{"type":"text","text":"\\u00e9\\/é","cache_control":{"type":"ephemeral"}}]}],"model":"Acme/Sage-Pro[1m]","z":-0.0}'
 
-  test('only model and user are replaced, every other byte stays', () => {
+  test('with nothing but model and user replaced', () => {
     expect(sentBody(chat, ODD)).toBe(
       ODD.replace('{"id":1}', `"${ACCOUNT_TAG}"`).replace('Acme/Sage-Pro[1m]', 'acme/sage-pro'),
     )
   })
 
-  test('user is added where the client set none', () => {
+  test('with a user added if the client set none', () => {
     const source = '{"model":"acme/sage-pro","messages":[] }'
     expect(sentBody(chat, source)).toBe(
       `{"model":"acme/sage-pro","messages":[],"user":"${ACCOUNT_TAG}" }`,
@@ -34,7 +34,7 @@ describe('what goes upstream of chat', () => {
   test.each([
     [['max_tokens', 'max_completion_tokens'], 'max_tokens'],
     [['max_completion_tokens'], 'max_completion_tokens'],
-  ])('for a model that lists %j the cap stands in %s', (supported, name) => {
+  ])('with the cap of a model that lists %j in %s', (supported, name) => {
     const offer = offerWith({ supportedParameters: new Set(supported) })
     expect(
       sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}', {
@@ -44,7 +44,7 @@ describe('what goes upstream of chat', () => {
     ).toBe(`{"user":"${ACCOUNT_TAG}","model":"acme/sage-pro","messages":[],"${name}":512}`)
   })
 
-  test('a cap of null is replaced by the one that is held', () => {
+  test('with a cap of null replaced by the held one', () => {
     expect(
       sentBody(chat, '{"max_tokens":null,"user":"u","model":"acme/sage-pro","messages":[]}', {
         outputCapTokens: 512,
@@ -65,7 +65,7 @@ describe('what goes upstream of chat', () => {
     ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
     [`"plugins":[${PARSER}],`, `[${PARSER}]`],
     ['"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}],', `[${PARSER}]`],
-  ])('a model that reads no files gets the free parser: %s', (plugins, sent) => {
+  ])('with the free parser for a model that reads no files: %s', (plugins, sent) => {
     expect(sentPlugins(sentBody(chat, withFile(plugins)))).toBe(sent)
   })
 
@@ -76,20 +76,20 @@ describe('what goes upstream of chat', () => {
       '[{"id":"file-parser","pdf":{"engine":"native"}}]',
     ],
     ['"plugins":[{"id":"file-parser","pdf":{"engine":"hosted-ai"}}],', `[${PARSER}]`],
-  ])('a model that reads files itself gets what the client asked for: %s', (plugins, sent) => {
+  ])("with the client's own choice for a model that reads files: %s", (plugins, sent) => {
     const offer = offerWith({ inputModalities: new Set(['text', 'file']) })
     expect(sentPlugins(sentBody(chat, withFile(plugins), { offer }))).toBe(sent)
   })
 
-  test('without a file no parser is added', () => {
+  test('without a parser if it has no file', () => {
     expect(sentBody(chat, '{"user":"u","model":"acme/sage-pro","messages":[]}')).not.toContain(
       'plugins',
     )
   })
 })
 
-describe('what goes upstream of legacy completions', () => {
-  test('model, user and cap are replaced, every other byte stays', () => {
+describe('a body of legacy completions goes upstream', () => {
+  test('with nothing but model, user and cap replaced', () => {
     const source =
       '{"prompt" :[[1212,318]], "seed":12345678901234567890,"top_p":1.0,"model":"acme/Legacy","user":"u"}'
     expect(sentBody(completions, source, { outputCapTokens: 300 })).toBe(
@@ -100,21 +100,21 @@ describe('what goes upstream of legacy completions', () => {
   })
 })
 
-describe('what goes upstream of embeddings', () => {
-  test('encoding_format and dimensions go upstream as they came', () => {
+describe('a body of embeddings goes upstream', () => {
+  test('with encoding_format and dimensions unchanged', () => {
     const source =
       '{"encoding_format":"base64","dimensions":256.0,"input":"h\\u00e9","model":"acme/sage-pro","user":"end-user-7"}'
     expect(sentBody(embeddings, source)).toBe(source.replace('end-user-7', ACCOUNT_TAG))
   })
 
-  test('a cap is never added', () => {
+  test('without a cap', () => {
     const source = '{"input":"h","model":"acme/sage-pro","user":"u"}'
     expect(sentBody(embeddings, source, { outputCapTokens: 5 })).not.toContain('max_tokens')
   })
 })
 
-describe('what goes upstream of images', () => {
-  test('only model and user are replaced', () => {
+describe('a body of images goes upstream', () => {
+  test('with nothing but model and user replaced', () => {
     const source = '{"size":"1024x1024" ,"seed":1e2,"prompt":"x","n":2,"model":"Acme/Draw-One[1m]"}'
     expect(
       sentBody(images, source, {
@@ -125,8 +125,8 @@ describe('what goes upstream of images', () => {
   })
 })
 
-describe('what goes upstream of responses', () => {
-  test('only the model and the file engine are replaced, every other byte stays', () => {
+describe('a body of responses goes upstream', () => {
+  test('with nothing but model and file engine replaced', () => {
     const source =
       '{ "user":"me","temperature":1.0 ,"input":[{"role":"user","content":"\\u00e9\\/é"}],\n "model" : "Acme/Sage-Pro[1m]",' +
       '"tools":[{"type":"web_search","max_uses":500}],"store":false,"metadata":{"n":12345678901234567890},' +
@@ -136,7 +136,7 @@ describe('what goes upstream of responses', () => {
     )
   })
 
-  test('a body that needs nothing goes as it came, and no cap of ours with it', () => {
+  test('unchanged if nothing has to be replaced, without a cap', () => {
     const source = '{"model":"acme/sage-pro","input":"Hi","max_output_tokens":9000}'
     expect(sentBody(responses, source, { outputCapTokens: 16 })).toBe(source)
   })
@@ -161,7 +161,7 @@ describe.each([
       ',"max_tool_calls":5,"stop_server_tools_when":[]',
       ',"max_tool_calls":30,"stop_server_tools_when":[]',
     ],
-  ])('a search with %j runs as many tools as were held: %j', (given, written) => {
+  ])('a search with %j may run as many tools as were held: %j', (given, written) => {
     expect(sent(`${SEARCH}${given}`)).toBe(sent(written).replace(written, `${SEARCH}${written}`))
   })
 
@@ -171,13 +171,13 @@ describe.each([
     )
   })
 
-  test('without tools that the provider runs, nothing is written', () => {
+  test('without provider-run tools nothing is added', () => {
     expect(sent('')).not.toContain('max_tool_calls')
     expect(sent(',"max_tool_calls":99')).toContain('"max_tool_calls":99')
   })
 })
 
-test('on responses max_tool_calls goes upstream as it came', () => {
+test('on responses max_tool_calls goes upstream unchanged', () => {
   for (const given of ['', '"max_tool_calls":99,', '"max_tool_calls":5,', '"max_tool_calls":0,']) {
     const source = `{${given}"model":"acme/sage-pro","input":"Hi","tools":[{"type":"web_search"}]}`
     expect(sentBody(responses, source)).toBe(source)

@@ -37,7 +37,7 @@ describe('the text in an event', () => {
     expect(textOf(data)).toBe(text)
   })
 
-  test('is the text that a parser finds, whatever it is and however it was written', () => {
+  test('is the text that a parser finds, for any text in any notation', () => {
     const anyText = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.string({ unit: fc.constantFrom('\\', '"', '/', 'u', 'é', '😀', 'content') }),
@@ -68,7 +68,7 @@ describe('the text in an event', () => {
   })
 })
 
-describe('an event that differs from the template in its text alone', () => {
+describe('an event that differs from the template only in its text', () => {
   const chunk = (content: string) => `{"id":"gen-1","delta":{"content":${content}},"index":0}`
   const afterTemplate = (data: string) => {
     const text = new StreamText(MEMBERS)
@@ -97,7 +97,7 @@ describe('an event that differs from the template in its text alone', () => {
     expect(afterTemplate(chunk(template)).matchTemplate(eventOf(chunk(content)))).toBe(text)
   })
 
-  test('has its name as well', () => {
+  test('must have the same name', () => {
     const text = afterTemplate(chunk('"Hello"'))
     expect(text.matchTemplate({ name: 'error', data: chunk('"x"') })).toBeNull()
     expect(text.matchTemplate(eventOf(chunk('"x"')))).toBe('x')
@@ -124,7 +124,7 @@ describe('an event that differs from the template in its text alone', () => {
     expect(counted.matchTemplate(eventOf(data))).toBe(text)
   })
 
-  test('is JSON where the template is', () => {
+  test('is JSON if the template is', () => {
     const counter = fc.constantFrom('0', '7', '10', '010', '', '-1', '1.5', '1e3')
     const piece = fc.constantFrom('a', '"', '\\', 'n', 'u00e9', 'u12', '\t', '\n', '\0', '}')
     const content = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''))
@@ -146,7 +146,7 @@ describe('an event that differs from the template in its text alone', () => {
     )
   })
 
-  test('is nothing else than what reading it whole finds, whatever follows whatever', () => {
+  test('has the text that a full reading finds, in any sequence of events', () => {
     const part = fc.constantFrom(
       '"content":',
       '"a"',

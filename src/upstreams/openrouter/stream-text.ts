@@ -1,23 +1,87 @@
 import type { StreamEvent } from '../../formats/format.ts'
+import type { JsonBody, JsonObject } from '../../json/walk.ts'
+import { estimateTextTokensOfLatin1 } from '../../tokens/estimate.ts'
+import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
+import type { StreamEventReading, StreamObserver } from '../upstream.ts'
+
+/** The reading of an event that is relayed unchanged. */
+export const RELAY: StreamEventReading = { kind: 'relay' }
+
+/** An observer that adds up the reports of a stream's events and estimates the tokens of their text. */
+export abstract class TallyObserver implements StreamObserver {
+  readonly #text: StreamText
+  #reported: Reported = NOTHING_REPORTED
+  #relayedTokens = 0
+
+  constructor(...members: ConstructorParameters<typeof StreamText>) {
+    this.#text = new StreamText(...members)
+  }
+
+  abstract onEvent(event: StreamEvent): StreamEventReading
+
+  /** True, with its text counted, for an event that differs from the template in nothing but its text. */
+  protected matchesTemplate(event: StreamEvent): boolean {
+    const text = this.#text.matchTemplate(event)
+    if (text === null) return false
+    this.#addText(text)
+    return true
+  }
+
+  /** Counts the text of any event. */
+  protected addTextOf(event: StreamEvent): void {
+    this.#addText(this.#text.read(event))
+  }
+
+  /** Makes the event of the last {@link addTextOf}, whose data is JSON, the template of later events. */
+  protected learnTemplate(): void {
+    this.#text.learnTemplate()
+  }
+
+  /** Takes the report of an event, after its text. Counts are cumulative: later ones replace earlier ones. */
+  protected learn({ usage, costUsd, generationId, ...tier }: Reported): void {
+    if (usage !== null) this.#relayedTokens = 0
+    this.#reported = {
+      ...this.#reported,
+      ...tier,
+      usage: usage ?? this.#reported.usage,
+      costUsd: costUsd ?? this.#reported.costUsd,
+      generationId: this.#reported.generationId ?? generationId,
+    }
+  }
+
+  reported(): Reported {
+    return this.#reported
+  }
+
+  relayedTokens(): number {
+    return this.#relayedTokens
+  }
+
+  // Latin-1: one character for each byte of UTF-8.
+  #addText(text: string): void {
+    if (text !== '') this.#relayedTokens += estimateTextTokensOfLatin1(text)
+  }
+}
+
+/** An event's JSON object together with its bytes, for the digits of its numbers. By position: data, object. */
+export function eventBody(data: string, root: JsonObject): JsonBody {
+  return { bytes: Buffer.from(data, 'latin1'), root }
+}
 
 /**
- * The text inside a stream's events, found by the names of the members that carry it. It is counted as
- * the events pass, so that a stream cut off before its usage event can still be charged.
- */
-
-/**
- * Reads the text of one stream's events: what stands under these member names, anywhere in an event's
- * data. Data and text are latin-1, one character for each byte of UTF-8; escapes are resolved.
+ * Finds the text in one stream's events: the strings under these member names, anywhere in an event's data. It
+ * is counted as the events pass, so that a stream that breaks off before its usage event can still be charged.
+ * Data and text are latin-1, one character for each byte of UTF-8; escapes are resolved.
  */
 export class StreamText {
   readonly #quotedMembers: readonly string[]
-  /** Where the one text of the event last read stands; null: it had none, or several. */
+  /** The place of the text in the event last read; null: it had no text, or several. */
   #place: { readonly event: StreamEvent; readonly start: number; readonly end: number } | null =
     null
   readonly #counter: RegExp | null
   #template: Template | null = null
 
-  /** `counter`: a member whose number grows from event to event; null: there is none. */
+  /** `counter`: a member whose number grows from event to event; null for none. */
   constructor(members: readonly string[], counter: string | null = null) {
     this.#quotedMembers = members.map((member) => `"${member}"`)
     this.#counter =
@@ -44,7 +108,7 @@ export class StreamText {
     return unescaped(text)
   }
 
-  /** Keeps the event last read, whose data is JSON, as the template of events that have nothing but their text. */
+  /** Makes the event last read, whose data is JSON, the template of events that report nothing but text. */
   learnTemplate(): void {
     if (this.#place === null) return
     const { event, start, end } = this.#place
@@ -61,15 +125,14 @@ export class StreamText {
   }
 
   /**
-   * The text of an event that differs from the template in its text and its counter alone, as most
-   * events of a stream do from the one before; null where it may say more, or be no JSON. A tenth of the
-   * time of `read`.
+   * The text of an event that differs from the template in nothing but text and counter, as most events of a
+   * stream do; null if it may report more, or be no JSON. Takes a tenth of the time of `read`.
    */
   matchTemplate({ name, data }: StreamEvent): string | null {
     const template = this.#template
     if (template === null || name !== template.name) return null
     const { before, beforeCounted, afterText, afterCounted } = template
-    // As `startsWith` with a position, which takes ten times as long.
+    // `startsWith` with a position takes ten times as long.
     const has = (part: string, at: number) => data.slice(at, at + part.length) === part
     if (!has(before, 0)) return null
     let start = before.length
@@ -88,32 +151,32 @@ export class StreamText {
     end -= afterText.length
     if (end < start || !has(afterText, end)) return null
     const text = data.slice(start, end)
-    // Anything else would end the text early, or make the data no JSON.
+    // Other content would end the text early, or make the data invalid JSON.
     return isStringContent(text) ? unescaped(text) : null
   }
 }
 
-/** An event but for its text, and for the number of its counter where it has one. */
+/** An event without its text and without the number of its counter. */
 interface Template {
   readonly name: string | null
   /** The data up to the text, or to the counter before it. */
   readonly before: string
-  /** What stands between that counter and the text; null: no counter stands before the text. */
+  /** The data between that counter and the text; null: no counter is before the text. */
   readonly beforeCounted: string | null
-  /** The data behind the text, or up to the counter behind it. */
+  /** The data after the text, or up to the counter after it. */
   readonly afterText: string
-  /** What stands behind that counter; null: no counter stands behind the text. */
+  /** The data after that counter; null: no counter is after the text. */
   readonly afterCounted: string | null
 }
 
-// Where the whole number that starts here ends; -1: there is none. It has no zero before its other digits.
+// The end of the whole number that starts here; -1: there is none. A leading zero makes it none.
 function wholeNumberEnd(data: string, start: number): number {
   let end = start
   while (isDigit(data.charCodeAt(end))) end++
   return isWholeNumber(data, { start, end }) ? end : -1
 }
 
-// Where the whole number that ends here starts; -1: there is none.
+// The start of the whole number that ends here; -1: there is none.
 function wholeNumberStart(data: string, end: number): number {
   let start = end
   while (isDigit(data.charCodeAt(start - 1))) start--
@@ -135,7 +198,7 @@ function unescaped(text: string): string {
   return text.includes('\\') ? text.replace(ESCAPE, resolveEscape) : text
 }
 
-/** Whether this may stand between the quotes of a JSON string. */
+/** Whether a text may be the content of a JSON string. */
 function isStringContent(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -151,7 +214,7 @@ function isStringContent(text: string): boolean {
   return true
 }
 
-// Where the characters of the string value after a member name start; -1 for other values.
+// The start of the characters of the string value after a member name; -1 for other values.
 function stringStart(data: string, nameEnd: number): number {
   let at = skipSpaces(data, nameEnd)
   if (data.charCodeAt(at) !== COLON) return -1
@@ -159,7 +222,7 @@ function stringStart(data: string, nameEnd: number): number {
   return data.charCodeAt(at) === QUOTE ? at + 1 : -1
 }
 
-// Where the string's closing quote stands; -1: nowhere.
+// The place of the string's closing quote; -1: there is none.
 function stringEnd(data: string, start: number): number {
   for (let end = data.indexOf('"', start); end !== -1; end = data.indexOf('"', end + 1)) {
     if (!isEscaped(data, end)) return end
@@ -184,7 +247,7 @@ function isEscaped(data: string, at: number): boolean {
   return backslashes % 2 === 1
 }
 
-// Two halves of a pair stand side by side and make one character. The bound keeps the engine's stack.
+// Adjacent escapes may be the two halves of one character. The bound protects the regex engine's stack.
 const ESCAPE = /(?:\\u[0-9a-fA-F]{4}){1,1024}|\\./g
 
 function resolveEscape(source: string): string {

@@ -6,7 +6,7 @@ import type { Attempt, AttemptFailure, AttemptObserver } from '../attempt.ts'
 import { openrouter } from '../openrouter/openrouter.ts'
 import { type Deadlines, Upstream } from '../upstream.ts'
 
-/** A body that goes out in one write. */
+/** A body that is sent in one write. */
 export const SMALL_BODY = Buffer.from('{"model":"acme/some-model"}')
 
 /** Deadlines that no test waits for. */
@@ -16,7 +16,7 @@ export const PATIENT: Deadlines = {
   totalTimeoutMs: null,
 }
 
-/** A deadline that tests do wait for. */
+/** A deadline that tests wait for. */
 export const SHORT_MS = 20
 
 const opened: { close(): Promise<void> }[] = []
@@ -40,7 +40,7 @@ export function upstreamAt(baseUrl: string, connectTimeoutMs = HANG_LIMITS.testT
   return upstream
 }
 
-/** Writes down all that an attempt tells, in order. */
+/** Records all events of an attempt, in order. */
 export class Diary implements AttemptObserver {
   readonly lines: string[] = []
   readonly ended: Promise<AttemptFailure | null>
@@ -57,7 +57,7 @@ export class Diary implements AttemptObserver {
     this.#end = resolve
   }
 
-  /** Resolves once it has so many lines. */
+  /** Resolves once it has this many lines. */
   async toHave(lines: number): Promise<void> {
     while (this.lines.length < lines) {
       await new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ export interface SendInput {
   readonly onBodySent?: () => void
 }
 
-/** Sends one call and begins its diary. */
+/** Sends one call and records its events. */
 export function send(
   upstream: Upstream,
   { body = SMALL_BODY, deadlines = {}, onBodySent }: SendInput = {},
@@ -116,7 +116,7 @@ export function send(
   return { diary, attempt }
 }
 
-/** By position: what an attempt tells until everything that could still tell something is closed. */
+/** The events of an attempt until everything that could add one is closed. */
 export async function tellingsOf(
   upstream: Upstream,
   { diary }: { diary: Diary },

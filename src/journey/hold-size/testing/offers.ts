@@ -3,7 +3,7 @@ import { type Call, NO_MEDIA } from '../../../vocabulary/call.ts'
 import { type Picos, parsePrice } from '../../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../../vocabulary/offer.ts'
 
-/** Pico-dollars of a dollar amount written as the catalog writes it. */
+/** Pico-dollars of a dollar amount in the catalog's notation. */
 export function usd(text: string): Picos {
   const picos = parsePrice(text)
   if (picos === null) throw new TypeError(`not a price: ${text}`)
@@ -28,7 +28,7 @@ const FREE: PriceTable = {
   tiers: [],
 }
 
-/** An offer of a text model that takes a cap, at no price but those given. */
+/** An offer of a text model that accepts a cap, with only these prices. */
 export function offerWith(
   prices: Partial<PriceTable>,
   rest: Partial<Omit<Offer, 'prices'>> = {},
@@ -51,10 +51,10 @@ export function offerWith(
   }
 }
 
-/** A call, and the name of the format that it came in. */
+/** A call with the name of its format. */
 export type TestCall = Call & { readonly endpoint: string }
 
-/** A call of nothing but text; default: of chat. */
+/** A call with only text; default: of chat. */
 export function callWith(fields: Partial<TestCall> = {}): TestCall {
   const { endpoint = 'chat' } = fields
   const format = FORMATS.find((each) => each.endpoint === endpoint)

@@ -17,7 +17,7 @@ import type { Reported } from '../../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver, Wire } from '../../upstream.ts'
 import { openrouter } from '../openrouter.ts'
 
-/** How a format goes to OpenRouter. */
+/** The OpenRouter wire of a format. */
 export function wireOf({ endpoint }: Pick<WireFormat, 'endpoint'>): Wire {
   const wire = openrouter.wires.get(endpoint)
   if (wire === undefined) throw new TypeError(`no wire ${endpoint}`)
@@ -32,7 +32,7 @@ export interface SentInput {
 /** The account tag that {@link sentBody} sets. */
 export const ACCOUNT_TAG = 'tag_9f2c'
 
-/** The source text that goes upstream for a client's source text. */
+/** The body that goes upstream for a client's body. */
 export function sentBody(format: WireFormat, source: string, input: SentInput = {}): string {
   const body = bodyOf(source)
   const edits = wireOf(format).rewrites({
@@ -60,7 +60,7 @@ export function answerFixture(fileName: string): JsonBody {
   return answerOf(readFixture(fileName))
 }
 
-/** The events of a recorded stream from `fixtures/`; comments and what was cut off are no events. */
+/** The events of a recorded stream from `fixtures/`, without comments and without an unfinished event. */
 export function eventsFixture(fileName: string): readonly StreamEvent[] {
   const frames = readFixture(fileName).split('\n\n')
   return frames.slice(0, -1).flatMap((frame) => {
@@ -74,7 +74,7 @@ function readFixture(fileName: string): string {
   return readFileSync(join(import.meta.dirname, '../fixtures', fileName), 'utf8')
 }
 
-/** What an observer says to each of these events. */
+/** An observer's readings of these events. */
 export function kindsOf(
   observer: StreamObserver,
   events: readonly StreamEvent[],
@@ -82,7 +82,7 @@ export function kindsOf(
   return events.map((event) => observer.onEvent(event).kind)
 }
 
-/** What was reported, with its cost as plain decimal text. */
+/** A report with its cost as decimal text. */
 export function plainReport({ usage, costUsd, generationId }: Reported): {
   usage: Reported['usage']
   cost: string | null
@@ -91,7 +91,7 @@ export function plainReport({ usage, costUsd, generationId }: Reported): {
   return { usage, cost: costUsd === null ? null : formatDecimal(costUsd), generationId }
 }
 
-/** Token counts: none but these. */
+/** These token counts, and zero for all others. */
 export function usageOf(counts: Partial<NonNullable<Reported['usage']>>): Reported['usage'] {
   return {
     inputTokens: 0,

@@ -1,11 +1,16 @@
 import { isNegative, type Picos, parseDecimal, parsePrice } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
-import { isTokenCount, readRecord, readStrings } from './json-reading.ts'
+import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import type { ListedOverride, ListedPricing } from './listing.ts'
-import { buildPriceTable, dearestOf, priceReading, type TokenPrices } from './price-table.ts'
-import { RowRefusal } from './row-refusal.ts'
+import {
+  buildPriceTable,
+  dearest,
+  dearestOf,
+  priceReading,
+  type TokenPrices,
+} from './price-table.ts'
 
-/** The upstream's prices by name. Those it may yet add are looked at for their sign alone. */
+/** The upstream's prices by name. Of prices with other names, only the sign is checked. */
 const PRICE_NAMES = [
   'prompt',
   'completion',
@@ -26,18 +31,15 @@ const PRICE_NAMES = [
 type PriceName = (typeof PRICE_NAMES)[number]
 type Prices = Partial<Record<PriceName, Picos>>
 
-/** Prices of one row: the text to show, and the table to hold with. */
-interface ParsedPricing {
+/**
+ * Reads a row's `pricing`: as text to be listed, and as the table that holds are sized by. Prices under a
+ * condition other than prompt size (a time of day, an unknown one) count if they are dearer, since a hold can't
+ * know whether they will apply. A `discount` is ignored for the same reason. Throws RowRefusal.
+ */
+export function parsePricing(value: unknown): {
   readonly listed: ListedPricing
   readonly prices: PriceTable
-}
-
-/**
- * Reads a row's `pricing`. Prices under a condition other than prompt size (a time of day, one not
- * known here) count where they are dearer, since a hold can't know which will apply; so does a
- * `discount`, by being left out. Throws RowRefusal.
- */
-export function parsePricing(value: unknown): ParsedPricing {
+} {
   const pricing = readRecord(value)
   if (pricing === null) throw new RowRefusal('notOffered', 'it has no prices')
   const base = parsePrices(pricing)
@@ -53,29 +55,29 @@ export function parsePricing(value: unknown): ParsedPricing {
 }
 
 interface PriceOverride {
-  /** Applies to prompts of more tokens than this; null: whatever the prompt. */
+  /** Applies to prompts of more tokens than this; null: to all. */
   readonly inputTokensAbove: number | null
   readonly prices: Prices
   readonly listed: ListedOverride
 }
 
-// A price for each hour of the week is 168. Comparing two tables takes the square of their tiers.
+// A price for each hour of the week makes 168. Comparing two tables takes the square of their tiers.
 const OVERRIDES_MAX = 200
 
 function parseOverrides(value: unknown): readonly PriceOverride[] {
   if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw new RowRefusal('unreadable', '`pricing.overrides` is no list')
+  if (!Array.isArray(value)) throw new RowRefusal('unreadable', '`pricing.overrides` is not a list')
   if (value.length > OVERRIDES_MAX) throw new RowRefusal('unreadable', 'too many price overrides')
   return value.map(parseOverride)
 }
 
 function parseOverride(value: unknown): PriceOverride {
   const override = readRecord(value)
-  if (override === null) throw new RowRefusal('unreadable', 'a price override is no object')
+  if (override === null) throw new RowRefusal('unreadable', 'a price override is not an object')
   const { prices, listed } = parsePrices(override)
   const inputTokensAbove = override['min_prompt_tokens'] ?? null
   if (inputTokensAbove !== null && !isTokenCount(inputTokensAbove)) {
-    throw new RowRefusal('unreadable', '`min_prompt_tokens` is no token count')
+    throw new RowRefusal('unreadable', '`min_prompt_tokens` is not a token count')
   }
   const conditions: Record<string, number | readonly string[]> = {}
   if (inputTokensAbove !== null) conditions['min_prompt_tokens'] = inputTokensAbove
@@ -107,7 +109,7 @@ function parsePrices(pricing: Readonly<Record<string, unknown>>): {
     const text = decimalText(value)
     const price = text === null ? null : parsePrice(text)
     if (text === null || price === null) {
-      throw new RowRefusal('unreadable', `its price \`${name}\` is no decimal`)
+      throw new RowRefusal('unreadable', `its price \`${name}\` is not a decimal`)
     }
     prices[name] = price
     listed[name] = text
@@ -115,10 +117,7 @@ function parsePrices(pricing: Readonly<Record<string, unknown>>): {
   return { prices, listed }
 }
 
-/**
- * A price as text, null for what is none. A JSON number's shortest decimal text is the one it was written
- * as; it is never computed with.
- */
+/** A price as text; null for any other value. A JSON number's shortest decimal text is the one that was sent. */
 export function decimalText(value: unknown): string | null {
   if (typeof value === 'string') return value
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null
@@ -127,7 +126,7 @@ export function decimalText(value: unknown): string | null {
 function dearestPrices(base: Prices, overrides: readonly PriceOverride[]): PriceTable {
   const steps = tokenPricesByStep(base, overrides)
   const flat = overrides.reduce(
-    (dearest, override) => dearestOf(dearest, flatPrices({ ...base, ...override.prices })),
+    (most, override) => dearestOf(most, flatPrices({ ...base, ...override.prices })),
     flatPrices(base),
   )
   const read = priceReading(flat, (name, step) => steps.get(step)?.[name] ?? 0n)
@@ -137,7 +136,7 @@ function dearestPrices(base: Prices, overrides: readonly PriceOverride[]): Price
   )
 }
 
-/** The dearest prices that can apply at the base and above each threshold, which only ever rise. */
+/** The dearest prices that can apply at the base and above each threshold; they never fall. */
 function tokenPricesByStep(
   base: Prices,
   overrides: readonly PriceOverride[],
@@ -145,11 +144,11 @@ function tokenPricesByStep(
   const rising = overrides.toSorted(
     (a, b) => (a.inputTokensAbove ?? -1) - (b.inputTokensAbove ?? -1),
   )
-  let dearest = tokenPrices(base)
-  const steps = new Map<number | null, TokenPrices>([[null, dearest]])
+  let most = tokenPrices(base)
+  const steps = new Map<number | null, TokenPrices>([[null, most]])
   for (const { inputTokensAbove, prices } of rising) {
-    dearest = dearestOf(dearest, tokenPrices({ ...base, ...prices }))
-    steps.set(inputTokensAbove, dearest)
+    most = dearestOf(most, tokenPrices({ ...base, ...prices }))
+    steps.set(inputTokensAbove, most)
   }
   return steps
 }
@@ -171,18 +170,29 @@ type FlatPrices = Omit<PriceTable, keyof TokenPrices | 'tiers'>
 function flatPrices(prices: Prices): FlatPrices {
   return {
     reasoning: prices.internal_reasoning ?? 0n,
-    // Documented as a price per image, but live rows price the tokens of a generated image with it.
+    // Documented as a price per image; in live rows it is the price of a generated image's tokens.
     imageOutput: prices.image_output ?? 0n,
     audioOutput: prices.audio_output ?? 0n,
     imageInput: prices.image ?? 0n,
     imageInputToken: prices.image_token ?? 0n,
-    audioInput: dearer(prices.audio, prices.input_audio_cache),
+    audioInput: dearest(prices.audio ?? 0n, prices.input_audio_cache ?? 0n),
     search: prices.web_search ?? 0n,
     request: prices.request ?? 0n,
     imageFlat: 0n,
   }
 }
 
-function dearer(a: Picos = 0n, b: Picos = 0n): Picos {
-  return a > b ? a : b
+/**
+ * Why a row of the upstream's list is skipped; caught where the row is read. `unreadable`: a field has a wrong
+ * type, so that the model exists but none of its figures can be trusted. `notOffered`: the row is valid, but
+ * its model can't be sold.
+ */
+export class RowRefusal extends Error {
+  override readonly name = 'RowRefusal'
+  readonly reason: 'unreadable' | 'notOffered'
+
+  constructor(reason: RowRefusal['reason'], message: string) {
+    super(message)
+    this.reason = reason
+  }
 }

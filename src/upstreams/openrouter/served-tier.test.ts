@@ -3,8 +3,8 @@ import { bodyOf } from '../../formats/testing/exchange.ts'
 import type { JsonObject } from '../../json/walk.ts'
 import { chat } from './chat.ts'
 import { messages } from './messages.ts'
+import { readServedTier } from './reported.ts'
 import { responses } from './responses.ts'
-import { readServedTier } from './usage.ts'
 
 describe('the tier that an answer was served at', () => {
   test.each<[JsonObject, 'priority' | 'standard' | undefined]>([
@@ -56,7 +56,7 @@ describe('the tier that an answer was served at', () => {
         { type: 'message_delta', delta: {}, usage: { output_tokens: 5 } },
       ],
     ],
-  ])('is what a stream of %s says last of it', (_, format, events) => {
+  ])('is the last one that a stream of %s names', (_, format, events) => {
     const observer = format.observeStream()
     for (const event of events) observer.onEvent({ name: null, data: JSON.stringify(event) })
     expect(observer.reported().servedTier).toBe('standard')

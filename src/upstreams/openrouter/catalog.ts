@@ -1,0 +1,254 @@
+import { type Picos, parsePrice } from '../../vocabulary/money.ts'
+import type { PriceTable } from '../../vocabulary/offer.ts'
+import type { ResponseBounds } from '../buffered-request.ts'
+import { readRecord } from '../json-reading.ts'
+import {
+  type ListedModel,
+  type ListingSettings,
+  type ParsedCatalog,
+  type ParsedRow,
+  parseRow,
+  type SkippedRow,
+} from '../listing/listing.ts'
+import { dearestTable } from '../listing/price-table.ts'
+import { decimalText, parsePricing, RowRefusal } from '../listing/pricing.ts'
+import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
+
+const PAGE_LIMITS = { timeoutMs: 30_000, bytesMax: 64 * 1024 * 1024 }
+
+const MODELS_QUERY = 'output_modalities=all'
+
+// A page has up to a thousand models. A longer list is one that repeats itself.
+const MODEL_PAGES_MAX = 20
+
+/** All models, of any output and on all pages. Rejects for any answer but a 200. */
+export async function fetchModels(upstream: Upstream): Promise<unknown> {
+  const models: unknown[] = []
+  let query: string | null = MODELS_QUERY
+  for (let pages = 0; query !== null; pages++) {
+    if (pages === MODEL_PAGES_MAX) throw new Error("the upstream's list of models does not end")
+    const answer = await fetchModelPage(upstream, query)
+    const rows = memberOf(answer, 'data')
+    query = nextQuery(answer)
+    if (pages === 0 && query === null) return answer
+    if (!Array.isArray(rows))
+      throw new Error("a page of the upstream's list of models has no `data`")
+    for (const row of rows) models.push(row)
+  }
+  return { data: models }
+}
+
+async function fetchModelPage(upstream: Upstream, query: string): Promise<unknown> {
+  const { httpStatus, json } = await upstream.getJson(`/models?${query}`, PAGE_LIMITS)
+  if (httpStatus === 401 || httpStatus === 402) {
+    throw new UpstreamRefusesAccount(
+      `the upstream answers ${httpStatus}: check UPSTREAM_API_KEY and the account behind it`,
+    )
+  }
+  if (httpStatus !== 200)
+    throw new Error(`the upstream answers ${httpStatus} to its list of models`)
+  return json
+}
+
+// Only the query of the next page's address is used: our key goes to no other host. Null: no more pages.
+function nextQuery(answer: unknown): string | null {
+  const next = memberOf(memberOf(answer, 'links'), 'next') ?? null
+  if (next === null) return null
+  const at = typeof next === 'string' ? URL.parse(next, 'http://upstream') : null
+  if (at === null || at.search === '') {
+    throw new Error("the next page of the upstream's list of models has no usable address")
+  }
+  if (!at.searchParams.has('output_modalities')) at.searchParams.set('output_modalities', 'all')
+  return at.searchParams.toString()
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** The upstream's answer is not a list of models, or lists none that can be sold. */
+export class CatalogRefused extends Error {
+  override readonly name = 'CatalogRefused'
+}
+
+/**
+ * Reads the upstream's list of models. An invalid row is skipped. Throws CatalogRefused for a malformed or empty
+ * list, and nothing else.
+ */
+export function parseModels(upstreamAnswer: unknown, settings: ListingSettings): ParsedCatalog {
+  const rows = readRecord(upstreamAnswer)?.['data']
+  if (!Array.isArray(rows)) throw new CatalogRefused('the answer has no list of models in `data`')
+  const parsed = dropContradictions(rows.map((row: unknown) => parseRow(row, settings)))
+  const aliases = aliasesByModelId(parsed)
+  const models: ListedModel[] = []
+  const unreadableIds = new Set<string>()
+  const skipped: SkippedRow[] = []
+  for (const row of parsed) {
+    if (row.kind === 'model') {
+      const { offer, listing } = row
+      models.push({ offer, listing, aliases: aliases.get(offer.modelId) ?? [] })
+    } else if (row.kind !== 'alias') {
+      if (row.kind === 'unreadable' && row.modelId !== null) unreadableIds.add(row.modelId)
+      skipped.push({ modelId: row.modelId, why: row.why })
+    }
+  }
+  if (models.length === 0) throw new CatalogRefused('the list has no model that can be offered')
+  return { models, unreadableIds, skipped }
+}
+
+/** Keeps one row per id. If rows of one id disagree on a figure that holds depend on, the model is unreadable. */
+function dropContradictions(rows: readonly ParsedRow[]): readonly ParsedRow[] {
+  const kept = new Map<string, ParsedRow>()
+  const nameless: ParsedRow[] = []
+  for (const row of rows) {
+    const modelId =
+      row.kind === 'model' ? row.offer.modelId : row.kind === 'alias' ? row.name : row.modelId
+    if (modelId === null) {
+      nameless.push(row)
+      continue
+    }
+    const earlier = kept.get(modelId)
+    if (earlier === undefined) kept.set(modelId, row)
+    else if (!agree(earlier, row)) {
+      kept.set(modelId, { kind: 'unreadable', modelId, why: 'its rows contradict each other' })
+    }
+  }
+  return [...kept.values(), ...nameless]
+}
+
+function agree(a: ParsedRow, b: ParsedRow): boolean {
+  if (a.kind === 'model' && b.kind === 'model') {
+    return (
+      a.offer.priceSnapshotId === b.offer.priceSnapshotId &&
+      a.offer.contextTokens === b.offer.contextTokens &&
+      a.offer.outputTokensMax === b.offer.outputTokensMax
+    )
+  }
+  if (a.kind === 'alias' && b.kind === 'alias') return a.target === b.target
+  return a.kind === b.kind
+}
+
+/**
+ * Other names of each model. A model with a suffix (`:free`) has none: its slug is often that of the model
+ * without the suffix, which has another price.
+ */
+function aliasesByModelId(rows: readonly ParsedRow[]): ReadonlyMap<string, readonly string[]> {
+  const modelIds = new Set<string>()
+  const bySlug = new Map<string, string | null>()
+  const aliases = new Map<string, string[]>()
+  for (const row of rows) {
+    if (row.kind !== 'model') continue
+    const { modelId } = row.offer
+    const slug = row.listing.canonical_slug
+    modelIds.add(modelId)
+    if (slug === null || slug === modelId || modelId.includes(':')) continue
+    // A slug that two models share is no name of either.
+    bySlug.set(slug, bySlug.has(slug) ? null : modelId)
+  }
+  const add = (alias: { readonly name: string; readonly modelId: string }) => {
+    const names = aliases.get(alias.modelId)
+    if (names === undefined) aliases.set(alias.modelId, [alias.name])
+    else names.push(alias.name)
+  }
+  for (const [name, modelId] of bySlug) if (modelId !== null) add({ name, modelId })
+  for (const row of rows) {
+    if (row.kind !== 'alias') continue
+    const modelId = modelIds.has(row.target) ? row.target : bySlug.get(row.target)
+    if (typeof modelId === 'string') add({ name: row.name, modelId })
+  }
+  return aliases
+}
+
+// A model has a few dozen providers, of a kilobyte or two each.
+const ENDPOINTS_BYTES_MAX = 1024 * 1024
+
+/** The list of a model's providers and their prices. Rejects for any answer but a 200. */
+export async function fetchEndpoints(
+  upstream: Upstream,
+  modelId: string,
+  bounds: Omit<ResponseBounds, 'bytesMax'>,
+): Promise<unknown> {
+  const path = modelId.split('/').map(encodeURIComponent).join('/')
+  const { httpStatus, json } = await upstream.getJson(`/models/${path}/endpoints`, {
+    ...bounds,
+    bytesMax: ENDPOINTS_BYTES_MAX,
+  })
+  if (httpStatus !== 200)
+    throw new Error(`the upstream answers ${httpStatus} to a model's list of endpoints`)
+  return json
+}
+
+/** The list of a model's image prices; null if the upstream has none for it. */
+export async function fetchImageEndpoints(upstream: Upstream, modelId: string): Promise<unknown> {
+  const path = modelId.split('/').map(encodeURIComponent).join('/')
+  const { httpStatus, json } = await upstream.getJson(
+    `/images/models/${path}/endpoints`,
+    PAGE_LIMITS,
+  )
+  if (httpStatus === 404) return null
+  if (httpStatus !== 200)
+    throw new Error(`the upstream answers ${httpStatus} to an image model's prices`)
+  return json
+}
+
+// Far above real lists; comparing tables takes the product of both.
+const ENDPOINTS_MAX = 256
+const ENDPOINT_TIERS_MAX = 32
+
+/** A list of a model's endpoints that can't be used. */
+export class EndpointsRefused extends Error {
+  override readonly name = 'EndpointsRefused'
+}
+
+/**
+ * The dearest prices in an answer of `/models/{id}/endpoints`, price by price. Throws EndpointsRefused for an
+ * empty list, and if the prices of any endpoint can't be read: it may be the dearest.
+ */
+export function parseEndpointPrices(answer: unknown): PriceTable {
+  const endpoints = readRecord(readRecord(answer)?.['data'])?.['endpoints']
+  if (!Array.isArray(endpoints) || endpoints.length === 0) {
+    throw new EndpointsRefused('the answer lists no endpoints of the model')
+  }
+  if (endpoints.length > ENDPOINTS_MAX)
+    throw new EndpointsRefused('the list has too many endpoints')
+  return endpoints.map(endpointPrices).reduce((dearest, prices) => {
+    const table = dearestTable(dearest, prices)
+    if (table.tiers.length <= ENDPOINT_TIERS_MAX) return table
+    throw new EndpointsRefused('the endpoints have prices for too many prompt sizes')
+  })
+}
+
+function endpointPrices(endpoint: unknown): PriceTable {
+  try {
+    const { prices } = parsePricing(readRecord(endpoint)?.['pricing'])
+    if (prices.tiers.length <= ENDPOINT_TIERS_MAX) return prices
+  } catch (error) {
+    if (!(error instanceof RowRefusal)) throw error
+  }
+  // The refusal's message may quote the provider's text, which must not be logged.
+  throw new EndpointsRefused('the prices of an endpoint can not be read')
+}
+
+/**
+ * The dearest flat price of one generated image in an answer of `/images/models/{id}/endpoints`, of all providers
+ * and resolutions. Zero if it lists none; null if it can't be read.
+ */
+export function parseFlatImagePrice(answer: unknown): Picos | null {
+  const endpoints = readRecord(answer)?.['endpoints']
+  if (!Array.isArray(endpoints)) return null
+  let dearest = 0n
+  for (const element of endpoints) {
+    const pricing = readRecord(element)?.['pricing']
+    if (!Array.isArray(pricing)) return null
+    for (const billable of pricing) {
+      const line = readRecord(billable)
+      if (line === null) return null
+      if (line['billable'] !== 'output_image' || line['unit'] !== 'image') continue
+      const text = decimalText(line['cost_usd'])
+      const price = text === null ? null : parsePrice(text)
+      if (price === null || price < 0n) return null
+      if (price > dearest) dearest = price
+    }
+  }
+  return dearest
+}

@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { asksForPriority } from '../../formats/billed-options.ts'
+import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
+import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
+import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
+import { decimalAt, objectAt, tokenCount } from '../json-reading.ts'
+
+// Long enough for any real id, short enough to store and to send in a look-up.
+const GENERATION_ID = /^[\x21-\x7e]{1,200}$/
+
+/** An answer's `id` as a generation id; null if it can't be one. */
+export function readGenerationId(answerId: unknown): string | null {
+  return typeof answerId === 'string' && GENERATION_ID.test(answerId) ? answerId : null
+}
+
+/**
+ * An answer's `id` if it is OpenRouter's own. Null for other ids, which messages and responses give to their
+ * answers and by which no generation can be looked up.
+ */
+export function readAggregatorId(answerId: unknown): string | null {
+  const generationId = readGenerationId(answerId)
+  return generationId?.startsWith('gen-') ? generationId : null
+}
+
+/** The generation id in an answer's headers. */
+export function generationIdOf(headers: IncomingHttpHeaders): string | null {
+  return readGenerationId(headers['x-generation-id'])
+}
+
+/**
+ * The reported cost in dollars, from its digits in the answer. If the upstream account runs on its own provider
+ * keys, the reported cost is OpenRouter's fee alone and the provider's share is a separate field. Null if no
+ * cost, or a negative one, is reported.
+ */
+export function readCost(body: JsonBody, usagePath: readonly string[]): Decimal | null {
+  const cost = decimalAt(body, [...usagePath, 'cost'])
+  if (cost === null) return null
+  if (usagePath.reduce(objectAt, body.root)['is_byok'] !== true) return cost
+  const share = decimalAt(body, [...usagePath, 'cost_details', 'upstream_inference_cost'])
+  return share === null ? cost : addDecimals(cost, share)
+}
+
+/**
+ * Usage of every format but messages: the input count includes cache reads and writes. Responses calls the
+ * counts `input_tokens` and `output_tokens`, all others `prompt_tokens` and `completion_tokens`. Null if there
+ * are no counts.
+ */
+export function readUsage(
+  usage: JsonValue | undefined,
+  { input, output }: { readonly input: string; readonly output: string },
+): TokenUsage | null {
+  if (!isJsonObject(usage)) return null
+  const inputTokens = tokenCount(usage[`${input}_tokens`])
+  const outputTokens = tokenCount(usage[`${output}_tokens`])
+  if (inputTokens === null && outputTokens === null) return null
+  const inputDetails = objectAt(usage, `${input}_tokens_details`)
+  const outputDetails = objectAt(usage, `${output}_tokens_details`)
+  const cacheReadTokens = tokenCount(inputDetails['cached_tokens']) ?? 0
+  const cacheWriteTokens = tokenCount(inputDetails['cache_write_tokens']) ?? 0
+  return {
+    inputTokens: Math.max(0, (inputTokens ?? 0) - cacheReadTokens - cacheWriteTokens),
+    cacheReadTokens,
+    cacheWriteTokens,
+    cacheWriteLongTokens: 0,
+    outputTokens: outputTokens ?? 0,
+    reasoningTokens: tokenCount(outputDetails['reasoning_tokens']) ?? 0,
+    imageOutputTokens: tokenCount(outputDetails['image_tokens']) ?? 0,
+    searches: readSearches(usage),
+  }
+}
+
+/**
+ * The tier that an answer was served at, from the object that has `service_tier` or `speed`. Left out if neither
+ * is there, or if the tier is `auto`.
+ */
+export function readServedTier(owner: JsonObject): Pick<Reported, 'servedTier'> {
+  const { speed, service_tier: tier } = owner
+  const isReported = typeof speed === 'string' || (typeof tier === 'string' && tier !== 'auto')
+  if (!isReported) return {}
+  return { servedTier: asksForPriority(owner) ? 'priority' : 'standard' }
+}
+
+/** Searches that the provider ran, under either of OpenRouter's names. */
+export function readSearches(usage: JsonObject): number {
+  for (const name of ['server_tool_use_details', 'server_tool_use']) {
+    const searches = tokenCount(objectAt(usage, name)['web_search_requests'])
+    if (searches !== null) return searches
+  }
+  return 0
+}
