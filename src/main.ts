@@ -1,4 +1,10 @@
-import { ConfigError, catalogSettingsOf, configFromEnvironment, storeUrlOf } from './app/config.ts'
+import {
+  ConfigError,
+  catalogSettingsOf,
+  configFromEnvironment,
+  pageUrlOf,
+  storeUrlOf,
+} from './app/config.ts'
 import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
 import { VERSION } from './app/wiring.ts'
 import { COMMANDS, runCommandLine, tollgateProgram } from './cli/program.ts'
@@ -21,6 +27,7 @@ const program = tollgateProgram({
       storeUrl: storeUrlOf(config),
       keyTag: config.TOLLGATE_KEY_TAG,
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
+      pageUrl: pageUrlOf(config),
       ...(baseUrl === null
         ? {}
         : {

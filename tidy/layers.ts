@@ -13,7 +13,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['upstreams'],
   ['catalog'],
   ['journey'],
-  ['reconcile', 'usage'],
+  ['reconcile', 'usage', 'people'],
   ['operations'],
   ['http', 'cli'],
   ['telemetry'],

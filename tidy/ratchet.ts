@@ -15,38 +15,43 @@ export interface HouseLimits {
  */
 export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
-    // The steps of charts.
-    vocabulary: { files: 11, lines: 971 },
+    // The steps of charts; roles and kinds of links of the page, and its problems.
+    vocabulary: { files: 12, lines: 1_000 },
     json: { files: 7, lines: 1_141 },
     // Large texts are estimated in parts, and calls sized in them, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Roll-ups are tables, and upkeep passes over the store are begun and stopped in one way.
-    store: { files: 24, lines: 2_634 },
+    // The tables of the people who sign in to the page.
+    store: { files: 26, lines: 2_900 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
-    ledger: { files: 31, lines: 4_805 },
+    // The latest use of a key.
+    ledger: { files: 31, lines: 4_845 },
     formats: { files: 21, lines: 2_737 },
     upstreams: { files: 18, lines: 2_631 },
     catalog: { files: 5, lines: 1_018 },
     // A body leaves the memory budget once it is sent.
-    journey: { files: 23, lines: 3_643 },
+    journey: { files: 23, lines: 3_648 },
     reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     usage: { files: 7, lines: 1_198 },
-    // Lists say how far they were searched; the ledger's names are longer.
-    operations: { files: 10, lines: 1_818 },
-    http: { files: 18, lines: 2_598 },
-    // The names of a command's context are longer.
-    cli: { files: 15, lines: 1_673 },
+    // Users, sessions and links of the page.
+    people: { files: 9, lines: 1_061 },
+    // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
+    operations: { files: 11, lines: 2_060 },
+    // The page: its files, sign-in and guards.
+    http: { files: 24, lines: 3_282 },
+    // The names of a command's context are longer. `tollgate user`.
+    cli: { files: 16, lines: 1_755 },
     telemetry: { files: 8, lines: 1_282 },
     // The log line of a request came from http.
-    // Roll-ups are upkeep beside pruning.
-    app: { files: 17, lines: 2_598 },
+    // Roll-ups are upkeep beside pruning. The page's settings, and the link of the first start.
+    app: { files: 19, lines: 2_724 },
     // Operations and commands are handed in.
-    'main.ts': { files: 1, lines: 66 },
+    'main.ts': { files: 1, lines: 73 },
   },
-  // Some are of roll-ups and charts.
-  interfacesUsedOnce: 64,
+  // Some are of roll-ups and charts, and the input of each part of sign-in.
+  interfacesUsedOnce: 80,
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type PublicNames,
   type UpstreamNames,
 } from '../vocabulary/public-names.ts'
+import { PAGE_SETTINGS } from './page-settings.ts'
 import {
   list,
   type Matching,
@@ -240,6 +241,7 @@ export const SETTINGS = {
   TOLLGATE_NOT_PER_SEARCH_MODELS: list(
     'Model ids, comma-separated, that do not bill per search although the catalog looks as if they did.',
   ),
+  ...PAGE_SETTINGS,
   ...TRACE_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>
 
@@ -375,4 +377,9 @@ export function storeUrlOf(config: Config): string {
   return config.UPSTREAM_BASE_URL === null
     ? 'sqlite:./data/simulator.db'
     : 'sqlite:./data/tollgate.db'
+}
+
+/** Where browsers reach the page, without `/app`: as set, or this machine. */
+export function pageUrlOf({ TOLLGATE_PUBLIC_URL: publicUrl, PORT: port }: Config): string {
+  return publicUrl ?? `http://localhost:${port}`
 }

@@ -13,8 +13,10 @@ import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import { makeOperations } from '../operations/operations.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
-import type { Config } from './config.ts'
+import type { Arrival } from '../vocabulary/call.ts'
+import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
+import { openPage } from './open-page.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
@@ -25,6 +27,8 @@ export interface HttpParts {
   readonly ledger: BatchedLedger
   readonly authenticator: Authenticator
   readonly unknownCallers: UnknownCallers
+  /** The address that a client is counted under. */
+  readonly addressOf: (arrival: Arrival) => string
   readonly catalog: Catalog
   /** Never rejects. */
   readonly refreshCatalog: () => Promise<RefreshOutcome>
@@ -97,16 +101,11 @@ async function openMaintenance(
 }
 
 function managementOf(
-  { config, operations, log, clock, ids }: Wiring,
-  {
-    store,
-    ledger,
-    authenticator,
-    unknownCallers,
-    refreshCatalog,
-    maintenance,
-  }: HttpParts & { readonly maintenance: Maintenance },
+  wiring: Wiring,
+  { maintenance, ...http }: HttpParts & { readonly maintenance: Maintenance },
 ): ManagementInput {
+  const { config, operations, log, clock, ids } = wiring
+  const { store, ledger, authenticator, unknownCallers, refreshCatalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
@@ -118,6 +117,7 @@ function managementOf(
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
+      pageUrl: pageUrlOf(config),
       maintenance,
       refreshCatalog,
       onCallersChanged: async () => authenticator.forget(),
@@ -131,6 +131,7 @@ function managementOf(
       version: VERSION,
       costHeader: config.TOLLGATE_COST_HEADER,
     },
+    page: openPage(wiring, http),
   }
 }
 

@@ -16,6 +16,7 @@ import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/open-instance.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
+import type { Arrival } from '../vocabulary/call.ts'
 import { publicNamesOf } from './config.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { ServedStore } from './open-served-store.ts'
@@ -39,7 +40,12 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
   const { config, clock } = wiring
   const { served, catalog, endpoints, upstream } = input
   const settler = openSettler(wiring, input)
-  const unknownCallers = openUnknownCallers(wiring)
+  const addressOf = openAddresses(wiring)
+  const unknownCallers = new UnknownCallers({
+    clock,
+    addressOf,
+    requestsPerMinuteMax: config.TOLLGATE_UNKNOWN_KEYS_PER_MINUTE,
+  })
   const authenticator = new Authenticator({
     db: served.store.db,
     clock,
@@ -76,6 +82,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     parts,
     authenticator,
     unknownCallers,
+    addressOf,
   })
   const { onAbandoned } = input
   const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, onAbandoned })
@@ -146,16 +153,13 @@ function openForgottenHolds(
   return holds
 }
 
-function openUnknownCallers({ config, clock }: Wiring): UnknownCallers {
+/** Tells by which address a client is counted. */
+function openAddresses({ config }: Wiring): (arrival: Arrival) => string {
   const addresses = new ClientAddresses({
     trustedProxies: config.TOLLGATE_TRUSTED_PROXIES,
     ipv6PrefixBits: config.TOLLGATE_IPV6_PREFIX_BITS,
   })
-  return new UnknownCallers({
-    clock,
-    addressOf: (arrival) => addresses.of(arrival),
-    requestsPerMinuteMax: config.TOLLGATE_UNKNOWN_KEYS_PER_MINUTE,
-  })
+  return (arrival) => addresses.of(arrival)
 }
 
 /** The limits of each caller on this thread. */

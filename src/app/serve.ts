@@ -7,6 +7,7 @@ import { micros } from '../vocabulary/money.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
+import { makeSetupLink } from './open-page.ts'
 import { type RunningServer, startWorkers } from './start-workers.ts'
 import { stopSignal, type UpstreamAddress } from './wiring.ts'
 
@@ -33,6 +34,8 @@ export async function serve(terminal: Terminal): Promise<void> {
         : await startWorkers({ config, upstream, log, writeLog: writeLines })
     closing.defer(() => server.close())
     await greet({ server, config, terminal, mode: upstream.mode })
+    const setupLink = await makeSetupLink({ config, server })
+    if (setupLink !== null) terminal.note(setupNote(setupLink))
   } catch (error) {
     await closing.disposeAsync()
     throw error
@@ -62,6 +65,14 @@ No account yet. Make one, in another terminal; it says what comes next:
 
   npx tollgate account create "Ada Lovelace"
 `
+
+function setupNote(setupLink: string): string {
+  return `
+To use the page, open this link. It makes its first operator, once, within 24 hours:
+
+  ${setupLink}
+`
+}
 
 interface Greeting {
   readonly server: RunningServer

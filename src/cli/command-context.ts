@@ -27,6 +27,8 @@ export interface CommandSettings {
   readonly keyTag: string
   /** How long an unresolved hold stays reserved. */
   readonly settleAfterMs: number
+  /** Where browsers reach the page, without `/app`. */
+  readonly pageUrl: string
   /** The provider; absent: none is configured, and the simulator stands in for it. */
   readonly upstream?: UpstreamSettings
 }

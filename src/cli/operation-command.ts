@@ -124,7 +124,7 @@ function operationOf(
   name: string,
 ): Operation {
   const { store, ledger, ids, clock } = opened
-  const { keyTag, settleAfterMs, upstream } = settings()
+  const { keyTag, settleAfterMs, pageUrl, upstream } = settings()
   const sections = makeOperations(operations, {
     store,
     ledger,
@@ -132,6 +132,7 @@ function operationOf(
     clock,
     keyTag,
     settleAfterMs,
+    pageUrl,
     maintenance: {
       get isOn() {
         return readSetting(store.db, 'maintenance').then((value) => value === 'on')

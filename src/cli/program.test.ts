@@ -76,7 +76,7 @@ describe('--help', () => {
   })
 
   test('has words for every command, argument and option', () => {
-    const settings = () => ({ storeUrl: '', keyTag: '', settleAfterMs: 0 })
+    const settings = () => ({ storeUrl: '', keyTag: '', settleAfterMs: 0, pageUrl: '' })
     const terminal = { out: () => {}, note: () => {}, progress: () => {} }
     const runs = { operations: OPERATIONS, commands: COMMANDS }
     const serve = async () => {}

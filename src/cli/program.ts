@@ -11,6 +11,7 @@ import { type CommandRow, operationCommand } from './operation-command.ts'
 import { REQUEST_COMMANDS } from './request.ts'
 import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
 import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
+import { USER_COMMANDS } from './user.ts'
 
 interface ProgramInput extends CommandInput {
   readonly version: string
@@ -89,6 +90,7 @@ export const COMMANDS: readonly CommandRow[] = [
   CREDIT_COMMANDS,
   KEY_COMMANDS,
   REQUEST_COMMANDS,
+  USER_COMMANDS,
   MAINTENANCE_COMMANDS,
   AUDIT_COMMAND,
 ]

@@ -65,11 +65,13 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
   })
 }
 
-function arrivalOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): Arrival {
+/** What is known of a request of Fastify's before it is read. */
+export function arrivalOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): Arrival {
   return { headers, peerAddress: raw.socket.remoteAddress }
 }
 
-async function readJson(
+/** Reads a small JSON body. Throws Problem. */
+export async function readJson(
   clientRequest: IncomingMessage,
   client: ServerResponse,
   timeoutMs: number,

@@ -99,7 +99,7 @@ export const RETIRED_PATHS = [
 ] as const
 
 /** The bytes of an answer that is the same for every client, with the tag that names them. */
-interface KeptAnswer {
+export interface KeptAnswer {
   readonly bytes: Buffer
   /** As in `ETag`, quotes included: two answers have the same tag only where they have the same bytes. */
   readonly etag: string
@@ -114,18 +114,23 @@ export function keptAnswer(bytes: Buffer, contentType = 'application/json'): Kep
 }
 
 /**
- * Sends an answer as it is kept, or 304 to a client that has it already. Clients may keep it too, if
- * they ask each time whether it is still the same.
+ * Sends an answer as it is kept, or 304 to a client that has it already. Clients may keep it too; by
+ * default they ask each time whether it is still the same.
  */
-export function sendKept(reply: FastifyReply, { bytes, etag, contentType }: KeptAnswer): void {
+export function sendKept(
+  reply: FastifyReply,
+  { bytes, etag, contentType }: KeptAnswer,
+  cacheControl = 'no-cache',
+): void {
   const { request } = reply
-  reply.header('x-request-id', request.id).header('etag', etag).header('cache-control', 'no-cache')
+  reply.header('x-request-id', request.id).header('etag', etag)
+  reply.header('cache-control', cacheControl)
   if (isNamed(etag, request.headers['if-none-match'])) reply.code(304).send()
   else reply.type(contentType).send(bytes)
 }
 
 /** Whether `If-None-Match` names a tag. A weak tag counts as its strong one, as RFC 9110 has it for GET. */
-function isNamed(etag: string, ifNoneMatch: string | undefined): boolean {
+export function isNamed(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true
   return ifNoneMatch.split(',').some((part) => part.trim().replace(/^W\//, '') === etag)

@@ -14,6 +14,7 @@ import type { Inference } from './inference.ts'
 import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
+import { type PageInput, registerPage } from './page/page-routes.ts'
 import { type PublicRoutesInput, registerPublicRoutes } from './public-routes.ts'
 
 interface HttpServerInput {
@@ -43,6 +44,8 @@ export interface ManagementInput {
   readonly bodyTimeoutMs: number
   /** What documents say beside the operations. */
   readonly document: Pick<OpenApiInput, 'version' | 'costHeader'>
+  /** The page at `/app`; null: it is off. */
+  readonly page: Omit<PageInput, 'bodyTimeoutMs'> | null
 }
 
 /** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
@@ -104,10 +107,11 @@ function registerManagement(
   app: FastifyInstance,
   { formats, ...input }: ManagementInput & Pick<HttpServerInput, 'formats'>,
 ): void {
-  const { sections, bodyTimeoutMs } = input
-  registerOpenApiRoutes(app, { ...input.document, formats, sections })
+  const { sections, bodyTimeoutMs, page } = input
+  registerOpenApiRoutes(app, { ...input.document, formats, sections, hasPage: page !== null })
   const operations = sections.flatMap((section) => section.operations)
   for (const access of input.access) registerOperations(app, { operations, access, bodyTimeoutMs })
+  if (page !== null) registerPage(app, { ...page, operations, bodyTimeoutMs })
 }
 
 interface NodeServerInput {

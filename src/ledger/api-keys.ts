@@ -91,3 +91,37 @@ export function isApiKeyShaped({
   const prefix = `sk-${keyTag}-`
   return text.startsWith(prefix) && KEY_PATTERN.test(text.slice(prefix.length))
 }
+
+/**
+ * When the latest request of each key opened its hold, by key id; a key without requests has none. For a key
+ * all of whose requests were pruned from Activity, it is when the latest of them was settled.
+ */
+export async function getLastUses(
+  db: Kysely<Tables>,
+  apiKeyIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (apiKeyIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('api_keys')
+    .select(({ selectFrom }) => [
+      'api_keys.id',
+      selectFrom('requests')
+        .select('requests.opened_at_ms')
+        .whereRef('requests.api_key_id', '=', 'api_keys.id')
+        .orderBy('requests.id', 'desc')
+        .limit(1)
+        .as('opened_at_ms'),
+      selectFrom('pruned_requests')
+        .select('pruned_requests.latest_settled_at_ms')
+        .whereRef('pruned_requests.api_key_id', '=', 'api_keys.id')
+        .as('pruned_at_ms'),
+    ])
+    .where('api_keys.id', 'in', apiKeyIds)
+    .execute()
+  return new Map(
+    rows.flatMap(({ id, opened_at_ms: openedAtMs, pruned_at_ms: prunedAtMs }) => {
+      const usedAtMs = openedAtMs ?? prunedAtMs
+      return usedAtMs === null ? [] : [[id, usedAtMs]]
+    }),
+  )
+}

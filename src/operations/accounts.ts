@@ -15,7 +15,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts): readonly Operation[] {
@@ -52,9 +52,9 @@ function list(parts: OperationParts): Operation {
     query: pageQuery('accounts', {}),
     answers: { 200: listShape(accountShape) },
     async run({ query: { limit, cursor } }) {
-      const page = await listAccounts(store.reports, { limit, cursor: cursor ?? null })
+      const page = await listAccounts(store.pages, { limit, cursor: cursor ?? null })
       const accountIds = page.accounts.map(({ id }) => id)
-      const credits = await getCredits(store.reports, { accountIds, nowMs: clock.nowMs() })
+      const credits = await getCredits(store.pages, { accountIds, nowMs: clock.nowMs() })
       const answers = page.accounts.flatMap((account) => {
         const purses = credits.get(account.id)
         return purses === undefined ? [] : [accountAnswer(account, purses)]
@@ -68,14 +68,18 @@ function show(parts: OperationParts): Operation {
   return operation({
     name: 'getAccount',
     method: 'GET',
-    paths: { admin: '/v1/admin/accounts/{account_id}' },
+    paths: {
+      admin: '/v1/admin/accounts/{account_id}',
+      member: '/app/api/accounts/{account_id}',
+    },
     summary: 'One account with its credit.',
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ accountId }) {
-      const account = await getAccount(parts.store.db, accountId)
+    async run({ caller, accountId }) {
+      const reads = readsFor(caller, parts.store)
+      const account = await getAccount(reads, accountId)
       if (account === null) throw notFound('account', accountId)
-      return { httpStatus: 200, body: await answerOf(parts, account) }
+      return { httpStatus: 200, body: await answerOf({ ...parts, reads }, account) }
     },
   })
 }
@@ -108,9 +112,16 @@ function change(parts: OperationParts): Operation {
   })
 }
 
-async function answerOf({ store, clock }: OperationParts, account: AccountRow): Promise<object> {
+async function answerOf(
+  {
+    store,
+    clock,
+    reads = store.db,
+  }: OperationParts & { readonly reads?: OperationParts['store']['db'] },
+  account: AccountRow,
+): Promise<object> {
   const input = { accountIds: [account.id], nowMs: clock.nowMs() }
-  const purses = (await getCredits(store.db, input)).get(account.id)
+  const purses = (await getCredits(reads, input)).get(account.id)
   if (purses === undefined) throw notFound('account', account.id)
   return accountAnswer(account, purses)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import type { Balance } from '../ledger/activity/activity.ts'
-import { createApiKey, getApiKey, listApiKeys } from '../ledger/api-keys.ts'
+import { createApiKey, getApiKey, getLastUses, listApiKeys } from '../ledger/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
 import {
   amountField,
@@ -17,7 +17,16 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import {
+  type Caller,
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+  readsFor,
+} from './operation.ts'
+
+const MEMBER = '/app/api/accounts/{account_id}'
 
 /** API keys. */
 export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
@@ -28,7 +37,7 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
-    paths: { admin: '/v1/admin/accounts/{account_id}/keys' },
+    paths: { admin: '/v1/admin/accounts/{account_id}/keys', member: `${MEMBER}/keys` },
     summary: 'Create an API key. Only this answer has its text.',
     body: z.strictObject({
       name: nameField,
@@ -50,7 +59,7 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
         expiresAtMs: expires_at ?? null,
       })
       if (created === null) throw notFound('account', accountId)
-      return { httpStatus: 201, body: { ...apiKeyAnswer(created.apiKey), key: created.text } }
+      return { httpStatus: 201, body: { ...apiKeyAnswer(created.apiKey, null), key: created.text } }
     },
   })
 }
@@ -59,16 +68,21 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listKeys',
     method: 'GET',
-    paths: { admin: '/v1/admin/accounts/{account_id}/keys' },
+    paths: { admin: '/v1/admin/accounts/{account_id}/keys', member: `${MEMBER}/keys` },
     summary: "The account's API keys, newest first, without deleted ones.",
     query: pageQuery('keys', {}),
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],
-    async run({ accountId, query: { limit, cursor } }) {
-      if ((await getAccount(store.db, accountId)) === null) throw notFound('account', accountId)
-      const page = await listApiKeys(store.reports, { accountId, limit, cursor: cursor ?? null })
-      const next = idCursor('keys', page.nextCursor)
-      return { httpStatus: 200, body: listAnswer(page.apiKeys.map(apiKeyAnswer), next) }
+    async run({ caller, accountId, query: { limit, cursor } }) {
+      const account = await getAccount(readsFor(caller, store), accountId)
+      if (account === null) throw notFound('account', accountId)
+      const page = await listApiKeys(store.pages, { accountId, limit, cursor: cursor ?? null })
+      const usedAtMs = await getLastUses(
+        store.pages,
+        page.apiKeys.map((apiKey) => apiKey.id),
+      )
+      const answers = page.apiKeys.map((each) => apiKeyAnswer(each, usedAtMs.get(each.id) ?? null))
+      return { httpStatus: 200, body: listAnswer(answers, idCursor('keys', page.nextCursor)) }
     },
   })
 }
@@ -77,24 +91,22 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getKey',
     method: 'GET',
-    paths: { admin: '/v1/admin/keys/{key_id}' },
+    paths: { admin: '/v1/admin/keys/{key_id}', member: `${MEMBER}/keys/{key_id}` },
     summary: 'One API key.',
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
-    async run({ param }) {
-      const apiKeyId = param('key_id')
-      const apiKey = await getApiKey(store.db, apiKeyId)
-      if (apiKey === null) throw notFound('API key', apiKeyId)
-      return { httpStatus: 200, body: apiKeyAnswer(apiKey) }
+    async run(call) {
+      const apiKey = await namedKey(store, call)
+      return { httpStatus: 200, body: await answerOf(store, apiKey) }
     },
   })
 }
 
-function change({ ledger, clock, onCallersChanged }: OperationParts): Operation {
+function change({ store, ledger, clock, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'changeKey',
     method: 'PATCH',
-    paths: { admin: '/v1/admin/keys/{key_id}' },
+    paths: { admin: '/v1/admin/keys/{key_id}', member: `${MEMBER}/keys/{key_id}` },
     summary: 'Change the given fields of an API key; null removes a limit or an expiry.',
     body: z.strictObject({
       name: nameField.optional(),
@@ -105,8 +117,9 @@ function change({ ledger, clock, onCallersChanged }: OperationParts): Operation 
     example: { credit_limit: 20_000_000 },
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
-    async run({ param, body: { name, disabled, credit_limit, expires_at } }) {
-      const apiKeyId = param('key_id')
+    async run(call) {
+      const { name, disabled, credit_limit, expires_at } = call.body
+      const { id: apiKeyId } = await namedKey(store, call)
       const apiKey = await ledger.updateApiKey({
         id: apiKeyId,
         ...(name === undefined ? {} : { name }),
@@ -116,29 +129,49 @@ function change({ ledger, clock, onCallersChanged }: OperationParts): Operation 
       })
       if (apiKey === null) throw notFound('API key', apiKeyId)
       await onCallersChanged()
-      return { httpStatus: 200, body: apiKeyAnswer(apiKey) }
+      return { httpStatus: 200, body: await answerOf(store, apiKey) }
     },
   })
 }
 
-function remove({ ledger, onCallersChanged }: OperationParts): Operation {
+function remove({ store, ledger, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'deleteKey',
     method: 'DELETE',
-    paths: { admin: '/v1/admin/keys/{key_id}' },
+    paths: { admin: '/v1/admin/keys/{key_id}', member: `${MEMBER}/keys/{key_id}` },
     summary: 'Delete an API key. Its requests stay in Activity.',
     answers: {
       200: z.object({ id: idField('key'), object: z.literal('key'), deleted: z.literal(true) }),
     },
     problems: ['not_found'],
-    async run({ param }) {
-      const apiKeyId = param('key_id')
+    async run(call) {
+      const { id: apiKeyId } = await namedKey(store, call)
       const isDeleted = await ledger.deleteApiKey(apiKeyId)
       if (!isDeleted) throw notFound('API key', apiKeyId)
       await onCallersChanged()
       return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }
     },
   })
+}
+
+/** The key that a call names. Throws Problem `not_found`, for a member also where it is another account's. */
+async function namedKey(
+  { db }: OperationParts['store'],
+  { caller, param }: { readonly caller: Caller; param(name: string): string },
+): Promise<ApiKeyRow> {
+  const apiKeyId = param('key_id')
+  const apiKey = await getApiKey(db, apiKeyId)
+  const isOwn = caller.kind === 'admin' || apiKey?.accountId === caller.accountId
+  if (apiKey === null || !isOwn) throw notFound('API key', apiKeyId)
+  return apiKey
+}
+
+async function answerOf(
+  { pages }: OperationParts['store'],
+  apiKey: ApiKeyRow,
+): Promise<z.infer<typeof apiKeyShape>> {
+  const usedAtMs = (await getLastUses(pages, [apiKey.id])).get(apiKey.id)
+  return apiKeyAnswer(apiKey, usedAtMs ?? null)
 }
 
 const common = {
@@ -161,6 +194,9 @@ export const apiKeyShape = z
     ...common,
     account_id: idField('acct'),
     created_at: timeField,
+    last_used_at: timeField
+      .nullable()
+      .describe('When its latest request opened a hold; null: none did.'),
   })
   .meta({ id: 'Key' })
 
@@ -185,11 +221,12 @@ export const ownKeyShape = z
   .meta({ id: 'OwnKey' })
 
 /** An API key as it is answered. */
-function apiKeyAnswer(apiKey: ApiKeyRow): z.infer<typeof apiKeyShape> {
+function apiKeyAnswer(apiKey: ApiKeyRow, usedAtMs: number | null): z.infer<typeof apiKeyShape> {
   return {
     ...commonAnswer(apiKey),
     account_id: apiKey.accountId,
     created_at: timeAnswer(apiKey.createdAtMs),
+    last_used_at: timeOrNull(usedAtMs),
   }
 }
 

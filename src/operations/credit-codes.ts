@@ -59,7 +59,7 @@ function list({ store }: OperationParts): Operation {
     query: pageQuery('codes', {}),
     answers: { 200: listShape(creditCodeShape) },
     async run({ query: { limit, cursor } }) {
-      const page = await listCreditCodes(store.reports, { limit, cursor: cursor ?? null })
+      const page = await listCreditCodes(store.pages, { limit, cursor: cursor ?? null })
       const next = idCursor('codes', page.nextCursor)
       return { httpStatus: 200, body: listAnswer(page.creditCodes.map(creditCodeAnswer), next) }
     },

@@ -29,6 +29,7 @@ import {
   type Operation,
   type OperationParts,
   operation,
+  readsFor,
 } from './operation.ts'
 
 /** Adding credit to accounts, and their entries. */
@@ -131,14 +132,18 @@ function entries({ store }: OperationParts): Operation {
   return operation({
     name: 'listEntries',
     method: 'GET',
-    paths: { admin: '/v1/admin/accounts/{account_id}/entries' },
+    paths: {
+      admin: '/v1/admin/accounts/{account_id}/entries',
+      member: '/app/api/accounts/{account_id}/entries',
+    },
     summary: "The account's entries, newest first.",
     query: entryPageQuery('entries'),
     answers: { 200: listShape(entryShape) },
     problems: ['not_found'],
-    async run({ accountId, query: { limit, cursor } }) {
-      if ((await getAccount(store.db, accountId)) === null) throw notFound('account', accountId)
-      const page = await listEntries(store.reports, { accountId, before: cursor ?? null, limit })
+    async run({ caller, accountId, query: { limit, cursor } }) {
+      const account = await getAccount(readsFor(caller, store), accountId)
+      if (account === null) throw notFound('account', accountId)
+      const page = await listEntries(store.pages, { accountId, before: cursor ?? null, limit })
       const next = entryCursor('entries', page.nextBefore)
       return { httpStatus: 200, body: listAnswer(page.entries.map(entryAnswer), next) }
     },

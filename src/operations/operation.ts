@@ -5,11 +5,22 @@ import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import type { Role } from '../vocabulary/role.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
   | { readonly kind: 'admin' }
   | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
+  | MemberCaller
+
+/** A user who is signed in to the page, for an account: a member of it, or an operator. */
+interface MemberCaller {
+  readonly kind: 'member'
+  readonly userId: string
+  readonly accountId: string
+  /** Operators may do what owners may, in every account. */
+  readonly role: Role
+}
 
 /** The kinds of callers. */
 export type CallerKind = Caller['kind']
@@ -21,6 +32,7 @@ export type CallerKind = Caller['kind']
 interface Paths {
   readonly admin?: `/v1/admin/${string}`
   readonly key?: `/v1/${string}`
+  readonly member?: `/app/api/accounts/{account_id}${'' | `/${string}`}`
 }
 
 /** What people may do: input, rule and response, once for HTTP, its documents and the command line. */
@@ -143,6 +155,8 @@ export interface OperationParts {
   readonly keyTag: string
   /** How long an unresolved hold stays reserved. */
   readonly settleAfterMs: number
+  /** Where browsers reach the page, without `/app`: links begin with it. */
+  readonly pageUrl: string
   readonly maintenance: MaintenanceSwitch
   /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
   readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOutcome>
@@ -151,6 +165,11 @@ export interface OperationParts {
    * older. Never rejects.
    */
   readonly onCallersChanged: () => Promise<void>
+}
+
+/** Where an operation reads a few rows: for the page, on the connection of its own. */
+export function readsFor(caller: Caller, { db, pages }: Pick<Store, 'db' | 'pages'>): Store['db'] {
+  return caller.kind === 'member' ? pages : db
 }
 
 /** Whether inference is refused for every process of a store. */
@@ -166,7 +185,10 @@ const FAULTS_MAX = 10
  * Checks what a client sent against a schema, and reads it. Throws the Problem `invalid_parameter`,
  * which names the first ten faults and has the first one's field as its `param`.
  */
-function checkInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+export function checkInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> {
   const parsed = schema.safeParse(value, { error: messageOf })
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX)

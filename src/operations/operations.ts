@@ -4,6 +4,7 @@ import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
 import type { Operation, OperationParts } from './operation.ts'
 import { ownAccountOperations } from './own-account.ts'
+import { peopleOperations } from './people.ts'
 import { requestOperations } from './requests.ts'
 import { upkeepOperations } from './upkeep.ts'
 
@@ -21,6 +22,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['API keys', apiKeyOperations],
   ['Credit codes', creditCodeOperations],
   ['Requests', requestOperations],
+  ['People', peopleOperations],
   ['Upkeep', upkeepOperations],
 ]
 

@@ -15,7 +15,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
 export function ownAccountOperations(parts: OperationParts): readonly Operation[] {
@@ -43,11 +43,13 @@ function balance({ store, clock, settleAfterMs }: OperationParts): Operation {
   return operation({
     name: 'getBalance',
     method: 'GET',
-    paths: { key: '/v1/balance' },
+    paths: { key: '/v1/balance', member: '/app/api/accounts/{account_id}/balance' },
     summary: "The account's credit, held credit and unresolved requests.",
     answers: { 200: balanceShape },
-    async run({ accountId }) {
-      const held = await getBalance(store.db, { accountId, nowMs: clock.nowMs() })
+    async run({ caller, accountId }) {
+      const reads = readsFor(caller, store)
+      const held = await getBalance(reads, { accountId, nowMs: clock.nowMs() })
+      if (held === null && caller.kind === 'member') throw notFound('account', accountId)
       if (held === null) throw new Problem('invalid_api_key')
       return { httpStatus: 200, body: balanceAnswer(accountId, held, settleAfterMs) }
     },
@@ -58,13 +60,16 @@ function purchases({ store }: OperationParts): Operation {
   return operation({
     name: 'listPurchases',
     method: 'GET',
-    paths: { key: '/v1/credit/purchases' },
+    paths: {
+      key: '/v1/credit/purchases',
+      member: '/app/api/accounts/{account_id}/purchases',
+    },
     summary: 'Credit that the account bought or activated, newest first.',
     query: entryPageQuery('purchases'),
     answers: { 200: listShape(entryShape) },
     async run({ accountId, query: { limit, cursor } }) {
       const page = { accountId, before: cursor ?? null, limit }
-      const { entries, nextBefore } = await listPurchases(store.reports, page)
+      const { entries, nextBefore } = await listPurchases(store.pages, page)
       const next = entryCursor('purchases', nextBefore)
       return { httpStatus: 200, body: listAnswer(entries.map(entryAnswer), next) }
     },

@@ -22,20 +22,19 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
-/** The Activity of all accounts. */
+const MEMBER = '/app/api/accounts/{account_id}'
+
+/** Activity: of all accounts for admins, of one for its members. */
 export function requestOperations(parts: OperationParts): readonly Operation[] {
   return [list(parts), show(parts), settle(parts)]
 }
 
 // A refused request has no record, and a settled one may have been pruned.
-async function noRequest(
-  { reports }: OperationParts['store'],
-  requestId: string,
-): Promise<Problem> {
+async function noRequest({ pages }: OperationParts['store'], requestId: string): Promise<Problem> {
   const problem = notFound('request that opened a hold', requestId)
-  const untilMs = await prunedUntilMs(reports, requestId)
+  const untilMs = await prunedUntilMs(pages, requestId)
   if (untilMs === null) return problem
   const pruned = `Requests that were settled up to ${timeAnswer(untilMs)} have been pruned.`
   return new Problem('not_found', { message: `${problem.message} ${pruned}` })
@@ -45,7 +44,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listRequests',
     method: 'GET',
-    paths: { admin: '/v1/admin/requests' },
+    paths: { admin: '/v1/admin/requests', member: `${MEMBER}/requests` },
     summary: 'Requests, newest first.',
     query: pageQuery('requests', {
       account: idFilterField('acct').optional(),
@@ -56,8 +55,10 @@ function list({ store }: OperationParts): Operation {
       until: momentField.optional().describe('Opened before this moment.'),
     }),
     answers: { 200: foundShape },
-    async run({ query: { limit, cursor, account, key: apiKeyId, state, model, since, until } }) {
-      const found = await searchRequests(store.reports, {
+    async run(call) {
+      const { limit, cursor, key: apiKeyId, state, model, since, until } = call.query
+      const account = call.caller.kind === 'admin' ? call.query.account : call.accountId
+      const found = await searchRequests(store.pages, {
         limit,
         cursor: cursor ?? null,
         ...(account === undefined ? {} : { accountId: account }),
@@ -76,14 +77,20 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getRequest',
     method: 'GET',
-    paths: { admin: '/v1/admin/requests/{request_id}' },
+    paths: {
+      admin: '/v1/admin/requests/{request_id}',
+      member: `${MEMBER}/requests/{request_id}`,
+    },
     summary: 'One request with its hold, cost and charge.',
     answers: { 200: requestShape },
     problems: ['not_found'],
-    async run({ param }) {
+    async run({ caller, param }) {
       const requestId = param('request_id')
-      const row = await getRequest(store.db, requestId)
+      const row = await getRequest(readsFor(caller, store), requestId)
       if (row === null) throw await noRequest(store, requestId)
+      if (caller.kind === 'member' && row.accountId !== caller.accountId) {
+        throw await noRequest(store, requestId)
+      }
       return { httpStatus: 200, body: requestAnswer(row) }
     },
   })
@@ -175,6 +182,7 @@ export const requestShape = z
     price_snapshot: z.string(),
     opened_at: timeField,
     first_byte_at: timeField.nullable(),
+    ended_at: timeField.nullable().describe('When its attempt ended.'),
     settled_at: timeField.nullable(),
   })
   .meta({ id: 'Request' })
@@ -205,6 +213,7 @@ function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     price_snapshot: row.priceSnapshotId,
     opened_at: timeAnswer(row.openedAtMs),
     first_byte_at: timeOrNull(row.firstByteAtMs),
+    ended_at: timeOrNull(row.endedAtMs),
     settled_at: timeOrNull(row.settledAtMs),
   }
 }

@@ -27,7 +27,7 @@ export interface Store {
   readonly location: DatabaseLocation
   /** Short reads, such as those of authentication, and admin writes. */
   readonly db: Kysely<Tables>
-  /** Long reads, such as lists for pages, on connections of their own. Read-only. */
+  /** Long reads, such as the audit's, on connections of their own. Read-only. */
   readonly reports: Kysely<Tables>
   /** Reads of the page, on connections of their own: an audit does not hold them up. Read-only. */
   readonly pages: Kysely<Tables>

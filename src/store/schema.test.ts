@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../vocabulary/money.ts'
 import { openStore, type Store } from './open-store.ts'
-import { MIGRATIONS_APPLIED, REQUESTS, type RequestRow, TABLES } from './schema.ts'
+import { REQUESTS, type RequestRow, TABLES, UNCOPIED_TABLES } from './schema.ts'
 import type { NamedColumn, StoredRow } from './table.ts'
 import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
 
-const ALL_TABLES = [...TABLES, MIGRATIONS_APPLIED]
+const ALL_TABLES = [...TABLES, ...UNCOPIED_TABLES]
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   let database: TestDatabase

@@ -2,6 +2,16 @@ import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { USAGE_STEPS } from '../vocabulary/usage-step.ts'
 import {
+  LINKS,
+  MEMBERS,
+  OPERATOR_ACTIONS,
+  SESSIONS,
+  SIGN_IN_RATES,
+  SIGN_INS,
+  USERS,
+  VERIFICATIONS,
+} from './people-tables.ts'
+import {
   amount,
   flag,
   integer,
@@ -349,7 +359,7 @@ const USAGE_ROLLED = new Table('usage_rolled', {
 })
 
 /** Which migrations were applied. Each store keeps its own list: it is not copied. */
-export const MIGRATIONS_APPLIED = new Table('migrations', {
+const MIGRATIONS_APPLIED = new Table('migrations', {
   key: ['number'],
   fixed: { number: integer, name: text, applied_at_ms: integer },
 })
@@ -370,11 +380,19 @@ export const TABLES = [
   USAGE_HOURS,
   USAGE_DAYS,
   USAGE_ROLLED,
+  USERS,
+  MEMBERS,
+  SIGN_INS,
+  LINKS,
+  OPERATOR_ACTIONS,
 ] as const
+
+/** Every table that each store has for itself: sessions end when a store is copied. */
+export const UNCOPIED_TABLES = [MIGRATIONS_APPLIED, SESSIONS, VERIFICATIONS, SIGN_IN_RATES] as const
 
 /** The tables as Kysely sees them, with columns named as in the database. */
 export type Tables = {
   readonly [Some in
     | (typeof TABLES)[number]
-    | typeof MIGRATIONS_APPLIED as Some['name']]: TableOf<Some>
+    | (typeof UNCOPIED_TABLES)[number] as Some['name']]: TableOf<Some>
 }

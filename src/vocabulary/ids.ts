@@ -1,7 +1,18 @@
 import type { Clock } from './clock.ts'
 
 /** The kind of a thing with an id. The prefix is part of the id, so that a pasted id shows its kind. */
-export type IdPrefix = 'req' | 'acct' | 'key' | 'ent' | 'inst' | 'code'
+export type IdPrefix =
+  | 'req'
+  | 'acct'
+  | 'key'
+  | 'ent'
+  | 'inst'
+  | 'code'
+  | 'user'
+  | 'sess'
+  | 'sign'
+  | 'link'
+  | 'act'
 
 /** Makes ids that sort by the millisecond they were made in and can't be guessed. */
 export interface IdSource {

@@ -50,9 +50,13 @@ export const PROBLEMS = {
   api_key_expired: row(401, 'client', 'final', { message: 'This API key has expired.', meaning: 'The key is past its expiry.', remedy: 'Use another key, or ask the operator to extend it.' }),
   invalid_admin_token: row(401, 'client', 'final', { message: 'Send the admin token as `Authorization: Bearer <token>`.', meaning: 'The request to `/v1/admin` has no admin token or a wrong one.', remedy: 'Send `ADMIN_API_TOKEN` as `Authorization: Bearer`.' }),
   invalid_metrics_token: row(401, 'client', 'final', { message: 'Send the metrics token as `Authorization: Bearer <token>`.', meaning: 'The request to `/metrics` has no metrics token or a wrong one.', remedy: 'Send `METRICS_TOKEN` as `Authorization: Bearer`.' }),
+  not_signed_in: row(401, 'client', 'final', { message: 'Sign in first.', meaning: 'The page sent no session, or one that has ended.', remedy: 'Sign in.' }),
+  invalid_sign_in: row(401, 'client', 'final', { message: 'The e-mail address or the password is wrong.', meaning: 'No user of the page has this e-mail address and password.', remedy: 'Check both, or ask the operator for a link to set a new password.' }),
   insufficient_credit: row(402, 'billing', 'final', { message: 'The account has too little credit for this request.', meaning: 'The hold of the request is larger than the available credit. The message gives the amount needed, the amount available and the amount held by requests in flight. If the output cap is above the maximum that the model lists, it also gives the amount needed for a cap of that maximum. If the account has no credit, a body over 64 KB gets this answer before it is read.', remedy: 'Add credit, lower the output cap, or wait for requests in flight to end.' }),
   key_limit_reached: row(402, 'billing', 'final', { message: 'This API key has too little of its credit limit left.', meaning: "The hold of the request is larger than the rest of the key's credit limit.", remedy: 'Raise the limit, or use another key.' }),
   free_credit_not_eligible: row(402, 'billing', 'final', { message: 'The account has only free credit, which does not pay for this request.', meaning: 'The account has only free credit, and free credit does not pay for this model or endpoint.', remedy: 'Add backed credit, or use a text model with open weights.' }),
+  foreign_origin: row(403, 'client', 'final', { message: 'This request did not come from the page.', meaning: 'A call of the page that changes something came from another site or without JSON, or the page is used without TLS on another machine.', remedy: 'Open the page at the address of `TOLLGATE_PUBLIC_URL`.' }),
+  invalid_link: row(404, 'client', 'final', { message: 'This link was used before, has expired, or is not whole.', meaning: 'The link for setup, an invitation or a new password was used before, has expired, or is not whole.', remedy: 'Ask the operator for a new link. For the first one, restart the server.' }),
   model_not_found: row(404, 'client', 'final', { message: 'This model is not in the catalog; GET /v1/models lists what is.', meaning: 'The model is not in the catalog; the message names it.', remedy: 'Use an id from `GET /v1/models`.' }),
   not_found: row(404, 'client', 'final', { message: 'This method and path do not exist; /docs lists the endpoints.', meaning: 'This method and path do not exist; the message names them.', remedy: 'Check the method, and that the address has `/v1` exactly once.' }),
   reference_conflict: row(409, 'client', 'final', { message: 'This reference was already used for other credit of the account.', meaning: 'The account already has credit with this reference, with another amount, kind or expiry.', remedy: "Check the account's entries; use a new reference for new credit." }),
@@ -143,7 +147,7 @@ export type FailureCode = ProblemCode | (typeof UNREPORTED_FAILURES)[number]
 const ECHOED_CHARS_MAX = 200
 
 // No id of ours is a secret, however long it is.
-const OWN_ID = /\b(?:acct|code|ent|inst|key|req)_\w+/g
+const OWN_ID = /\b(?:acct|code|ent|inst|key|link|req|sess|user)_\w+/g
 
 // A prefix that services give their keys; a UUID; a credit code; or a run of characters as no name has it.
 const KEY_LIKE = [

@@ -132,6 +132,7 @@ test('a key is made, shown once, changed, and deleted', async () => {
       spend: 0,
       held: 0,
       created_at: TIME,
+      last_used_at: null,
     },
   ])
   const ofKey = `/v1/admin/keys/${textOf(made.json, 'id')}`

@@ -63,6 +63,7 @@ test('a request is shown whole', async () => {
     price_snapshot: expect.any(String),
     opened_at: expect.any(String),
     first_byte_at: expect.any(String),
+    ended_at: expect.any(String),
     settled_at: null,
   })
 })

@@ -2,6 +2,7 @@ import { type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
 import { ROWS } from '../contract/rows.ts'
+import { ADA, setUpOperator } from '../page/page-client.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import { ADMIN_TOKEN, Management, textOf } from './management.ts'
 import {
@@ -27,6 +28,7 @@ beforeAll(async () => {
   const { id: keyId, text } = await admin.apiKey(accountId)
   apiKey = text
   const code = await admin.post('/v1/admin/codes', { amount: 5 })
+  await setUpOperator(admin.world)
   const { headers } = await admin.chat(apiKey)
   await admin.world.gateway.settled()
   params = {
@@ -55,6 +57,8 @@ const BODIES: Readonly<Record<string, () => object>> = {
   redeemCode: () => ({ code: params['code'] }),
   settleRequest: () => ({ cost: '0.000123' }),
   setMaintenance: () => ({ enabled: false }),
+  createInvitation: () => ({ email: 'eve@example.org', account_id: params['account_id'] }),
+  createResetLink: () => ({ email: ADA.email }),
 }
 
 /** Asked last: what they change is asked for by others. */

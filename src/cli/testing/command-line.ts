@@ -42,7 +42,13 @@ export function openCommandLine(
   // A store without tables: commands make them.
   writeFileSync(storeFile, '')
   const storeUrl = settings.storeUrl ?? `sqlite:${storeFile}`
-  const whole = { keyTag: 'tollgate', settleAfterMs: 30_000, ...settings, storeUrl }
+  const whole = {
+    keyTag: 'tollgate',
+    settleAfterMs: 30_000,
+    pageUrl: 'http://localhost:8787',
+    ...settings,
+    storeUrl,
+  }
   const input = {
     version: '1.2.3',
     settings: () => whole,

@@ -24,9 +24,14 @@ export interface OpenApiInput {
   /** Response header with a request's charge. */
   readonly costHeader: string
   readonly sections: readonly OperationSection[]
+  /** Whether there is a page at `/app`. */
+  readonly hasPage: boolean
 }
 
-/** Registers `/openapi.json`, and `/docs`, a page that is drawn from it; `/` redirects to `/docs`. */
+/**
+ * Registers `/openapi.json`, and `/docs`, a page that is drawn from it. `/` redirects browsers to the page at
+ * `/app` if it is on, and others to `/docs`.
+ */
 export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput): void {
   const named: NamedSchemas = new Map<string, JsonSchema>()
   const sections = sectionsOf(input, named)
@@ -37,7 +42,9 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
   app.get('/openapi.json', (_request, reply) => sendKept(reply, document))
   // For a person who opens the bare address in a browser.
   app.get('/', (request, reply) => {
-    reply.header('x-request-id', request.id).redirect('/docs')
+    const isBrowser = /\btext\/html\b/i.test(String(request.headers.accept ?? ''))
+    reply.header('x-request-id', request.id).header('vary', 'accept')
+    reply.redirect(input.hasPage && isBrowser ? '/app' : '/docs')
   })
   app.get('/docs', (_request, reply) => {
     reply

@@ -130,3 +130,8 @@ function dotsToGroups(dotted: string): string {
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number)
   return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }
+
+/** Whether a host name is of this machine alone. */
+export function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i.test(hostname)
+}

@@ -168,7 +168,8 @@ export interface AccountCredit {
 
 /** An account's money at a moment. */
 export interface Balance extends AccountCredit {
-  readonly unresolved: Unresolved
+  /** Of requests of unknown outcome. */
+  readonly unresolved: HeldCredit
 }
 
 /** The money of one purse. */
@@ -179,11 +180,11 @@ export interface PurseBalance {
   readonly availableMicros: Micros
 }
 
-/** The credit that unresolved requests keep reserved. */
-interface Unresolved {
+/** The credit that the requests of one state keep reserved. */
+interface HeldCredit {
   readonly requests: number
   readonly heldMicros: Micros
-  /** When the attempt of the oldest of them ended; null: there is none. */
+  /** When the attempt of the oldest of them ended; null: none has ended. */
   readonly oldestEndedAtMs: number | null
 }
 
@@ -207,7 +208,8 @@ export async function getBalance(
     .executeTakeFirst()
   if (row === undefined) return null
   const account = ACCOUNTS.read(row)
-  return { ...creditOf(account, nowMs), unresolved: await unresolvedOf(db, accountId) }
+  const unresolved = await getHeld(db, { accountId, state: 'unresolved' })
+  return { ...creditOf(account, nowMs), unresolved }
 }
 
 /**
@@ -264,12 +266,16 @@ function creditOf(account: AccountRow, nowMs: number): AccountCredit {
   }
 }
 
-async function unresolvedOf(db: Kysely<Tables>, accountId: string): Promise<Unresolved> {
+/** What the open or the unresolved requests of an account keep reserved. */
+async function getHeld(
+  db: Kysely<Tables>,
+  { accountId, state }: { readonly accountId: string; readonly state: 'open' | 'unresolved' },
+): Promise<HeldCredit> {
   // By state first: an account's Activity is long, the unsettled requests of all accounts are few.
   const rows = await db
     .selectFrom('requests')
     .select(['backed_held_micros', 'free_held_micros', 'ended_at_ms'])
-    .where('state', '=', sql.lit('unresolved'))
+    .where('state', '=', sql.lit(state))
     .where('account_id', '=', accountId)
     .execute()
   let heldMicros = ZERO_MICROS

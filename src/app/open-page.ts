@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import type { PageInput } from '../http/page/page-routes.ts'
+import { PageSite } from '../http/page/page-site.ts'
+import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
+import { makeLink } from '../people/links.ts'
+import { People } from '../people/people.ts'
+import { hasUsers } from '../people/users.ts'
+import type { Store } from '../store/open-store.ts'
+import type { Arrival } from '../vocabulary/call.ts'
+import { systemClock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import type { Config } from './config.ts'
+import type { Wiring } from './wiring.ts'
+
+const BUILT_FOLDER = join(import.meta.dirname, '..', '..', 'build', 'web')
+
+interface PageParts {
+  readonly store: Store
+  readonly unknownCallers: UnknownCallers
+  readonly addressOf: (arrival: Arrival) => string
+}
+
+/** What the page is made of; null where it is off. Nothing of it is loaded or opened before its first call. */
+export function openPage(
+  { config, address: { mode }, log, clock, ids }: Wiring,
+  { store, unknownCallers, addressOf }: PageParts,
+): Omit<PageInput, 'bodyTimeoutMs'> | null {
+  if (config.TOLLGATE_PAGE === 'off') return null
+  const { db, pages } = store
+  const people = new People({
+    db,
+    pages,
+    clock,
+    ids,
+    joinsFirstAccount: mode === 'simulator',
+    onFault: (fault) => log.error({ fault }, 'sign-in failed'),
+  })
+  return {
+    folder: BUILT_FOLDER,
+    people,
+    pages,
+    site: new PageSite(config.TOLLGATE_PUBLIC_URL),
+    mode,
+    unknownCallers,
+    addressOf,
+  }
+}
+
+interface SetupLinkInput {
+  readonly config: Config
+  readonly server: { readonly address: string; readonly store: Store; readonly ids: IdSource }
+}
+
+/** The link by which a person becomes the first operator; null: there is a user, or the page is off. */
+export async function makeSetupLink({ config, server }: SetupLinkInput): Promise<string | null> {
+  const { store, ids, address } = server
+  if (config.TOLLGATE_PAGE === 'off' || (await hasUsers(store.db))) return null
+  const { text } = await makeLink({ db: store.db, ids, clock: systemClock }, { kind: 'setup' })
+  return `${config.TOLLGATE_PUBLIC_URL ?? reachable(address)}/app/setup#${text}`
+}
+
+/** An address of this machine, where the server listens on all of them. */
+function reachable(address: string): string {
+  return address.replace(/^(http:\/\/)(?:0\.0\.0\.0|\[::\])/, '$1localhost')
+}

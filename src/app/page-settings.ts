@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { isLoopback } from '../journey/gate/client-address.ts'
+import { optional, type Setting } from './setting.ts'
+
+/** The settings of the page. */
+export const PAGE_SETTINGS = {
+  TOLLGATE_PAGE: {
+    schema: z
+      .string()
+      .default('on')
+      .pipe(z.enum(['on', 'off'], { error: 'must be on or off' })),
+    fallback: 'on',
+    description: 'Whether the page is served at `/app`: `on` or `off`.',
+    secret: false,
+  },
+  TOLLGATE_PUBLIC_URL: {
+    ...optional(
+      'The address at which browsers reach the page, such as `https://gate.example.com`. Unset: the page works on this machine alone, because sessions need TLS or a loopback address.',
+    ),
+    schema: z
+      .string()
+      .optional()
+      .refine(
+        (text) => text === undefined || isPublicUrl(text),
+        'must be an address without a path, of https, or of http on a loopback address, such as https://gate.example.com',
+      )
+      .transform((text) => (text === undefined ? null : new URL(text).origin)),
+  },
+} as const satisfies Record<string, Setting<unknown>>
+
+function isPublicUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, pathname, search, hash, username } = new URL(text)
+  const isBare = pathname === '/' && search === '' && hash === '' && username === ''
+  return isBare && (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname)))
+}

@@ -1,0 +1,77 @@
+import { listShape } from '../operations/fields.ts'
+import { linkShape, userShape } from '../operations/people.ts'
+import { type CommandGroup, show } from './operation-command.ts'
+import { moment, table } from './table.ts'
+
+const showLink = show(linkShape, ({ url, expires_at }) => ({
+  out: url,
+  note: `The link works once, until ${moment(expires_at)}. Only you have seen it: send it to the person.`,
+}))
+
+const email = {
+  flags: '<email>',
+  words: 'the e-mail address of the person',
+  to: 'body.email',
+} as const
+
+/** `tollgate user`: people who sign in to the page. */
+export const USER_COMMANDS: CommandGroup = {
+  name: 'user',
+  words: 'list the users of the page, invite people, and reset passwords',
+  commands: [
+    {
+      name: 'list',
+      runs: 'listUsers',
+      words: 'list the users of the page, oldest first',
+      takes: [],
+      show: show(listShape(userShape), ({ data: users }) => ({
+        out:
+          users.length === 0
+            ? 'no users yet: open the link that `tollgate serve` prints, or run `tollgate user invite`'
+            : table(
+                ['ID', 'EMAIL', 'NAME', 'OPERATOR', 'CREATED'],
+                users.map((user) => [
+                  user.id,
+                  user.email,
+                  user.name,
+                  user.is_operator ? 'yes' : 'no',
+                  moment(user.created_at),
+                ]),
+              ),
+      })),
+    },
+    {
+      name: 'invite',
+      runs: 'createInvitation',
+      words: 'print a link by which a person becomes a user, once, within 7 days',
+      takes: [
+        email,
+        {
+          flags: '--operator',
+          words: 'the person may do everything in every account',
+          to: 'body.operator',
+          read: () => true,
+        },
+        {
+          flags: '--account <id>',
+          words: 'the person may use this account, acct_…',
+          to: 'body.account_id',
+        },
+        {
+          flags: '--role <role>',
+          words: 'member (keys and Activity) or owner (also credit)',
+          to: 'body.role',
+          fallback: 'owner',
+        },
+      ],
+      show: showLink,
+    },
+    {
+      name: 'reset',
+      runs: 'createResetLink',
+      words: 'print a link by which a user sets a new password, once, within 24 hours',
+      takes: [email],
+      show: showLink,
+    },
+  ],
+}

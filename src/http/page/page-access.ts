@@ -1,0 +1,50 @@
+import type { Kysely } from 'kysely'
+import type { UnknownCallers } from '../../journey/gate/unknown-callers.ts'
+import { notFound } from '../../operations/operation.ts'
+import type { People } from '../../people/people.ts'
+import type { SignedIn } from '../../people/sessions.ts'
+import { roleIn } from '../../people/users.ts'
+import type { Tables } from '../../store/schema.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import type { Access } from '../access.ts'
+import type { PageSite } from './page-site.ts'
+
+/** What tells who is signed in. */
+export interface PageAccessInput {
+  readonly people: Pick<People, 'sessions'>
+  readonly site: PageSite
+  /** Reads of pages. */
+  readonly pages: Kysely<Tables>
+  /** Counts, by address, the requests with a session that does not exist. */
+  readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
+}
+
+/** Who is signed in. Throws Problem `not_signed_in`, or `rate_limited` for an address that guesses. */
+export async function requireSignedIn(
+  { people, site, unknownCallers }: PageAccessInput,
+  arrival: Arrival,
+): Promise<SignedIn> {
+  const sessionToken = site.sessionTokenOf(arrival)
+  if (sessionToken === null) throw new Problem('not_signed_in')
+  const signedIn = await people.sessions.find(sessionToken)
+  if (signedIn === null) throw unknownCallers.refusal(arrival, { code: 'not_signed_in' })
+  return signedIn
+}
+
+/** Access by a session to an account: its members', and every operator's. To others it does not exist. */
+export function memberAccess(input: PageAccessInput): Access {
+  return {
+    kind: 'member',
+    guards: null,
+    async authenticate(arrival, { account_id: accountId = '' }) {
+      const { user } = await requireSignedIn(input, arrival)
+      // No id has one, and PostgreSQL would not even look for it.
+      if (/\p{Cc}/u.test(accountId)) throw new Problem('not_found')
+      const place = { userId: user.id, accountId }
+      const role = user.isOperator ? 'owner' : await roleIn(input.pages, place)
+      if (role === null) throw notFound('account', accountId)
+      return { kind: 'member', ...place, role }
+    },
+  }
+}

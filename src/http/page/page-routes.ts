@@ -1,0 +1,62 @@
+import { hash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { Operation } from '../../operations/operation.ts'
+import { unknownRoute } from '../answer-problem.ts'
+import { arrivalOf, registerOperations } from '../operation-routes.ts'
+import { isNamed } from '../public-routes.ts'
+import { memberAccess } from './page-access.ts'
+import { registerPageFiles } from './page-files.ts'
+import { registerSessionRoutes, type SessionRoutesInput } from './session-routes.ts'
+
+/** What the page is made of. */
+export interface PageInput extends SessionRoutesInput {
+  /** The folder of its built files. */
+  readonly folder: string
+}
+
+/** What a call of the page is answered is for this browser, now. */
+const API_HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+const READING = new Set(['GET', 'HEAD'])
+
+/**
+ * The page: its files below `/app`, and its calls below `/app/api`. A call that changes something must come
+ * from the page itself.
+ */
+export function registerPage(
+  app: FastifyInstance,
+  { operations, ...input }: PageInput & { readonly operations: readonly Operation[] },
+): void {
+  registerPageFiles(app, input.folder)
+  app.register(async (api) => {
+    api.addHook('onRequest', async (request, reply) => {
+      // On the raw response, because a problem is answered there.
+      for (const [name, value] of Object.entries(API_HEADERS)) reply.raw.setHeader(name, value)
+      if (!READING.has(request.method)) input.site.requireOwn(arrivalOf(request))
+    })
+    api.addHook('onSend', async (request, reply, answer) => {
+      if (!READING.has(request.method) || typeof answer !== 'string') return answer
+      const etag = `"${hash('sha256', answer, 'base64url').slice(0, 22)}"`
+      reply.header('etag', etag)
+      if (!isNamed(etag, request.headers['if-none-match'])) return answer
+      reply.code(304)
+      return ''
+    })
+    registerSessionRoutes(api, input)
+    registerOperations(api, {
+      operations,
+      access: memberAccess(input),
+      bodyTimeoutMs: input.bodyTimeoutMs,
+    })
+    for (const url of ['/app/api', '/app/api/*']) {
+      api.all(url, ({ raw }) => {
+        throw unknownRoute(raw)
+      })
+    }
+  })
+}

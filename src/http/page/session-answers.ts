@@ -1,0 +1,99 @@
+import type { SignedIn } from '../../people/sessions.ts'
+import type { Membership } from '../../people/users.ts'
+import type { SessionRow } from '../../store/people-tables.ts'
+import type { Role } from '../../vocabulary/role.ts'
+
+/** `GET start`: what the page is to show first. */
+export interface StartAnswer {
+  readonly object: 'start'
+  readonly mode: 'simulator' | 'live'
+  /** Whether there is no user yet, so that only a setup link lets a person in. */
+  readonly setup_needed: boolean
+  /** How people become users. */
+  readonly sign_up: 'invited'
+  readonly signed_in: boolean
+  /** False where no session can be kept: without TLS, from another machine. */
+  readonly secure: boolean
+}
+
+/** `GET me`: the user who is signed in. */
+export interface MeAnswer {
+  readonly object: 'me'
+  readonly mode: 'simulator' | 'live'
+  readonly user: {
+    readonly id: string
+    readonly object: 'user'
+    readonly name: string
+    readonly email: string
+    readonly is_operator: boolean
+    readonly created_at: string
+  }
+  /** Those that the user is a member of, in the order of joining. */
+  readonly accounts: readonly {
+    readonly id: string
+    readonly name: string
+    readonly role: Role
+    readonly disabled: boolean
+  }[]
+  readonly session_id: string
+  /** Where clients reach the gateway, without `/v1`. */
+  readonly base_url: string
+}
+
+/** A browser that is signed in. */
+interface SessionAnswer {
+  readonly id: string
+  readonly object: 'session'
+  /** Whether it is the one that asks. */
+  readonly current: boolean
+  readonly created_at: string
+  readonly expires_at: string
+  /** To the day. */
+  readonly last_used_at: string
+  readonly address: string | null
+  readonly agent: string | null
+}
+
+interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'base_url'> {
+  readonly signedIn: SignedIn
+  readonly memberships: readonly Membership[]
+}
+
+/** The user as the page shows it. */
+export function meAnswer({ signedIn, memberships, mode, base_url }: MeAnswerInput): MeAnswer {
+  const { user, sessionId } = signedIn
+  return {
+    object: 'me',
+    mode,
+    user: {
+      id: user.id,
+      object: 'user',
+      name: user.name,
+      email: user.email,
+      is_operator: user.isOperator,
+      created_at: new Date(user.createdAtMs).toISOString(),
+    },
+    accounts: memberships.map((membership) => ({
+      id: membership.accountId,
+      name: membership.accountName,
+      role: membership.role,
+      disabled: membership.accountDisabled,
+    })),
+    session_id: sessionId,
+    base_url,
+  }
+}
+
+/** A session as the page shows it. */
+export function sessionAnswer(row: SessionRow, currentSessionId: string): SessionAnswer {
+  return {
+    id: row.id,
+    object: 'session',
+    current: row.id === currentSessionId,
+    created_at: new Date(row.createdAtMs).toISOString(),
+    expires_at: new Date(row.expiresAtMs).toISOString(),
+    last_used_at: new Date(row.updatedAtMs).toISOString(),
+    address: row.address,
+    agent: row.agent,
+  }
+}

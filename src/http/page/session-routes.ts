@@ -1,0 +1,227 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { emailField, nameField } from '../../operations/fields.ts'
+import { checkInput } from '../../operations/operation.ts'
+import type { NewSession, People, Visitor } from '../../people/people.ts'
+import { hasUsers, listMemberships } from '../../people/users.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { arrivalOf, readJson } from '../operation-routes.ts'
+import { type PageAccessInput, requireSignedIn } from './page-access.ts'
+import { type MeAnswer, meAnswer, type StartAnswer, sessionAnswer } from './session-answers.ts'
+
+/** What the routes of sign-in are made of. */
+export interface SessionRoutesInput extends PageAccessInput {
+  readonly people: People
+  readonly mode: 'simulator' | 'live'
+  /** The address that a client is counted under. */
+  readonly addressOf: (arrival: Arrival) => string
+  readonly bodyTimeoutMs: number
+}
+
+const PASSWORD_CHARS_MIN = 12
+const PASSWORD_CHARS_MAX = 128
+
+const newPasswordField = z
+  .string()
+  .refine(
+    ({ length }) => length >= PASSWORD_CHARS_MIN && length <= PASSWORD_CHARS_MAX,
+    `must be ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters`,
+  )
+const passwordField = z.string().min(1, 'is required').max(PASSWORD_CHARS_MAX, 'is too long')
+const tokenField = z.string().max(200, 'is not the token of a link')
+
+const setUpBody = z.strictObject({
+  token: tokenField,
+  email: emailField,
+  name: nameField,
+  password: newPasswordField,
+})
+const invitationBody = z.strictObject({
+  token: tokenField,
+  name: nameField,
+  password: newPasswordField,
+})
+const resetBody = z.strictObject({ token: tokenField, password: newPasswordField })
+const signInBody = z.strictObject({ email: emailField, password: passwordField })
+const changeBody = z.strictObject({
+  current_password: passwordField,
+  new_password: newPasswordField,
+})
+
+/** One call of the page. */
+interface PageCall {
+  readonly request: FastifyRequest<{ Params: Record<string, string> }>
+  readonly reply: FastifyReply
+  readonly arrival: Arrival
+  readonly visitor: Visitor
+}
+
+type Answer = (call: PageCall) => Promise<object>
+
+/** Sign-in, sessions, and who is signed in. They are no operations: they read and write cookies. */
+export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutesInput): void {
+  const routes: readonly ['GET' | 'POST' | 'DELETE', string, Answer][] = [
+    ['GET', 'start', (call) => start(input, call)],
+    ['GET', 'me', (call) => me(input, call)],
+    ['POST', 'setup', (call) => setUp(input, call)],
+    ['POST', 'auth/sign-in', (call) => signIn(input, call)],
+    ['POST', 'auth/sign-out', (call) => signOut(input, call)],
+    ['POST', 'auth/invitation', (call) => acceptInvitation(input, call)],
+    ['POST', 'auth/reset', (call) => resetPassword(input, call)],
+    ['POST', 'auth/password', (call) => changePassword(input, call)],
+    ['GET', 'auth/sessions', (call) => listSessions(input, call)],
+    ['DELETE', 'auth/sessions/:session_id', (call) => endSession(input, call)],
+  ]
+  for (const [method, path, answer] of routes) {
+    app.route<{ Params: Record<string, string> }>({
+      method,
+      url: `/app/api/${path}`,
+      async handler(request, reply) {
+        const arrival = arrivalOf(request)
+        const agent = String(request.headers['user-agent'] ?? '')
+        const visitor = { address: input.addressOf(arrival), agent }
+        const body = await answer({ request, reply, arrival, visitor })
+        return reply.header('x-request-id', request.id).send(body)
+      },
+    })
+  }
+}
+
+async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<StartAnswer> {
+  const { people, site, pages, mode } = input
+  const sessionToken = site.sessionTokenOf(arrival)
+  const signedIn = sessionToken === null ? null : await people.sessions.find(sessionToken)
+  return {
+    object: 'start',
+    mode,
+    setup_needed: !(await hasUsers(pages)),
+    sign_up: 'invited',
+    signed_in: signedIn !== null,
+    secure: site.originOf(arrival) !== null,
+  }
+}
+
+async function me(input: SessionRoutesInput, { arrival }: PageCall): Promise<MeAnswer> {
+  const signedIn = await requireSignedIn(input, arrival)
+  return meOf(input, { signedIn, arrival })
+}
+
+async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const { token: linkText, ...person } = await readBody(setUpBody, { input, call })
+  const made = await guessing(input, call, () =>
+    input.people.setUp({ linkText, ...person }, call.visitor),
+  )
+  call.reply.code(201)
+  return letIn(input, call, made)
+}
+
+async function signIn(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const credentials = await readBody(signInBody, { input, call })
+  return letIn(input, call, await input.people.signIn(credentials, call.visitor))
+}
+
+async function signOut(input: SessionRoutesInput, { arrival, reply }: PageCall): Promise<object> {
+  const sessionToken = input.site.sessionTokenOf(arrival)
+  const signedIn = sessionToken === null ? null : await input.people.sessions.find(sessionToken)
+  if (signedIn !== null) {
+    const { user, sessionId } = signedIn
+    await input.people.sessions.end({ userId: user.id, sessionId })
+  }
+  reply.header('set-cookie', input.site.sessionCookie(arrival, null))
+  return { object: 'signed_out' }
+}
+
+async function acceptInvitation(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const { token: linkText, ...person } = await readBody(invitationBody, { input, call })
+  const made = await guessing(input, call, () =>
+    input.people.acceptInvitation({ linkText, ...person }, call.visitor),
+  )
+  call.reply.code(201)
+  return letIn(input, call, made)
+}
+
+async function resetPassword(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const { token: linkText, password } = await readBody(resetBody, { input, call })
+  const made = await guessing(input, call, () =>
+    input.people.resetPassword({ linkText, password }, call.visitor),
+  )
+  return letIn(input, call, made)
+}
+
+async function changePassword(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { user, sessionId } = await requireSignedIn(input, call.arrival)
+  const body = await readBody(changeBody, { input, call })
+  const { current_password: currentPassword, new_password: password } = body
+  await input.people.changePassword({ user, sessionId, currentPassword, password }, call.visitor)
+  return { object: 'password_changed' }
+}
+
+async function listSessions(input: SessionRoutesInput, { arrival }: PageCall): Promise<object> {
+  const { user, sessionId } = await requireSignedIn(input, arrival)
+  const rows = await input.people.sessions.list(user.id)
+  const sessions = rows.map((row) => sessionAnswer(row, sessionId))
+  return { object: 'list', data: sessions, has_more: false, next_cursor: null }
+}
+
+async function endSession(
+  input: SessionRoutesInput,
+  { request, reply, arrival }: PageCall,
+): Promise<object> {
+  const { user, sessionId: currentSessionId } = await requireSignedIn(input, arrival)
+  const { session_id: sessionId = '' } = request.params
+  const isId = /^sess_\w+$/.test(sessionId)
+  if (!isId || !(await input.people.sessions.end({ userId: user.id, sessionId }))) {
+    throw new Problem('not_found', { message: 'No session has this id.' })
+  }
+  if (sessionId === currentSessionId) {
+    reply.header('set-cookie', input.site.sessionCookie(arrival, null))
+  }
+  return { id: sessionId, object: 'session', deleted: true }
+}
+
+/** Sets the cookie of a session that has just been made, and answers as `GET me`. */
+async function letIn(
+  input: SessionRoutesInput,
+  { arrival, reply }: PageCall,
+  { sessionToken }: NewSession,
+): Promise<MeAnswer> {
+  const signedIn = await input.people.sessions.find(sessionToken)
+  if (signedIn === null) throw new Problem('not_signed_in')
+  reply.header('set-cookie', input.site.sessionCookie(arrival, sessionToken))
+  return meOf(input, { signedIn, arrival })
+}
+
+async function meOf(
+  { pages, site, mode }: SessionRoutesInput,
+  {
+    signedIn,
+    arrival,
+  }: Pick<Parameters<typeof meAnswer>[0], 'signedIn'> & {
+    readonly arrival: Arrival
+  },
+): Promise<MeAnswer> {
+  const memberships = await listMemberships(pages, signedIn.user.id)
+  return meAnswer({ signedIn, memberships, mode, base_url: site.originOf(arrival) ?? '' })
+}
+
+/** Counts wrong links by address, and refuses an address that guesses. */
+async function guessing<T>(
+  { unknownCallers }: SessionRoutesInput,
+  { arrival }: PageCall,
+  take: () => Promise<T>,
+): Promise<T> {
+  if (unknownCallers.isOver(arrival)) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
+  return take().catch((error: unknown) => {
+    const isWrong = error instanceof Problem && error.code === 'invalid_link'
+    throw isWrong ? unknownCallers.refusal(arrival, { code: 'invalid_link' }) : error
+  })
+}
+
+async function readBody<Schema extends z.ZodType>(
+  schema: Schema,
+  { input, call }: { readonly input: SessionRoutesInput; readonly call: PageCall },
+): Promise<z.output<Schema>> {
+  const { request, reply } = call
+  return checkInput(schema, await readJson(request.raw, reply.raw, input.bodyTimeoutMs))
+}

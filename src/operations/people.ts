@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { getAccount } from '../ledger/accounts.ts'
+import { makeLink, type NewLink } from '../people/links.ts'
+import { findUser, listUsers } from '../people/users.ts'
+import type { UserRow } from '../store/people-tables.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { LINK_KINDS, ROLES } from '../vocabulary/role.ts'
+import {
+  emailField,
+  idField,
+  idFilterField,
+  listAnswer,
+  listShape,
+  timeAnswer,
+  timeField,
+} from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+
+/** Who may sign in to the page. */
+export function peopleOperations(parts: OperationParts): readonly Operation[] {
+  return [list(parts), invite(parts), reset(parts)]
+}
+
+function list({ store }: OperationParts): Operation {
+  return operation({
+    name: 'listUsers',
+    method: 'GET',
+    paths: { admin: '/v1/admin/users' },
+    summary: 'The users of the page, oldest first.',
+    answers: { 200: listShape(userShape) },
+    async run() {
+      const users = await listUsers(store.pages)
+      return { httpStatus: 200, body: listAnswer(users.map(userAnswer), null) }
+    },
+  })
+}
+
+function invite(parts: OperationParts): Operation {
+  return operation({
+    name: 'createInvitation',
+    method: 'POST',
+    paths: { admin: '/v1/admin/invitations' },
+    summary:
+      'Make a link that lets a person in to the page, once, within 7 days. Only this answer has it.',
+    body: z
+      .strictObject({
+        email: emailField.describe('The address of the person.'),
+        operator: z
+          .boolean()
+          .default(false)
+          .describe('Whether the person becomes an operator, who may do everything.'),
+        account_id: idFilterField('acct').optional(),
+        role: z.enum(ROLES).default('owner').describe('What the person may do in the account.'),
+      })
+      .refine(({ operator, account_id }) => operator || account_id !== undefined, {
+        message: 'is required unless the person becomes an operator',
+        path: ['account_id'],
+      }),
+    example: { email: 'ada@example.org', operator: true },
+    answers: { 201: linkShape },
+    problems: ['not_found'],
+    async run({ body: { email, operator: isOperator, account_id: accountId, role } }) {
+      const membership = accountId === undefined ? null : { accountId, role }
+      if (accountId !== undefined && (await getAccount(parts.store.db, accountId)) === null) {
+        throw notFound('account', accountId)
+      }
+      const kind = 'invitation'
+      const made = await makeLink(linkParts(parts), { kind, email, isOperator, membership })
+      return { httpStatus: 201, body: linkAnswer(parts, { kind, email, made }) }
+    },
+  })
+}
+
+function reset(parts: OperationParts): Operation {
+  return operation({
+    name: 'createResetLink',
+    method: 'POST',
+    paths: { admin: '/v1/admin/reset-links' },
+    summary:
+      'Make a link by which a user sets a new password, once, within 24 hours. Only this answer has it.',
+    body: z.strictObject({ email: emailField.describe('The address of the user.') }),
+    example: { email: 'ada@example.org' },
+    answers: { 201: linkShape },
+    problems: ['not_found'],
+    async run({ body: { email } }) {
+      const user = await findUser(parts.store.db, email)
+      if (user === null) {
+        throw new Problem('not_found', { message: 'No user has this e-mail address.' })
+      }
+      const kind = 'reset'
+      const made = await makeLink(linkParts(parts), { kind, userId: user.id })
+      return { httpStatus: 201, body: linkAnswer(parts, { kind, email: user.email, made }) }
+    },
+  })
+}
+
+function linkParts({ store: { db }, ids, clock }: OperationParts) {
+  return { db, ids, clock }
+}
+
+/** A user of the page. */
+export const userShape = z
+  .object({
+    id: idField('user'),
+    object: z.literal('user'),
+    name: z.string(),
+    email: z.string(),
+    is_operator: z.boolean().describe('Whether the user may do everything in every account.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'User' })
+
+/** A link that has just been made: the only answer with its text. */
+export const linkShape = z
+  .object({
+    object: z.literal('link'),
+    kind: z.enum(LINK_KINDS).describe('What the link is for.'),
+    email: z.string(),
+    url: z.string().describe('The link. No later answer has it.'),
+    expires_at: timeField,
+  })
+  .meta({ id: 'Link' })
+
+/** A user as it is answered. */
+function userAnswer(user: UserRow): z.infer<typeof userShape> {
+  return {
+    id: user.id,
+    object: 'user',
+    name: user.name,
+    email: user.email,
+    is_operator: user.isOperator,
+    created_at: timeAnswer(user.createdAtMs),
+  }
+}
+
+interface LinkAnswerInput {
+  readonly kind: 'invitation' | 'reset'
+  readonly email: string
+  readonly made: NewLink
+}
+
+const PAGE_PATHS = { invitation: 'invite', reset: 'reset' } as const
+
+function linkAnswer(
+  { pageUrl }: OperationParts,
+  { kind, email, made: { text, expiresAtMs } }: LinkAnswerInput,
+): z.infer<typeof linkShape> {
+  const url = `${pageUrl}/app/${PAGE_PATHS[kind]}#${text}`
+  return { object: 'link', kind, email, url, expires_at: timeAnswer(expiresAtMs) }
+}

@@ -1,0 +1,118 @@
+import type { Kysely, Transaction } from 'kysely'
+import { LINKS, type LinkRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { LinkKind, Role } from '../vocabulary/role.ts'
+import { hashSecret, makeLinkText } from './link-text.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+
+/** How long links are good for, by kind. */
+const LINK_MS: Readonly<Record<LinkKind, number>> = {
+  setup: DAY_MS,
+  invitation: 7 * DAY_MS,
+  reset: DAY_MS,
+}
+
+/** What links are made with. */
+interface LinkParts {
+  readonly db: Kysely<Tables>
+  readonly ids: IdSource
+  readonly clock: Clock
+}
+
+/** A link that has just been made: the only place that has its text. */
+export interface NewLink {
+  /** What follows `#` in the address of the link. */
+  readonly text: string
+  readonly expiresAtMs: number
+}
+
+/** What a link allows, by its kind. */
+type LinkPurpose =
+  | { readonly kind: 'setup' }
+  | {
+      readonly kind: 'invitation'
+      readonly email: string
+      readonly isOperator: boolean
+      /** Null: of no account yet. */
+      readonly membership: { readonly accountId: string; readonly role: Role } | null
+    }
+  | { readonly kind: 'reset'; readonly userId: string }
+
+/** Makes a link. Links that have expired are removed. */
+export async function makeLink(
+  { db, ids, clock }: LinkParts,
+  purpose: LinkPurpose,
+): Promise<NewLink> {
+  const text = makeLinkText()
+  const nowMs = clock.nowMs()
+  const expiresAtMs = nowMs + LINK_MS[purpose.kind]
+  const row: LinkRow = {
+    ...LINKS.start,
+    id: ids.next('link'),
+    kind: purpose.kind,
+    tokenHash: hashSecret(text),
+    ...fieldsOf(purpose),
+    expiresAtMs,
+    createdAtMs: nowMs,
+  }
+  await db.deleteFrom('links').where('expires_at_ms', '<', nowMs).execute()
+  await db.insertInto('links').values(LINKS.record(row)).execute()
+  return { text, expiresAtMs }
+}
+
+function fieldsOf(purpose: LinkPurpose): Partial<LinkRow> {
+  if (purpose.kind === 'setup') return {}
+  if (purpose.kind === 'reset') return { userId: purpose.userId }
+  const { email, isOperator, membership } = purpose
+  const { accountId = null, role = null } = membership ?? {}
+  return { email: email.toLowerCase(), isOperator, accountId, role }
+}
+
+/** Which link a person has. */
+interface PresentedLink {
+  readonly kind: LinkKind
+  readonly text: string
+  readonly nowMs: number
+}
+
+/** A link that can still be taken; it is not taken by this. Throws Problem `invalid_link`. */
+export async function readLink(
+  db: Kysely<Tables>,
+  { kind, text, nowMs }: PresentedLink,
+): Promise<LinkRow> {
+  const row = await db
+    .selectFrom('links')
+    .selectAll()
+    .where('token_hash', '=', hashSecret(text))
+    .where('kind', '=', kind)
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .executeTakeFirst()
+  if (row === undefined) throw new Problem('invalid_link')
+  return LINKS.read(row)
+}
+
+/**
+ * Takes a link, within the transaction of what it allows: of several that take it at the same time, one
+ * has it. Throws Problem `invalid_link` where it was taken, has expired or never was.
+ */
+export async function takeLink(
+  trx: Transaction<Tables>,
+  { kind, text, nowMs }: PresentedLink,
+): Promise<LinkRow> {
+  const row = await trx
+    .updateTable('links')
+    .set({ used_at_ms: nowMs })
+    .where('token_hash', '=', hashSecret(text))
+    .where('kind', '=', kind)
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) throw new Problem('invalid_link')
+  return LINKS.read(row)
+}

@@ -1,0 +1,235 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { UserRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { type AdmittedAttempt, SignInAttempts } from './attempts.ts'
+import { readLink, takeLink } from './links.ts'
+import { PasswordChecks } from './password-checks.ts'
+import { SESSION_MS, Sessions } from './sessions.ts'
+import {
+  addUser,
+  findUser,
+  getPasswordHash,
+  getUser,
+  hasUsers,
+  joinAccount,
+  makeOperator,
+  setPasswordHash,
+} from './users.ts'
+
+/** What sign-in is made of. */
+interface PeopleInput {
+  readonly db: Kysely<Tables>
+  /** Reads of pages, on a connection of their own. Read-only. */
+  readonly pages: Kysely<Tables>
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** Whether the first user becomes the owner of the first account: with play money. */
+  readonly joinsFirstAccount: boolean
+  /** Reports a fault of the sign-in library. */
+  readonly onFault: (message: string) => void
+}
+
+/** Where a person signs in from. */
+export interface Visitor {
+  /** The client address; an IPv6 address counts as its network. */
+  readonly address: string
+  /** The `user-agent` of the browser. */
+  readonly agent: string
+}
+
+interface Credentials {
+  readonly email: string
+  readonly password: string
+}
+
+/** A session that has just been made: the only place that has its token. */
+export interface NewSession {
+  readonly sessionToken: string
+}
+
+interface SetUpInput extends Credentials {
+  readonly linkText: string
+  readonly name: string
+}
+
+interface ChangePasswordInput {
+  readonly user: UserRow
+  readonly sessionId: string
+  readonly currentPassword: string
+  readonly password: string
+}
+
+interface RequiredPassword {
+  readonly user: UserRow
+  readonly password: string
+  /** The field of the form that has it. */
+  readonly field: string
+}
+
+/**
+ * People who sign in to the page. Passwords are hashed before a transaction begins, because a transaction
+ * of SQLite keeps all other writers waiting.
+ */
+export class People {
+  readonly sessions: Sessions
+  readonly #input: PeopleInput
+  readonly #attempts: SignInAttempts
+  readonly #checks: PasswordChecks
+
+  constructor(input: PeopleInput) {
+    this.#input = input
+    this.sessions = new Sessions(input)
+    this.#attempts = new SignInAttempts(input)
+    this.#checks = new PasswordChecks({ ...input, sessionMs: SESSION_MS })
+  }
+
+  /**
+   * Signs a person in. Throws Problem `invalid_sign_in` for a wrong password and for an unknown address
+   * alike, and `rate_limited` from the fifth wrong one in ten minutes on.
+   */
+  async signIn({ email, password }: Credentials, visitor: Visitor): Promise<NewSession> {
+    const attempt = await this.#attempts.begin({ address: visitor.address, email })
+    const made = await this.#checks.run((passwords) =>
+      passwords.signIn({ email, password, ...visitor }),
+    )
+    if (made === null) throw refusalOf(attempt, new Problem('invalid_sign_in'))
+    await this.#attempts.forget({ address: visitor.address, email })
+    await this.sessions.removeEnded()
+    return made
+  }
+
+  /** Makes the first user, an operator. Throws Problem `invalid_link`, also where there is a user. */
+  async setUp({ linkText, ...person }: SetUpInput, visitor: Visitor): Promise<NewSession> {
+    const { db, clock, ids, joinsFirstAccount } = this.#input
+    await readLink(db, { kind: 'setup', text: linkText, nowMs: clock.nowMs() })
+    const passwordHash = await this.#hash(person.password)
+    await db.transaction().execute(async (trx) => {
+      const nowMs = clock.nowMs()
+      await takeLink(trx, { kind: 'setup', text: linkText, nowMs })
+      if (await hasUsers(trx)) throw new Problem('invalid_link')
+      const user = await addUser(trx, { ...person, ids, nowMs, passwordHash, isOperator: true })
+      await claimFirstUser(trx, user.id)
+      if (!joinsFirstAccount) return
+      const first = await trx.selectFrom('accounts').select('id').orderBy('id').executeTakeFirst()
+      if (first === undefined) return
+      await joinAccount(trx, { userId: user.id, accountId: first.id, role: 'owner', nowMs })
+    })
+    return this.signIn(person, visitor)
+  }
+
+  /**
+   * Makes an invited person a user, or gives a user with this address and the password what the invitation
+   * allows. Throws Problem `invalid_link`, or `invalid_sign_in` for the wrong password of a user.
+   */
+  async acceptInvitation(
+    { linkText, name, password }: Omit<SetUpInput, 'email'>,
+    visitor: Visitor,
+  ): Promise<NewSession> {
+    const { db, clock, ids } = this.#input
+    const presented = { kind: 'invitation', text: linkText } as const
+    const { email } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
+    if (email === null) throw new Problem('invalid_link')
+    const known = await findUser(db, email)
+    if (known !== null)
+      await this.#requirePassword({ user: known, password, field: 'password' }, visitor)
+    const passwordHash = known === null ? await this.#hash(password) : null
+    await db.transaction().execute(async (trx) => {
+      const nowMs = clock.nowMs()
+      const { isOperator, accountId, role } = await takeLink(trx, { ...presented, nowMs })
+      // Another invitation of the same address may have been accepted in between.
+      if ((await findUser(trx, email))?.id !== known?.id) throw new Problem('invalid_link')
+      const user =
+        passwordHash === null || known !== null
+          ? known
+          : await addUser(trx, { ids, nowMs, email, name, passwordHash, isOperator })
+      if (user === null) throw new Problem('invalid_link')
+      if (isOperator) await makeOperator(trx, { userId: user.id, nowMs })
+      if (accountId === null || role === null) return
+      await joinAccount(trx, { userId: user.id, accountId, role, nowMs })
+    })
+    return this.signIn({ email, password }, visitor)
+  }
+
+  /** Sets a new password by a link, and ends all sessions. Throws Problem `invalid_link`. */
+  async resetPassword(
+    { linkText, password }: Pick<SetUpInput, 'linkText' | 'password'>,
+    visitor: Visitor,
+  ): Promise<NewSession> {
+    const { db, clock } = this.#input
+    const presented = { kind: 'reset', text: linkText } as const
+    const { userId } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
+    const user = userId === null ? null : await getUser(db, userId)
+    if (user === null) throw new Problem('invalid_link')
+    const passwordHash = await this.#hash(password)
+    await db.transaction().execute(async (trx) => {
+      const nowMs = clock.nowMs()
+      await takeLink(trx, { ...presented, nowMs })
+      await setPasswordHash(trx, { userId: user.id, passwordHash, nowMs })
+      await trx.deleteFrom('sessions').where('user_id', '=', user.id).execute()
+    })
+    await this.#attempts.forget({ address: visitor.address, email: user.email })
+    return this.signIn({ email: user.email, password }, visitor)
+  }
+
+  /** Sets a new password and ends all other sessions. Throws Problem `invalid_sign_in`, `rate_limited`. */
+  async changePassword(
+    { user, sessionId, currentPassword, password }: ChangePasswordInput,
+    visitor: Visitor,
+  ): Promise<void> {
+    const { db, clock } = this.#input
+    const field = 'current_password'
+    await this.#requirePassword({ user, password: currentPassword, field }, visitor)
+    const passwordHash = await this.#hash(password)
+    await db.transaction().execute(async (trx) => {
+      await setPasswordHash(trx, { userId: user.id, passwordHash, nowMs: clock.nowMs() })
+      await trx
+        .deleteFrom('sessions')
+        .where('user_id', '=', user.id)
+        .where('id', '!=', sessionId)
+        .execute()
+    })
+  }
+
+  async #requirePassword(
+    { user, password, field }: RequiredPassword,
+    { address }: Visitor,
+  ): Promise<void> {
+    const attempter = { address, email: user.email }
+    const attempt = await this.#attempts.begin(attempter)
+    const passwordHash = await getPasswordHash(this.#input.db, user.id)
+    const isRight =
+      passwordHash !== null &&
+      (await this.#checks.run((passwords) => passwords.isRight({ passwordHash, password })))
+    if (!isRight) {
+      const message = 'The password is wrong.'
+      throw refusalOf(attempt, new Problem('invalid_sign_in', { message, param: field }))
+    }
+    await this.#attempts.forget(attempter)
+  }
+
+  #hash(password: string): Promise<string> {
+    return this.#checks.run((passwords) => passwords.hash(password))
+  }
+}
+
+/** How a wrong password is refused: as what it is, or as one too many. */
+function refusalOf({ isLast, refusal }: AdmittedAttempt, wrong: Problem): Problem {
+  return isLast ? refusal() : wrong
+}
+
+/**
+ * Two setup links can be taken at the same time, through two processes. The second insert waits for the
+ * first transaction and then inserts nothing.
+ */
+async function claimFirstUser(trx: Transaction<Tables>, userId: string): Promise<void> {
+  const claimed = await trx
+    .insertInto('settings')
+    .values({ name: 'first_user', value: userId })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .returning('name')
+    .executeTakeFirst()
+  if (claimed === undefined) throw new Problem('invalid_link')
+}

@@ -1,0 +1,102 @@
+import type { Kysely } from 'kysely'
+import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { hashSecret } from './link-text.ts'
+
+/** How long a session lasts after its latest day of use. */
+export const SESSION_MS = 7 * 24 * 60 * 60_000
+
+// A session in use is written once a day, and not at each request.
+const MOVED_ON_EVERY_MS = 24 * 60 * 60_000
+
+/** A user who is signed in. */
+export interface SignedIn {
+  readonly user: UserRow
+  readonly sessionId: string
+}
+
+interface SessionsInput {
+  readonly db: Kysely<Tables>
+  /** Read-only. */
+  readonly pages: Kysely<Tables>
+  readonly clock: Clock
+}
+
+/** The sessions of a store. */
+export class Sessions {
+  readonly #db: Kysely<Tables>
+  readonly #pages: Kysely<Tables>
+  readonly #clock: Clock
+
+  constructor({ db, pages, clock }: SessionsInput) {
+    this.#db = db
+    this.#pages = pages
+    this.#clock = clock
+  }
+
+  /** Who has a session; null: it has ended, or never was. Moves its end on once a day. */
+  async find(sessionToken: string): Promise<SignedIn | null> {
+    const nowMs = this.#clock.nowMs()
+    const row = await this.#pages
+      .selectFrom('sessions')
+      .selectAll()
+      .where('token_hash', '=', hashSecret(sessionToken))
+      .where('expires_at_ms', '>', nowMs)
+      .executeTakeFirst()
+    if (row === undefined) return null
+    const found = SESSIONS.read(row)
+    const userRow = await this.#pages
+      .selectFrom('users')
+      .selectAll()
+      .where('id', '=', found.userId)
+      .executeTakeFirst()
+    if (userRow === undefined) return null
+    if (nowMs - found.updatedAtMs >= MOVED_ON_EVERY_MS) await this.#moveOn(found.id, nowMs)
+    return { user: USERS.read(userRow), sessionId: found.id }
+  }
+
+  /** The sessions of a user that have not ended, newest first. */
+  async list(userId: string): Promise<readonly SessionRow[]> {
+    const rows = await this.#db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where('expires_at_ms', '>', this.#clock.nowMs())
+      .orderBy('id', 'desc')
+      .execute()
+    return rows.map((row) => SESSIONS.read(row))
+  }
+
+  /** Ends one of a user's sessions. False where the user has no such session. */
+  async end({
+    userId,
+    sessionId,
+  }: {
+    readonly userId: string
+    readonly sessionId: string
+  }): Promise<boolean> {
+    const [ended] = await this.#db
+      .deleteFrom('sessions')
+      .where('user_id', '=', userId)
+      .where('id', '=', sessionId)
+      .execute()
+    return Number(ended?.numDeletedRows ?? 0) > 0
+  }
+
+  /** Removes sessions that have ended by themselves. */
+  async removeEnded(): Promise<void> {
+    await this.#db
+      .deleteFrom('sessions')
+      .where('expires_at_ms', '<=', this.#clock.nowMs())
+      .execute()
+  }
+
+  async #moveOn(sessionId: string, nowMs: number): Promise<void> {
+    await this.#db
+      .updateTable('sessions')
+      .set({ expires_at_ms: nowMs + SESSION_MS, updated_at_ms: nowMs })
+      .where('id', '=', sessionId)
+      .execute()
+  }
+}

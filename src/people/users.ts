@@ -1,0 +1,174 @@
+import type { Kysely, Transaction } from 'kysely'
+import { MEMBERS, SIGN_INS, USERS, type UserRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import type { Role } from '../vocabulary/role.ts'
+
+/** An account as one of its members sees it. */
+export interface Membership {
+  readonly accountId: string
+  readonly accountName: string
+  readonly accountDisabled: boolean
+  readonly role: Role
+}
+
+/** Whether there is a user: without one, only a setup link lets a person in. */
+export async function hasUsers(db: Kysely<Tables>): Promise<boolean> {
+  const row = await db.selectFrom('users').select('id').limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+/** Null where no user has this e-mail address, in whichever case it is written. */
+export async function findUser(db: Kysely<Tables>, email: string): Promise<UserRow | null> {
+  const row = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('email', '=', email.toLowerCase())
+    .executeTakeFirst()
+  return row === undefined ? null : USERS.read(row)
+}
+
+/** Null where there is no such user. */
+export async function getUser(db: Kysely<Tables>, userId: string): Promise<UserRow | null> {
+  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst()
+  return row === undefined ? null : USERS.read(row)
+}
+
+/** All users, in the order in which they were made. */
+export async function listUsers(db: Kysely<Tables>): Promise<readonly UserRow[]> {
+  const rows = await db.selectFrom('users').selectAll().orderBy('id').execute()
+  return rows.map((row) => USERS.read(row))
+}
+
+/** The accounts that a user is a member of, in the order of joining. */
+export async function listMemberships(
+  db: Kysely<Tables>,
+  userId: string,
+): Promise<readonly Membership[]> {
+  const rows = await db
+    .selectFrom('members')
+    .innerJoin('accounts', 'accounts.id', 'members.account_id')
+    .select(['members.account_id', 'members.role', 'accounts.name', 'accounts.disabled'])
+    .where('members.user_id', '=', userId)
+    .orderBy('members.created_at_ms')
+    .orderBy('members.account_id')
+    .execute()
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    accountName: row.name,
+    accountDisabled: row.disabled === 1,
+    role: row.role === 'owner' ? 'owner' : 'member',
+  }))
+}
+
+/** What a user may do in an account; null: the user is no member of it. */
+export async function roleIn(
+  db: Kysely<Tables>,
+  { userId, accountId }: { readonly userId: string; readonly accountId: string },
+): Promise<Role | null> {
+  const row = await db
+    .selectFrom('members')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row === undefined ? null : MEMBERS.read(row).role
+}
+
+interface AddUserInput {
+  readonly ids: IdSource
+  readonly nowMs: number
+  readonly email: string
+  readonly name: string
+  readonly passwordHash: string
+  readonly isOperator: boolean
+}
+
+/** Inserts a user who signs in by password. */
+export async function addUser(
+  trx: Transaction<Tables>,
+  { ids, nowMs, email, name, passwordHash, isOperator }: AddUserInput,
+): Promise<UserRow> {
+  const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
+  const user: UserRow = {
+    ...USERS.start,
+    id: ids.next('user'),
+    name,
+    email: email.toLowerCase(),
+    isOperator,
+    ...times,
+  }
+  const signIn = { id: ids.next('sign'), userId: user.id, providerUserId: user.id, passwordHash }
+  await trx.insertInto('users').values(USERS.record(user)).execute()
+  await trx
+    .insertInto('sign_ins')
+    .values(SIGN_INS.record({ ...signIn, provider: PASSWORD_PROVIDER, ...times }))
+    .execute()
+  return user
+}
+
+/** How better-auth names sign-in by password. */
+const PASSWORD_PROVIDER = 'credential'
+
+/** The hash of a user's password; null where the user signs in by other means alone. */
+export async function getPasswordHash(db: Kysely<Tables>, userId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('sign_ins')
+    .select('password_hash')
+    .where('user_id', '=', userId)
+    .where('provider', '=', PASSWORD_PROVIDER)
+    .executeTakeFirst()
+  return row?.password_hash ?? null
+}
+
+/** Gives a user who signs in by password another one. */
+export async function setPasswordHash(
+  db: Kysely<Tables>,
+  {
+    userId,
+    passwordHash,
+    nowMs,
+  }: {
+    readonly userId: string
+    readonly passwordHash: string
+    readonly nowMs: number
+  },
+): Promise<void> {
+  await db
+    .updateTable('sign_ins')
+    .set({ password_hash: passwordHash, updated_at_ms: nowMs })
+    .where('user_id', '=', userId)
+    .where('provider', '=', PASSWORD_PROVIDER)
+    .execute()
+}
+
+interface JoinInput {
+  readonly userId: string
+  readonly accountId: string
+  readonly role: Role
+  readonly nowMs: number
+}
+
+/** Makes a user a member of an account, unless the user is one. */
+export async function joinAccount(
+  db: Kysely<Tables>,
+  { userId, accountId, role, nowMs }: JoinInput,
+): Promise<void> {
+  await db
+    .insertInto('members')
+    .values(MEMBERS.record({ userId, accountId, role, createdAtMs: nowMs }))
+    .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doNothing())
+    .execute()
+}
+
+/** Makes a user an operator. */
+export async function makeOperator(
+  db: Kysely<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ is_operator: 1, updated_at_ms: nowMs })
+    .where('id', '=', userId)
+    .execute()
+}

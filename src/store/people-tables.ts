@@ -1,0 +1,135 @@
+import { LINK_KINDS, ROLES } from '../vocabulary/role.ts'
+import { flag, integer, oneOf, orNull, type RowOf, startsAs, Table, text } from './table.ts'
+
+/** People who sign in to the page. */
+export const USERS = new Table('users', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    name: text,
+    /** In lower case. */
+    email: text,
+    /** Whether the address was proved to be the user's. */
+    email_verified: startsAs(false, flag),
+    /** Operators may do everything in every account. */
+    is_operator: startsAs(false, flag),
+    created_at_ms: integer,
+    updated_at_ms: integer,
+  },
+})
+
+/** A person who signs in to the page. */
+export type UserRow = RowOf<typeof USERS>
+
+/** What users may do in accounts. */
+export const MEMBERS = new Table('members', {
+  key: ['account_id', 'user_id'],
+  fixed: {
+    account_id: text,
+    user_id: text,
+    role: oneOf(ROLES),
+    created_at_ms: integer,
+  },
+})
+
+/** How users prove who they are: a password, later also other services. */
+export const SIGN_INS = new Table('sign_ins', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    user_id: text,
+    /** `credential`: a password. */
+    provider: text,
+    /** The user's id there. */
+    provider_user_id: text,
+    password_hash: orNull(text),
+    created_at_ms: integer,
+    updated_at_ms: integer,
+  },
+})
+
+/** Links that let a person in once. The token of a link is not here, only its SHA-256. */
+export const LINKS = new Table('links', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    kind: oneOf(LINK_KINDS),
+    /** Lower-case hexadecimal. */
+    token_hash: text,
+    /** Of an invitation: who is invited, in lower case. */
+    email: orNull(text),
+    /** Of a reset: whose password it is. */
+    user_id: orNull(text),
+    /** Of an invitation: whether the user becomes an operator. */
+    is_operator: startsAs(false, flag),
+    /** Of an invitation: the account that the user becomes a member of. */
+    account_id: orNull(text),
+    role: orNull(oneOf(ROLES)),
+    expires_at_ms: integer,
+    used_at_ms: orNull(integer),
+    created_at_ms: integer,
+  },
+})
+
+/** A link that lets a person in once. */
+export type LinkRow = RowOf<typeof LINKS>
+
+/** What operators did on the page: inserted once, never changed. */
+export const OPERATOR_ACTIONS = new Table('operator_actions', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    user_id: text,
+    /** The name of the operation. */
+    action: text,
+    /** The id of what it changed or made. */
+    target_id: orNull(text),
+    created_at_ms: integer,
+  },
+})
+
+/** Browsers that are signed in. The token of a session is not here, only its SHA-256. */
+export const SESSIONS = new Table('sessions', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    user_id: text,
+    /** Lower-case hexadecimal. */
+    token_hash: text,
+    /** The client address that signed in. */
+    address: orNull(text),
+    /** Its `user-agent`. */
+    agent: orNull(text),
+    expires_at_ms: integer,
+    created_at_ms: integer,
+    /** When the expiry was last moved on. */
+    updated_at_ms: integer,
+  },
+})
+
+/** A browser that is signed in. */
+export type SessionRow = RowOf<typeof SESSIONS>
+
+/** Proofs under way, of addresses and of sign-ins at other services. */
+export const VERIFICATIONS = new Table('verifications', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    identifier: text,
+    value: text,
+    expires_at_ms: integer,
+    created_at_ms: integer,
+    updated_at_ms: integer,
+  },
+})
+
+/** Attempts to sign in, by the SHA-256 of client address and e-mail address together. */
+export const SIGN_IN_RATES = new Table('sign_in_rates', {
+  key: ['caller_hash'],
+  fixed: {
+    caller_hash: text,
+    attempts: integer,
+    /** When the first of them was. */
+    started_at_ms: integer,
+  },
+})

@@ -1,0 +1,14 @@
+/** What a user may do in an account: a member sees it and manages its keys, an owner also its credit. */
+export type Role = (typeof ROLES)[number]
+
+/** Every role in an account. */
+export const ROLES = ['member', 'owner'] as const
+
+/** What a link is for. */
+export type LinkKind = (typeof LINK_KINDS)[number]
+
+/**
+ * Every kind of link: to make the first operator, to become a user or a member, and to set a new
+ * password.
+ */
+export const LINK_KINDS = ['setup', 'invitation', 'reset'] as const

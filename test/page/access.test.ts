@@ -1,0 +1,161 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Operation } from '../../src/operations/operation.ts'
+import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { startWorld, type TestAccount, type World } from '../world.ts'
+import { Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+
+interface Place {
+  readonly account: TestAccount
+  readonly apiKeyId: string
+  readonly requestId: string
+}
+
+let world: World
+let own: Place
+let another: Place
+let browsers: Readonly<Record<'operator' | 'owner' | 'member' | 'stranger' | 'nobody', Browser>>
+
+beforeAll(async () => {
+  world = await startWorld()
+  own = await place()
+  another = await place()
+  const of = (email: string, { account: { id: accountId } }: Place, role: 'owner' | 'member') =>
+    inviteGuest(world, { email, accountId, role })
+  browsers = {
+    operator: await setUpOperator(world),
+    owner: await of('owner@example.org', own, 'owner'),
+    member: await of('member@example.org', own, 'member'),
+    stranger: await of('stranger@example.org', another, 'owner'),
+    nobody: new Browser(world),
+  }
+})
+afterAll(() => world.close())
+
+/** An account with a key and a request. */
+async function place(): Promise<Place> {
+  const account = await world.account({ apiKeys: 2 })
+  const completed = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi.' }] }),
+  })
+  await completed.text()
+  const { db } = world.gateway.store
+  const apiKeys = db.selectFrom('api_keys').select('id').where('account_id', '=', account.id)
+  const { id: apiKeyId } = await apiKeys.orderBy('id', 'desc').executeTakeFirstOrThrow()
+  return { account, apiKeyId, requestId: completed.headers.get('x-request-id') ?? '' }
+}
+
+/** Every operation of the page, as a list made without a process has it. */
+const OPERATIONS_OF_MEMBERS: readonly Operation[] = makeOperations(
+  OPERATIONS,
+  // Nothing runs: only paths and bodies are read.
+  new Proxy(Object(null), { get: () => ({}) }),
+)
+  .flatMap(({ operations }) => operations)
+  .filter(({ paths }) => paths.member !== undefined)
+
+function callOf(
+  { method, paths, example }: Operation,
+  { account, apiKeyId, requestId }: Place,
+): { readonly method: string; readonly path: string; readonly body: object } {
+  const path = (paths.member ?? '')
+    .replace('/app/api/', '')
+    .replace('{account_id}', account.id)
+    .replace('{key_id}', apiKeyId)
+    .replace('{request_id}', requestId)
+  return { method, path, body: example ?? {} }
+}
+
+// Deletions last, so that the others find what they name.
+const NAMED = OPERATIONS_OF_MEMBERS.toSorted((a, b) =>
+  a.method === 'DELETE' ? 1 : b.method === 'DELETE' ? -1 : 0,
+).map((each) => [each.name, each] as const)
+
+test('the page has operations on accounts, keys, Activity and credit', () => {
+  expect(NAMED.map(([name]) => name)).toEqual(
+    expect.arrayContaining(['getAccount', 'createKey', 'deleteKey', 'listRequests', 'listEntries']),
+  )
+})
+
+describe.each(NAMED)('%s', (_, operation) => {
+  test('is 401 without a session', async () => {
+    const { method, path, body } = callOf(operation, own)
+    const answer = await browsers.nobody.call(method, path, { body })
+    expect(errorOf(answer)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
+  })
+
+  test('is 404 for a user of another account, as for an account that does not exist', async () => {
+    const { method, path, body } = callOf(operation, own)
+    const answer = await browsers.stranger.call(method, path, { body })
+    expect(errorOf(answer)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+    const unknown = { ...own, account: { ...own.account, id: 'acct_unknown' } }
+    const none = callOf(operation, unknown)
+    const nothing = await browsers.stranger.call(none.method, none.path, { body })
+    expect(errorOf(nothing)).toEqual(errorOf(answer))
+  })
+
+  test("is 404 for another account's key or request, by the path of one's own account", async () => {
+    const { method, path, body } = callOf(operation, { ...another, account: own.account })
+    if (!/key_|req_/.test(path)) return
+    for (const browser of [browsers.member, browsers.owner, browsers.operator]) {
+      const answer = await browser.call(method, path, { body })
+      expect(errorOf(answer)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+    }
+  })
+
+  test('is answered to a member, an owner and an operator', async () => {
+    for (const browser of [browsers.member, browsers.owner, browsers.operator]) {
+      const { method, path, body } = callOf(operation, own)
+      const answer = await browser.call(method, path, { body })
+      expect(answer.text).not.toContain('"error"')
+      expect([200, 201]).toContain(answer.httpStatus)
+      if (method === 'DELETE') own = { ...own, apiKeyId: await newKey(browser) }
+    }
+  })
+})
+
+async function newKey(browser: Browser): Promise<string> {
+  const { json } = await browser.post(`accounts/${own.account.id}/keys`, { name: 'next' })
+  return String(json['id'])
+}
+
+test("the text of a key is in the answer that made it, and in no later answer, log or store's file", async () => {
+  const path = `accounts/${own.account.id}/keys`
+  const { json } = await browsers.member.post(path, { name: 'laptop', credit_limit: 5_000_000 })
+  const text = String(json['key'])
+  expect(text).toMatch(/^sk-tollgate-\w{43}$/)
+  const used = await fetch(world.url('/v1/key'), { headers: { authorization: `Bearer ${text}` } })
+  expect(await used.json()).toMatchObject({ name: 'laptop', credit_limit: 5_000_000 })
+  const later = [
+    await browsers.member.get(path),
+    await browsers.member.get(`${path}/${json['id']}`),
+    await browsers.member.call('PATCH', `${path}/${json['id']}`, { body: { name: 'desk' } }),
+  ]
+  const secretPart = text.slice('sk-tollgate-'.length)
+  for (const answer of later) expect(answer.text).not.toContain(secretPart)
+  expect(world.log.join('\n')).not.toContain(secretPart)
+  for (const file of readdirSync(world.folder)) {
+    expect(readFileSync(join(world.folder, file)).includes(secretPart)).toBe(false)
+  }
+})
+
+test('a key that the page disables is refused from its next request on', async () => {
+  const { json } = await browsers.owner.post(`accounts/${own.account.id}/keys`, { name: 'short' })
+  const ask = () =>
+    fetch(world.url('/v1/key'), { headers: { authorization: `Bearer ${json['key']}` } })
+  expect((await ask()).status).toBe(200)
+  const path = `accounts/${own.account.id}/keys/${json['id']}`
+  await browsers.owner.call('PATCH', path, { body: { disabled: true } })
+  expect((await ask()).status).toBe(401)
+})
+
+test("a key's last use is when its latest request opened its hold", async () => {
+  const { json } = await browsers.member.get(`accounts/${own.account.id}/keys`)
+  const request = await browsers.member.get(`accounts/${own.account.id}/requests/${own.requestId}`)
+  const lastUses = Object(json['data']).map((each: object) => Object(each).last_used_at)
+  expect(lastUses).toContain(request.json['opened_at'])
+  expect(lastUses).toContain(null)
+})

@@ -1,0 +1,132 @@
+import { makeLink } from '../../src/people/links.ts'
+import type { World } from '../world.ts'
+
+/** What a call of the page was answered. */
+export interface PageAnswer {
+  readonly httpStatus: number
+  readonly headers: Headers
+  /** The whole body as text. */
+  readonly text: string
+  /** Its JSON; null where it is none. */
+  readonly json: Record<string, unknown>
+}
+
+export interface BrowserInput {
+  /** The address that a proxy in front of the gateway reports. */
+  readonly address?: string
+  /** The page's own origin; default the gateway's address. */
+  readonly origin?: string
+}
+
+/** A browser on the page: sends its origin, and keeps cookies. */
+export class Browser {
+  readonly #world: Pick<World, 'url'>
+  readonly #input: BrowserInput
+  readonly cookies = new Map<string, string>()
+
+  constructor(world: Pick<World, 'url'>, input: BrowserInput = {}) {
+    this.#world = world
+    this.#input = input
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<PageAnswer> {
+    return this.call('GET', path, { headers })
+  }
+
+  post(path: string, body: object = {}): Promise<PageAnswer> {
+    return this.call('POST', path, { body })
+  }
+
+  /** Calls a path below `/app/api`. */
+  async call(
+    method: string,
+    path: string,
+    {
+      body,
+      headers = {},
+    }: {
+      readonly body?: unknown
+      readonly headers?: Readonly<Record<string, string>>
+    } = {},
+  ): Promise<PageAnswer> {
+    const { address, origin = new URL(this.#world.url('/')).origin } = this.#input
+    const isReading = method === 'GET'
+    const sent = await fetch(this.#world.url(`/app/api/${path}`), {
+      method,
+      redirect: 'manual',
+      headers: {
+        'user-agent': 'Test browser',
+        ...(isReading ? {} : { origin, 'content-type': 'application/json' }),
+        ...(address === undefined ? {} : { 'x-forwarded-for': address }),
+        ...(this.cookies.size === 0 ? {} : { cookie: this.#cookieText() }),
+        ...headers,
+      },
+      ...(isReading ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body ?? {}) }),
+    })
+    for (const cookie of sent.headers.getSetCookie()) this.#keep(cookie)
+    const text = await sent.text()
+    const isJson = sent.headers.get('content-type')?.startsWith('application/json') ?? false
+    return {
+      httpStatus: sent.status,
+      headers: sent.headers,
+      text,
+      json: isJson && text !== '' ? JSON.parse(text) : {},
+    }
+  }
+
+  #cookieText(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
+  #keep(cookie: string): void {
+    const [pair = '', ...attributes] = cookie.split(';')
+    const [name = '', value = ''] = pair.split('=')
+    if (attributes.some((each) => each.trim() === 'Max-Age=0')) this.cookies.delete(name)
+    else this.cookies.set(name, value)
+  }
+}
+
+/** A person who signs in. */
+export const ADA = { email: 'ada@example.org', password: 'correct horse battery' } as const
+
+/** The parts that links are made with. */
+export function linkParts({ gateway: { store, ids } }: Pick<World, 'gateway'>) {
+  return { db: store.db, ids, clock: { nowMs: () => Date.now() } }
+}
+
+/** A browser in which the first operator is signed in: {@link ADA}. */
+export async function setUpOperator(world: World, input: BrowserInput = {}): Promise<Browser> {
+  const { text: token } = await makeLink(linkParts(world), { kind: 'setup' })
+  const browser = new Browser(world, input)
+  const { httpStatus, text } = await browser.post('setup', { token, name: 'Ada', ...ADA })
+  if (httpStatus !== 201) throw new Error(`setup was refused: ${text}`)
+  return browser
+}
+
+export interface Guest {
+  readonly email: string
+  readonly accountId: string
+  readonly role: 'member' | 'owner'
+}
+
+/** A browser in which an invited person is signed in. */
+export async function inviteGuest(
+  world: World,
+  { email, accountId, role }: Guest,
+): Promise<Browser> {
+  const membership = { accountId, role }
+  const invitation = { kind: 'invitation', email, isOperator: false, membership } as const
+  const { text: token } = await makeLink(linkParts(world), invitation)
+  const browser = new Browser(world)
+  const guest = { token, name: email, password: ADA.password }
+  const { httpStatus, text } = await browser.post('auth/invitation', guest)
+  if (httpStatus !== 201) throw new Error(`the invitation was refused: ${text}`)
+  return browser
+}
+
+/** The error of an answer, as far as programs read it. */
+export function errorOf(answer: PageAnswer): object {
+  const { error } = answer.json
+  const { code, param } = Object(error)
+  return { httpStatus: answer.httpStatus, code, param }
+}

@@ -1,0 +1,160 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { makeLink } from '../../src/people/links.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { startWorld, type World, type WorldInput } from '../world.ts'
+import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
+
+let closing: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close()
+  closing = []
+})
+
+async function open(input: WorldInput = {}): Promise<World> {
+  const world = await startWorld(input)
+  closing.push(() => world.close())
+  return world
+}
+
+const PERSON = { name: 'Ada', ...ADA }
+const INVALID = { httpStatus: 404, code: 'invalid_link', param: null }
+
+test('a setup link makes the first operator, who is signed in by it', async () => {
+  const world = await open()
+  const visitor = new Browser(world)
+  expect((await visitor.get('start')).json).toMatchObject({ setup_needed: true, signed_in: false })
+
+  const browser = await setUpOperator(world)
+  const { json } = await browser.get('me')
+  expect(json).toMatchObject({
+    object: 'me',
+    user: { name: 'Ada', email: ADA.email, is_operator: true },
+    accounts: [],
+    base_url: world.gateway.address,
+  })
+  expect((await browser.get('start')).json).toMatchObject({ setup_needed: false, signed_in: true })
+})
+
+test('a setup link works once, and no setup link works once there is a user', async () => {
+  const world = await open()
+  const used = await makeLink(linkParts(world), { kind: 'setup' })
+  const left = await makeLink(linkParts(world), { kind: 'setup' })
+  const browser = new Browser(world)
+  expect((await browser.post('setup', { token: used.text, ...PERSON })).httpStatus).toBe(201)
+  for (const token of [used.text, left.text, 'made-up', '']) {
+    const other = { ...PERSON, email: 'mallory@example.org' }
+    const answer = await new Browser(world).post('setup', { token, ...other })
+    expect(errorOf(answer)).toEqual(INVALID)
+  }
+})
+
+test('a setup link ends after a day', async () => {
+  const world = await open()
+  const clock = { nowMs: () => Date.now() - 24 * 60 * 60_000 - 1 }
+  const { text: token } = await makeLink({ ...linkParts(world), clock }, { kind: 'setup' })
+  const answer = await new Browser(world).post('setup', { token, ...PERSON })
+  expect(errorOf(answer)).toEqual(INVALID)
+})
+
+test('a refused form leaves the setup link as it was, and names the field', async () => {
+  const world = await open()
+  const { text: token } = await makeLink(linkParts(world), { kind: 'setup' })
+  const browser = new Browser(world)
+  for (const [param, value] of [
+    ['password', 'too short'],
+    ['password', 'x'.repeat(129)],
+    ['email', 'ada'],
+    ['name', ''],
+    ['name', '\u0000'],
+  ]) {
+    const answer = await browser.post('setup', { token, ...PERSON, [param ?? '']: value })
+    expect(errorOf(answer)).toEqual({ httpStatus: 400, code: 'invalid_parameter', param })
+  }
+  expect((await browser.post('setup', { token, ...PERSON })).httpStatus).toBe(201)
+})
+
+test('of two setup links that are taken at the same time through two processes, one works', async () => {
+  const database = await TEST_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
+  if (database === undefined) throw new Error('there is no PostgreSQL')
+  closing.push(() => database.remove())
+  const settings = { DATABASE_URL: database.url }
+  const worlds = [await open({ settings }), await open({ settings })]
+  const attempts = await Promise.all(
+    worlds.map(async (world, place) => {
+      const { text: token } = await makeLink(linkParts(world), { kind: 'setup' })
+      return { world, place, token }
+    }),
+  )
+  const answers = await Promise.all(
+    // Each link is sent to the process that did not make it.
+    attempts.map(({ token, place }) => {
+      const world = worlds[1 - place]
+      if (world === undefined) throw new Error('there are two')
+      const email = `person${place}@example.org`
+      return new Browser(world).post('setup', { token, ...PERSON, email })
+    }),
+  )
+  expect(answers.map(({ httpStatus }) => httpStatus).sort()).toEqual([201, 404])
+  const users = await worlds[0]?.gateway.store.db.selectFrom('users').selectAll().execute()
+  expect(users).toHaveLength(1)
+})
+
+describe('an invitation', () => {
+  test('makes a member of one account, who is no operator', async () => {
+    const world = await open()
+    const { id: accountId } = await world.account()
+    await setUpOperator(world)
+    const guest = await inviteGuest(world, { email: 'Eve@Example.org', accountId, role: 'member' })
+    expect((await guest.get('me')).json).toMatchObject({
+      user: { email: 'eve@example.org', is_operator: false },
+      accounts: [{ id: accountId, name: 'test', role: 'member', disabled: false }],
+    })
+  })
+
+  test('of a user asks for the password of that user, and is not used up by a wrong one', async () => {
+    const world = await open()
+    const { id: accountId } = await world.account()
+    await setUpOperator(world)
+    const { text: token } = await makeLink(linkParts(world), {
+      kind: 'invitation',
+      email: ADA.email,
+      isOperator: false,
+      membership: { accountId, role: 'owner' },
+    })
+    const browser = new Browser(world)
+    const wrong = { token, name: 'Ada', password: 'wrong horse battery' }
+    const refused = await browser.post('auth/invitation', wrong)
+    expect(errorOf(refused)).toEqual({
+      httpStatus: 401,
+      code: 'invalid_sign_in',
+      param: 'password',
+    })
+    const right = { ...wrong, password: ADA.password }
+    const { httpStatus, json } = await browser.post('auth/invitation', right)
+    expect([httpStatus, json['accounts']]).toEqual([
+      201,
+      [{ id: accountId, name: 'test', role: 'owner', disabled: false }],
+    ])
+    expect(errorOf(await browser.post('auth/invitation', right))).toEqual(INVALID)
+  })
+})
+
+test('a reset link sets a new password once, and ends the sessions of before', async () => {
+  const world = await open()
+  const before = await setUpOperator(world)
+  const [user] = await world.gateway.store.db.selectFrom('users').select('id').execute()
+  const { text: token } = await makeLink(linkParts(world), {
+    kind: 'reset',
+    userId: user?.id ?? '',
+  })
+  const password = 'another horse battery'
+  const browser = new Browser(world)
+  expect((await browser.post('auth/reset', { token, password })).httpStatus).toBe(200)
+  expect((await browser.get('me')).httpStatus).toBe(200)
+  expect(errorOf(await before.get('me'))).toMatchObject({ code: 'not_signed_in' })
+  expect(errorOf(await browser.post('auth/reset', { token, password }))).toEqual(INVALID)
+  const visitor = new Browser(world)
+  expect(errorOf(await visitor.post('auth/sign-in', ADA))).toMatchObject({ httpStatus: 401 })
+  expect((await visitor.post('auth/sign-in', { ...ADA, password })).httpStatus).toBe(200)
+})
