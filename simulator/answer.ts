@@ -1,4 +1,4 @@
-import type { Act, Fault } from './faults.ts'
+import type { Act } from './faults.ts'
 import { type AnswerInput, type Bill, billOf, type Pace, type Reply } from './formats/format.ts'
 import { instanceOf, isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
 import { mostBill } from './most.ts'
@@ -152,13 +152,13 @@ function composeAnswer(ask: Ask, input: AnswerInput): Answer {
     (call !== null && argumentPieces.length < wholeArguments.length)
   return {
     reasoning,
-    text: spoilt(text, fault),
+    text,
     call: isCalled ? { name: call.name, argumentPieces } : null,
     imageTokens,
     isCut,
     choiceTokens,
     outputTokens: choiceTokens * ask.choices,
-    intervalMs: fault.eventsEveryMs ?? pace?.intervalMs ?? null,
+    intervalMs: pace?.intervalMs ?? null,
   }
 }
 
@@ -240,18 +240,4 @@ function echoOf(text: string): string {
 function repeated(pieces: readonly string[], length: number): readonly string[] {
   if (length === 0) return []
   return Array.from({ length }, (_, at) => pieces[at % pieces.length] ?? '')
-}
-
-/** Stands where bytes that are no UTF-8 are put when the answer is written. */
-export const BROKEN_BYTES_MARK = '\u{e000}'
-
-function spoilt(
-  text: readonly string[],
-  fault: Pick<Fault, 'fillBytes' | 'invalidUtf8'>,
-): readonly string[] {
-  if (fault.fillBytes === undefined && fault.invalidUtf8 !== true) return text
-  const extra =
-    'x'.repeat(fault.fillBytes ?? 0) + (fault.invalidUtf8 === true ? BROKEN_BYTES_MARK : '')
-  const [first = '', ...rest] = text
-  return [first + extra, ...rest]
 }

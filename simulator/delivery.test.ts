@@ -188,21 +188,6 @@ describe('bytes in odd shapes', () => {
     expect(text.replaceAll('\r\n', '\n')).toBe(await plainText(STREAM))
   })
 
-  test('one event can be 5 MB, and so can a plain answer', async () => {
-    simulator.script({ fillBytes: 5_000_000, times: 2 })
-    const events = eventsOf(await (await post(simulator, PATH, STREAM)).text())
-    expect(events.filter((event) => event.text.length > 5_000_000)).toHaveLength(1)
-    const plain = await (await post(simulator, PATH, question('Hi'))).text()
-    expect(plain.length).toBeGreaterThan(5_000_000)
-  })
-
-  test('bytes that are no UTF-8', async () => {
-    simulator.script({ invalidUtf8: true })
-    const answer = await rawPost(simulator, PATH, STREAM)
-    expect(answer.body.includes(Buffer.from([0xff, 0xfe, 0xfd]))).toBe(true)
-    expect(() => new TextDecoder('utf-8', { fatal: true }).decode(answer.body)).toThrow()
-  })
-
   test.each(['gzip', 'br'] as const)(
     'an answer in %s that nobody asked for',
     async (contentEncoding) => {

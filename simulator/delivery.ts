@@ -1,5 +1,4 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { BROKEN_BYTES_MARK } from './answer.ts'
 import { type Fault, NO_FAULT, type Place } from './faults.ts'
 import { DONE_FRAME, type Frame } from './formats/format.ts'
 import { DEFAULT_GATE, type Gates } from './gates.ts'
@@ -35,7 +34,6 @@ interface Chunk {
 }
 
 const STREAM_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
-const BROKEN_BYTES = Buffer.from([0xff, 0xfe, 0xfd])
 
 /** Sends an answer as its fault wants it sent. Returns once it is sent, cut, or nobody is there. */
 export async function deliver(input: DeliverInput): Promise<void> {
@@ -195,16 +193,13 @@ function* amended(
   else if (fault.dataOnlyEvents === true && !isDone) yield { text: DONE_FRAME, outputTokens }
 }
 
-function spoil(text: string, fault: Fault): string | Buffer {
+function spoil(text: string, fault: Fault): string {
   let spoilt = text
   if (fault.rewrite !== undefined) {
     spoilt = spoilt.replace(new RegExp(fault.rewrite.pattern, 'g'), fault.rewrite.replacement)
   }
   if (fault.lineEnds === 'crlf') spoilt = spoilt.replaceAll('\n', '\r\n')
-  const at = fault.invalidUtf8 === true ? spoilt.indexOf(BROKEN_BYTES_MARK) : -1
-  if (at === -1) return spoilt
-  const [before = '', after = ''] = [spoilt.slice(0, at), spoilt.slice(at + 1)]
-  return Buffer.concat([Buffer.from(before), BROKEN_BYTES, Buffer.from(after)])
+  return spoilt
 }
 
 function encoded(chunks: Iterable<Chunk>, fault: Fault): Chunk {

@@ -90,10 +90,6 @@ const FAULT = z.strictObject({
   costUsd: z.number().optional(),
   /** The cost that the generation look-up reports, in dollars. */
   lookupCostUsd: z.number().optional(),
-  /** Adds a piece of text so many bytes long: a huge answer, or one huge event. */
-  fillBytes: count.optional(),
-  /** Puts bytes that are no UTF-8 into the text. */
-  invalidUtf8: z.boolean().optional(),
   /** Replaces what matches this regular expression in the body, or in each event. */
   rewrite: z
     .strictObject({ pattern: z.string().refine(isPattern), replacement: z.string() })
@@ -117,8 +113,6 @@ const FAULT = z.strictObject({
   eventsPerWrite: positive.optional(),
   /** `most`: it costs the most that the request as it was sent allows, whatever the answer says. */
   bills: z.literal('most').optional(),
-  /** Milliseconds between events. */
-  eventsEveryMs: z.number().optional(),
   lineEnds: z.literal('crlf').optional(),
   /** `broken`: says gzip and is none. */
   contentEncoding: z.enum(['gzip', 'br', 'broken']).optional(),

@@ -14,17 +14,12 @@ import {
   reportedId,
 } from './format.ts'
 import {
-  checkWindow,
   lastUserText,
   readCap,
+  readCommon,
   readMessages,
-  readParsedFiles,
   readReasoning,
   readSchema,
-  readSearches,
-  readTerms,
-  readToolChoice,
-  readTools,
   textOf,
 } from './text-request.ts'
 
@@ -60,29 +55,19 @@ function readAsk(input: AnswerInput): Ask {
   }
   meter.json(body['tools'])
   meter.cacheMark(body['cache_control'])
-  const prompt = meter.count(input.prefixes)
-  checkWindow(input, prompt)
   const choices = body['n'] ?? 1
   if (typeof choices !== 'number' || !Number.isInteger(choices) || choices < 1 || choices > 128) {
     throw badRequest('n must be a whole number from 1 to 128')
   }
-  const question = lastUserText(messages)
   const last = messages.at(-1)
   return {
-    streamed: body['stream'] === true,
+    ...readCommon(input, meter, lastUserText(messages)),
     capTokens: readCap(body, 'max_tokens', 'max_completion_tokens'),
     choices,
-    prompt,
-    question,
-    tools: readTools(body['tools']),
-    toolChoice: readToolChoice(body['tool_choice']),
     toolResult: last?.['role'] === 'tool' ? textOf(last['content']) : null,
     schema: readSchema(body['response_format']),
     reasoningTokens: readReasoning(body),
     wantsImage: wantsImage(input),
-    searches: readSearches(body, input, question),
-    parsedFiles: readParsedFiles(body, input, prompt),
-    ...readTerms(body),
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type Frame,
   reportedId,
 } from './format.ts'
-import { checkWindow, readCap, readTerms } from './text-request.ts'
+import { readCap, readPrompt, readTerms } from './text-request.ts'
 
 /** Legacy text completions. */
 export const completions: Format = {
@@ -49,8 +49,7 @@ function readAsk(input: AnswerInput): { readonly ask: Ask; readonly written: num
     if (typeof prompt === 'string') meter.text(prompt)
     else meter.tokens(prompt.length)
   }
-  const prompt = meter.count(input.prefixes)
-  checkWindow(input, prompt)
+  const prompt = readPrompt(input, meter)
   const each = readCount(body, 'n')
   const made = Math.max(each, readCount(body, 'best_of'))
   const [first] = prompts

@@ -3,7 +3,7 @@ import { omits } from '../faults.ts'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
 import { type AnswerInput, billOf, type Format, reportedCost, reportedId } from './format.ts'
-import { checkWindow } from './text-request.ts'
+import { readPrompt } from './text-request.ts'
 
 const DIMENSIONS_DEFAULT = 256
 const DIMENSIONS_MAX = 1536
@@ -19,8 +19,7 @@ export const embeddings: Format = {
     const dimensions = readDimensions(input.body['dimensions'])
     const meter = new PromptMeter()
     for (const item of inputs) meterInput(meter, item)
-    const prompt = meter.count(input.prefixes)
-    checkWindow(input, prompt)
+    const prompt = readPrompt(input, meter)
     const counts = { ...prompt, ...NOTHING_PUT_OUT }
     const bill = billOf(input, { counts, isFast: false })
     return {

@@ -25,7 +25,7 @@ export const images: Format = {
   output: 'image',
   failsInside: false,
   answer(input) {
-    const { body, traits, fault } = input
+    const { body, traits } = input
     const count = readCount(body)
     const meter = readPrompt(body)
     const prompt = meter.count(input.prefixes)
@@ -36,7 +36,7 @@ export const images: Format = {
       streamed: body['stream'] === true && traits.streamsImages,
       apiType: 'image',
       finishReason: 'stop',
-      intervalMs: fault.eventsEveryMs ?? null,
+      intervalMs: null,
       outputTokens,
       billAt: (tokens) => (tokens >= outputTokens ? bill : unbilled(bill)),
       whole: () => JSON.stringify(wholeBody(input, bill, count)),
@@ -86,17 +86,12 @@ function usageOf(input: AnswerInput, bill: Bill): JsonObject | undefined {
 }
 
 function wholeBody(input: AnswerInput, bill: Bill, count: number): JsonObject {
-  const image = { b64_json: pictureOf(input), media_type: 'image/png' }
+  const image = { b64_json: PNG_BASE64, media_type: 'image/png' }
   return {
     created: Math.floor(input.nowMs / 1000),
     data: new Array<JsonObject>(count).fill(image),
     usage: usageOf(input, bill),
   }
-}
-
-/** The picture, made longer where the fault asks for a huge answer. */
-function pictureOf(input: AnswerInput): string {
-  return PNG_BASE64 + 'A'.repeat(input.fault.fillBytes ?? 0)
 }
 
 function* frames(input: AnswerInput, bill: Bill): Generator<Frame> {
@@ -110,7 +105,7 @@ function* frames(input: AnswerInput, bill: Bill): Generator<Frame> {
   if (!omits(input.fault, 'terminal')) {
     const body = {
       type: 'image_generation.completed',
-      b64_json: pictureOf(input),
+      b64_json: PNG_BASE64,
       media_type: 'image/png',
       created: Math.floor(input.nowMs / 1000),
       usage: usageOf(input, bill),

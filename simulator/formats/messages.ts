@@ -13,16 +13,11 @@ import {
 } from './format.ts'
 import { blocksOf, stopReason } from './message-blocks.ts'
 import {
-  checkWindow,
   lastUserText,
   readCap,
+  readCommon,
   readMessages,
-  readParsedFiles,
   readSchema,
-  readSearches,
-  readTerms,
-  readToolChoice,
-  readTools,
   textOf,
 } from './text-request.ts'
 
@@ -57,24 +52,14 @@ function readAsk(input: AnswerInput): Ask {
     meter.content(turn['content'])
   }
   meter.cacheMark(body['cache_control'])
-  const prompt = meter.count(input.prefixes)
-  checkWindow(input, prompt)
-  const question = lastUserText(turns)
   return {
-    streamed: body['stream'] === true,
+    ...readCommon(input, meter, lastUserText(turns)),
     capTokens: capWithinModel(input),
     choices: 1,
-    prompt,
-    question,
-    tools: readTools(body['tools']),
-    toolChoice: readToolChoice(body['tool_choice']),
     toolResult: toolResultOf(turns.at(-1)),
     schema: readSchema(objectOr(body['output_config'])['format']),
     reasoningTokens: thinkingTokens(body),
     wantsImage: false,
-    searches: readSearches(body, input, question),
-    parsedFiles: readParsedFiles(body, input, prompt),
-    ...readTerms(body),
   }
 }
 

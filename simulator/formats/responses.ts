@@ -5,16 +5,11 @@ import { PromptMeter } from '../prompt-meter.ts'
 import type { AnswerInput, Format } from './format.ts'
 import { responseBody, responseErrorFrame, responseFrames } from './response-events.ts'
 import {
-  checkWindow,
   lastUserText,
   readCap,
-  readParsedFiles,
+  readCommon,
   readReasoning,
   readSchema,
-  readSearches,
-  readTerms,
-  readToolChoice,
-  readTools,
   textOf,
 } from './text-request.ts'
 
@@ -63,25 +58,15 @@ function readAsk(input: AnswerInput): Ask {
     meter.cacheMark(item['cache_control'])
   }
   meter.cacheMark(body['cache_control'])
-  const prompt = meter.count(input.prefixes)
-  checkWindow(input, prompt)
-  const question = lastUserText(items)
   const last = items.at(-1)
   return {
-    streamed: body['stream'] === true,
+    ...readCommon(input, meter, lastUserText(items)),
     capTokens: readCap(body, 'max_output_tokens'),
     choices: 1,
-    prompt,
-    question,
-    tools: readTools(body['tools']),
-    toolChoice: readToolChoice(body['tool_choice']),
     toolResult: isToolOutput(last) ? textOf(last['output']) : null,
     schema: readSchema(objectOr(body['text'])['format']),
     reasoningTokens: readReasoning(body),
     wantsImage: false,
-    searches: readSearches(body, input, question),
-    parsedFiles: readParsedFiles(body, input, prompt),
-    ...readTerms(body),
   }
 }
 

@@ -55,7 +55,7 @@ export function lastUserText(messages: readonly JsonObject[]): string {
 }
 
 /** Tools that the client runs, flat or with their fields under `function`. */
-export function readTools(value: JsonValue | undefined): readonly Tool[] {
+function readTools(value: JsonValue | undefined): readonly Tool[] {
   return arrayOr(value).flatMap((item) => {
     const tool = objectOr(item)
     const inner = isObject(tool['function']) ? tool['function'] : tool
@@ -66,7 +66,7 @@ export function readTools(value: JsonValue | undefined): readonly Tool[] {
 }
 
 /** Reads `tool_choice` in any format's wording. */
-export function readToolChoice(value: JsonValue | undefined): ToolChoice {
+function readToolChoice(value: JsonValue | undefined): ToolChoice {
   const word = isObject(value) ? value['type'] : value
   if (word === 'none') return 'none'
   if (word === 'required' || word === 'any') return 'required'
@@ -130,7 +130,7 @@ export function readReasoning(body: JsonObject): number {
 }
 
 /** How many searches a request makes the upstream run: one a search tool, or as many as it says. */
-export function readSearches(body: JsonObject, input: AnswerInput, question: string): number {
+function readSearches(body: JsonObject, input: AnswerInput, question: string): number {
   const tool = arrayOr(body['tools']).find((item) => isSearchTool(objectOr(item)))
   const isSearchModel = input.row.supported_parameters.includes('web_search_options')
   if (tool === undefined && !isSearchModel) return 0
@@ -147,7 +147,7 @@ const FREE_ENGINES = ['cloudflare-ai', 'native']
 const PAID_ENGINES = ['mistral-ocr', 'pdf-text']
 
 /** Files that the paid parser reads, because the model can't and no free engine was asked for. */
-export function readParsedFiles(body: JsonObject, input: AnswerInput, prompt: PromptCount): number {
+function readParsedFiles(body: JsonObject, input: AnswerInput, prompt: PromptCount): number {
   if (input.row.architecture.input_modalities.includes('file')) return 0
   const plugin = arrayOr(body['plugins']).find((item) => objectOr(item)['id'] === 'file-parser')
   const engine = objectOr(objectOr(plugin)['pdf'])['engine']
@@ -178,8 +178,9 @@ export function readTerms(
   }
 }
 
-/** Throws Refusal where the prompt alone is longer than the model's window. */
-export function checkWindow(input: AnswerInput, prompt: PromptCount): void {
+/** Counts a metered prompt. Throws Refusal where it alone is longer than the model's window. */
+export function readPrompt(input: AnswerInput, meter: PromptMeter): PromptCount {
+  const prompt = meter.count(input.prefixes)
   const windowTokens = input.row.context_length
   const tokens =
     prompt.inputTokens +
@@ -190,5 +191,30 @@ export function checkWindow(input: AnswerInput, prompt: PromptCount): void {
     throw badRequest(
       `This endpoint's maximum context length is ${windowTokens} tokens. However, you requested about ${tokens} tokens`,
     )
+  }
+  return prompt
+}
+
+/** Reads what all chat-like formats say alike. Throws Refusal where the prompt is longer than the window. */
+export function readCommon(
+  input: AnswerInput,
+  meter: PromptMeter,
+  question: string,
+): Pick<
+  Ask,
+  'streamed' | 'prompt' | 'question' | 'tools' | 'toolChoice' | 'searches' | 'parsedFiles'
+> &
+  ReturnType<typeof readTerms> {
+  const { body } = input
+  const prompt = readPrompt(input, meter)
+  return {
+    streamed: body['stream'] === true,
+    prompt,
+    question,
+    tools: readTools(body['tools']),
+    toolChoice: readToolChoice(body['tool_choice']),
+    searches: readSearches(body, input, question),
+    parsedFiles: readParsedFiles(body, input, prompt),
+    ...readTerms(body),
   }
 }
