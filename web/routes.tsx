@@ -12,6 +12,7 @@ import { meQuery, startQuery } from './api/queries.ts'
 import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { readKeysSearch } from './screens/keys/search.ts'
+import { readModelsSearch } from './screens/models/search.ts'
 import { readOverviewSearch } from './screens/overview/search.ts'
 import { Shell } from './shell/shell.tsx'
 
@@ -96,6 +97,25 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'KeysScreen'),
 })
 
+const credit = createRoute({
+  getParentRoute: () => account,
+  path: '/credit',
+  component: lazyRouteComponent(() => import('./screens/credit/credit.tsx'), 'CreditScreen'),
+})
+
+const models = createRoute({
+  getParentRoute: () => account,
+  path: '/models',
+  validateSearch: readModelsSearch,
+  component: lazyRouteComponent(() => import('./screens/models/models.tsx'), 'ModelsScreen'),
+})
+
+const profile = createRoute({
+  getParentRoute: () => account,
+  path: '/profile',
+  component: lazyRouteComponent(() => import('./screens/profile/profile.tsx'), 'ProfileScreen'),
+})
+
 const accountHome = createRoute({
   getParentRoute: () => account,
   path: '/',
@@ -130,7 +150,7 @@ export function createPageRouter(queries: QueryClient) {
       setup,
       reset,
       invitation,
-      account.addChildren([accountHome, overview, activity, keys]),
+      account.addChildren([accountHome, overview, activity, keys, credit, models, profile]),
     ]),
     basepath: '/app',
     context: { queries },

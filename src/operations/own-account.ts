@@ -77,7 +77,7 @@ function purchases({ store }: OperationParts): Operation {
 }
 
 /** `GET /v1/balance`: the money of the calling key's account. */
-const balanceShape = z
+export const balanceShape = z
   .object({
     object: z.literal('balance'),
     account_id: idField('acct'),

@@ -167,6 +167,38 @@ const SCREENS: readonly Screen[] = [
     },
     text: 'Type support bot to delete it',
   },
+  { name: 'credit', path: at('credit'), text: 'invoice-1042' },
+  {
+    name: 'credit-error',
+    path: at('credit'),
+    before: () => server.answer('/balance', { ...down, httpStatus: 500 }),
+    text: 'The balance could not be read.',
+  },
+  {
+    name: 'credit-loading',
+    path: at('credit'),
+    before: () => server.answer('/entries', { kind: 'silence' }),
+    text: 'Entries',
+  },
+  { name: 'models', path: at('models'), text: 'black-forest/' },
+  { name: 'models-none', path: `${at('models')}?find=nothing`, text: 'No model has this name' },
+  {
+    name: 'models-error',
+    path: at('models'),
+    before: () => server.answer('/models', { ...down, httpStatus: 500 }),
+    text: 'The models could not be read.',
+  },
+  { name: 'profile', path: at('profile'), text: 'Safari on iPhone' },
+  {
+    name: 'menu',
+    path: at('keys'),
+    async act(page) {
+      const more = page.getByRole('button', { name: 'More', exact: true })
+      const user = page.getByRole('button', { name: 'Mira Okafor' })
+      await more.or(user).filter({ visible: true }).click()
+    },
+    text: 'As the device',
+  },
   {
     name: 'shortcuts',
     path: at('keys'),

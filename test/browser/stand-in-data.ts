@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Me } from '../../web/api/answers.ts'
+import type { Account, ApiKey, Me, Model } from '../../web/api/answers.ts'
 
 /** A busy account at one moment, the same in every run: what the pictures show. */
 
@@ -135,13 +135,34 @@ export const MODELS = [
   'meta/llama-5-70b',
 ] as const
 
-/** Ids of models, as the list of models has them. */
+/** The models of the catalog. */
 export const MODEL_LIST = {
   object: 'list',
-  data: [...MODELS, 'black-forest/flux-3', 'openai/text-embed-4', 'sim/text', 'sim/open'].map(
-    (id) => ({
-      id,
-      object: 'model',
-    }),
-  ),
+  data: [
+    ...MODELS.map((id, at) => model(id, { input: at + 1, output: 5 * at + 4 })),
+    model('black-forest/flux-3', { input: 0, output: 40, writes: 'image' }),
+    model('openai/text-embed-4', { input: 1, output: 0 }),
+    model('sim/text', { input: 1, output: 4 }),
+    model('sim/open', { input: 2, output: 6 }),
+  ],
+}
+
+interface ModelInput {
+  /** Tenths of a dollar for a million tokens. */
+  readonly input: number
+  readonly output: number
+  readonly writes?: string
+}
+
+function model(id: string, { input, output, writes = 'text' }: ModelInput): Model {
+  const price = (tenths: number) => `0.${String(tenths).padStart(7, '0')}`
+  const isOpen = /^(?:qwen|meta)\/|open$/.test(id)
+  return {
+    id,
+    name: id.slice(id.indexOf('/') + 1),
+    hugging_face_id: isOpen ? id : '',
+    context_length: 200_000,
+    architecture: { input_modalities: ['text', 'image'], output_modalities: [writes] },
+    pricing: { prompt: price(input), completion: price(output) },
+  }
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { listenOnLoopback } from './listen.ts'
+import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
@@ -100,6 +101,9 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/requests', list(REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],
     ['/models', data.MODEL_LIST],
+    ['/balance', BALANCE],
+    ['/entries', list(ENTRIES)],
+    ['/auth/sessions', list(SESSIONS)],
     ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
   ] as const) {
     answers.set(end, { kind: 'json', body })

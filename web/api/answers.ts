@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import type { accountShape, creditShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape } from '../../src/operations/api-keys.ts'
+import type { entryShape } from '../../src/operations/credit.ts'
+import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { requestShape } from '../../src/operations/requests.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
@@ -167,4 +169,38 @@ export interface Page<T> {
   readonly data: readonly T[]
   readonly has_more: boolean
   readonly next_cursor: string | null
+}
+
+/** The purses of an account and what is unresolved. */
+export type Balance = z.infer<typeof balanceShape>
+
+/** A line of the ledger. */
+export type Entry = z.infer<typeof entryShape>
+
+/** A browser that a user is signed in with. */
+export interface Session {
+  readonly id: string
+  readonly current: boolean
+  readonly created_at: string
+  readonly expires_at: string
+  readonly last_used_at: string
+  /** Null: it was not recorded. */
+  readonly address: string | null
+  readonly agent: string | null
+}
+
+/** A model of the catalog, as `GET /v1/models` has it. */
+export interface Model {
+  readonly id: string
+  readonly name?: string
+  readonly description?: string
+  /** Not empty: the weights are open, and free credit pays for its texts. */
+  readonly hugging_face_id?: string | null
+  readonly context_length?: number | null
+  readonly architecture?: {
+    readonly input_modalities?: readonly string[]
+    readonly output_modalities?: readonly string[]
+  }
+  /** Dollars for one token, search, image or request, as exact decimals. */
+  readonly pricing?: Readonly<Record<string, string>>
 }

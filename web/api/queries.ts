@@ -1,5 +1,15 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { Account, ActivityRequest, ApiKey, Me, Overview, Page, Start } from './answers.ts'
+import type {
+  Account,
+  ActivityRequest,
+  ApiKey,
+  Balance,
+  Me,
+  Model,
+  Overview,
+  Page,
+  Start,
+} from './answers.ts'
 import { read, withQuery } from './client.ts'
 
 const MINUTE_MS = 60_000
@@ -58,13 +68,6 @@ export function overviewQuery(
   })
 }
 
-interface Models {
-  readonly data: readonly {
-    readonly id: string
-    readonly architecture?: { readonly output_modalities?: readonly string[] }
-  }[]
-}
-
 const KEYS_MAX = 100
 
 /** The newest keys of an account. */
@@ -74,6 +77,14 @@ export function keysQuery(accountId: string) {
     queryFn: ({ signal }) =>
       read<Page<ApiKey>>(withQuery(`accounts/${accountId}/keys`, { limit: KEYS_MAX }), signal),
     staleTime: MINUTE_MS / 4,
+  })
+}
+
+/** The purses of an account. */
+export function balanceQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['balance', accountId],
+    queryFn: ({ signal }) => read<Balance>(`accounts/${accountId}/balance`, signal),
   })
 }
 
@@ -89,9 +100,9 @@ export function requestQuery(accountId: string, requestId: string) {
   })
 }
 
-/** Ids of the models of the catalog. */
+/** The models of the catalog. */
 export const modelsQuery = queryOptions({
   queryKey: ['models'],
-  queryFn: ({ signal }) => read<Models>('models', signal),
+  queryFn: ({ signal }) => read<Pick<Page<Model>, 'data'>>('models', signal),
   staleTime: 10 * MINUTE_MS,
 })

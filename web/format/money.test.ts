@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { costText, feeText, money, moneyParts, moneyTick, readMoney, typedMoney } from './money.ts'
+import {
+  costText,
+  feeText,
+  money,
+  moneyParts,
+  moneyTick,
+  perMillionText,
+  readMoney,
+  typedMoney,
+} from './money.ts'
 
 describe('an amount', () => {
   test('has two places on cards, four in lists and all six in the drawer', () => {
@@ -76,4 +85,14 @@ describe('the cost and the fee of a request', () => {
     expect(costText('2')).toBe('$2.000000')
     expect(feeText(2_100_000, '2')).toBe('$0.100000')
   })
+})
+
+test('a price of a token is shown for a million of them, exactly', () => {
+  expect(perMillionText('0.000001')).toBe('$1.00')
+  expect(perMillionText('0.0000002')).toBe('$0.20')
+  expect(perMillionText('0.00000125')).toBe('$1.25')
+  expect(perMillionText('0.000000000125')).toBe('$0.000125')
+  expect(perMillionText('0.0015')).toBe('$1,500.00')
+  expect(perMillionText('0')).toBe('$0.00')
+  expect(perMillionText('-1')).toBeNull()
 })

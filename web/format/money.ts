@@ -82,3 +82,17 @@ export function costText(costUsd: string): string {
   const [whole = '0', fraction = ''] = costUsd.split('.')
   return `$${whole}.${fraction.padEnd(PLACES_MAX, '0')}`
 }
+
+/**
+ * A catalog price, in dollars for one token as an exact decimal, for a million of them: `$1.25`. The
+ * digits are moved, not computed with: `0.0000002` is `$0.20`.
+ */
+export function perMillionText(priceUsd: string): string | null {
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(priceUsd)
+  if (match === null) return null
+  const [, whole = '', fraction = ''] = match
+  const digits = fraction.padEnd(PLACES_MAX, '0')
+  const dollars = BigInt(whole + digits.slice(0, PLACES_MAX)).toLocaleString('en-US')
+  const cents = digits.slice(PLACES_MAX).replace(/0+$/, '').padEnd(2, '0')
+  return `$${dollars}.${cents}`
+}

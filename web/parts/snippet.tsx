@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { Model } from '../api/answers.ts'
 import { modelsQuery } from '../api/queries.ts'
 import { useMe } from '../shell/use-account.ts'
 import { CLIENTS, type Client, clientLines, quotedPieces } from './client-lines.ts'
@@ -47,8 +48,6 @@ function useExampleModel(): string {
   return data?.data.find(writesText)?.id ?? 'author/model'
 }
 
-function writesText(model: {
-  readonly architecture?: { readonly output_modalities?: readonly string[] }
-}) {
-  return model.architecture?.output_modalities?.includes('text') ?? true
+function writesText({ architecture }: Model): boolean {
+  return architecture?.output_modalities?.includes('text') ?? true
 }

@@ -6,7 +6,7 @@ import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { AccountList, AccountSwitch } from './account-switch.tsx'
 import { initials } from './initials.ts'
-import { SECTIONS } from './sections.ts'
+import { SECTIONS, TABS_MAX } from './sections.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { chooseTheme, useIsDark } from './theme.ts'
@@ -163,7 +163,7 @@ function TabBar({ onHelp }: { onHelp: () => void }) {
   const account = useAccountId()
   return (
     <nav className="tabbar" aria-label="Pages">
-      {SECTIONS.map(({ to, text, icon }) => (
+      {SECTIONS.slice(0, TABS_MAX).map(({ to, text, icon }) => (
         <Link key={to} to={to} params={{ account }}>
           <Icon name={icon} />
           {text}
@@ -179,7 +179,18 @@ function TabBar({ onHelp }: { onHelp: () => void }) {
           </button>
         )}
       >
-        {(close) => <UserMenu onPick={close} onHelp={onHelp} />}
+        {(close) => (
+          <>
+            {SECTIONS.slice(TABS_MAX).map(({ to, text, icon }) => (
+              <Link key={to} className="menu-item" to={to} params={{ account }} onClick={close}>
+                <Icon name={icon} />
+                <span>{text}</span>
+              </Link>
+            ))}
+            <div className="menu-rule" />
+            <UserMenu onPick={close} onHelp={onHelp} />
+          </>
+        )}
       </Popover>
     </nav>
   )

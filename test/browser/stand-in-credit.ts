@@ -1,0 +1,73 @@
+import type { Balance, Entry, Session } from '../../web/api/answers.ts'
+import { ago, HELIX, NOW } from './stand-in-data.ts'
+import { REQUESTS } from './stand-in-requests.ts'
+
+/** The purses of the account. */
+export const BALANCE: Balance = {
+  object: 'balance',
+  account_id: HELIX.id,
+  credit: HELIX.credit,
+  total: { balance: 192_060_000, held: 2_790_000, available: 189_270_000 },
+  has_backed_credit: true,
+  unresolved: { requests: 1, held: 380_000, next_release_at: ago(-82_800_000) },
+}
+
+const CHARGES = REQUESTS.filter(({ charge }) => charge > 0).map((request, at) =>
+  entry(400 - at, {
+    kind: 'charge',
+    amount: -request.charge,
+    request_id: request.id,
+    created_at: request.settled_at ?? NOW.toISOString(),
+  }),
+)
+
+function entry(number: number, fields: Partial<Entry>): Entry {
+  return {
+    id: `${HELIX.id}/${number}`,
+    object: 'entry',
+    account_id: HELIX.id,
+    kind: 'top_up',
+    amount: 0,
+    purse: 'backed',
+    reference: null,
+    request_id: null,
+    expires_at: null,
+    created_at: ago(86_400_000),
+    ...fields,
+  }
+}
+
+/** Its newest entries. */
+export const ENTRIES: readonly Entry[] = [
+  ...CHARGES,
+  entry(12, { amount: 200_000_000, reference: 'invoice-1042' }),
+  entry(11, {
+    kind: 'grant',
+    purse: 'free',
+    amount: 5_000_000,
+    reference: 'welcome',
+    expires_at: '2026-11-30T00:00:00.000Z',
+  }),
+]
+
+/** Where its owner is signed in. */
+export const SESSIONS: readonly Session[] = [
+  {
+    id: 'sess_01kbh0c7x5qv3m9t2r8w6e0001',
+    current: true,
+    created_at: ago(86_400_000),
+    expires_at: ago(-500_000_000),
+    last_used_at: ago(4_000),
+    address: '203.0.113.7',
+    agent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36',
+  },
+  {
+    id: 'sess_01kbh0c7x5qv3m9t2r8w6e0002',
+    current: false,
+    created_at: ago(186_400_000),
+    expires_at: ago(-400_000_000),
+    last_used_at: ago(7_200_000),
+    address: '2001:db8::7',
+    agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Safari/604.1',
+  },
+]

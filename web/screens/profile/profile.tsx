@@ -1,0 +1,176 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Page, Session } from '../../api/answers.ts'
+import { ApiError, read, write } from '../../api/client.ts'
+import { ago } from '../../format/time.ts'
+import { Field } from '../../parts/field.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Failed, GreyRows } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useMe } from '../../shell/use-account.ts'
+import { browserName } from './browser-name.ts'
+
+const SESSIONS = ['sessions']
+
+/** The user's password, and where it is signed in. */
+export function ProfileScreen() {
+  useTitle('Password and sessions')
+  const { user } = useMe()
+  return (
+    <>
+      <div className="top">
+        <h1>Password and sessions</h1>
+      </div>
+      <div className="cols">
+        <Sessions />
+        <section className="card">
+          <header>
+            <h2>Password</h2>
+          </header>
+          <p className="note px-[18px] pt-1">
+            Of {user.name}, {user.email}. All other sessions end.
+          </p>
+          <PasswordForm />
+        </section>
+      </div>
+    </>
+  )
+}
+
+function PasswordForm() {
+  const queries = useQueryClient()
+  const [isDone, setDone] = useState(false)
+  const change = useMutation({
+    mutationFn: (body: object) => write('POST', 'auth/password', body),
+    gcTime: 0,
+    onSuccess: () => {
+      setDone(true)
+      return queries.invalidateQueries({ queryKey: SESSIONS })
+    },
+  })
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    setDone(false)
+    change.mutate(Object.fromEntries(new FormData(form)), { onSuccess: () => form.reset() })
+  }
+  const { error } = change
+  const param = error instanceof ApiError ? error.param : null
+  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
+  return (
+    <form className="grid gap-4 p-[18px]" onSubmit={send}>
+      <Field
+        label="Current password"
+        name="current_password"
+        type="password"
+        autoComplete="current-password"
+        required
+        error={wrong('current_password')}
+      />
+      <Field
+        label="New password"
+        name="new_password"
+        type="password"
+        autoComplete="new-password"
+        minLength={12}
+        maxLength={128}
+        required
+        hint="At least 12 characters."
+        error={wrong('new_password')}
+      />
+      {error !== null && param === null && (
+        <p className="problem" role="alert">
+          {error.message}
+        </p>
+      )}
+      <div className="flex items-center gap-3">
+        <button type="submit" className="btn pri" disabled={change.isPending}>
+          Change the password
+        </button>
+        <span className="note" role="status">
+          {isDone && 'Changed.'}
+        </span>
+      </div>
+    </form>
+  )
+}
+
+function Sessions() {
+  const query = useQuery({
+    queryKey: SESSIONS,
+    queryFn: ({ signal }) => read<Pick<Page<Session>, 'data'>>('auth/sessions', signal),
+  })
+  return (
+    <section className="card overflow-hidden" aria-label="Sessions" aria-busy={query.isPending}>
+      <header className="pb-2">
+        <h2>Sessions</h2>
+      </header>
+      {query.data === undefined && query.isError ? (
+        <Failed
+          what="The sessions could not be read."
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      ) : (
+        <table className="cards">
+          <thead>
+            <tr>
+              <th scope="col">Browser</th>
+              <th scope="col">Last used</th>
+              <th scope="col">
+                <span className="vh">End</span>
+              </th>
+            </tr>
+          </thead>
+          {query.data === undefined ? (
+            <GreyRows rows={2} columns={3} />
+          ) : (
+            <tbody>
+              {query.data.data.map((session) => (
+                <SessionRow key={session.id} session={session} />
+              ))}
+            </tbody>
+          )}
+        </table>
+      )}
+    </section>
+  )
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const now = useNow()
+  const queries = useQueryClient()
+  const usedAt = new Date(session.last_used_at)
+  const action = session.current ? 'Sign out' : 'End'
+  const end = useMutation({
+    mutationFn: () => write('DELETE', `auth/sessions/${session.id}`),
+    onSuccess: () => {
+      if (session.current) location.assign('/app/sign-in')
+      return queries.invalidateQueries({ queryKey: SESSIONS })
+    },
+  })
+  return (
+    <tr>
+      <td>
+        <b>{browserName(session.agent)}</b>{' '}
+        {session.current && <span className="dimmed">this one</span>}
+        <span className="two mono">{session.address ?? 'address unknown'}</span>
+      </td>
+      <td className="text-ink-2">
+        <Time at={usedAt}>{ago(usedAt, now)}</Time>
+      </td>
+      <td className="num">
+        <button
+          type="button"
+          className="btn"
+          aria-label={`${action} ${browserName(session.agent)}`}
+          disabled={end.isPending}
+          onClick={() => end.mutate()}
+        >
+          {action}
+        </button>
+      </td>
+    </tr>
+  )
+}
