@@ -76,6 +76,7 @@ const SCREENS: readonly Screen[] = [
     name: 'overview-loading',
     path: at('overview'),
     before: () => server.answer('/overview', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
     text: 'Overview',
   },
   { name: 'activity', path: `${at('activity')}?range=1h`, text: 'Unresolved' },
@@ -99,7 +100,17 @@ const SCREENS: readonly Screen[] = [
     name: 'activity-empty',
     path: at('activity'),
     before: () => server.answer('/requests', json(EMPTY)),
-    text: 'No requests: last 24 hours',
+    text: 'No requests in the last 24 hours',
+  },
+  {
+    name: 'activity-searching',
+    path: `${at('activity')}?model=acme/rare`,
+    before: () =>
+      server.answer(
+        '/requests',
+        json({ ...EMPTY, next_cursor: 'more', searched_back_to: '2026-11-21T03:00:00.000Z' }),
+      ),
+    text: 'No request matches so far',
   },
   {
     name: 'activity-error',
@@ -111,6 +122,7 @@ const SCREENS: readonly Screen[] = [
     name: 'activity-loading',
     path: at('activity'),
     before: () => server.answer('/requests', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
     text: 'Activity',
   },
   {
@@ -139,6 +151,7 @@ const SCREENS: readonly Screen[] = [
     name: 'keys-loading',
     path: at('keys'),
     before: () => server.answer('/keys', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
     text: 'Use it',
   },
   {
@@ -178,6 +191,7 @@ const SCREENS: readonly Screen[] = [
     name: 'credit-loading',
     path: at('credit'),
     before: () => server.answer('/entries', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
     text: 'Entries',
   },
   { name: 'models', path: at('models'), text: 'black-forest/' },

@@ -147,6 +147,12 @@ export type CreatedApiKey = ApiKey & { readonly key: string }
 /** A request in Activity. */
 export type ActivityRequest = z.infer<typeof requestShape> & { readonly ended_at: string | null }
 
+/** A page of requests that were searched for. */
+export interface FoundRequests extends Page<ActivityRequest> {
+  /** Where little matches: the search ended here for now, and the cursor continues it. */
+  readonly searched_back_to?: string | null
+}
+
 /** Counts and columns over Activity. */
 export interface RequestSummary {
   readonly object: 'request_summary'

@@ -1,11 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Model } from '../api/answers.ts'
-import { modelsQuery } from '../api/queries.ts'
 import { useMe } from '../shell/use-account.ts'
 import { CLIENTS, type Client, clientLines, quotedPieces } from './client-lines.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Segments } from './segments.tsx'
+import { useExampleModel } from './use-example-model.ts'
 
 interface SnippetProps {
   readonly title: string
@@ -36,18 +34,4 @@ export function Snippet({ title, apiKey }: SnippetProps) {
       </pre>
     </section>
   )
-}
-
-const SIMULATED_MODEL = 'sim/text'
-
-/** A model of this gateway that answers chats. */
-function useExampleModel(): string {
-  const { mode } = useMe()
-  const { data } = useQuery({ ...modelsQuery, enabled: mode === 'live' })
-  if (mode === 'simulator') return SIMULATED_MODEL
-  return data?.data.find(writesText)?.id ?? 'author/model'
-}
-
-function writesText({ architecture }: Model): boolean {
-  return architecture?.output_modalities?.includes('text') ?? true
 }

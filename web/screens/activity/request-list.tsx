@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react'
 import { counted } from '../../format/numbers.ts'
+import { dayAndMinute } from '../../format/time.ts'
 import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { useExampleModel } from '../../parts/use-example-model.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { RequestHeads, RequestRow } from './request-row.tsx'
 import {
@@ -72,31 +74,44 @@ export function RequestList(props: RequestListProps) {
           )}
         </table>
       )}
-      {!isEmpty && newest.data !== undefined && <Pager {...props} />}
+      {newest.data !== undefined && (!isEmpty || activity.hasOlder) && <Pager {...props} />}
     </section>
   )
 }
 
 function Pager({ activity, isLive, onOlder }: RequestListProps) {
-  const { hasOlder, older, rows } = activity
-  const count = counted(rows.length, 'request')
+  const { hasOlder, older, rows, searchedBackTo } = activity
+  const back = searchedBackTo === null ? '' : `, back to ${dayAndMinute(new Date(searchedBackTo))}`
+  const count = counted(rows.length, 'request') + back
   return (
     <footer className="pager">
       <span>{isLive ? `Newest first, ${count}` : `${count}, paused`}</span>
       {older.isError && <span className="text-bad">{older.error.message}</span>}
       {hasOlder && (
         <button type="button" className="btn" disabled={older.isFetching} onClick={onOlder}>
-          {older.isError ? 'Try again' : 'Older requests'}
+          {older.isError
+            ? 'Try again'
+            : searchedBackTo === null
+              ? 'Older requests'
+              : 'Look further'}
         </button>
       )}
     </footer>
   )
 }
 
-function NoRequests({ search, onRange }: RequestListProps) {
+function NoRequests({ activity, search, onRange }: RequestListProps) {
   const { base_url: baseUrl } = useMe()
+  const model = useExampleModel()
   const { range = DEFAULT_RANGE, request: _, ...filters } = search
   const { text } = ACTIVITY_RANGES[range]
+  if (activity.hasOlder) {
+    return (
+      <Empty title="No request matches so far">
+        <p>Little matches these filters. The search goes on further back.</p>
+      </Empty>
+    )
+  }
   if (Object.keys(filters).length > 0) {
     return (
       <Wider title="No request matches" onRange={onRange} range={range}>
@@ -106,17 +121,15 @@ function NoRequests({ search, onRange }: RequestListProps) {
   }
   return (
     <Wider
-      title={`No requests${range === 'all' ? ' yet' : `: ${text.toLowerCase()}`}`}
+      title={range === 'all' ? 'No requests yet' : `No requests in the ${text.toLowerCase()}`}
       onRange={onRange}
       range={range}
     >
-      <p>
-        A request shows up here as soon as its hold is made, and follows it until it is settled.
-      </p>
+      <p>A request shows up here as soon as it starts, and is followed until it is settled.</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways is reached by keys */}
       <pre className="mono" tabIndex={0}>
         {`curl ${baseUrl}/v1/chat/completions -H "authorization: Bearer $TOLLGATE_KEY" \\
-  -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'`}
+  -d '{"model":"${model}","messages":[{"role":"user","content":"Say hello."}]}'`}
       </pre>
     </Wider>
   )

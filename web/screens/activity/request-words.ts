@@ -45,5 +45,5 @@ export function isUnsettled({ state }: ActivityRequest): boolean {
 
 /** How long it took in milliseconds; null while it runs. */
 export function takenMs({ opened_at, ended_at }: ActivityRequest): number | null {
-  return ended_at === null ? null : Date.parse(ended_at) - Date.parse(opened_at)
+  return ended_at ? Date.parse(ended_at) - Date.parse(opened_at) : null
 }

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { ActivityRequest, Page, RequestSummary } from '../../api/answers.ts'
+import type { FoundRequests, RequestSummary } from '../../api/answers.ts'
 import { read, withQuery } from '../../api/client.ts'
 import { pollDelayMs } from '../../api/live.ts'
 import { ACTIVITY_RANGES, type ActivitySearch, DEFAULT_RANGE } from './search.ts'
@@ -22,7 +22,7 @@ export function useActivity(accountId: string, search: ActivitySearch, isLive: b
     queryFn: async ({ signal }) => {
       try {
         const query = { limit: ROWS, since: spanOf(search).since, ...filters }
-        const page = await read<Page<ActivityRequest>>(withQuery(path, query), signal)
+        const page = await read<FoundRequests>(withQuery(path, query), signal)
         errorsInARow.delete(name)
         return page
       } catch (error) {
@@ -40,7 +40,7 @@ export function useActivity(accountId: string, search: ActivitySearch, isLive: b
     queryKey: ['requests', name, 'older', cursor],
     queryFn: ({ pageParam, signal }) => {
       const query = { limit: ROWS, since: spanOf(search).since, ...filters, cursor: pageParam }
-      return read<Page<ActivityRequest>>(withQuery(path, query), signal)
+      return read<FoundRequests>(withQuery(path, query), signal)
     },
     initialPageParam: cursor,
     getNextPageParam: (page) => page.next_cursor,
@@ -48,14 +48,22 @@ export function useActivity(accountId: string, search: ActivitySearch, isLive: b
   })
   const olderRows = isLive ? [] : (older.data?.pages.flatMap(({ data }) => data) ?? [])
   const hasOlder = isLive || older.data === undefined ? cursor !== null : older.hasNextPage
-  return { newest, older, hasOlder, rows: [...(newest.data?.data ?? []), ...olderRows] }
+  const last = (isLive ? undefined : older.data?.pages.at(-1)) ?? newest.data
+  return {
+    newest,
+    older,
+    hasOlder,
+    rows: [...(newest.data?.data ?? []), ...olderRows],
+    /** Where the search has got to, if it stopped before it had found a page full. */
+    searchedBackTo: last?.searched_back_to ?? null,
+  }
 }
 
 /** Counts and columns over what matches; for a day at most. Read again when the list has changed. */
 export function useSummary(
   accountId: string,
   search: ActivitySearch,
-  changedWith: Page<ActivityRequest> | undefined,
+  changedWith: FoundRequests | undefined,
 ) {
   const { spanMs } = ACTIVITY_RANGES[search.range ?? DEFAULT_RANGE]
   const isShown = spanMs !== null && spanMs <= SUMMARY_SPAN_MS_MAX

@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'react'
-import type { ActivityRequest, Page } from '../../api/answers.ts'
+import type { FoundRequests } from '../../api/answers.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
 /** The ids that came with the last poll; none of the first answer. */
-export function useFreshIds(page: Page<ActivityRequest> | undefined): ReadonlySet<string> {
+export function useFreshIds(page: FoundRequests | undefined): ReadonlySet<string> {
   const seen = useRef<ReadonlySet<string> | null>(null)
   const before = seen.current
   useEffect(() => {

@@ -148,13 +148,11 @@ function Row({ model }: { model: Model }) {
         )}
         {name !== undefined && <small className="two">{name}</small>}
       </td>
-      <td className="num">
+      <td className="num hide-s">
         <Price text={pricing?.['prompt']} />
-        <span className="only-s dimmed"> in</span>
       </td>
-      <td className="num">
+      <td className="num hide-s">
         <Price text={pricing?.['completion']} />
-        <span className="only-s dimmed"> out</span>
       </td>
       <td className="num hide-s">
         {context === null || context === undefined ? '–' : count(context)}
@@ -165,6 +163,9 @@ function Row({ model }: { model: Model }) {
       </td>
       <td className="num">
         <CopyButton text={id} label={`Copy the id ${id}`} bare />
+      </td>
+      <td className="only-s wide dimmed">
+        <Price text={pricing?.['prompt']} /> in, <Price text={pricing?.['completion']} /> out
       </td>
     </tr>
   )

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Page, Session } from '../../api/answers.ts'
 import { ApiError, read, write } from '../../api/client.ts'
-import { ago } from '../../format/time.ts'
+import { dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Failed, GreyRows } from '../../parts/states.tsx'
@@ -158,7 +158,7 @@ function SessionRow({ session }: { session: Session }) {
         <span className="two mono">{session.address ?? 'address unknown'}</span>
       </td>
       <td className="text-ink-2">
-        <Time at={usedAt}>{ago(usedAt, now)}</Time>
+        <Time at={usedAt}>{dayOf(usedAt, now)}</Time>
       </td>
       <td className="num">
         <button

@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type ServeProcess, serve } from '../tollgate-process.ts'
+import { expectGoodPage, openBrowser, openWindow } from './chromium.ts'
+
+/** What a person does in the first minutes, on a real gateway: from the link of the first start on. */
+
+const run = promisify(execFile)
+const PASSWORD = 'twelve or more characters'
+
+let browser: Browser
+let folder: string
+let gateway: ServeProcess
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
+  gateway = await serve({ folder, env: { PORT: '0' } })
+})
+afterEach(async () => {
+  await gateway.stop('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The link that the start printed. */
+function setupLink(): string {
+  const [link] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
+  if (link === undefined) throw new Error(`no setup link was printed: ${gateway.greeting}`)
+  return link
+}
+
+async function setUp(page: Page): Promise<void> {
+  await page.goto(setupLink())
+  await page.getByLabel('Name').fill('Ada Lovelace')
+  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create the operator' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+}
+
+test('the printed link leads to a key, a completion with it, and its row in Activity', async () => {
+  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const page = await context.newPage()
+  const bodies: string[] = []
+  page.on('response', (response) => {
+    if (!response.url().includes('/app/api/')) return
+    response.text().then(
+      (text) => bodies.push(text),
+      () => undefined,
+    )
+  })
+  await setUp(page)
+  expect(page.url()).not.toContain('#')
+  await expectGoodPage(page)
+
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByLabel('Name').fill('laptop')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+  const key = await page.getByLabel('The new key').inputValue()
+  expect(key).toMatch(/^sk-/)
+  await expectGoodPage(page)
+  const lines = (await page.locator('.snip pre').textContent()) ?? ''
+  const { stdout } = await run('sh', ['-c', lines])
+  expect(JSON.parse(stdout).object).toBe('chat.completion')
+
+  await page.getByRole('link', { name: 'Activity' }).click()
+  await page.getByText('Final').waitFor()
+  await page.getByRole('link', { name: 'sim/text' }).click()
+  await page.getByText('Charged').waitFor()
+  await expectGoodPage(page)
+
+  const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByText('laptop').waitFor()
+  expect(bodies.filter((body) => body.includes(key))).toHaveLength(1)
+  expect(stored + (await page.content()) + page.url()).not.toContain(key)
+  await context.close()
+})
+
+test('a key is changed, disabled and deleted by its name', async () => {
+  const context = await openWindow(browser, { width: 'phone', theme: 'dark' })
+  const page = await context.newPage()
+  await setUp(page)
+  const actions = page.getByRole('button', { name: /^Actions for / })
+  const act = async (name: string) => {
+    await actions.first().click()
+    await page.getByRole('button', { name, exact: true }).click()
+  }
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await act('Change')
+  await page.getByLabel('Name').fill('desktop')
+  await page.getByLabel('Credit limit').fill('0.50')
+  await page.getByRole('button', { name: '30 days' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('of $0.50').waitFor()
+  await act('Disable')
+  await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+  await page.getByText('Disabled').waitFor()
+  await act('Delete')
+  const remove = page.getByRole('button', { name: 'Delete key' })
+  expect(await remove.isDisabled()).toBe(true)
+  await page.getByLabel('Type desktop to delete it').fill('desktop')
+  await remove.click()
+  await page.getByText('No keys yet').waitFor()
+  await context.close()
+})
+
+test('signing out and in again leads back to where it was', async () => {
+  const context = await openWindow(browser, { width: 'desk', theme: 'dark' })
+  const page = await context.newPage()
+  await setUp(page)
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.waitForURL(/\/keys$/)
+  const keys = page.url()
+  await page.getByRole('button', { name: /Ada Lovelace/ }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.waitForURL(/\/sign-in$/)
+  await page.goto(keys)
+  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Password').fill('not the password')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').waitFor()
+  await expectGoodPage(page)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(keys)
+  await page.goto(setupLink())
+  await page.getByLabel('Name').fill('Mallory')
+  await page.getByLabel('E-mail').fill('mallory@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create the operator' }).click()
+  await page.getByRole('alert').waitFor()
+  await context.close()
+})
