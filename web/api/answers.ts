@@ -1,6 +1,7 @@
 import type { z } from 'zod'
+import type { MeAnswer, StartAnswer } from '../../src/http/page/session-answers.ts'
 import type { accountShape, creditShape } from '../../src/operations/accounts.ts'
-import type { apiKeyShape } from '../../src/operations/api-keys.ts'
+import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
 import type { entryShape } from '../../src/operations/credit.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { requestShape } from '../../src/operations/requests.ts'
@@ -11,36 +12,10 @@ import type { requestShape } from '../../src/operations/requests.ts'
 type MicroDollars = number
 
 /** What the page is before a sign-in. */
-export interface Start {
-  readonly object: 'start'
-  readonly mode: 'simulator' | 'live'
-  readonly setup_needed: boolean
-  readonly sign_up: 'invited'
-  readonly signed_in: boolean
-  readonly secure: boolean
-}
+export type Start = StartAnswer
 
 /** The signed-in user and the accounts that it may open. */
-export interface Me {
-  readonly object: 'me'
-  readonly mode: 'simulator' | 'live'
-  readonly user: {
-    readonly id: string
-    readonly object: 'user'
-    readonly name: string
-    readonly email: string
-    readonly is_operator: boolean
-    readonly created_at: string
-  }
-  readonly accounts: readonly {
-    readonly id: string
-    readonly name: string
-    readonly role: 'owner' | 'member'
-    readonly disabled: boolean
-  }[]
-  readonly session_id: string
-  readonly base_url: string
-}
+export type Me = MeAnswer
 
 /** An account with its credit. */
 export type Account = z.infer<typeof accountShape>
@@ -139,10 +114,10 @@ export interface Overview {
 }
 
 /** An API key without its text. */
-export type ApiKey = z.infer<typeof apiKeyShape> & { readonly last_used_at: string | null }
+export type ApiKey = z.infer<typeof apiKeyShape>
 
 /** An API key that was just made, with its text. */
-export type CreatedApiKey = ApiKey & { readonly key: string }
+export type CreatedApiKey = z.infer<typeof createdApiKeyShape>
 
 /** A request in Activity. */
 export type ActivityRequest = z.infer<typeof requestShape> & { readonly ended_at: string | null }
