@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { auditStore } from '../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import { openStore } from '../src/store/open-store.ts'
+import { HOUR_MS } from '../src/vocabulary/usage-step.ts'
 import type { SeededActivity } from './seed-activity.ts'
 import type { Witness } from './witness.ts'
 
@@ -60,10 +61,14 @@ export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
   return faults.map((fault) => `${witness.name}: ${fault}`)
 }
 
+const LOOK_AGAIN_MS = 200
+
 /** The ledger of a gateway, read while the gateway serves. */
 export interface LedgerReader {
   /** Requests that are answered and not final yet. */
   countUnsettled(): Promise<number>
+  /** Resolves when all hours that are over are rolled up. */
+  rolledUp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -79,6 +84,20 @@ export async function openLedgerReader(url: string): Promise<LedgerReader> {
         .where(sql<boolean>`(state = 'open' or state = 'provisional' or state = 'unresolved')`)
         .executeTakeFirstOrThrow()
       return Number(count)
+    },
+    async rolledUp() {
+      // The newest hour that can be, and the last: the oldest are rolled first.
+      const hour = Math.floor(Date.now() / HOUR_MS) - 2
+      const isRolled = () =>
+        store.reports
+          .selectFrom('usage_rolled')
+          .select('number')
+          .where('step', '=', 'hour')
+          .where('number', '>=', hour)
+          .executeTakeFirst()
+      while ((await isRolled()) === undefined) {
+        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+      }
     },
     close: () => store.close(),
   }

@@ -76,6 +76,8 @@ export interface StartGatewayInput extends StartProxyInput {
 /** A gateway that runs, with the keys that are in its store, account by account. All of them call it. */
 export interface RunningGateway extends RunningTarget {
   readonly apiKeys: readonly SeededKey[]
+  /** Resolves when its past requests are rolled up. */
+  rolledUp(): Promise<void>
 }
 
 const API_KEY_COUNTS_DEFAULT = Array.from({ length: 100 }, () => 10)
@@ -118,6 +120,7 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
     apiKeys,
     server: input.server ?? null,
     countUnsettled: reader.countUnsettled,
+    rolledUp: reader.rolledUp,
     async close() {
       await reader.close()
       const failures = await target.close()

@@ -5,6 +5,7 @@ import { LARGE_BODIES } from './large-bodies.ts'
 import { LATENCY } from './latency.ts'
 import { MEMORY } from './memory.ts'
 import { PACED } from './paced.ts'
+import { PAGE } from './page.ts'
 import { POSTGRES } from './postgres.ts'
 import { ARRIVALS, REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
@@ -20,5 +21,6 @@ export const SCENARIOS: readonly Scenario[] = [
   LARGE_BODIES,
   HOSTILE,
   GROWTH,
+  PAGE,
   MEMORY,
 ]

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
-import { countRequests, rolledBetween } from './rolled.ts'
+import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
 import { addSums, selectSums, type UsageSums } from './sums.ts'
 
 /** Which requests to add up. */
@@ -94,6 +94,8 @@ async function partsOf(view: Kysely<Tables>, hours: ReadHours): Promise<readonly
     until: Math.ceil(untilHour / DAY_HOURS),
   })
   const rolled = await rolledBetween(view, { step: 'hour', from: fromHour, until: untilHour })
+  // Before it there is nothing to read: a chart of a year on a store of a week is a chart of a week.
+  const firstHour = (await requestHourFrom(view, fromHour)) ?? untilHour
   const ofHours: number[] = []
   const raw: { source: 'requests'; fromHour: number; untilHour: number }[] = []
   for (let hour = fromHour; hour < untilHour; hour++) {
@@ -106,7 +108,8 @@ async function partsOf(view: Kysely<Tables>, hours: ReadHours): Promise<readonly
       (await isReadFromHour(view, hours, { hour, isOfDay, requests }))
     ) {
       ofHours.push(hour)
-    } else if (last?.untilHour === hour) last.untilHour = hour + 1
+    } else if (hour < firstHour) continue
+    else if (last?.untilHour === hour) last.untilHour = hour + 1
     else raw.push({ source: 'requests', fromHour: hour, untilHour: hour + 1 })
   }
   const ofDays = hours.step === 'day' ? [...days.keys()] : []

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+import { timeOfId } from '../vocabulary/ids.ts'
+import { HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 
 interface RolledBetween {
   readonly step: UsageStep
@@ -35,4 +36,13 @@ export async function countRequests(db: Kysely<Tables>, hour: number): Promise<n
     .where('id', '<', untilId)
     .executeTakeFirstOrThrow()
   return Number(requests)
+}
+
+/** The first hour from one on that has requests; null: none has. */
+export async function requestHourFrom(db: Kysely<Tables>, hour: number): Promise<number | null> {
+  const { fromId } = requestIdsOf({ fromHour: hour, untilHour: hour })
+  const query = db.selectFrom('requests').select('id').where('id', '>=', fromId)
+  const row = await query.orderBy('id').limit(1).executeTakeFirst()
+  const timeMs = timeOfId(row?.id ?? '')
+  return timeMs === null ? null : Math.floor(timeMs / HOUR_MS)
 }

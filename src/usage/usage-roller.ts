@@ -6,7 +6,7 @@ import type { Clock } from '../vocabulary/clock.ts'
 import { ID_AGE_MS_MAX, timeOfId } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS, requestIdsOf } from '../vocabulary/usage-step.ts'
 import { markEmptyHours, type RollInput, rollDay, rollHour, unrollHour } from './roll-period.ts'
-import { countRequests, rolledBetween } from './rolled.ts'
+import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
 
 interface UsageRollerInput {
   readonly store: Store
@@ -74,8 +74,9 @@ export class UsageRoller {
     // Hours before it ended so long ago that no hold opens in them any more.
     const closedHour = Math.floor((nowMs - ID_AGE_MS_MAX) / HOUR_MS)
     await this.#unrollLate(closedHour)
-    const firstHour = await firstHourOf(store.reports)
-    if (firstHour === null) return 0
+    const requestHour = await requestHourFrom(store.reports, 0)
+    if (requestHour === null) return 0
+    const firstHour = Math.floor(requestHour / DAY_HOURS) * DAY_HOURS
     const input = { store, nowMs, pause: this.#input.pause ?? ((tookMs) => this.#pause(tookMs)) }
     const rolled = await this.#rollHours(input, { firstHour, closedHour })
     await this.#rollDays(input, { firstHour, closedHour })
@@ -140,26 +141,12 @@ interface ClosedHours {
   readonly closedHour: number
 }
 
-/** The first hour of the day of the oldest request; null: there is none. */
-async function firstHourOf(db: Kysely<Tables>): Promise<number | null> {
-  const { fromId } = requestIdsOf({ fromHour: 0, untilHour: 0 })
-  const firstMs = timeOfId((await firstRequestFrom(db, fromId)) ?? '')
-  return firstMs === null ? null : Math.floor(firstMs / HOUR_MS / DAY_HOURS) * DAY_HOURS
-}
-
 /** The first hour from one on that has requests; `closedHour` where none before it has. */
 async function nextHourOf(
   db: Kysely<Tables>,
   { hour, closedHour }: { readonly hour: number; readonly closedHour: number },
 ): Promise<number> {
-  const { fromId } = requestIdsOf({ fromHour: hour, untilHour: hour })
-  const nextMs = timeOfId((await firstRequestFrom(db, fromId)) ?? '')
-  return nextMs === null ? closedHour : Math.min(closedHour, Math.floor(nextMs / HOUR_MS))
-}
-
-async function firstRequestFrom(db: Kysely<Tables>, fromId: string): Promise<string | undefined> {
-  const query = db.selectFrom('requests').select('id').where('id', '>=', fromId)
-  return (await query.orderBy('id').limit(1).executeTakeFirst())?.id
+  return Math.min(closedHour, (await requestHourFrom(db, hour)) ?? closedHour)
 }
 
 /** The closed hours that have requests which are not settled. */

@@ -1,0 +1,76 @@
+import { searchRequests } from '../src/ledger/activity/search-requests.ts'
+import type { Store } from '../src/store/open-store.ts'
+import { readUsage } from '../src/usage/read-usage.ts'
+
+const DAY_MS = 86_400_000
+
+/** Something that a page reads. */
+export interface PageRead {
+  readonly name: string
+  readonly kind: 'chart' | 'list'
+  readonly run: () => Promise<unknown>
+}
+
+export interface PageReadsInput {
+  /** The account with most requests. */
+  readonly large: string
+  readonly ordinary: string
+  readonly modelId: string
+}
+
+/** The charts and lists that pages show. */
+export function readCharts(store: Store, { large, ordinary, modelId }: PageReadsInput): PageRead[] {
+  const toMs = Date.now()
+  const chart = (accountId: string | null, days: number, by: 'model' | 'key' | 'endpoint') => () =>
+    readUsage(store.pages, {
+      accountId,
+      fromMs: toMs - days * DAY_MS,
+      toMs,
+      by,
+      step: days <= 2 ? 'hour' : 'day',
+    })
+  const list = (filter: Parameters<typeof searchRequests>[1]) => () =>
+    searchRequests(store.pages, filter)
+  return [
+    { name: 'large account, 1 d by model', kind: 'chart', run: chart(large, 1, 'model') },
+    { name: 'large account, 1 d by key', kind: 'chart', run: chart(large, 1, 'key') },
+    { name: 'large account, 30 d by model', kind: 'chart', run: chart(large, 30, 'model') },
+    { name: 'large account, 30 d by key', kind: 'chart', run: chart(large, 30, 'key') },
+    { name: 'large account, 90 d by model', kind: 'chart', run: chart(large, 90, 'model') },
+    { name: 'large account, 90 d by key', kind: 'chart', run: chart(large, 90, 'key') },
+    { name: 'ordinary account, 30 d by model', kind: 'chart', run: chart(ordinary, 30, 'model') },
+    { name: 'all accounts, 30 d by model', kind: 'chart', run: chart(null, 30, 'model') },
+    { name: 'all accounts, 90 d by endpoint', kind: 'chart', run: chart(null, 90, 'endpoint') },
+    { name: 'first page of a list', kind: 'list', run: list({ accountId: large, limit: 50 }) },
+    {
+      name: 'page of a model',
+      kind: 'list',
+      run: list({ accountId: large, modelId, limit: 50 }),
+    },
+    {
+      name: 'page of a model that no request had',
+      kind: 'list',
+      run: list({ accountId: large, modelId: 'sim/none', limit: 50 }),
+    },
+  ]
+}
+
+/** What is wrong with a chart of everything: its charge is what entries say, or the text says not. */
+export async function checkCharts(store: Store, accountId: string): Promise<readonly string[]> {
+  const { totals } = await readUsage(store.pages, {
+    accountId,
+    fromMs: Date.now() - 100 * DAY_MS,
+    toMs: Date.now() + DAY_MS,
+    by: null,
+    step: 'day',
+  })
+  const { posted } = await store.reports
+    .selectFrom('entries')
+    .select(({ fn }) => fn.sum('amount_micros').as('posted'))
+    .where('account_id', '=', accountId)
+    .where('kind', 'in', ['charge', 'correction'])
+    .executeTakeFirstOrThrow()
+  const postedMicros = -Number(posted)
+  if (totals.chargeMicros === postedMicros) return []
+  return [`a chart has ${totals.chargeMicros} micro-dollars, entries have ${postedMicros}`]
+}
