@@ -27,11 +27,11 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key.
     ledger: { files: 31, lines: 4_845 },
-    formats: { files: 21, lines: 2_737 },
+    formats: { files: 21, lines: 2_735 },
     upstreams: { files: 18, lines: 2_631 },
     catalog: { files: 5, lines: 1_018 },
     // A body leaves the memory budget once it is sent.
-    journey: { files: 23, lines: 3_648 },
+    journey: { files: 23, lines: 3_628 },
     reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     usage: { files: 7, lines: 1_198 },
@@ -40,18 +40,18 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     operations: { files: 11, lines: 2_060 },
     // The page: its files, sign-in and guards.
-    http: { files: 24, lines: 3_282 },
+    http: { files: 24, lines: 3_281 },
     // The names of a command's context are longer. `tollgate user`.
     cli: { files: 16, lines: 1_755 },
-    telemetry: { files: 8, lines: 1_282 },
+    telemetry: { files: 8, lines: 1_275 },
     // The log line of a request came from http.
     // Roll-ups are upkeep beside pruning. The page's settings, and the link of the first start.
-    app: { files: 19, lines: 2_724 },
+    app: { files: 19, lines: 2_722 },
     // Operations and commands are handed in.
     'main.ts': { files: 1, lines: 73 },
   },
   // Some are of roll-ups and charts, and the input of each part of sign-in.
-  interfacesUsedOnce: 80,
+  interfacesUsedOnce: 73,
 }
 
 /**

@@ -4,14 +4,6 @@ import type { MediaCount } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 
-/** The results of one walk over a body: parts that are billed separately, and cache marks. */
-interface BodySurvey {
-  readonly media: MediaCount
-  /** In the body's order. */
-  readonly inlineImages: readonly ImageSource[]
-  readonly cacheWrites: boolean
-}
-
 /** An inline image in the body. */
 export interface ImageSource {
   /** Null if it is unclear which bytes are the image. */
@@ -30,10 +22,16 @@ type PartKind =
   | 'audio'
 
 /**
- * Classifies every object of the body by its `type`, or else by its shape, but not by its place: parts may be in
- * tool results, repeated answers and roles that should have none. Throws `unsupported_parameter` for audio input.
+ * Finds, in one walk, parts that are billed separately, and cache marks. Every object of the body is classified by
+ * its `type`, or else by its shape, but not by its place: parts may be in tool results, repeated answers and roles
+ * that should have none. Throws `unsupported_parameter` for audio input.
  */
-export function surveyBody(root: JsonObject): BodySurvey {
+export function surveyBody(root: JsonObject): {
+  readonly media: MediaCount
+  /** In the body's order. */
+  readonly inlineImages: readonly ImageSource[]
+  readonly cacheWrites: boolean
+} {
   const counts: Record<Exclude<PartKind, 'audio'>, number> = {
     file: 0,
     videoFile: 0,

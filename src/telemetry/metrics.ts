@@ -41,11 +41,6 @@ export interface MetricSources {
 /** Every metric at one moment, to be read by another process. */
 export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
-interface RequestTimings {
-  readonly firstByte: Pick<Histogram.Internal<string>, 'observe'>
-  readonly duration: Pick<Histogram.Internal<string>, 'observe'>
-}
-
 const DOUBT_LABELS: Readonly<Record<Doubt, string>> = {
   otherGeneration: 'other_generation',
   zeroCost: 'zero_cost',
@@ -63,7 +58,10 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #tallies = new RequestTallies()
   readonly #own: OwnMetrics
-  readonly #timings = new Map<string, RequestTimings>()
+  readonly #timings = new Map<
+    string,
+    Record<'firstByte' | 'duration', Histogram.Internal<string>>
+  >()
   #sources: MetricSources | null = null
   #holds: HoldFigures | null = null
 

@@ -1,12 +1,6 @@
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 
-interface ReadinessInput {
-  readonly clock: Clock
-  /** Age past which prices are too old to run a request on. */
-  readonly pricesStaleAfterMs: number
-}
-
 /** What readiness reads at each request. Reads must be free of I/O. */
 export interface ReadinessSources {
   readonly isDraining: () => boolean
@@ -32,12 +26,19 @@ const REFUSAL_BELIEVED_MS = 30_000
  */
 export class Readiness {
   readonly #clock: Clock
+  /** The age past which prices are too old to run a request on. */
   readonly #pricesStaleAfterMs: number
   #storeAnsweredAtMs: number
   #storeFailed = false
   readonly #refusedAtMs: Record<AccountAsker, number | null> = { request: null, catalog: null }
 
-  constructor({ clock, pricesStaleAfterMs }: ReadinessInput) {
+  constructor({
+    clock,
+    pricesStaleAfterMs,
+  }: {
+    readonly clock: Clock
+    readonly pricesStaleAfterMs: number
+  }) {
     this.#clock = clock
     this.#pricesStaleAfterMs = pricesStaleAfterMs
     this.#storeAnsweredAtMs = clock.nowMs()

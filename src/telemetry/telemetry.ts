@@ -12,7 +12,7 @@ import type { Metrics } from './metrics.ts'
 import type { RequestTracer } from './otlp-tracer.ts'
 import type { AccountAsker, Readiness } from './readiness.ts'
 
-interface TelemetryInput {
+interface TelemetryParts {
   readonly log: Logger
   readonly readiness: Readiness
   /** Null: metrics are off. */
@@ -26,89 +26,83 @@ interface TelemetryInput {
  * or waits, and none is called for an event of a stream.
  */
 export class Telemetry {
-  readonly #log: Logger
-  readonly #readiness: Readiness
-  readonly #metrics: Metrics | null
-  readonly #tracer: RequestTracer | null
+  readonly #parts: TelemetryParts
 
-  constructor({ log, readiness, metrics, tracer }: TelemetryInput) {
-    this.#log = log
-    this.#readiness = readiness
-    this.#metrics = metrics
-    this.#tracer = tracer
+  constructor(parts: TelemetryParts) {
+    this.#parts = parts
   }
 
   /** A request has ended, and its log line is written. */
   requestEnded(ended: EndedRequest): void {
-    this.#metrics?.requestEnded(ended)
-    this.#tracer?.requestEnded(ended)
+    this.#parts.metrics?.requestEnded(ended)
+    this.#parts.tracer?.requestEnded(ended)
     const { problem, record } = ended
     if (problem === null) {
       if (record.state !== null) this.#accountAccepted('request')
-    } else if (problem.cause instanceof StoreUnavailable) this.#readiness.storeFailed()
+    } else if (problem.cause instanceof StoreUnavailable) this.#parts.readiness.storeFailed()
     else if (refusesAccount(problem)) this.#accountRefused('request')
   }
 
   /** The store has taken a heartbeat. */
   heartbeatStored(): void {
-    this.#readiness.storeAnswered()
+    this.#parts.readiness.storeAnswered()
   }
 
   /** The store has not taken a heartbeat. */
   heartbeatFailed(): void {
-    this.#readiness.storeFailed()
+    this.#parts.readiness.storeFailed()
   }
 
   /** The ledger has tried to commit a batch. */
   committed(report: CommitReport): void {
-    this.#metrics?.committed(report)
+    this.#parts.metrics?.committed(report)
     // A refused command was refused by a store that answers.
-    if (report.outcome === 'unavailable') this.#readiness.storeFailed()
-    else this.#readiness.storeAnswered()
+    if (report.outcome === 'unavailable') this.#parts.readiness.storeFailed()
+    else this.#parts.readiness.storeAnswered()
   }
 
   /** A refresh of the catalog has ended, and the catalog has its result. */
   catalogRefreshed(outcome: RefreshOutcome): void {
-    this.#metrics?.catalogRefreshed(outcome)
+    this.#parts.metrics?.catalogRefreshed(outcome)
     if (outcome.kind === 'refreshed') this.#accountAccepted('catalog')
     else if (outcome.cause instanceof UpstreamRefusesAccount) this.#accountRefused('catalog')
   }
 
   /** A read of a model's endpoint prices has ended or failed. */
   endpointsRead(read: EndpointRead): void {
-    this.#metrics?.endpointsRead(read)
+    this.#parts.metrics?.endpointsRead(read)
   }
 
   /** The reconciler has settled a request. */
   reconciled(settlement: Settlement): void {
-    this.#metrics?.reconciled(settlement)
+    this.#parts.metrics?.reconciled(settlement)
   }
 
   /** A query of the reconciler has failed. */
   reconcileFailed(failure: ReconcileFailure): void {
-    this.#metrics?.reconcileFailed(failure)
+    this.#parts.metrics?.reconcileFailed(failure)
   }
 
   /** The provider billed a request that was released. */
   billedLate(billed: BilledLate): void {
-    this.#metrics?.billedLate(billed)
+    this.#parts.metrics?.billedLate(billed)
   }
 
   /** A record of the provider is in doubt. */
   lookupDoubted(doubt: Doubt): void {
-    this.#metrics?.lookupDoubted(doubt)
+    this.#parts.metrics?.lookupDoubted(doubt)
   }
 
   #accountRefused(asker: AccountAsker): void {
-    if (!this.#readiness.accountRefused(asker)) return
-    this.#log.error(
+    if (!this.#parts.readiness.accountRefused(asker)) return
+    this.#parts.log.error(
       { asker },
       'the provider refuses the gateway: check UPSTREAM_API_KEY and the credit behind it',
     )
   }
 
   #accountAccepted(asker: AccountAsker): void {
-    if (!this.#readiness.accountAccepted(asker)) return
-    this.#log.info({ asker }, 'the provider accepts the gateway again')
+    if (!this.#parts.readiness.accountAccepted(asker)) return
+    this.#parts.log.info({ asker }, 'the provider accepts the gateway again')
   }
 }

@@ -1,13 +1,5 @@
 import { Problem } from '../../vocabulary/problem.ts'
 
-/** The memory for request bodies, their trees and buffered answers of all API keys together. */
-export interface ByteBudget {
-  /** Begins a request's reservation, of zero bytes. */
-  reserve(owner: ByteOwner): ByteReservation
-  /** Bytes taken at this moment, for metrics. */
-  readonly bytesReserved: number
-}
-
 /** The account that a request's bytes count toward. */
 export interface ByteOwner {
   readonly accountId: string
@@ -17,20 +9,11 @@ export interface ByteOwner {
   readonly requestBytesMax: number
 }
 
+/** The memory for request bodies, their trees and buffered answers of all API keys together. */
+export type ByteBudget = Pick<SharedBudget, 'reserve' | 'bytesReserved'>
+
 /** The bytes of the budget that one request holds. */
-export interface ByteReservation {
-  /**
-   * Takes more bytes. Throws Problem `service_unavailable` if the budget or the account's share has fewer
-   * left; the bytes taken before stay reserved until the release. Does nothing after the release.
-   */
-  grow(moreBytes: number): void
-  /** Whether half of the budget is taken, so that accounts are limited to their shares. */
-  readonly isCrowded: boolean
-  /** Gives all bytes back; more may be taken. */
-  giveBack(): void
-  /** Gives all bytes back for good; later calls do nothing. */
-  release(): void
-}
+export type ByteReservation = Pick<Reservation, 'grow' | 'isCrowded' | 'giveBack' | 'release'>
 
 // Bodies come and go within seconds; when there will be room can't be known.
 const RETRY_AFTER_SECONDS = 1
@@ -43,11 +26,11 @@ const UNBACKED_SHARE = 16
  * any endpoint. While less than half of it is taken, an account may take the rest; above that, an account
  * gets an eighth, or a sixteenth without backed credit.
  */
-export function createByteBudget(input: { readonly bytesMax: number }): ByteBudget {
-  return new SharedOutBudget(input.bytesMax)
+export function createByteBudget({ bytesMax }: { readonly bytesMax: number }): ByteBudget {
+  return new SharedBudget(bytesMax)
 }
 
-class SharedOutBudget implements ByteBudget {
+class SharedBudget {
   readonly #bytesMax: number
   #bytesTaken = 0
   /** Accounts with at least one byte. */
@@ -57,6 +40,7 @@ class SharedOutBudget implements ByteBudget {
     this.#bytesMax = bytesMax
   }
 
+  /** Bytes taken at this moment, for metrics. */
   get bytesReserved(): number {
     return this.#bytesTaken
   }
@@ -65,6 +49,7 @@ class SharedOutBudget implements ByteBudget {
     return this.#bytesTaken * 2 >= this.#bytesMax
   }
 
+  /** Begins a request's reservation, of zero bytes. */
   reserve(owner: ByteOwner): ByteReservation {
     return new Reservation(this, owner)
   }
@@ -101,21 +86,26 @@ function busy(isOverShare: boolean): Problem {
   })
 }
 
-class Reservation implements ByteReservation {
-  readonly #budget: SharedOutBudget
+class Reservation {
+  readonly #budget: SharedBudget
   readonly #owner: ByteOwner
   #bytes = 0
   #released = false
 
-  constructor(budget: SharedOutBudget, owner: ByteOwner) {
+  constructor(budget: SharedBudget, owner: ByteOwner) {
     this.#budget = budget
     this.#owner = owner
   }
 
+  /** Whether half of the budget is taken, so that accounts are limited to their shares. */
   get isCrowded(): boolean {
     return this.#budget.isCrowded
   }
 
+  /**
+   * Takes more bytes. Throws Problem `service_unavailable` if the budget or the account's share has fewer left;
+   * the bytes taken before stay reserved until the release. Does nothing after the release.
+   */
   grow(moreBytes: number): void {
     // Bytes taken after the release would never be given back.
     if (this.#released) return
@@ -123,11 +113,13 @@ class Reservation implements ByteReservation {
     this.#bytes += moreBytes
   }
 
+  /** Gives all bytes back; more may be taken. */
   giveBack(): void {
     this.#budget.giveBack(this.#bytes, this.#owner)
     this.#bytes = 0
   }
 
+  /** Gives all bytes back for good; later calls do nothing. */
   release(): void {
     this.#released = true
     this.giveBack()

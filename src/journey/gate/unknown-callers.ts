@@ -28,19 +28,15 @@ const ADDRESSES_MAX_DEFAULT = 10_000
  * client that mistypes its key meanwhile may get 429 in place of 401.
  */
 export class UnknownCallers {
+  readonly #input: UnknownCallersInput
   readonly #seconds: RunningSeconds
-  readonly #addressOf: UnknownCallersInput['addressOf']
-  readonly #requestsPerMinuteMax: number
-  readonly #addressesMax: number
   readonly #byAddress = new Map<string, RequestCount>()
   readonly #allOthers = new RequestCount()
   #forgotAtSecond: number
 
-  constructor({ clock, addressOf, requestsPerMinuteMax, addressesMax }: UnknownCallersInput) {
-    this.#seconds = new RunningSeconds(clock)
-    this.#addressOf = addressOf
-    this.#requestsPerMinuteMax = requestsPerMinuteMax
-    this.#addressesMax = addressesMax ?? ADDRESSES_MAX_DEFAULT
+  constructor(input: UnknownCallersInput) {
+    this.#input = input
+    this.#seconds = new RunningSeconds(input.clock)
     this.#forgotAtSecond = this.#seconds.now()
   }
 
@@ -52,8 +48,8 @@ export class UnknownCallers {
   /** Whether the address of a request is above the limit. */
   isOver(arrival: Arrival): boolean {
     const second = this.#seconds.now()
-    const count = this.#byAddress.get(this.#addressOf(arrival)) ?? this.#countOfNew()
-    return count !== null && count.total(second) >= this.#requestsPerMinuteMax
+    const count = this.#byAddress.get(this.#input.addressOf(arrival)) ?? this.#countOfNew()
+    return count !== null && count.total(second) >= this.#input.requestsPerMinuteMax
   }
 
   /**
@@ -65,8 +61,8 @@ export class UnknownCallers {
     { code, message }: { readonly code: ProblemCode; readonly message?: string },
   ): Problem {
     const second = this.#seconds.now()
-    const count = this.#countOf(this.#addressOf(arrival), second)
-    const max = this.#requestsPerMinuteMax
+    const count = this.#countOf(this.#input.addressOf(arrival), second)
+    const max = this.#input.requestsPerMinuteMax
     if (count.total(second) < max) {
       count.add(second)
       return new Problem(code, message === undefined ? {} : { message })
@@ -89,9 +85,10 @@ export class UnknownCallers {
     return count
   }
 
-  /** What an address that is not remembered counts for; null: itself alone. */
+  /** The shared count of addresses without one; null while there is room for more. */
   #countOfNew(): RequestCount | null {
-    return this.#byAddress.size < this.#addressesMax ? null : this.#allOthers
+    const { addressesMax = ADDRESSES_MAX_DEFAULT } = this.#input
+    return this.#byAddress.size < addressesMax ? null : this.#allOthers
   }
 
   #forgetIdle(second: number): void {

@@ -287,16 +287,11 @@ function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
 /** Up to this step, the results of searches are held each time that a later step reads them again. */
 const GROWING_STEPS_MAX = 7
 
-/** What the steps of provider-run tools add to a prompt, besides reading it again. */
-interface StepGrowth {
-  /** Tokens of search results, counted each time that a step reads them. */
-  readonly resultTokens: number
-  /** The longest prompt that is held: the size that price tiers go by. */
-  readonly promptTokens: number
-}
-
 /**
- * How a prompt grows from step to step: each search adds its results, and every later step reads all of them
+ * Sizes the additions of provider-run tools to a prompt. `resultTokens` are the tokens of search results, counted
+ * each time that a step reads them; `promptTokens` is the longest prompt, by which price tiers apply.
+ *
+ * The prompt grows from step to step: each search adds its results, and every later step reads all of them
  * again, up to the context window.
  *
  * Thirty searches in a row would read the first results thirty times: the hold would be a whole window for each
@@ -309,7 +304,7 @@ interface StepGrowth {
 function sizeStepGrowth(
   { tools }: Call,
   { offer, prompt }: { readonly offer: Offer; readonly prompt: PromptSize },
-): StepGrowth {
+): { readonly resultTokens: number; readonly promptTokens: number } {
   const { promptTokens } = prompt
   if (!tools.serverTools) return { resultTokens: 0, promptTokens }
   const { steps, searchResultTokens } = tools

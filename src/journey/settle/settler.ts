@@ -1,7 +1,7 @@
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 
-interface SettlerInput {
+interface SettlerParts {
   readonly ledger: HoldLedger
   /** How long a whole answer waits for its settle to be durable; then it is delivered anyway. */
   readonly waitMs: number
@@ -22,19 +22,13 @@ const RETRY_MOST_MS = 10_000
  * credit stays reserved until the settle is durable.
  */
 export class Settler {
-  readonly #ledger: HoldLedger
-  readonly #waitMs: number
-  readonly #onFailure: SettlerInput['onFailure']
-  readonly #onSettled: SettlerInput['onSettled']
+  readonly #parts: SettlerParts
   readonly #pending = new Map<string, Promise<Settled | null>>()
   /** Holds whose abandoning is retried until their settle is queued, which has the same effect. */
   readonly #abandoning = new Set<string>()
 
-  constructor({ ledger, waitMs, onFailure, onSettled }: SettlerInput) {
-    this.#ledger = ledger
-    this.#waitMs = waitMs
-    this.#onFailure = onFailure
-    this.#onSettled = onSettled
+  constructor(parts: SettlerParts) {
+    this.#parts = parts
   }
 
   /**
@@ -43,11 +37,13 @@ export class Settler {
    */
   settle(input: SettleInput): Promise<Settled | null> {
     this.#abandoning.delete(input.requestId)
-    const settled = this.#ledger.settle(input).catch((cause: unknown) => this.#again(input, cause))
+    const settled = this.#parts.ledger
+      .settle(input)
+      .catch((cause: unknown) => this.#again(input, cause))
     this.#pending.set(input.requestId, settled)
     void settled.then((verdict) => {
       this.#pending.delete(input.requestId)
-      if (verdict !== null) this.#onSettled(verdict, input)
+      if (verdict !== null) this.#parts.onSettled(verdict, input)
     })
     return settled
   }
@@ -65,7 +61,7 @@ export class Settler {
   async settleInTime(input: SettleInput): Promise<Settled | null> {
     let timer: NodeJS.Timeout | undefined
     const outOfTime = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, this.#waitMs, null)
+      timer = setTimeout(resolve, this.#parts.waitMs, null)
     })
     try {
       return await Promise.race([this.settle(input), outOfTime])
@@ -87,7 +83,7 @@ export class Settler {
   async #abandon(requestId: string): Promise<void> {
     for (let delayMs = RETRY_FIRST_MS; this.#abandoning.has(requestId); delayMs *= 2) {
       try {
-        await this.#ledger.abandon(requestId)
+        await this.#parts.ledger.abandon(requestId)
         this.#abandoning.delete(requestId)
       } catch {
         await new Promise((resolve) => setTimeout(resolve, Math.min(delayMs, RETRY_MOST_MS)))
@@ -98,11 +94,11 @@ export class Settler {
   async #again(input: SettleInput, firstCause: unknown): Promise<Settled | null> {
     let cause = firstCause
     for (let delayMs = RETRY_FIRST_MS; ; delayMs = Math.min(delayMs * 2, RETRY_MOST_MS)) {
-      this.#onFailure(input.requestId, cause)
+      this.#parts.onFailure(input.requestId, cause)
       if (!(cause instanceof StoreUnavailable)) return null
       await new Promise((resolve) => setTimeout(resolve, delayMs))
       try {
-        return await this.#ledger.settle(input)
+        return await this.#parts.ledger.settle(input)
       } catch (next) {
         cause = next
       }
