@@ -1,6 +1,5 @@
 import { readMarkdown } from './markdown.ts'
-import type { SourceFile } from './source-tree.ts'
-import type { Violation } from './violation.ts'
+import type { SourceFile, Violation } from './source-tree.ts'
 
 const ARCHITECTURE = 'ARCHITECTURE.md'
 const DECISIONS = 'docs/decisions/'

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
-import { checkAssertions } from './assertions.ts'
-import { checkDialectWords } from './dialect-words.ts'
-import { checkDocComments } from './doc-comments.ts'
-import { checkFloats } from './floats.ts'
-import { checkLeftovers } from './leftovers.ts'
-import { checkParameters } from './parameters.ts'
+import {
+  checkAssertions,
+  checkDialectWords,
+  checkDocComments,
+  checkFloats,
+  checkLeftovers,
+  checkParameters,
+} from './code-rules.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 test.each([

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkChangelog } from './changelog.ts'
 import { type CommandWithTest, checkDocumentedCommands } from './documented-commands.ts'
-import { checkLinks, checkTitles } from './markdown.ts'
+import { checkChangelog, checkLinks, checkTitles } from './markdown.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 const FENCE = '```'

@@ -1,5 +1,4 @@
-import { isCode, type SourceFile } from './source-tree.ts'
-import type { Violation } from './violation.ts'
+import { isCode, type SourceFile, type Violation } from './source-tree.ts'
 
 // Names that say nothing of what is inside, so that anything ends up there.
 const SAYS_NOTHING = new Set([

@@ -1,6 +1,5 @@
 import { type Import, importsOf } from './imports.ts'
-import { isCode, isTest, type SourceFile } from './source-tree.ts'
-import type { Violation } from './violation.ts'
+import { isCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
 
 /** The rooms of `src/`, lowest row first. A room knows itself and the rooms of lower rows. */
 export const ROWS: readonly (readonly string[])[] = [

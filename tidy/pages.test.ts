@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkAlerts } from './alerts.ts'
 import { checkArchitecturePage } from './architecture-page.ts'
+import { checkAlerts } from './markdown.ts'
 import { checkTablePage, type TablePage, withRows } from './table-rows.ts'
 import { judgeToyTree } from './toy-tree.ts'
 

@@ -1,7 +1,6 @@
 import { readMarkdown } from './markdown.ts'
-import { isServerCode, type SourceFile } from './source-tree.ts'
+import { isServerCode, type SourceFile, type Violation } from './source-tree.ts'
 import { nodesOf } from './syntax.ts'
-import type { Violation } from './violation.ts'
 
 interface AvoidedPhrase {
   readonly phrase: RegExp

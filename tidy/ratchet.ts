@@ -1,6 +1,5 @@
 import { measureHouse, type RoomSize } from './house.ts'
-import type { SourceFile } from './source-tree.ts'
-import type { Violation } from './violation.ts'
+import type { SourceFile, Violation } from './source-tree.ts'
 
 /** What `src/` may have at most. */
 export interface HouseLimits {

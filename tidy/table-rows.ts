@@ -1,6 +1,5 @@
 import { readMarkdown } from './markdown.ts'
-import type { SourceFile } from './source-tree.ts'
-import type { Violation } from './violation.ts'
+import type { SourceFile, Violation } from './source-tree.ts'
 
 /** A page whose tables have a row for each entry of a table in the code. */
 export interface TablePage {

@@ -1,8 +1,7 @@
 import type { CallExpression, Node } from 'oxc-parser'
 import { importsOf } from './imports.ts'
-import { isCode, isTest, type SourceFile } from './source-tree.ts'
+import { isCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
 import { nameOf, walk } from './syntax.ts'
-import type { Violation } from './violation.ts'
 
 const RUNNERS = new Set(['bench', 'describe', 'it', 'suite', 'test'])
 const LEFT_OUT = new Set(['fails', 'only', 'runIf', 'skip', 'skipIf', 'todo'])

@@ -1,29 +1,27 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { METRICS } from '../src/telemetry/metric-table.ts'
-import { checkAlerts } from './alerts.ts'
 import { checkArchitecturePage } from './architecture-page.ts'
-import { checkAssertions } from './assertions.ts'
-import { checkChangelog } from './changelog.ts'
-import { COMMANDS_WITH_TESTS } from './commands-with-tests.ts'
-import { checkDialectWords } from './dialect-words.ts'
-import { checkDocComments } from './doc-comments.ts'
-import { checkDocumentedCommands } from './documented-commands.ts'
+import {
+  checkAssertions,
+  checkDialectWords,
+  checkDocComments,
+  checkFloats,
+  checkLeftovers,
+  checkParameters,
+} from './code-rules.ts'
+import { COMMANDS_WITH_TESTS, checkDocumentedCommands } from './documented-commands.ts'
 import { checkFileNames } from './file-names.ts'
-import { checkFloats } from './floats.ts'
 import { checkLayers, ROWS } from './layers.ts'
-import { checkLeftovers } from './leftovers.ts'
-import { checkLinks, checkTitles } from './markdown.ts'
-import { checkParameters } from './parameters.ts'
+import { checkAlerts, checkChangelog, checkLinks, checkTitles } from './markdown.ts'
 import { checkPlainEnglish } from './plain-english.ts'
 import { checkHouse, HOUSE_LIMITS } from './ratchet.ts'
-import { readSourceTree } from './source-tree.ts'
+import { describeViolation, readSourceTree } from './source-tree.ts'
 import { TABLE_PAGES } from './table-pages.ts'
 import { checkTablePage } from './table-rows.ts'
 import { checkTestHygiene } from './test-hygiene.ts'
 import type { Rule } from './toy-tree.ts'
 import { checkUnits } from './units.ts'
-import { describeViolation } from './violation.ts'
 import { checkWords } from './words.ts'
 
 const files = await readSourceTree(join(import.meta.dirname, '..'))

@@ -1,8 +1,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readSourceTree, type SourceFile } from './source-tree.ts'
-import { describeViolation, type Violation } from './violation.ts'
+import {
+  describeViolation,
+  readSourceTree,
+  type SourceFile,
+  type Violation,
+} from './source-tree.ts'
 
 /** A check of a whole tree. */
 export type Rule = (files: readonly SourceFile[]) => Violation[]

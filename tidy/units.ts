@@ -1,8 +1,7 @@
 import type { Node, TSType } from 'oxc-parser'
 import { type Declaration, declarationsOf, wordsOf } from './declarations.ts'
-import { isCode, type SourceFile } from './source-tree.ts'
+import { isCode, type SourceFile, type Violation } from './source-tree.ts'
 import { nameOf } from './syntax.ts'
-import type { Violation } from './violation.ts'
 
 // Quantities that mean nothing without a unit. Counts (attempts, completions) are their own unit.
 const NEEDS_UNIT = new Map([

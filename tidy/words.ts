@@ -1,6 +1,5 @@
 import { type Declaration, declarationsOf, wordsOf } from './declarations.ts'
-import { isServerCode, type SourceFile } from './source-tree.ts'
-import type { Violation } from './violation.ts'
+import { isServerCode, type SourceFile, type Violation } from './source-tree.ts'
 
 /** A word that new names in `src/` avoid. */
 interface AvoidedWord {
