@@ -4,7 +4,7 @@ import type { Answers, AttackerInput } from './attacker.ts'
 import { ATTACKS, type Shot } from './attacks.ts'
 
 /*
- * Attacks until it is told to stop. A key that has used up its minute waits a little, since more would only
+ * Attacks until it is stopped. A key that has used up its minute waits a little, since more would only
  * be refused; everything else goes on as soon as the shot before it is over.
  */
 const AFTER_LIMIT_MS = 200

@@ -15,7 +15,7 @@ export interface AttackerInput {
 /** How often each attack was answered how: by a status, or by how the connection ended without one. */
 export type Answers = Record<string, Record<string, number>>
 
-/** Attacks a gateway from a thread of its own, so that it slows down nobody who measures. */
+/** Attacks a gateway from a thread of its own, so that it does not slow down the measurement. */
 export class Attackers {
   readonly #worker: Worker
 

@@ -20,7 +20,7 @@ export interface Scenario {
   readonly summary: string
   /** When it runs without being named: in every run, not in a quick one, never. */
   readonly runs: 'always' | 'unlessQuick' | 'whenNamed'
-  /** Whether a run fails that does not keep to a budget, unless it is a quick one. Default: it is told. */
+  /** Whether a run fails if it misses a budget, unless it is a quick one. Default: the miss is only shown. */
   readonly enforcesBudgets?: true
   run(bench: Bench): Promise<Measure[]>
 }

@@ -11,7 +11,7 @@ export interface StartProgramInput {
   readonly folder: string
   /** The whole environment, apart from `PATH`. */
   readonly env?: Readonly<Record<string, string>>
-  /** The file that takes what it writes, so that nobody has to read along. */
+  /** The file that its output goes to, so that its pipes need no reader. */
   readonly logFile: string
   /** Finds its address in what it wrote so far; null: not there yet. */
   readonly findAddress: (written: string) => string | null | Promise<string | null>
@@ -34,7 +34,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts a program and resolves when it has told its address. Rejects with what it wrote where it ends. */
+/** Starts a program and resolves when it has written its address. Rejects with its output if it ends. */
 export async function startProgram(input: StartProgramInput): Promise<ChildProgram> {
   const { PATH = '' } = process.env
   const output = openSync(input.logFile, 'w')

@@ -7,7 +7,7 @@ export interface CpuMeasuresInput {
   readonly noun: string
   readonly gateway: readonly Round[]
   readonly bare: readonly Round[]
-  /** The most that the gateway may take of the bare proxy's time; null: told, and not judged. */
+  /** The most that the gateway may take of the bare proxy's time; null: shown, and not judged. */
   readonly ratioMax: number | null
 }
 

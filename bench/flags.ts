@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** What a run is told on its command line. */
+/** The arguments of a run. */
 export interface Flags {
   readonly help: boolean
   /** Fewer rounds and requests: for errors, not for speed. */

@@ -48,7 +48,7 @@ export class LiveMemoryReader {
     throw new Error(`process ${tree.pid} does not say what memory it uses`)
   }
 
-  /** Null while the file tells of an earlier collection. */
+  /** Null while the file is from an earlier collection. */
   #heapBytes(): number | null {
     let written: unknown
     try {

@@ -16,7 +16,7 @@ export interface Answer {
 export interface Outgoing {
   readonly head: Buffer
   readonly body: Buffer
-  /** Told of each piece of the answer's body as it comes. */
+  /** Called with each piece of the response's body as it arrives. */
   readonly onPiece?: (piece: Buffer) => void
 }
 

@@ -33,7 +33,7 @@ const SAMPLES = 200
 /** Throws Error where a folder is in memory: nothing is durable there. */
 export function refuseMemory(folder: string): void {
   if (statfsSync(folder).type === TMPFS) {
-    throw new Error(`${folder} is in memory: a store there tells nothing of a disk`)
+    throw new Error(`${folder} is in memory: a store there does not measure a disk`)
   }
 }
 

@@ -19,7 +19,7 @@ export interface Measure {
   /** One of each round. */
   readonly values: readonly number[]
   readonly spread: Spread
-  /** The most that the median may be; null: it is told, and not judged. */
+  /** The most that the median may be; null: it is shown, and not judged. */
   readonly budget: number | null
 }
 

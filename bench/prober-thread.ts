@@ -3,7 +3,7 @@ import { LoadConnection } from './load-connection.ts'
 import type { ProberInput } from './prober.ts'
 
 /*
- * Asks, waits for the answer, and asks again a little later, until it is told to stop. How long an
+ * Asks, waits for the answer, and asks again a little later, until it is stopped. How long an
  * answer took at most is how long the target's event loop was held up by something else.
  */
 const BETWEEN_MS = 2

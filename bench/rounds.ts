@@ -24,7 +24,7 @@ export interface InterleaveInput {
 
 /**
  * Runs rounds of several targets in turns, first forwards and then backwards, so that what else the
- * machine does at a time befalls them all. Resolves with the rounds of each, in the targets' order.
+ * machine does at a time affects them all. Resolves with the rounds of each, in the targets' order.
  */
 export async function interleave({ targets, rounds, run }: InterleaveInput): Promise<Round[][]> {
   const results = targets.map((): Round[] => [])
@@ -95,7 +95,7 @@ export interface WarmInput {
   readonly requests: number
 }
 
-/** Serves so many requests that nobody counts: code is compiled by requests, not by seconds. */
+/** Sends uncounted requests to warm the targets: code is compiled by requests, not by seconds. */
 export async function warm({ targets, workload, requests }: WarmInput): Promise<void> {
   for (const target of targets) {
     await closedLoop({ target, workload, requests, clients: 16 })

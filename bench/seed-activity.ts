@@ -3,7 +3,7 @@ import { firstIdOf } from '../src/vocabulary/ids.ts'
 import type { SeededKey } from './seed-store.ts'
 
 export interface SeedActivityInput {
-  /** Of a SQLite store that nobody has open. */
+  /** Of a SQLite store that no process has open. */
   readonly file: string
   /** Each has about as many of the requests. */
   readonly apiKeys: readonly SeededKey[]

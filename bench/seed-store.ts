@@ -8,7 +8,7 @@ import { micros } from '../src/vocabulary/money.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
 export interface SeedStoreInput {
-  /** As in `DATABASE_URL`; nobody may be serving from it. */
+  /** As in `DATABASE_URL`; no process may be serving from it. */
   readonly url: string
   /** How many keys each account has. */
   readonly apiKeyCounts: readonly number[]

@@ -53,7 +53,7 @@ export async function startBareProxy(input: StartProxyInput): Promise<RunningTar
 }
 
 export interface StartGatewayInput extends StartProxyInput {
-  /** Tells it from other gateways of the same run. */
+  /** Its name among the gateways of the run. */
   readonly name: string
   /** As `DATABASE_URL`; absent: a SQLite store in the folder. */
   readonly databaseUrl?: string

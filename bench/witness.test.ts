@@ -55,7 +55,7 @@ test('a request id that is given twice is a failure', () => {
   expect(witness.failures).toEqual(['it: req_1 was given twice'])
 })
 
-test('of many failures the first are told, and how many more there were', () => {
+test('of many failures the first are shown, with the number of the others', () => {
   const witness = new Witness({ name: 'it', givesRequestIds: false })
   for (let count = 0; count < 12; count++) witness.failed('gone')
   expect(witness.failures).toHaveLength(11)

@@ -40,7 +40,7 @@ export class Witness {
     return this.#chargedMicros
   }
 
-  /** What was wrong; only the first of many are told in full. Empty: nothing. */
+  /** The failures; of many, only the first in full. Empty: none. */
   get failures(): readonly string[] {
     const rest = this.#failures - this.#examples.length
     const lines = rest > 0 ? [...this.#examples, `and ${rest} more`] : this.#examples

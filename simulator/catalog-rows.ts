@@ -1,6 +1,6 @@
 import type { CatalogRow, Pricing } from './catalog.ts'
 
-/** What tells one row from another; the rest of a row follows from it. */
+/** The fields in which rows differ; the rest of a row follows from them. */
 export interface RowSketch {
   readonly id: string
   readonly name: string

@@ -132,7 +132,7 @@ describe('answers that wait', () => {
     expect(statuses).toEqual(new Array(50).fill(200))
   })
 
-  test('a gate lets go of as many as it is told, in the order in which they came', async () => {
+  test('a gate releases the given number of answers, in the order in which they came', async () => {
     simulator.script({ hold: 'beforeHeaders', times: 2 })
     const first = post(simulator, PATH, question('One'))
     await simulator.gate().arrived(1)
@@ -189,7 +189,7 @@ describe('bytes in odd shapes', () => {
   })
 
   test.each(['gzip', 'br'] as const)(
-    'an answer in %s that nobody asked for',
+    'an answer in %s that the request did not ask for',
     async (contentEncoding) => {
       const plain = await plainText(question('Hi'))
       const stream = await plainText(STREAM)

@@ -22,7 +22,7 @@ export interface DeliverInput {
   readonly payload: Payload
   readonly fault: Fault
   readonly gates: Gates
-  /** Told how many output tokens the client has been sent. */
+  /** Called with the number of output tokens that were sent. */
   readonly onOutput: (outputTokens: number) => void
 }
 
@@ -35,7 +35,7 @@ interface Chunk {
 
 const STREAM_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
 
-/** Sends an answer as its fault wants it sent. Returns once it is sent, cut, or nobody is there. */
+/** Sends an answer as its fault wants it sent. Returns once it is sent or cut, or the client left. */
 export async function deliver(input: DeliverInput): Promise<void> {
   if (input.fault === NO_FAULT) {
     await deliverPlainly(input)

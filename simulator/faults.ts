@@ -57,7 +57,7 @@ const FAULT = z.strictObject({
   path: z.string().startsWith('/').optional(),
   /** The model as the request names it. Default: every model. */
   model: z.string().optional(),
-  /** How many requests it befalls. Default 1. */
+  /** The number of requests that it applies to. Default 1. */
   times: z.union([count, z.literal('always')]).optional(),
   /** Stands in every text that must not leak. Default {@link DEFAULT_MARKER}. */
   marker: z.string().optional(),
@@ -119,7 +119,7 @@ const FAULT = z.strictObject({
 })
 
 /**
- * One fault: which requests it befalls, what is answered instead, what is changed in the answer, and
+ * One fault: which requests it applies to, what is answered instead, what is changed in the answer, and
  * how it is delivered. The parts combine. All of it is JSON, so that it can be posted.
  */
 export type Fault = Readonly<z.infer<typeof FAULT>>

@@ -28,7 +28,7 @@ test('npm run simulator runs on the Node that npm installed, whichever runs npm'
   expect(String(printed)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\n$/)
 })
 
-test('as a process it prints its address, is scripted over HTTP, and ends when told to', async () => {
+test('as a process it prints its address, is scripted over HTTP, and ends at a signal', async () => {
   const child = spawn(process.execPath, [MAIN, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   try {

@@ -24,7 +24,7 @@ export interface Counts {
   /** Pictures made, for models with a flat price a picture. */
   readonly outputImages: number
   readonly searches: number
-  /** Files read by the paid parser, because nobody asked for a free one. */
+  /** Files read by the paid parser, because the request names no free one. */
   readonly parsedFiles: number
 }
 

@@ -15,8 +15,8 @@ const PAGES = ['README.md', 'CONTRIBUTING.md', 'docs/moving-stores.md']
 const BUILD = '.ci/run'
 
 /**
- * Every command that a page tells a person to run is run by the build, is a script of package.json,
- * or is run by a named test; and what the build runs, CONTRIBUTING.md tells a person to run.
+ * Every command of a page is run by the build, is a script of package.json, or is run by a named test; and
+ * CONTRIBUTING.md names every command that the build runs.
  */
 export function checkDocumentedCommands(
   files: readonly SourceFile[],

@@ -22,7 +22,7 @@ export const ROWS: readonly (readonly string[])[] = [
 
 const STARTS_SIMULATOR = 'src/app/serve.ts'
 
-// Pure functions that are Node's own; everything else is somebody's state or somebody's release.
+// Node's own pure functions; every other import has state or changes with releases.
 const VOCABULARY_MAY_IMPORT = new Set(['node:buffer'])
 
 /**

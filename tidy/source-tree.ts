@@ -11,7 +11,7 @@ export interface SourceFile {
   syntax(): Syntax
 }
 
-// Installed, built or written at run time: not what anybody edits.
+// Installed, built or written at run time: not sources.
 const SKIPPED_FOLDERS = new Set(['node_modules', '.git', 'data', 'coverage', 'dist', 'build'])
 
 const TEXT_FILE = /\.(?:ts|tsx|js|md)$|^package\.json$|^\.ci\/run$/

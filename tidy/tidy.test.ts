@@ -33,7 +33,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['numbers that are durations, sizes or money say their unit', checkUnits],
   ['names use the words of the house', checkWords],
   ["a provider's words stand in the folder of its dialect alone", checkDialectWords],
-  ['parameters are told apart at the call', checkParameters],
+  ['parameters are distinguishable at the call', checkParameters],
   ['type assertions give their reason', checkAssertions],
   ['floating point stays out of the server', checkFloats],
   ['tests run whole, on real parts, and never sleep', checkTestHygiene],

@@ -14,7 +14,7 @@ interface PacedInput {
   readonly name: string
   readonly streams: number
   readonly intervalMs: number
-  /** Null: told, and not judged. */
+  /** Null: shown, and not judged. */
   readonly budgets: Budgets | null
   readonly runs: Scenario['runs']
   /** The most rounds of it; a run may have fewer. */

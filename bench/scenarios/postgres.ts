@@ -22,7 +22,7 @@ export const POSTGRES: Scenario = {
     // Not before it is needed: it takes hold of the signals of the process that loads it.
     const { startPostgresServer } = await import('../../src/store/testing/postgres-server.ts')
     await using closing = new AsyncDisposableStack()
-    // As it comes, fsync on; only that the tables, which nobody has analysed, stay so.
+    // With its default settings and fsync on; tables are not analysed.
     const server = await startPostgresServer({ settings: ['max_connections=200'] })
     closing.defer(() => server.stop())
     const databaseUrl = server.url('postgres')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ConfigError, readConfig, SETTINGS, storeUrlOf } from './config.ts'
 
-/** What an operator is told of an environment, a line a fault. */
+/** The faults of an environment, a line each. */
 function faultsOf(env: Readonly<Record<string, string>>): string[] {
   try {
     readConfig(env)
@@ -17,8 +17,8 @@ test('an empty environment has every default', () => {
   expect(Object.keys(config)).toEqual(Object.keys(SETTINGS))
   for (const [name, { fallback }] of Object.entries(SETTINGS)) {
     const value = Object.entries(config).find(([found]) => found === name)?.[1]
-    const told = Array.isArray(value) ? value.join(',') : value === null ? null : String(value)
-    expect([name, told]).toEqual([name, fallback])
+    const shown = Array.isArray(value) ? value.join(',') : value === null ? null : String(value)
+    expect([name, shown]).toEqual([name, fallback])
   }
   expect(Object.isFrozen(config)).toBe(true)
 })

@@ -47,7 +47,7 @@ test('lines for people show a request as endpoint, model, status, charge, time a
     lineOf({ httpStatus: 404, modelId: null, chargeMicros: null, errorCode: 'model_not_found' }),
   ).toBe('14:30:02 chat 404 model_not_found 41 ms req_1\n')
   expect(lineOf({ modelId: 'a\u001b[2J' })).toContain('chat "a\\u001b[2J" 200')
-  // What failed for a fault of ours is told in whole.
+  // An internal fault is shown in full.
   expect(lineOf({ level: 50, msg: 'request failed' })).toContain('error request failed requestId=')
 })
 

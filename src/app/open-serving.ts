@@ -153,7 +153,7 @@ function openForgottenHolds(
   return holds
 }
 
-/** Tells by which address a client is counted. */
+/** Finds the address by which a client is counted. */
 function openAddresses({ config }: Wiring): (arrival: Arrival) => string {
   const addresses = new ClientAddresses({
     trustedProxies: config.TOLLGATE_TRUSTED_PROXIES,

@@ -79,7 +79,7 @@ test.each([
   ['service_unavailable', 503, 40, 'request failed'],
   ['internal_error', 500, 50, 'request failed'],
 ] as const)(
-  'a request that ends in %s is told with its code and as loud as it is bad',
+  'a request that ends in %s is logged with its code, at the level of its owner',
   (code, httpStatus, level, msg) => {
     const problem = new Problem(code, { cause: new Error('quotes what a client sent') })
     const line = lineOf({ state: null, firstByteAtMs: null }, { problem, httpStatus })

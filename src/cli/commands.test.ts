@@ -8,7 +8,7 @@ beforeEach(() => {
 })
 afterEach(() => line.close())
 
-const NOBODY = /^tollgate: No account has the id "acct_0"\.\n$/
+const UNKNOWN_ACCOUNT = /^tollgate: No account has the id "acct_0"\.\n$/
 
 async function makeAccount(name = 'Ada'): Promise<string> {
   return String((await line.json('account', 'create', name))['id'])
@@ -106,11 +106,14 @@ describe('account', () => {
     expect(await stateAfter('enable')).toBe('active')
   })
 
-  test.each(['show', 'entries', 'disable', 'enable'])('%s of nobody fails', async (verb) => {
-    const { exitCode, out, notes } = await line.run('account', verb, 'acct_0')
-    expect([exitCode, out]).toEqual([3, ''])
-    expect(notes).toMatch(NOBODY)
-  })
+  test.each(['show', 'entries', 'disable', 'enable'])(
+    '%s of an unknown account fails',
+    async (verb) => {
+      const { exitCode, out, notes } = await line.run('account', verb, 'acct_0')
+      expect([exitCode, out]).toEqual([3, ''])
+      expect(notes).toMatch(UNKNOWN_ACCOUNT)
+    },
+  )
 })
 
 describe('credit grant', () => {
@@ -199,7 +202,7 @@ describe('credit grant', () => {
       ...['credit', 'grant', 'acct_0', '5', '--reference', 'r'],
     )
     expect(exitCode).toBe(3)
-    expect(notes).toMatch(NOBODY)
+    expect(notes).toMatch(UNKNOWN_ACCOUNT)
   })
 })
 
@@ -331,10 +334,10 @@ describe('key', () => {
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
   })
 
-  test.each(['create', 'list'])('%s for nobody fails', async (verb) => {
+  test.each(['create', 'list'])('%s for an unknown account fails', async (verb) => {
     const { exitCode, notes } = await line.run('key', verb, 'acct_0')
     expect(exitCode).toBe(3)
-    expect(notes).toMatch(NOBODY)
+    expect(notes).toMatch(UNKNOWN_ACCOUNT)
   })
 
   test.each(['disable', 'enable'])('%s of no key fails', async (verb) => {

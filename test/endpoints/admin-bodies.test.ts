@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const FUTURE = '2999-01-01T00:00:00Z'
 
-/** Where a body goes, the body, and the fields that are at fault, in the order that they are told. */
+/** The path of a body, the body, and its faulty fields in the order of the message. */
 type Refused = readonly [path: string, body: object, fields: readonly string[]]
 
 const ACCOUNTS: readonly Refused[] = [
@@ -127,11 +127,13 @@ test('a body above 64 KB is refused before it is parsed, plain or inflated', asy
   expect([coded.statusCode, await coded.body.json()]).toEqual([413, errorOf('request_too_large')])
 })
 
-/** Asks before it sends its body: whether it was told to go on, and the status in the end. */
-function askBeforeSending(token: string): Promise<readonly [told: boolean, httpStatus: number]> {
+/** Waits for `100 Continue` before it sends its body: whether that came, and the final status. */
+function askBeforeSending(
+  token: string,
+): Promise<readonly [continued: boolean, httpStatus: number]> {
   const body = '{"amount":1}'
   return new Promise((resolve, reject) => {
-    let told = false
+    let continued = false
     const asking = httpRequest(admin.world.url('/v1/admin/codes'), {
       method: 'POST',
       headers: {
@@ -141,14 +143,14 @@ function askBeforeSending(token: string): Promise<readonly [told: boolean, httpS
       },
     })
     asking.once('continue', () => {
-      told = true
+      continued = true
       asking.end(body)
     })
     asking.once('response', (answer) => {
       answer.resume()
       answer.once('end', () => {
         asking.destroy()
-        resolve([told, answer.statusCode ?? 0])
+        resolve([continued, answer.statusCode ?? 0])
       })
     })
     asking.once('error', reject)
@@ -156,7 +158,7 @@ function askBeforeSending(token: string): Promise<readonly [told: boolean, httpS
   })
 }
 
-test('a client that asks before it sends its body is told to go on, unless its token is wrong', async () => {
+test('a client that waits for 100 Continue gets it, unless its token is wrong', async () => {
   expect(await askBeforeSending('another')).toEqual([false, 401])
   expect(await askBeforeSending(ADMIN_TOKEN)).toEqual([true, 201])
 })

@@ -99,7 +99,7 @@ test('a provisional charge is corrected to the cost that an admin knows', async 
   expect(json).toMatchObject({ data: [{ kind: 'correction', amount: charged - 1_050 }] })
 })
 
-test('of 20 who settle it at once, one does, and the others are told that it was', async () => {
+test('of 20 concurrent settles one succeeds, and the others are refused as already settled', async () => {
   const path = await requestAfter(LOST)
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, place) => settle(path, 1_000 * (place + 1))),

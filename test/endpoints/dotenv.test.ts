@@ -39,7 +39,7 @@ test('the admin token can stand in .env', async () => {
   expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 
-test('every fault of .env and of the environment is told at once, and nothing starts', async () => {
+test('all faults of .env and the environment are reported at once, and nothing starts', async () => {
   writeDotenv('TOLLGATE_REQUESTS_PER_MINUTE=many\nTOLLGATE_KEY_TAGG=x\n')
   const { code, out, notes } = await tollgate(['serve'], { folder, env: { PORT: 'http' } })
   expect([code, out]).toEqual([1, ''])
@@ -51,7 +51,7 @@ test('every fault of .env and of the environment is told at once, and nothing st
   expect(existsSync(join(folder, 'data'))).toBe(false)
 })
 
-test('a .env that cannot be read is told of', async () => {
+test('a .env that cannot be read is reported', async () => {
   mkdirSync(join(folder, '.env'))
   const { code, notes } = await tollgate(['account', 'list'], { folder })
   expect(code).toBe(1)

@@ -10,8 +10,8 @@ export interface Endpoint {
   /** Whose envelope its errors have. */
   readonly family: 'openai' | 'messages'
   /**
-   * `required`: a key is asked for first; `none`: keys are not looked at; `retired`: 410 whoever asks;
-   * `absent`: 404 whoever asks.
+   * `required`: a key is asked for first; `none`: keys are ignored; `retired`: always 410;
+   * `absent`: always 404.
    */
   readonly access: 'required' | 'none' | 'retired' | 'absent'
 }

@@ -2,7 +2,7 @@ import { type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startWorld, type World } from '../world.ts'
 
-/** What anybody may read without a key: it is made once, and a client that has it is told so. */
+/** Responses without a key: each is made once, and a client that has it gets 304. */
 
 let world: World
 

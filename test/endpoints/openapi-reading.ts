@@ -7,7 +7,7 @@ export interface DocumentOperation {
   readonly method: string
   readonly path: string
   readonly security: JsonValue
-  readonly told: JsonObject
+  readonly json: JsonObject
 }
 
 /** A member that must be an object. */
@@ -21,14 +21,14 @@ export function objectAt(json: JsonValue | undefined, ...steps: readonly string[
 /** Every operation of a document. */
 export function operationsOf(document: JsonObject): DocumentOperation[] {
   return Object.entries(objectAt(document, 'paths')).flatMap(([path, methods]) =>
-    Object.entries(objectAt(methods)).map(([method, told]) => {
-      const operation = objectAt(told)
+    Object.entries(objectAt(methods)).map(([method, described]) => {
+      const operation = objectAt(described)
       return {
         name: String(operation['operationId']),
         method: method.toUpperCase(),
         path,
         security: operation['security'] ?? null,
-        told: operation,
+        json: operation,
       }
     }),
   )

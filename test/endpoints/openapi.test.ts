@@ -78,18 +78,21 @@ async function call({ name, method, path }: DocumentOperation, token: string | n
 type Called = Awaited<ReturnType<typeof call>>
 
 /** Holds an answer to what the document says of the operation. */
-function expectDocumented(told: DocumentOperation, { httpStatus, headers, text }: Called): void {
-  const responses = objectAt(told.told, 'responses')
+function expectDocumented(
+  operation: DocumentOperation,
+  { httpStatus, headers, text }: Called,
+): void {
+  const responses = objectAt(operation.json, 'responses')
   const response = objectAt(responses, String(httpStatus))
   const mediaType = String(headers['content-type']).split(';')[0] ?? ''
   const schema = objectAt(response, 'content', mediaType, 'schema')
-  expect(faultsOf(JSON.parse(text), { schema, document }), `${told.name}: ${text}`).toEqual([])
+  expect(faultsOf(JSON.parse(text), { schema, document }), `${operation.name}: ${text}`).toEqual([])
   for (const name of Object.keys(objectAt(response, 'headers'))) {
-    expect(headers[name], `${told.name} ${name}`).toBeDefined()
+    expect(headers[name], `${operation.name} ${name}`).toBeDefined()
   }
 }
 
-test('the document is whole: refs resolve, names are unique, parameters are told', () => {
+test('the document is whole: refs resolve, names are unique, parameters are described', () => {
   expect(document['openapi']).toBe('3.1.1')
   const schemas = Object.keys(objectAt(document, 'components', 'schemas'))
   const refs = refsOf(document)
@@ -98,9 +101,9 @@ test('the document is whole: refs resolve, names are unique, parameters are told
   const operations = operationsOf(document)
   const names = operations.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
-  for (const { path, told } of operations) {
+  for (const { path, json } of operations) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-    const parameters = Array.isArray(told['parameters']) ? told['parameters'] : []
+    const parameters = Array.isArray(json['parameters']) ? json['parameters'] : []
     const named = parameters.flatMap((each) =>
       isJsonObject(each) && each['in'] === 'path' ? [each['name']] : [],
     )
@@ -128,26 +131,31 @@ test('every operation answers as it is documented, and those that take a body ha
     ...operations.filter(({ name }) => LAST.includes(name)),
   ]
   expect(operations.length).toBeGreaterThan(35)
-  for (const told of ordered) {
-    expect(BODIES[told.name] !== undefined, told.name).toBe('requestBody' in told.told)
+  for (const operation of ordered) {
+    expect(BODIES[operation.name] !== undefined, operation.name).toBe(
+      'requestBody' in operation.json,
+    )
     // Only a code that was not redeemed can be revoked.
-    if (told.name === 'revokeCode') {
+    if (operation.name === 'revokeCode') {
       params['code_id'] = textOf((await admin.post('/v1/admin/codes', { amount: 5 })).json, 'id')
     }
-    const called = await call(told, told.path.startsWith('/v1/admin') ? ADMIN_TOKEN : apiKey)
-    const succeeds = told.told['deprecated'] !== true
-    expect(called.httpStatus < 300, `${told.name}: ${called.text}`).toBe(succeeds)
-    expectDocumented(told, called)
+    const called = await call(
+      operation,
+      operation.path.startsWith('/v1/admin') ? ADMIN_TOKEN : apiKey,
+    )
+    const succeeds = operation.json['deprecated'] !== true
+    expect(called.httpStatus < 300, `${operation.name}: ${called.text}`).toBe(succeeds)
+    expectDocumented(operation, called)
   }
 })
 
 test('every operation that asks for a key or a token refuses without as it is documented', async () => {
-  for (const told of operationsOf(document)) {
-    const called = await call(told, null)
-    const isAsked = Array.isArray(told.security) && told.security.length > 0
-    if (isAsked) expect(called.httpStatus, told.name).toBe(401)
-    else expect(called.httpStatus, told.name).not.toBe(401)
-    expectDocumented(told, called)
+  for (const operation of operationsOf(document)) {
+    const called = await call(operation, null)
+    const isAsked = Array.isArray(operation.security) && operation.security.length > 0
+    if (isAsked) expect(called.httpStatus, operation.name).toBe(401)
+    else expect(called.httpStatus, operation.name).not.toBe(401)
+    expectDocumented(operation, called)
   }
 })
 

@@ -102,7 +102,7 @@ test('it has every operation, every error and every word that is there to explai
 
 test('every operation but the retired has a command, which succeeds as it is pasted', async () => {
   const document = (await admin.get('/openapi.json', null)).json
-  const current = operationsOf(document).filter(({ told }) => told['deprecated'] !== true)
+  const current = operationsOf(document).filter(({ json }) => json['deprecated'] !== true)
   const shown = commands()
   expect([...shown.keys()].sort()).toEqual(current.map(({ name }) => name).sort())
 

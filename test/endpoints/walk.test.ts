@@ -13,7 +13,7 @@ let credentials: Readonly<Record<Credential, Readonly<Record<string, string>>>>
 const CREDENTIALS = {
   'no key': 'missing_api_key',
   'an empty key': 'missing_api_key',
-  'a key of nobody': 'invalid_api_key',
+  'an unknown key': 'invalid_api_key',
   'a disabled key': 'api_key_disabled',
   'an expired key': 'api_key_expired',
   'a good key': null,
@@ -43,7 +43,7 @@ beforeAll(async () => {
   credentials = {
     'no key': {},
     'an empty key': { authorization: 'Bearer ', 'x-api-key': '' },
-    'a key of nobody': { authorization: `Bearer ${apiKey.slice(0, -1)}_` },
+    'an unknown key': { authorization: `Bearer ${apiKey.slice(0, -1)}_` },
     'a disabled key': { authorization: `Bearer ${await changedKey({ disabled: true })}` },
     'an expired key': { 'x-api-key': await changedKey({ expiresAtMs: 1 }) },
     'a good key': { authorization: `Bearer ${apiKey}` },
@@ -160,7 +160,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   })
 })
 
-test('the bare address leads whoever opens it to the reference, and is nothing to any other method', async () => {
+test('the bare address redirects GET to the reference, and answers other methods with 404', async () => {
   const { httpStatus, headers } = await ask({ method: 'GET', path: '/', credential: 'no key' })
   expect([httpStatus, headers['location']]).toEqual([302, '/docs'])
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
