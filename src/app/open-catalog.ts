@@ -28,8 +28,8 @@ export function openEndpointPrices(
   const endpoints = new EndpointPrices({
     clock,
     firstReadTimeoutMs: config.TOLLGATE_ENDPOINTS_TIMEOUT_MS,
-    fetchDearestPrices: (modelId, bounds) =>
-      upstream.dialect.fetchDearestPrices(upstream, modelId, bounds),
+    fetchDearestTerms: (modelId, bounds) =>
+      upstream.dialect.fetchDearestTerms(upstream, modelId, bounds),
     onRead: (read) => {
       logRead(log, read)
       telemetry.endpointsRead(read)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EndpointsRefused, parseEndpointPrices } from '../upstreams/openrouter/catalog.ts'
+import { EndpointsRefused, parseEndpointTerms } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import type { CatalogStore, StoredCatalog } from './catalog-store.ts'
 import { refreshWith, startCatalogProcess } from './testing/catalog-process.ts'
@@ -56,6 +56,18 @@ describe('a hold', () => {
       search: 20_000_000_000n,
     })
     expect(process.catalog.offerFor(ID).prices.input).toBe(3_000_000n)
+  })
+
+  test.each([
+    ['larger than the listed one', [4_000_000, 1_000_000], 4_000_000],
+    ['smaller than the listed one', [32_768], 1_000_000],
+    ['that is no number', ['4000000', null, -1], 1_000_000],
+  ])('takes the largest window of the model: of an endpoint %s', async (_, windows, held) => {
+    const process = await startProcess()
+    const withWindow = (window: unknown) => ({ ...endpoint('0.000003'), context_length: window })
+    process.answer(listing(endpoint('0.000003'), ...windows.map(withWindow)))
+    expect((await process.held()).contextTokens).toBe(held)
+    expect(process.catalog.offerFor(ID).contextTokens).toBe(1_000_000)
   })
 
   test('takes the dearest tier at every prompt size', async () => {
@@ -234,7 +246,7 @@ describe('a list of endpoints is refused', () => {
       listing(...Array.from({ length: 5 }, (_, i) => endpoint('0.1', tiers(10, 200_000 + 10 * i)))),
     ],
   ])('%s', (_, answer) => {
-    expect(() => parseEndpointPrices(answer)).toThrow(EndpointsRefused)
+    expect(() => parseEndpointTerms(answer)).toThrow(EndpointsRefused)
   })
 
   test('and nothing else is ever thrown', () => {
@@ -247,7 +259,7 @@ describe('a list of endpoints is refused', () => {
         ),
         (answer) => {
           try {
-            parseEndpointPrices(answer)
+            parseEndpointTerms(answer)
           } catch (error) {
             expect(error).toBeInstanceOf(EndpointsRefused)
           }

@@ -1,11 +1,12 @@
-import { readRecord } from '../upstreams/json-reading.ts'
+import { isTokenCount, readRecord } from '../upstreams/json-reading.ts'
 import {
   dearestTable,
   decodePriceTable,
   encodePriceTable,
 } from '../upstreams/listing/price-table.ts'
+import type { DearestTerms } from '../upstreams/upstream.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import type { Offer, PriceTable } from '../vocabulary/offer.ts'
+import type { Offer } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
 
 /** The result of reading a model's endpoints. */
@@ -22,26 +23,23 @@ interface EndpointPricesInput {
   /** How long a request waits for a model's first reading. */
   readonly firstReadTimeoutMs: number
   /**
-   * Reads the dearest prices of a model's providers. Rejects on any failure, at the time-out and when the
-   * signal is aborted.
+   * Reads the dearest terms of a model's providers; rejects on any failure, and where the time is up or
+   * the signal given.
    */
-  readonly fetchDearestPrices: (
+  readonly fetchDearestTerms: (
     modelId: string,
-    bounds: {
-      readonly timeoutMs: number
-      readonly signal: AbortSignal
-    },
-  ) => Promise<PriceTable>
-  /** Called after each reading, for the log and metrics. Must not throw. */
+    bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ) => Promise<DearestTerms>
+  /** Told of each reading, for the log and metrics. Must not throw. */
   readonly onRead: (read: EndpointRead) => void
 }
 
 interface KnownModel {
-  /** The dearest prices of its endpoints that are believed; null while none could be read. */
-  prices: PriceTable | null
+  /** Of its endpoints, as far as they are believed; null while they could never be read. */
+  terms: DearestTerms | null
   wasRead: boolean
   usedAtMs: number
-  /** The latest offer, and the same offer at the dearest prices. */
+  /** The offer that was asked for last, and the same at the dearest terms. */
   listed: Offer | null
   held: Offer | null
 }
@@ -54,7 +52,7 @@ const REFRESH_TIMEOUT_MS = 10_000
 /**
  * The dearest prices of each model over its providers. The catalog lists the first provider's prices, and a
  * client can steer its request to another: by fields that only one of them takes, or by a prompt that
- * only one of them has room for. So holds take the dearest of all, price by price.
+ * only one of them has room for. So holds take the dearest of all, price by price, and the largest window.
  *
  * A model's providers are read when it is first used, and that request waits for it; then with each refresh of the
  * catalog while the model was used within a day. If they can't be read, the listed prices count, or the last ones
@@ -73,7 +71,7 @@ export class EndpointPrices {
     this.#input = input
   }
 
-  /** The same offer at the dearest prices of its endpoints; a promise only at a model's first use. */
+  /** The same offer at the dearest terms of its endpoints; a promise only at a model's first use. */
   holdOffer(offer: Offer): Offer | Promise<Offer> {
     const known = this.#known.get(offer.modelId)
     return known === undefined ? this.#firstUse(offer) : this.#dearest(known, offer)
@@ -100,10 +98,12 @@ export class EndpointPrices {
   /** The prices of this model for a restart, as JSON text; null: none are known. */
   encode(modelId: string): string | null {
     const known = this.#known.get(modelId)
-    if (known === undefined || known.prices === null) return null
-    // To the hour, so that a model in constant use is not written at each refresh.
+    const terms = known?.terms ?? null
+    if (known === undefined || terms === null) return null
+    // To the hour, so that what is used all the time is not written at each refresh.
     const usedAtMs = Math.floor(known.usedAtMs / HOUR_MS) * HOUR_MS
-    return `{"usedAtMs":${usedAtMs},"prices":${encodePriceTable(known.prices)}}`
+    const prices = encodePriceTable(terms.prices)
+    return `{"usedAtMs":${usedAtMs},"contextTokens":${terms.contextTokens},"prices":${prices}}`
   }
 
   /** By position: the model, and the parsed text of {@link encode}. Anything else is ignored. */
@@ -112,7 +112,9 @@ export class EndpointPrices {
     const prices = decodePriceTable(record?.['prices'])
     const usedAtMs = record?.['usedAtMs']
     if (prices === null || typeof usedAtMs !== 'number') return
-    this.#known.set(modelId, { prices, wasRead: true, usedAtMs, listed: null, held: null })
+    const window = record?.['contextTokens']
+    const terms = { prices, contextTokens: isTokenCount(window) ? window : null }
+    this.#known.set(modelId, { terms, wasRead: true, usedAtMs, listed: null, held: null })
   }
 
   async #firstUse(offer: Offer): Promise<Offer> {
@@ -131,10 +133,10 @@ export class EndpointPrices {
 
   #dearest(known: KnownModel, offer: Offer): Offer {
     known.usedAtMs = this.#input.clock.nowMs()
-    if (known.prices === null) return offer
+    if (known.terms === null) return offer
     if (known.held === null || known.listed !== offer) {
       known.listed = offer
-      known.held = { ...offer, prices: dearestTable(offer.prices, known.prices) }
+      known.held = dearestOffer(offer, known.terms)
     }
     return known.held
   }
@@ -158,12 +160,12 @@ export class EndpointPrices {
 
   /** Never rejects. By position: the model, and how long it may take. */
   async #read(modelId: string, timeoutMs: number): Promise<void> {
-    const { fetchDearestPrices, onRead } = this.#input
+    const { fetchDearestTerms, onRead } = this.#input
     const { signal } = this.#stopping
     const before = this.#known.get(modelId) ?? null
     try {
-      const prices = await fetchDearestPrices(modelId, { timeoutMs, signal })
-      this.#learn(modelId, this.#weigh(modelId, { believed: before?.prices ?? null, prices }))
+      const terms = await fetchDearestTerms(modelId, { timeoutMs, signal })
+      this.#learn(modelId, this.#weigh(modelId, { believed: before?.terms ?? null, listed: terms }))
       onRead({ modelId, failure: null, isChange: before !== null && !before.wasRead })
     } catch (cause) {
       if (signal.aborted) return
@@ -172,12 +174,12 @@ export class EndpointPrices {
     }
   }
 
-  /** By position: the model, and its prices; null: they could not be read, and the earlier ones stay. */
-  #learn(modelId: string, prices: PriceTable | null): void {
+  /** By position: the model, and its terms; null: they could not be read, and what was read stays. */
+  #learn(modelId: string, terms: DearestTerms | null): void {
     const before = this.#known.get(modelId)
     this.#known.set(modelId, {
-      prices: prices ?? before?.prices ?? null,
-      wasRead: prices !== null,
+      terms: terms ?? before?.terms ?? null,
+      wasRead: terms !== null,
       usedAtMs: before?.usedAtMs ?? this.#input.clock.nowMs(),
       listed: null,
       held: null,
@@ -185,26 +187,29 @@ export class EndpointPrices {
   }
 
   /** A fall is doubted as the catalog's are. */
-  #weigh(
-    modelId: string,
-    {
-      believed,
-      prices,
-    }: {
-      readonly believed: PriceTable | null
-      readonly prices: PriceTable
-    },
-  ): PriceTable {
-    if (believed === null) return prices
-    const figures = (table: PriceTable) => ({
-      prices: table,
-      contextTokens: null,
-      outputTokensMax: null,
-    })
-    return this.#beliefs.weigh({
+  #weigh(modelId: string, { believed, listed }: ReadTerms): DearestTerms {
+    if (believed === null) return listed
+    const figures = (terms: DearestTerms) => ({ ...terms, outputTokensMax: null })
+    const { prices, contextTokens } = this.#beliefs.weigh({
       modelId,
       believed: figures(believed),
-      listed: figures(prices),
-    }).prices
+      listed: figures(listed),
+    })
+    return { prices, contextTokens }
+  }
+}
+
+interface ReadTerms {
+  readonly believed: DearestTerms | null
+  readonly listed: DearestTerms
+}
+
+function dearestOffer(offer: Offer, { prices, contextTokens }: DearestTerms): Offer {
+  return {
+    ...offer,
+    prices: dearestTable(offer.prices, prices),
+    // An unknown window counts as more than any that is listed.
+    contextTokens:
+      offer.contextTokens === null ? null : Math.max(offer.contextTokens, contextTokens ?? 0),
   }
 }

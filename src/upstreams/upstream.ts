@@ -15,7 +15,15 @@ import { Attempt, type AttemptObserver } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 
-/** The protocol of one kind of provider. Each has a folder in `src/upstreams/`. */
+/** What a model may cost, and how much it may read, at any of its providers. */
+export interface DearestTerms {
+  /** The dearest of each price. */
+  readonly prices: PriceTable
+  /** The largest window that one of them lists; null: none does. */
+  readonly contextTokens: number | null
+}
+
+/** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
 export interface Dialect {
   readonly names: UpstreamNames
   /** Headers of every request, with our credentials: name and value in turn. */
@@ -24,13 +32,13 @@ export interface Dialect {
   readonly wires: ReadonlyMap<string, Wire>
   /** All models and their prices. Rejects if no complete list can be read. */
   fetchModels(upstream: Upstream, settings: ListingSettings): Promise<ParsedCatalog>
-  /** The dearest prices that a model may run at. Rejects if they can't be read. */
-  fetchDearestPrices(
+  /** The dearest terms that a model may run at. Rejects where they can't be read. */
+  fetchDearestTerms(
     upstream: Upstream,
     modelId: string,
     bounds: Omit<ResponseBounds, 'bytesMax'>,
-  ): Promise<PriceTable>
-  /** The dearest flat price of an image that a model makes; zero: none is listed; null: it can't be read. */
+  ): Promise<DearestTerms>
+  /** The dearest flat price of an image that a model makes; zero: it lists none; null: it can't be read. */
   fetchFlatImagePrice(upstream: Upstream, modelId: string): Promise<Picos | null>
   /** Looks up the record of a generation. Never rejects. */
   fetchGeneration(upstream: Upstream, input: FetchGenerationInput): Promise<GenerationAnswer>

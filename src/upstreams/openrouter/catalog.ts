@@ -1,7 +1,7 @@
 import { type Picos, parsePrice } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import type { ResponseBounds } from '../buffered-request.ts'
-import { readRecord } from '../json-reading.ts'
+import { isTokenCount, readRecord } from '../json-reading.ts'
 import {
   type ListedModel,
   type ListingSettings,
@@ -12,7 +12,7 @@ import {
 } from '../listing/listing.ts'
 import { dearestTable } from '../listing/price-table.ts'
 import { decimalText, parsePricing, RowRefusal } from '../listing/pricing.ts'
-import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
+import { type DearestTerms, type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 
 const PAGE_LIMITS = { timeoutMs: 30_000, bytesMax: 64 * 1024 * 1024 }
 
@@ -201,21 +201,25 @@ export class EndpointsRefused extends Error {
 }
 
 /**
- * The dearest prices in an answer of `/models/{id}/endpoints`, price by price. Throws EndpointsRefused for an
- * empty list, and if the prices of any endpoint can't be read: it may be the dearest.
+ * The dearest prices in an answer of `/models/{id}/endpoints`, price by price, and the largest window. Throws
+ * EndpointsRefused for an empty list, and if the prices of any endpoint can't be read: it may be the dearest.
  */
-export function parseEndpointPrices(answer: unknown): PriceTable {
+export function parseEndpointTerms(answer: unknown): DearestTerms {
   const endpoints = readRecord(readRecord(answer)?.['data'])?.['endpoints']
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
     throw new EndpointsRefused('the answer lists no endpoints of the model')
   }
   if (endpoints.length > ENDPOINTS_MAX)
     throw new EndpointsRefused('the list has too many endpoints')
-  return endpoints.map(endpointPrices).reduce((dearest, prices) => {
-    const table = dearestTable(dearest, prices)
+  const prices = endpoints.map(endpointPrices).reduce((dearest, own) => {
+    const table = dearestTable(dearest, own)
     if (table.tiers.length <= ENDPOINT_TIERS_MAX) return table
     throw new EndpointsRefused('the endpoints have prices for too many prompt sizes')
   })
+  const windows = endpoints
+    .map((endpoint) => readRecord(endpoint)?.['context_length'])
+    .filter(isTokenCount)
+  return { prices, contextTokens: windows.length === 0 ? null : Math.max(...windows) }
 }
 
 function endpointPrices(endpoint: unknown): PriceTable {

@@ -3,7 +3,7 @@ import {
   fetchEndpoints,
   fetchImageEndpoints,
   fetchModels,
-  parseEndpointPrices,
+  parseEndpointTerms,
   parseFlatImagePrice,
   parseModels,
 } from './catalog.ts'
@@ -19,8 +19,8 @@ export const openrouter: Dialect = {
   headers: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),
   fetchModels: async (upstream, settings) => parseModels(await fetchModels(upstream), settings),
-  fetchDearestPrices: async (upstream, modelId, bounds) =>
-    parseEndpointPrices(await fetchEndpoints(upstream, modelId, bounds)),
+  fetchDearestTerms: async (upstream, modelId, bounds) =>
+    parseEndpointTerms(await fetchEndpoints(upstream, modelId, bounds)),
   async fetchFlatImagePrice(upstream, modelId) {
     const page = await fetchImageEndpoints(upstream, modelId)
     return page === null ? 0n : parseFlatImagePrice(page)
