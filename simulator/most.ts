@@ -152,12 +152,13 @@ function mediaFees(
 }
 
 /** What the whole prompt may be billed as. Models with one price for all writes may write unasked. */
-function cacheClasses({ prompt }: Ask, { row }: AnswerInput): readonly CacheClass[] {
+function cacheClasses({ prompt }: Ask, { row, body }: AnswerInput): readonly CacheClass[] {
   const classes: CacheClass[] = ['inputTokens', 'cacheReadTokens']
   const { input_cache_write: write, input_cache_write_1h: writeLong } = row.pricing
   const writesUnasked = write !== undefined && writeLong === undefined
-  if (prompt.cacheMark !== null || writesUnasked) classes.push('cacheWriteTokens')
-  if (prompt.cacheMark === 'long') classes.push('cacheWriteLongTokens')
+  const hasOptions = Object.keys(body).some((name) => name.startsWith('prompt_cache_'))
+  if (prompt.cacheMark !== null || hasOptions || writesUnasked) classes.push('cacheWriteTokens')
+  if (prompt.cacheMark === 'long' || hasOptions) classes.push('cacheWriteLongTokens')
   return classes
 }
 

@@ -42,7 +42,7 @@ export function surveyBody(root: JsonObject): {
   }
   const inlineImages: ImageSource[] = []
   let firstFilePath: string | null = null
-  let cacheWrites = false
+  let cacheWrites = asksForPromptCache(root)
   walkJson(root, (node, path) => {
     if (has(node, 'cache_control')) cacheWrites = true
     const kind = partKind(node, path)
@@ -93,6 +93,14 @@ export function withBareImage(
     default:
       return assertNever(kind)
   }
+}
+
+const PROMPT_CACHE_OPTION = /^prompt_cache_/i
+
+/** Whether options such as `prompt_cache_retention` may make the prompt a billed cache write. */
+function asksForPromptCache(root: JsonObject): boolean {
+  for (const name in root) if (PROMPT_CACHE_OPTION.test(name) && root[name] !== null) return true
+  return false
 }
 
 function audioRefusal(param: string): Problem {

@@ -11,7 +11,7 @@ export interface Call {
   readonly completions: number
   readonly media: MediaCount
   readonly tools: ToolUse
-  /** Whether the body has `cache_control` anywhere, so that input may be billed as a cache write. */
+  /** Whether the body has `cache_control` anywhere or a `prompt_cache_` option, so that input may be billed as a cache write. */
   readonly cacheWrites: boolean
   /** Which dearer kinds of output the call can reach. */
   readonly outputKinds: { readonly image: boolean; readonly audio: boolean }

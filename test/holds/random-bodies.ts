@@ -155,11 +155,16 @@ const chatSearch = joined(
 const messagesSearch = joined(
   fc
     .array(
-      searchSettings.map((settings) => ({
-        type: 'web_search_20250305',
-        name: 'web_search',
-        ...settings,
-      })),
+      fc
+        .tuple(
+          fc.constantFrom('web_search_20250305', 'openrouter:web_search'),
+          searchSettings,
+          fc.oneof(
+            fc.constant({}),
+            searchSettings.map((parameters) => ({ parameters })),
+          ),
+        )
+        .map(([type, settings, own]) => ({ type, name: 'web_search', ...settings, ...own })),
       { minLength: 1, maxLength: 2 },
     )
     .map((tools) => ({ tools })),
@@ -185,6 +190,8 @@ const compaction = fc.constantFrom(
 const cacheMark = fc.constantFrom(
   { cache_control: { type: 'ephemeral' } },
   { cache_control: { type: 'ephemeral', ttl: '1h' } },
+  { prompt_cache_options: { ttl: '1h' } },
+  { prompt_cache_retention: '24h' },
 )
 
 /** Parts of a message: text, which may be marked for the cache, and media. */

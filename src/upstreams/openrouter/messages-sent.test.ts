@@ -48,6 +48,18 @@ describe('what goes upstream', () => {
   })
 
   test.each([
+    ['"max_uses":99,"parameters":{"max_uses":1}', '"max_uses":2,"parameters":{"max_uses":1}'],
+    ['"max_uses":1,"parameters":{"max_uses":99}', '"max_uses":1,"parameters":{"max_uses":2}'],
+    ['"max_uses":"9","parameters":{"max_uses":null}', '"max_uses":2,"parameters":{"max_uses":2}'],
+  ])('of two caps of one search tool both are lowered: %s', (given, capped) => {
+    for (const type of ['"type":"openrouter:web_search"', TYPE]) {
+      expect(sent(`{${type},${given}}`, ',"max_tool_calls":2')).toBe(
+        `{"model":"acme/sage-pro","messages":[],"tools":[{${type},${capped}}],"max_tool_calls":2}`,
+      )
+    }
+  })
+
+  test.each([
     ['"max_uses":5', ',"max_tool_calls":4', '"max_uses":4'],
     ['"max_uses":3', ',"max_tool_calls":4', '"max_uses":3'],
     ['"max_uses":50', ',"max_tool_calls":400', '"max_uses":30'],

@@ -41,23 +41,30 @@ function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly Js
   ]
 }
 
-/** Caps the uses of a search tool; a tool without a valid `max_uses` gets all steps. */
+/**
+ * Caps how often a search tool may be used; one without a usable `max_uses` gets all steps. The upstream's
+ * own tool has its settings one level down. A `max_uses` at the other level is capped too: which of two a
+ * provider reads is not known.
+ */
 function searchCapEdits(
   { index, type, tool }: SearchTool,
   { steps, upstreamPrefix }: { readonly steps: number; readonly upstreamPrefix: string },
 ): readonly JsonEdit[] {
-  // The upstream's own tool has its settings one level down.
+  const { parameters } = tool
   const isOwn = type.startsWith(upstreamPrefix)
-  const owner = isOwn ? tool['parameters'] : tool
-  if (!isJsonObject(owner)) {
-    const json = JSON.stringify({ max_uses: steps })
-    return [{ kind: 'set', path: ['tools', index, 'parameters'], json }]
+  const edits: JsonEdit[] = []
+  const cap = (place: readonly string[], json = String(steps)): void => {
+    edits.push({ kind: 'set', path: ['tools', index, ...place], json })
   }
-  const maxUses = owner['max_uses']
-  const isUsable = typeof maxUses === 'number' && Number.isInteger(maxUses) && maxUses > 0
-  if (isUsable && maxUses <= steps) return []
-  const place = isOwn ? ['parameters', 'max_uses'] : ['max_uses']
-  return [{ kind: 'set', path: ['tools', index, ...place], json: String(steps) }]
+  const isCapped = (maxUses: JsonValue | undefined): boolean =>
+    typeof maxUses === 'number' && Number.isInteger(maxUses) && maxUses > 0 && maxUses <= steps
+  if (!isCapped(tool['max_uses']) && (!isOwn || tool['max_uses'] !== undefined)) cap(['max_uses'])
+  if (!isJsonObject(parameters)) {
+    if (isOwn) cap(['parameters'], JSON.stringify({ max_uses: steps }))
+  } else if (!isCapped(parameters['max_uses']) && (isOwn || parameters['max_uses'] !== undefined)) {
+    cap(['parameters', 'max_uses'])
+  }
+  return edits
 }
 
 function readAnswer(answer: JsonBody): AnswerReading {
