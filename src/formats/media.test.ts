@@ -386,12 +386,8 @@ test.each([
   [{ cache_control: { type: 'ephemeral' } }, true],
   [{ system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }, true],
   [{ tools: [{ name: 'f', cache_control: { type: 'ephemeral' } }] }, true],
-  [{ cache_control: null }, false],
-  [{ prompt_cache_options: { ttl: '1h' } }, true],
-  [{ prompt_cache_retention: '24h' }, true],
-  [{ Prompt_Cache_Key: 'x' }, true],
-  [{ prompt_cache_key: null }, false],
-  [{ metadata: { prompt_cache_key: 'x' } }, false],
+  [{ cache_control: null, prompt_cache_key: null }, false],
+  [{ Prompt_Cache_Retention: '24h', prompt_cache_key: null }, true],
   [{ messages: ['cache_control'] }, false],
 ])('cache marks in %j: %j', (source, cacheWrites) => {
   expect(surveyBody(bodyOf(source).root).cacheWrites).toBe(cacheWrites)
