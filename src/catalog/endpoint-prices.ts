@@ -187,7 +187,10 @@ export class EndpointPrices {
   }
 
   /** A fall is doubted as the catalog's are. */
-  #weigh(modelId: string, { believed, listed }: ReadTerms): DearestTerms {
+  #weigh(
+    modelId: string,
+    { believed, listed }: { readonly believed: DearestTerms | null; readonly listed: DearestTerms },
+  ): DearestTerms {
     if (believed === null) return listed
     const figures = (terms: DearestTerms) => ({ ...terms, outputTokensMax: null })
     const { prices, contextTokens } = this.#beliefs.weigh({
@@ -197,11 +200,6 @@ export class EndpointPrices {
     })
     return { prices, contextTokens }
   }
-}
-
-interface ReadTerms {
-  readonly believed: DearestTerms | null
-  readonly listed: DearestTerms
 }
 
 function dearestOffer(offer: Offer, { prices, contextTokens }: DearestTerms): Offer {
