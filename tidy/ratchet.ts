@@ -37,9 +37,10 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Users, sessions and links of the page.
     people: { files: 9, lines: 1_061 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
-    operations: { files: 11, lines: 2_060 },
+    // Activity as CSV.
+    operations: { files: 12, lines: 2_152 },
     // The page: its files, sign-in and guards.
-    http: { files: 24, lines: 3_281 },
+    http: { files: 24, lines: 3_285 },
     // The names of a command's context are longer. `tollgate user`.
     cli: { files: 16, lines: 1_755 },
     telemetry: { files: 8, lines: 1_275 },

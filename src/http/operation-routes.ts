@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
@@ -49,6 +50,9 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
           reply.raw.setTimeout(0)
           const answered = await run({ caller, params, query, body: sent })
           reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
+          if (answered.body instanceof Readable) {
+            reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment')
+          }
           return reply
             .code(answered.httpStatus)
             .header('x-request-id', request.id)

@@ -70,6 +70,7 @@ interface OperationCall {
 /** A successful response. */
 export interface Answered {
   readonly httpStatus: number
+  /** To be sent as JSON; a `Readable` is sent as CSV, as fast as the client takes it. */
   readonly body: object
 }
 

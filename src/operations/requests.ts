@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { getRequest } from '../ledger/activity/activity.ts'
+import { getRequest, type RequestFilter } from '../ledger/activity/activity.ts'
 import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
 import { type FoundRequests, searchRequests } from '../ledger/activity/search-requests.ts'
 import type { RequestRow } from '../store/schema.ts'
@@ -23,12 +24,13 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { requestCsv } from './request-csv.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
 
 /** Activity: of all accounts for admins, of one for its members. */
 export function requestOperations(parts: OperationParts): readonly Operation[] {
-  return [list(parts), show(parts), settle(parts)]
+  return [list(parts), download(parts), show(parts), settle(parts)]
 }
 
 // A refused request has no record, and a settled one may have been pruned.
@@ -40,6 +42,26 @@ async function noRequest({ pages }: OperationParts['store'], requestId: string):
   return new Problem('not_found', { message: `${problem.message} ${pruned}` })
 }
 
+const requestFilters = {
+  key: idFilterField('key').optional(),
+  state: z.enum(REQUEST_STATES).optional(),
+  model: filterField.optional(),
+  since: momentField.optional().describe('Opened at this moment or later.'),
+  until: momentField.optional().describe('Opened before this moment.'),
+}
+
+type RequestFilters = z.output<z.ZodObject<typeof requestFilters>>
+
+function filterOf({ key: apiKeyId, state, model, since, until }: RequestFilters): RequestFilter {
+  return {
+    ...(apiKeyId === undefined ? {} : { apiKeyId }),
+    ...(state === undefined ? {} : { state }),
+    ...(model === undefined ? {} : { modelId: model }),
+    ...(since === undefined ? {} : { sinceMs: since }),
+    ...(until === undefined ? {} : { untilMs: until }),
+  }
+}
+
 function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listRequests',
@@ -48,27 +70,34 @@ function list({ store }: OperationParts): Operation {
     summary: 'Requests, newest first.',
     query: pageQuery('requests', {
       account: idFilterField('acct').optional(),
-      key: idFilterField('key').optional(),
-      state: z.enum(REQUEST_STATES).optional(),
-      model: filterField.optional(),
-      since: momentField.optional().describe('Opened at this moment or later.'),
-      until: momentField.optional().describe('Opened before this moment.'),
+      ...requestFilters,
     }),
     answers: { 200: foundShape },
     async run(call) {
-      const { limit, cursor, key: apiKeyId, state, model, since, until } = call.query
+      const { limit, cursor } = call.query
       const account = call.caller.kind === 'admin' ? call.query.account : call.accountId
       const found = await searchRequests(store.pages, {
         limit,
         cursor: cursor ?? null,
+        ...filterOf(call.query),
         ...(account === undefined ? {} : { accountId: account }),
-        ...(apiKeyId === undefined ? {} : { apiKeyId }),
-        ...(state === undefined ? {} : { state }),
-        ...(model === undefined ? {} : { modelId: model }),
-        ...(since === undefined ? {} : { sinceMs: since }),
-        ...(until === undefined ? {} : { untilMs: until }),
       })
       return { httpStatus: 200, body: foundAnswer(found) }
+    },
+  })
+}
+
+function download({ store }: OperationParts): Operation {
+  return operation({
+    name: 'downloadRequests',
+    method: 'GET',
+    paths: { member: `${MEMBER}/requests.csv` },
+    summary: 'Requests as CSV, newest first, with amounts in exact dollars.',
+    query: z.strictObject(requestFilters),
+    answers: { 200: z.string() },
+    async run({ accountId, query }) {
+      const rows = requestCsv(store.pages, { ...filterOf(query), accountId })
+      return { httpStatus: 200, body: Readable.from(rows) }
     },
   })
 }

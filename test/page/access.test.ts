@@ -159,3 +159,14 @@ test("a key's last use is when its latest request opened its hold", async () => 
   expect(lastUses).toContain(request.json['opened_at'])
   expect(lastUses).toContain(null)
 })
+
+test('Activity is downloaded as CSV, of the own account alone, and an unknown filter is refused', async () => {
+  const path = `accounts/${own.account.id}/requests.csv`
+  const { text, headers } = await browsers.member.get(path)
+  expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  expect(headers.get('content-disposition')).toBe('attachment')
+  expect(text).toContain(`\r\n${own.requestId},`)
+  expect(text).not.toContain(another.requestId)
+  expect((await browsers.member.get(`${path}?model=sim/none`)).text).not.toContain('req_')
+  expect(errorOf(await browsers.member.get(`${path}?limit=5`))).toMatchObject({ param: 'limit' })
+})
