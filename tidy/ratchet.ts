@@ -21,7 +21,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     tokens: { files: 2, lines: 466 },
     // Roll-ups are tables, and upkeep passes over the store are begun and stopped in one way.
     // The tables of the people who sign in to the page.
-    store: { files: 26, lines: 2_900 },
+    store: { files: 25, lines: 2_886 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key.
@@ -51,7 +51,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     'main.ts': { files: 1, lines: 73 },
   },
   // Some are of roll-ups and charts, and the input of each part of sign-in.
-  interfacesUsedOnce: 73,
+  interfacesUsedOnce: 72,
 }
 
 /**

@@ -158,16 +158,16 @@ describe.each(DIRECTIONS)('from %s to %s', (fromEngine, toEngine) => {
     const settings = Array.from({ length: 400 }, (_, place) => ({ name: `n${place}`, value: 'v' }))
     const from = await newStore(fromEngine, { accounts, settings, entries })
     const to = await newStore(toEngine)
-    const told: number[] = []
+    const counts: number[] = []
     const { rows } = await copyStore({
       from,
       to,
       verify: async () => {},
-      onRows: (count) => told.push(count),
+      onRows: (count) => counts.push(count),
     })
     expect(await readRawRows(to)).toEqual(await readRawRows(from))
     expect(rows).toMatchObject({ accounts: 2, settings: 400, entries: 900, requests: 0 })
-    expect(told).toEqual([2, 202, 402, 602, 802, 1_002, 1_202, 1_302])
+    expect(counts).toEqual([2, 202, 402, 602, 802, 1_002, 1_202, 1_302])
   })
 })
 

@@ -1,6 +1,5 @@
 import { CompiledQuery, Kysely, sql } from 'kysely'
 import { type DatabaseLocation, parseDatabaseUrl, showDatabaseUrl } from './database-url.ts'
-import { insertText } from './insert-text.ts'
 import { SchemaMismatch } from './migrate.ts'
 import { openStore } from './open-store.ts'
 import { postgresPoolDialect } from './postgres/postgres-store.ts'
@@ -8,6 +7,7 @@ import { TABLES, type Tables } from './schema.ts'
 import { acquireServeLock, type ServeLock, ServeLockHeld } from './sqlite/sqlite-connection.ts'
 import { sqliteThreadDialect } from './sqlite/sqlite-store.ts'
 import { StoreRefused, StoreUnavailable } from './store-failure.ts'
+import { insertText } from './table.ts'
 
 /** Nothing was copied; the message names the store at fault. */
 export class CopyFailed extends Error {

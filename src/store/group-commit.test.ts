@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { GroupCommit } from './group-commit.ts'
 import { StoreRefused, StoreUnavailable } from './store-failure.ts'
 
-/** A store that commits when told to, and keeps what each commit was given. */
+/** A store that commits on demand, and records the commands of each commit. */
 function createScriptedStore(refuse: (command: number) => boolean = () => false) {
   const batches: (readonly number[])[] = []
   const pending: (() => void)[] = []

@@ -21,9 +21,8 @@ async function schemaVersion(db: Kysely<Tables>): Promise<number> {
 }
 
 /**
- * Brings the schema up to date, all steps or none, in one transaction that has SQLite's write lock
- * or PostgreSQL's advisory lock: when several programs start at once, one migrates and the others find it
- * done. Throws `SchemaMismatch` where the store is newer than the program.
+ * Migrates the schema, all steps or none, under SQLite's write lock or PostgreSQL's advisory lock: of several
+ * programs that start at once, one migrates. Throws `SchemaMismatch` where the store is newer than the program.
  */
 async function migrate(
   db: Kysely<Tables>,

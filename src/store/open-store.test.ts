@@ -185,10 +185,10 @@ describe('a store that can not be opened says so', () => {
 
 /** Opens the store in a process that permissions apply to: they do not to root. */
 async function openAsAnybody(): Promise<string> {
-  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+  const otherUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   const child = spawn(process.execPath, [CHILD, file], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    ...nobody,
+    ...otherUser,
   })
   const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
   return output

@@ -1,13 +1,13 @@
 interface PassesInput {
   /** From the end of a pass to the beginning of the next. */
   readonly intervalMs: number
-  /** One pass; it asks `stopped` now and then and ends early. */
+  /** One pass. It checks `stopped` from time to time and ends early. */
   readonly pass: () => Promise<void>
-  /** Called where a pass rejected that was not stopped; the next goes on. */
+  /** Called when a pass rejects before it was stopped; the next pass follows. */
   readonly onFailure: (cause: unknown) => void
 }
 
-/** Upkeep of a store that runs again and again beside requests, until it is stopped. */
+/** Upkeep of a store that is repeated beside requests until it is stopped. */
 export class Passes {
   readonly #input: PassesInput
   #timer: NodeJS.Timeout | null = null
@@ -19,7 +19,7 @@ export class Passes {
     this.#input = input
   }
 
-  /** Whether a pass is to end early. */
+  /** Whether a pass must end early. */
   get stopped(): boolean {
     return this.#stopped
   }
@@ -34,7 +34,7 @@ export class Passes {
     this.#wake?.()
   }
 
-  /** Resolves after a time, when it is woken, or when it is to stop. */
+  /** Resolves after a time, on `wake` or on `stop`. */
   wait(waitMs: number): Promise<void> {
     if (this.#stopped) return Promise.resolve()
     return new Promise((resolve) => {

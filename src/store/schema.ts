@@ -25,9 +25,10 @@ import {
   together,
 } from './table.ts'
 
-// A column is one line here, and its migration. From that line follow the types of rows, the tables that Kysely
-// knows, the functions that read and write rows, the columns of statements and of copies. Names end in their unit: `_ms` are milliseconds (`_at_ms` since the Unix epoch), `_micros` micro-dollars, `_usd` dollars as exact decimal
-// text.
+// A column is one line here, and its migration. From that line follow the types of rows, the tables that
+// Kysely knows, the functions that read and write rows, the columns of statements and of copies. Names end in
+// their unit: `_ms` are milliseconds (`_at_ms` since the Unix epoch), `_micros` micro-dollars, `_usd` dollars
+// as exact decimal text.
 
 /** Owners of money. The balances are a projection of `entries`, the held amounts of `requests`. */
 export const ACCOUNTS = new Table('accounts', {
@@ -273,7 +274,7 @@ export const ENTRIES = new Table('entries', {
 /** An entry of an account. */
 export type Entry = RowOf<typeof ENTRIES>
 
-/** What roll-ups keep of requests. */
+/** The sums of requests that roll-ups have. */
 const USAGE = {
   model_id: text,
   endpoint: text,
@@ -319,7 +320,7 @@ const USAGE = {
   wait_23: startsAs(0, integer),
 } as const
 
-/** What the requests of one hour came to. It counts once `usage_rolled` names the hour. */
+/** Sums of the requests of one hour. They count once `usage_rolled` names the hour. */
 export const USAGE_HOURS = new Table('usage_hours', {
   key: ['hour', 'account_id', 'model_id', 'endpoint'],
   fixed: {
@@ -331,7 +332,7 @@ export const USAGE_HOURS = new Table('usage_hours', {
   },
 })
 
-/** What the requests of one UTC day came to. It counts once `usage_rolled` names the day. */
+/** Sums of the requests of one UTC day. They count once `usage_rolled` names the day. */
 export const USAGE_DAYS = new Table('usage_days', {
   key: ['day', 'account_id', 'api_key_id', 'model_id', 'endpoint'],
   fixed: {
@@ -345,14 +346,14 @@ export const USAGE_DAYS = new Table('usage_days', {
   },
 })
 
-/** The hours and days whose roll-ups are whole. */
+/** The hours and days whose roll-ups are complete. */
 const USAGE_ROLLED = new Table('usage_rolled', {
   key: ['step', 'number'],
   fixed: {
     step: oneOf(USAGE_STEPS),
     /** The hour or day, counted from the Unix epoch. */
     number: integer,
-    /** How many requests it had. */
+    /** The number of its requests. */
     requests: integer,
     rolled_at_ms: integer,
   },

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from './schema.ts'
 
-/** The facts that a store keeps about itself. */
+/** Facts about a store itself. */
 type SettingName =
   /** The base address of the upstream that the store's money was spent at, or `simulator`. */
   | 'upstream'

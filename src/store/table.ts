@@ -1,4 +1,5 @@
 import { type Micros, micros } from '../vocabulary/money.ts'
+import type { DatabaseLocation } from './database-url.ts'
 
 /** A value as every engine takes it: times and money are integers, yes and no 1 and 0. */
 type StoredValue = string | number | null
@@ -270,4 +271,21 @@ function compile<Result>(places: readonly Place[], text: string): (row: object) 
 
 function camelCase(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** A statement that inserts rows. Its parameters are the values of each row, in the order of the columns. */
+export function insertText({
+  table: { name, columns },
+  rows,
+  kind,
+}: {
+  readonly table: { readonly name: string; readonly columns: readonly NamedColumn[] }
+  readonly rows: number
+  readonly kind: DatabaseLocation['kind']
+}): string {
+  let place = 0
+  const parameter = () => (kind === 'postgres' ? `$${++place}` : '?')
+  const row = () => `(${columns.map(parameter).join(',')})`
+  const names = columns.map((column) => `"${column.name}"`).join(',')
+  return `insert into "${name}" (${names}) values ${Array.from({ length: rows }, row).join(',')}`
 }

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
-import { insertText } from '../store/insert-text.ts'
 import type { Store } from '../store/open-store.ts'
 import { type Tables, USAGE_DAYS, USAGE_HOURS } from '../store/schema.ts'
+import { insertText } from '../store/table.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 import { addSums, GROUP_COLUMNS, selectSums, type UsageRow } from './sums.ts'

@@ -65,7 +65,7 @@ export function firstIdOf({
   return `${prefix}_${timeTextOf(Math.max(0, timeMs))}`
 }
 
-/** When an id was made, milliseconds since the Unix epoch; null: it does not say. */
+/** The time in an id, milliseconds since the Unix epoch; null: it has none. */
 export function timeOfId(id: string): number | null {
   const start = id.indexOf('_') + 1
   if (start === 0 || id.length < start + TIME_CHARS) return null

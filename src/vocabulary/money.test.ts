@@ -69,7 +69,7 @@ const digits = (max: number) =>
   fc
     .array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: max })
     .map((list) => list.join(''))
-/** Texts of amounts that are not negative: as money is written, and as nobody would write it. */
+/** Texts of amounts that are not negative: in usual and unusual ways of writing. */
 const amountTexts = fc
   .record({
     whole: digits(12),

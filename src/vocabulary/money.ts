@@ -112,7 +112,8 @@ export function isNegative(value: Decimal): boolean {
 }
 
 /**
- * The charge for a provider's cost in dollars: cost × 1.05, rounded half up to a micro-dollar, once. Null where the cost is negative or beyond any real amount.
+ * The charge for a provider's cost in dollars: cost × 1.05, rounded half up to a micro-dollar, once. Null
+ * where the cost is negative or beyond any real amount.
  */
 export function chargeForCost(costUsd: Decimal): Micros | null {
   if (costUsd.digits < 0n) return null

@@ -62,9 +62,8 @@ export type Outcome =
       readonly relayedTokens: number
     }
   /**
-   * A stream that no client waits for, because its client left before the headers or this process
-   * stops: the call was cancelled at the first word that says what was billed, or at the end of the time
-   * to wait for one.
+   * A stream that no client waits for, because its client left before the headers or this process stops: the
+   * call was cancelled when its cost was reported, or after a time limit.
    */
   | { readonly kind: 'leftEarly'; readonly reported: Reported }
 

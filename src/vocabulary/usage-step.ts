@@ -1,6 +1,6 @@
 import { firstIdOf } from './ids.ts'
 
-/** How long the steps of a chart are. Days are UTC. */
+/** The length of a chart's steps. Days are UTC. */
 export type UsageStep = (typeof USAGE_STEPS)[number]
 
 /** Both of them. */
@@ -12,7 +12,7 @@ export const HOUR_MS = 3_600_000
 /** Hours of a day. */
 export const DAY_HOURS = 24
 
-/** The ids of requests that a run of hours has: `fromId` and later, before `untilId`. */
+/** The bounds of the request ids of some hours: from `fromId` on, before `untilId`. */
 export function requestIdsOf({
   fromHour,
   untilHour,

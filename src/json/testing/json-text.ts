@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** JSON as somebody might write it: every node keeps its own white space, escapes and digits. */
+/** JSON text in any style: every node keeps its own white space, escapes and digits. */
 export type JsonText = RawText | ArrayText | ObjectText
 
 /** The source of a scalar, or of what an edit has put in a value's place. */

@@ -136,7 +136,7 @@ interface Query {
   readonly parameters: readonly unknown[]
 }
 
-/** Those of the queries that look at more rows than are unsettled: at all of somebody's Activity. */
+/** The queries that read more rows than are unsettled: all Activity of an account. */
 async function greedy(client: Client, queries: readonly Query[]): Promise<string[]> {
   const found: string[] = []
   for (const { sql, parameters } of queries) {

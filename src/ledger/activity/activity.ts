@@ -55,7 +55,7 @@ export async function listRequests(
   return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
 }
 
-/** Every request that a filter lets through, in no order yet, before a cursor where there is one. */
+/** The query for the requests that a filter matches, before a cursor if there is one, without an order. */
 export function requestsLike(
   db: Kysely<Tables>,
   { cursor, ...filter }: RequestFilter & { readonly cursor: string | null },

@@ -28,12 +28,12 @@ export function pruneUntilId(settledBeforeMs: number): string {
 /** Whether a row is settled, and was before a moment: `$` stands for the moment's parameter. */
 export const PRUNABLE = "(state = 'final' or state = 'released') and settled_at_ms < $"
 
-/** The UTC days whose roll-ups requests are in; an id that says no time is in none. */
+/** The UTC days of requests, for their roll-ups. An id without a time has none. */
 export function daysOf(requestIds: readonly string[]): readonly number[] {
   return [...new Set(requestIds.map(dayOf))].filter((day) => day !== null)
 }
 
-/** Those that may go: charts would lose requests of a day that is not rolled up. */
+/** The requests that may be pruned: charts would lose those of a day that is not rolled up. */
 export function chartedWithout(
   requestIds: readonly string[],
   rolledDays: ReadonlySet<unknown>,

@@ -6,30 +6,30 @@ import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { listRequests, type Page, type RequestFilter, requestsLike } from './activity.ts'
 
 interface SearchInput extends RequestFilter, Page {
-  /** How long to search where little matches. Default 200. */
+  /** The time limit of a search without an index. Default 200. */
   readonly searchMs?: number
   /** A clock that never steps, in milliseconds. Default the process's own. */
   readonly elapsedMs?: () => number
 }
 
-/** A page of what matches, or the part of it that was found in time. */
+/** A page of matching requests, or the part of it that was found in time. */
 export interface FoundRequests {
   readonly requests: readonly RequestRow[]
   /** Null: there are no others. */
   readonly nextCursor: string | null
-  /** Where the search ended before the page was full; the next page goes on there. Null: it did not. */
+  /** How far back the search came before its time was up; the next page continues there. Null: the search is complete. */
   readonly searchedBackToMs: number | null
 }
 
 const SEARCH_MS_DEFAULT = 200
 const FIRST_SLICE_MS = HOUR_MS
-// A slice is to take about a quarter of the time.
+// A slice takes about a quarter of the time limit.
 const SLICE_SHARE = 4
 const SLICE_GROWTH_MAX = 8
 
 /**
- * One page of requests, newest first, as {@link listRequests}. Where no index finds what matches, it is
- * searched for by slices of time, for so long.
+ * One page of requests, newest first, as {@link listRequests}. A filter without an index searches slices of time,
+ * up to a time limit.
  */
 export async function searchRequests(
   db: Kysely<Tables>,
@@ -47,7 +47,7 @@ export async function searchRequests(
   })
 }
 
-/** Whether what matches is next to each other in an index: all of an account, of a key, or unsettled. */
+/** Whether an index has the matching requests together: all of an account, of a key, or unsettled. */
 function isIndexed({ apiKeyId, state, modelId, endpoint, failed }: RequestFilter): boolean {
   if (modelId !== undefined || endpoint !== undefined || failed !== undefined) return false
   if (state !== undefined && [state].flat().some(isSettled)) return false
@@ -98,7 +98,7 @@ async function searchSlices(
   }
 }
 
-/** The time up to which ids are searched; null: ids don't say their time. */
+/** The time up to which ids are searched; null: the ids have no time. */
 async function newestTimeMs(
   db: Kysely<Tables>,
   { accountId, untilMs, cursor }: RequestFilter & Page,

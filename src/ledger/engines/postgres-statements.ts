@@ -49,7 +49,7 @@ export const READ_CREDITS: PlannedStatement = {
     join entries on entries.account_id = place.account_id and entries.reference = place.reference`,
 }
 
-/** $1: hashes of codes; $2: ids of codes. Locks the codes, which belong to no account until one has them, and reads them. */
+/** $1: hashes of codes; $2: ids of codes. Locks the codes themselves, which have no account before they are redeemed. */
 export const LOCK_CREDIT_CODES: PlannedStatement = {
   name: 'lock_credit_codes',
   text: `select ${namesOf(CREDIT_CODES)} from credit_codes where code_hash = any($1::text[]) or id = any($2::text[])

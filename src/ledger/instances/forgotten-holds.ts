@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger.ts'
 export interface ForgottenHoldsInput {
   readonly db: Kysely<Tables>
   readonly ledger: Pick<Ledger, 'abandonHolds'>
-  /** Whose holds are looked at: this process. */
+  /** This process, whose holds are checked. */
   readonly instanceId: string
   /**
    * Whether anything in this process will still end the hold of a request. True from before its hold is
@@ -24,14 +24,13 @@ const LOOK_INTERVAL_MS = 30_000
 const PAGE_HOLDS_MAX_DEFAULT = 500
 
 /**
- * Ends the open holds under this process's own name that it knows nothing of any more, as those of a
- * dead one: a hold whose settle was refused, or whose request was lost by a bug. Without it they would
- * keep a place in flight and their credit until the next start.
+ * Abandons open holds of this process that the process does not know: a hold whose settle was refused, or
+ * whose request was lost by a bug. Otherwise they would keep a place in flight and their credit until the
+ * next start.
  *
- * What is known is asked after the store was read, so that no time has to pass to be sure: a hold that
- * the store shows was known before it could be there, and whoever knew it has forgotten it only once
- * its end was durable or given up. A hold that has ended since the store was read is left alone, because
- * its row is looked at again under its lock.
+ * The store is read before the process is asked. A hold that the store shows was known before it was
+ * opened, and it stays known until its end is durable or given up, so no time has to pass to be sure. A hold
+ * that has ended since the store was read stays as it is, because its row is checked again under its lock.
  */
 export class ForgottenHolds {
   readonly #input: ForgottenHoldsInput
@@ -48,7 +47,7 @@ export class ForgottenHolds {
     this.#timer.unref()
   }
 
-  /** One look; answers how many holds it has ended. Where one is under way, that one. Never rejects. */
+  /** Looks once, or joins the look under way; returns how many holds it has abandoned. Never rejects. */
   look(): Promise<number> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
@@ -56,7 +55,7 @@ export class ForgottenHolds {
     return this.#looking
   }
 
-  /** Looks no more, and resolves once the look under way has ended. */
+  /** Ends the repetition; resolves when no look is under way. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.#looking

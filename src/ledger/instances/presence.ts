@@ -28,8 +28,8 @@ const ALIVE_MS = 20_000
 const DATABASE_MS = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
 /**
- * This process's place among those that share a PostgreSQL store: it says that it lives, sees that the
- * others do, and ends the open holds of those that don't. All by the database's time.
+ * This process among those that share a PostgreSQL store: it writes heartbeats, watches those of the others, and
+ * abandons the holds of dead instances. All by the database's time.
  */
 export class Presence {
   readonly #input: PresenceInput
@@ -48,7 +48,7 @@ export class Presence {
     this.#elapsedMs = input.elapsedMs ?? (() => performance.now())
   }
 
-  /** Registers the instance, and goes on beating by itself. Rejects where the database does not answer. */
+  /** Registers the instance and starts its heartbeats. Rejects where the database does not answer. */
   async start(): Promise<void> {
     await this.#heartbeat()
     this.#beatLater()
@@ -82,7 +82,7 @@ export class Presence {
     }
   }
 
-  /** Beats no more, and says that it stopped by itself. Never rejects. */
+  /** Ends the heartbeats, and records that the instance has stopped. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
@@ -112,8 +112,8 @@ export class Presence {
         heartbeat_at_ms: DATABASE_MS,
         stopped_at_ms: null,
       })
-      // An instance that was wrongly taken for dead is back with its next heartbeat. Each heartbeat differs from the
-      // one before, whatever the clock does: that it changes is all that the others go by.
+      // An instance that was wrongly taken for dead is back with its next heartbeat. Each heartbeat differs from
+      // the one before, also after a step of the clock, because the others watch for a change.
       .onConflict((conflict) =>
         conflict.column('id').doUpdateSet({
           heartbeat_at_ms: sql<number>`greatest(instances.heartbeat_at_ms + 1, ${DATABASE_MS})`,
@@ -137,7 +137,7 @@ export class Presence {
       .where('stopped_at_ms', 'is', null)
       .where('id', '!=', instanceId)
       .execute()
-    // Those that have stopped and left holds behind, and those that never were: nobody else ends them.
+    // Holders that have stopped or were never recorded: their holds must end too.
     const holders = await db
       .selectFrom('requests')
       .leftJoin('instances', 'instances.id', 'requests.instance_id')
@@ -166,7 +166,7 @@ export class Presence {
   }
 }
 
-/** What one look at the heartbeats of other instances saw. */
+/** The heartbeats of other instances at one look. */
 interface HeartbeatSighting {
   /** The database's time. */
   readonly databaseMs: number
@@ -189,7 +189,7 @@ const GAP_MS_MAX = 12_000
 /**
  * Finds the dead instances: those whose heartbeat this process itself has watched stand still, by
  * the database's time and without a gap. How old a heartbeat is says nothing: the database may have
- * been away, and then nobody's heart could beat.
+ * been down, so that no instance could write a heartbeat.
  */
 export class HeartbeatWatch {
   readonly #deadAfterMs: number
@@ -218,7 +218,7 @@ export class HeartbeatWatch {
     return dead
   }
 
-  /** Forgets what was watched: the database did not answer. */
+  /** Restarts the watch: the database did not answer. */
   lose(): void {
     this.#latest = null
   }

@@ -14,20 +14,20 @@ import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
 import { availableCredit, lapseFreeCredit, post } from './credit.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
-/** The state that a request moves to, and what it is charged there in all. */
+/** The state that a request moves to, and its whole charge there. */
 export interface Move {
   readonly state: Exclude<RequestState, 'open'>
   readonly chargeMicros: Micros
   /** The provider's cost behind the charge, exact decimal text; null where there is none. */
   readonly costUsd: string | null
-  /** What stays reserved: the whole hold, what the charge leaves of it, or nothing. */
+  /** The part that stays reserved: the whole hold, the rest after the charge, or nothing. */
   readonly keepsHeld: 'whole' | 'rest' | 'nothing'
   readonly nowMs: number
 }
 
 /**
- * Moves a request on: posts the difference between the new charge and the old, frees what need not
- * stay reserved and the place in flight, and returns the row as it is then.
+ * Moves a request to another state: posts the difference between the new charge and the old, frees credit and
+ * the place in flight, and returns the new row.
  */
 export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): RequestRow {
   if (move.chargeMicros < 0) throw new RangeError('a charge is not negative')
@@ -80,12 +80,12 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
   return moved
 }
 
-/** What a request was charged in all, corrections included. */
+/** The whole charge of a request, corrections included. */
 export function chargedMicros(row: RequestRow): Micros {
   return addMicros(row.backedChargeMicros, row.freeChargeMicros)
 }
 
-/** What the charge of a request exceeds its hold by. */
+/** The part of a request's charge beyond its hold. */
 export function overrunMicros(row: RequestRow): Micros {
   const granted = row.backedGrantedMicros + row.freeGrantedMicros
   return maxMicros(ZERO_MICROS, micros(chargedMicros(row) - granted))
@@ -94,14 +94,15 @@ export function overrunMicros(row: RequestRow): Micros {
 interface ChargeSplit {
   readonly backedMicros: Micros
   readonly freeMicros: Micros
-  /** Of the free part, what the purse can't pay. */
+  /** The part of the free charge that the purse can't pay. */
   readonly writtenOffMicros: Micros
 }
 
 /**
- * Splits a charge as its hold was split, free credit first, and what exceeds the hold to backed
- * credit, which may go below zero by it. A hold of free credit alone made nobody a debtor: what exceeds
- * it takes the free credit, then the backed, that no other hold has, and the rest is written off.
+ * Splits a charge as its hold was split, free credit first; the part beyond the hold is charged to backed
+ * credit, which may go below zero. After a hold of free credit alone, the part beyond the hold is charged to
+ * free and then to backed credit that no other hold has, and the rest is written off: free credit never makes
+ * a debt.
  */
 function splitCharge({
   row,
@@ -152,7 +153,7 @@ function heldAfter(row: RequestRow, move: Move, charge: ChargeSplit) {
   }
 }
 
-/** Posts what the new split of a charge differs from the old one by, a line a purse. */
+/** Posts the differences between the new split of a charge and the old one, an entry for each purse. */
 function postCharge(
   work: UnitOfWork,
   {

@@ -15,7 +15,7 @@ interface Posting extends Omit<Entry, 'accountId' | 'number'> {
   readonly account: AccountRow
 }
 
-/** Adds an entry to the work and returns the account as it is then. A posting of zero adds nothing. */
+/** Adds an entry to the unit of work and returns the new account. A posting of zero adds nothing. */
 export function post(work: UnitOfWork, { account, ...line }: Posting): AccountRow {
   if (line.amountMicros === 0) return account
   const entry: Entry = { accountId: account.id, number: account.entryCount + 1, ...line }
@@ -26,13 +26,13 @@ export function post(work: UnitOfWork, { account, ...line }: Posting): AccountRo
     : { ...posted, freeBalanceMicros: addMicros(account.freeBalanceMicros, line.amountMicros) }
 }
 
-/** What a request that qualifies for both could hold at a moment. */
+/** The credit that a request could hold, if it qualifies for both purses. */
 interface AvailableCredit {
   readonly backedMicros: Micros
   readonly freeMicros: Micros
 }
 
-/** Balance less what is held, never below zero; free credit counts until it expires. */
+/** The balances less held credit, never below zero; free credit counts until it expires. */
 export function availableCredit(account: AccountRow, nowMs: number): AvailableCredit {
   const backed = subtractMicros(account.backedBalanceMicros, account.backedHeldMicros)
   const free = subtractMicros(account.freeBalanceMicros, account.freeHeldMicros)
@@ -50,7 +50,7 @@ export function freeCreditExpired(
   return account.freeExpiresAtMs !== null && nowMs >= account.freeExpiresAtMs
 }
 
-/** Posts the expiry of free credit that is past it and not held. Held credit may still be charged. */
+/** Posts the expiry of free credit that has expired and is not held. Held credit may still be charged. */
 export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: number): AccountRow {
   const unheld = account.freeBalanceMicros - account.freeHeldMicros
   if (unheld <= 0 || !freeCreditExpired(account, nowMs)) return account
@@ -66,7 +66,7 @@ export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: nu
 
 /**
  * Adds credit, or takes backed credit back. A second grant of free credit adds to the first, and the
- * later expiry holds for both. Throws RangeError for credit that can't be.
+ * later expiry holds for both. Throws RangeError for impossible credit.
  */
 export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number): CreditVerdict {
   const account = work.account(input.accountId)
@@ -127,13 +127,13 @@ function checkCredit(input: AddCreditInput, nowMs: number): void {
   if (input.amountMicros < 0) throw new RangeError('free credit is not taken back')
   if (input.expiresAtMs === null) throw new RangeError('free credit needs an expiry')
   if (!Number.isSafeInteger(input.expiresAtMs) || input.expiresAtMs <= nowMs) {
-    throw new RangeError('the expiry of free credit is in the future')
+    throw new RangeError('the expiry of free credit must be in the future')
   }
 }
 
 /**
- * Gives an account the backed credit that a code is worth. The code's own row says who has it, so that
- * of all who ask one is given it; a repeat by that account answers what it was given.
+ * Redeems a code for backed credit of an account. The code's row names its account, so only one account gets the
+ * credit; when that account repeats the command, it gets the same entry.
  */
 export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: number): RedeemVerdict {
   const account = work.account(input.accountId)

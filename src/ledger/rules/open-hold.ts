@@ -20,7 +20,7 @@ import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts
 import { countInWindow, readWindow } from './request-window.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
-/** What the rules know beside the rows. */
+/** What the rules depend on, apart from rows. */
 export interface Terms {
   /** The moment at which the whole batch happens. */
   readonly nowMs: number
@@ -35,8 +35,8 @@ interface Payer {
 type Refusal = Extract<OpenHoldVerdict, { kind: 'refused' }>
 
 /**
- * Grants a hold or says why not: first what is wrong with the key (401), then what is too much at once
- * (429), then what can't be paid (402). A refusal changes nothing.
+ * Grants a hold or refuses it: first for a fault of the key (401), then for its frequency (429), then for lack of
+ * credit (402). A refusal changes nothing.
  */
 export function openHold(
   work: UnitOfWork,
@@ -123,7 +123,7 @@ function grantHold(
       heldMicros: apiKey.heldMicros,
     })
   }
-  // Without any credit nothing runs, not even what would cost nothing.
+  // Without any credit nothing runs, also no free model.
   if (availableMicros === 0 || availableMicros < leastMicros) {
     return refused('insufficient_credit', ofPurses)
   }

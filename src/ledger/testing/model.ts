@@ -262,7 +262,7 @@ export class Model {
   }
 
   #move(hold: Hold, to: { state: string; chargeMicros: number; estimate: boolean }): void {
-    // What it paid before and what it has reserved are its own; beyond that, what nobody has.
+    // Its own credit is what it paid before and has reserved; beyond that, it takes credit that no other hold has.
     let freeLeft =
       countOf(hold, 'free') + reservedOf(hold, 'free') + this.#available(hold.account, 'free')
     const freeAlone = hold.backed === 0 && (hold.free > 0 || !this.#everBacked(hold.account))

@@ -30,7 +30,7 @@ test.each([
   ['which began first', 0],
   ['which began last', 1],
 ])(
-  'of two that write a file at once, the one that ends first, %s, has it whole, and the other is told',
+  'of two that write a file at once, the one that ends first, %s, has it whole, and the other fails',
   async (_which, first) => {
     const texts = ['aaaaaa', 'bbbbbb']
     const writers: ReturnType<typeof writeInHalves>[] = []

@@ -27,18 +27,13 @@ interface StoreThreadInput {
 
 const CLOSE_TIMEOUT_MS_DEFAULT = 60_000
 
-interface Waiting<Result> {
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: Error) => void
-}
-
 /**
  * A worker thread that owns one connection to the store. When a thread dies, the jobs that it was given
  * fail with `StoreUnavailable`, and the next job starts another thread.
  */
 export class StoreThread<Job, Result> {
   readonly #input: StoreThreadInput
-  readonly #waiting = new Map<number, Waiting<Result>>()
+  readonly #waiting = new Map<number, PromiseWithResolvers<Result>>()
   #jobs = 0
   #worker: Worker | null = null
   #closed = false
@@ -53,10 +48,10 @@ export class StoreThread<Job, Result> {
     this.#worker ??= this.#start()
     const worker = this.#worker
     const request: ThreadRequest<Job> = { number: this.#jobs++, job }
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(request.number, { resolve, reject })
-      worker.postMessage(request)
-    })
+    const waiting = Promise.withResolvers<Result>()
+    this.#waiting.set(request.number, waiting)
+    worker.postMessage(request)
+    return waiting.promise
   }
 
   /**
