@@ -1,4 +1,12 @@
-import { chmodSync, copyFileSync, cpSync, globSync, mkdirSync, readFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { filesSent, type Instruction, isIn, lastStage, ROOT, readCopy } from './image-recipe.ts'
 
@@ -40,12 +48,16 @@ function place(from: string, to: string): void {
   copyFileSync(from, to)
 }
 
-/** The packages that are no one's development dependency, as the lock file marks them. */
+/**
+ * The packages that are not only development dependencies, as the lock file marks them. Of the optional ones npm
+ * installs those for this platform.
+ */
 function packagesToRun(): readonly string[] {
   const lock: { packages: Record<string, { dev?: boolean; optional?: boolean }> } = JSON.parse(
     readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
   )
   return Object.entries(lock.packages)
     .filter(([path, { dev = false }]) => path.startsWith('node_modules/') && !dev)
+    .filter(([path, { optional = false }]) => !optional || existsSync(join(ROOT, path)))
     .map(([path]) => path)
 }
