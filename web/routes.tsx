@@ -11,6 +11,7 @@ import { ApiError } from './api/client.ts'
 import { meQuery, startQuery } from './api/queries.ts'
 import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
+import { isOwnPath } from './screens/door/own-path.ts'
 import { readKeysSearch } from './screens/keys/search.ts'
 import { readModelsSearch } from './screens/models/search.ts'
 import { readOverviewSearch } from './screens/overview/search.ts'
@@ -43,8 +44,8 @@ const newAccount = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: ({ next }): { next?: string } =>
-    typeof next === 'string' && next.startsWith('/') && !next.startsWith('//') ? { next } : {},
+  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
+    isOwnPath(next) ? { next } : {},
   loader: ({ context }) => context.queries.ensureQueryData(startQuery),
   component: lazyRouteComponent(() => import('./screens/door/sign-in.tsx'), 'SignIn'),
 })
@@ -156,6 +157,8 @@ export function createPageRouter(queries: QueryClient) {
     context: { queries },
     defaultPreload: 'intent',
     scrollRestoration: true,
+    // What no page has read of an address is dropped: else it would be in its search, unread.
+    search: { strict: true },
     parseSearch,
     stringifySearch,
   })

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openBrowser, openPage, openWindow } from './chromium.ts'
 import { type StandIn, startStandIn } from './stand-in.ts'
-import { HELIX, NOW } from './stand-in-data.ts'
+import { HELIX, ME, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** How the list of requests follows what happens, and how it is used by keys alone. */
@@ -112,3 +112,32 @@ test('a tick is one call, and tells the server what the page has already', async
   expect(server.asked.filter((asked) => asked.includes('/summary')).length).toBeLessThanOrEqual(2)
   expect(server.tagged).toBeGreaterThan(0)
 })
+
+test('a session that ends leads to the sign-in, which leads back', async () => {
+  const over = { kind: 'refusal', httpStatus: 401, message: 'Sign in.' } as const
+  const before = page.url()
+  server.answer('/me', over)
+  server.answer('/requests', over)
+  await page.getByLabel('Password').waitFor()
+  server.answer('/auth/sign-in', { kind: 'json', body: ME })
+  server.answer('/requests', { kind: 'json', body: { data: REQUESTS, next_cursor: null } })
+  await page.getByLabel('E-mail').fill('mira@helix.example')
+  await page.getByLabel('Password').fill('twelve or more characters')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Unresolved').waitFor()
+  expect(page.url()).toBe(before)
+})
+
+test.each(['//evil.example', '/\\evil.example', 'https://evil.example'])(
+  'the sign-in never leads to another host: %s',
+  async (next) => {
+    server.answer('/auth/sign-in', { kind: 'json', body: ME })
+    await page.goto(`${server.address}/app/sign-in?next=${encodeURIComponent(next)}`)
+    await page.waitForURL((url) => !url.searchParams.has('next'))
+    await page.getByLabel('E-mail').fill('mira@helix.example')
+    await page.getByLabel('Password').fill('twelve or more characters')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Available credit').waitFor()
+    expect(new URL(page.url()).origin).toBe(server.address)
+  },
+)

@@ -31,12 +31,13 @@ export async function openBrowser(): Promise<Browser> {
 
 /** A window: how wide, and in which theme. */
 export interface Look {
-  readonly width: 'desk' | 'phone'
+  readonly width: 'desk' | 'tablet' | 'phone'
   readonly theme: 'light' | 'dark'
 }
 
 const SIZES = {
   desk: { width: 1440, height: 900 },
+  tablet: { width: 840, height: 1120 },
   phone: { width: 360, height: 780 },
 } as const
 
@@ -44,12 +45,12 @@ const SIZES = {
 export async function openWindow(browser: Browser, look: Look): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: SIZES[look.width],
-    deviceScaleFactor: look.width === 'desk' ? 1 : 2,
+    deviceScaleFactor: look.width === 'phone' ? 2 : 1,
     colorScheme: look.theme,
     locale: 'en-GB',
     timezoneId: 'UTC',
     reducedMotion: 'reduce',
-    hasTouch: look.width !== 'desk',
+    hasTouch: look.width === 'phone',
   })
   context.setDefaultTimeout(0)
   return context

@@ -13,7 +13,7 @@ import { HELIX, ME } from './stand-in-data.ts'
 import { FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
-/** Each screen and each of its states, in both themes, on a desk and on a phone of 360 pixels. */
+/** Each screen and each of its states, in both themes, on a desk, a tablet and a phone of 360 pixels. */
 
 let browser: Browser
 let server: StandIn
@@ -26,9 +26,13 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-const LOOKS: readonly Look[] = (['desk', 'phone'] as const).flatMap((width) =>
-  (['light', 'dark'] as const).map((theme) => ({ width, theme })),
-)
+const LOOKS: readonly Look[] = [
+  { width: 'desk', theme: 'light' },
+  { width: 'desk', theme: 'dark' },
+  { width: 'tablet', theme: 'light' },
+  { width: 'phone', theme: 'light' },
+  { width: 'phone', theme: 'dark' },
+]
 
 interface Screen {
   readonly name: string

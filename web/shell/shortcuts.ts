@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react'
 /** Keys to what they do: `j`, `Escape`, or two one after the other, `g o`. */
 export type Shortcuts = Readonly<Record<string, () => void>>
 
+const FIRST_KEY = 'g'
 const SECOND_KEY_MS = 1_200
 
 /** Runs what a key stands for, never while a person types or a dialog is open. */
@@ -16,11 +17,11 @@ export function useShortcuts(shortcuts: Shortcuts): void {
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
       if (isTyping(event.target)) return
-      const isSecond = first.key !== '' && event.timeStamp - first.atMs < SECOND_KEY_MS
-      const action =
-        (isSecond ? current.current[`${first.key} ${event.key}`] : undefined) ??
-        current.current[event.key]
-      first = { key: event.key, atMs: event.timeStamp }
+      // After a `g`, a letter is the second of two: another part of the page must not take it for one.
+      const isSecond = first.key === FIRST_KEY && event.timeStamp - first.atMs < SECOND_KEY_MS
+      const name = isSecond ? `${FIRST_KEY} ${event.key}` : event.key
+      const action = current.current[name]
+      first = { key: isSecond ? '' : event.key, atMs: event.timeStamp }
       if (action === undefined) return
       event.preventDefault()
       action()

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import type { Me } from '../../api/answers.ts'
 import { ApiError, forgetAnswers, write } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
+import { isOwnPath } from './own-path.ts'
 
 interface DoorFormProps {
   /** Where it is sent. */
@@ -32,7 +33,7 @@ export function DoorForm({ path, body = {}, submit, next = '/', children }: Door
       queries.clear()
       forgetAnswers()
       queries.setQueryData(meQuery.queryKey, me)
-      await navigate({ href: next, replace: true })
+      await navigate({ href: isOwnPath(next) ? next : '/', replace: true })
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
       setSending(false)

@@ -21,10 +21,12 @@ export function KeyHeads() {
         <th scope="col">Key</th>
         <th scope="col">State</th>
         <th scope="col">Spent of limit</th>
-        <th scope="col" className="num">
+        <th scope="col" className="num hide-m">
           Held
         </th>
-        <th scope="col">Expires</th>
+        <th scope="col" className="hide-m">
+          Expires
+        </th>
         <th scope="col">Last used</th>
         <th scope="col">
           <span className="vh">Actions</span>
@@ -55,10 +57,10 @@ export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
         <span className={`chip ${tone}`}>{word}</span>
       </td>
       <Spent apiKey={apiKey} availableMicros={availableMicros} />
-      <td className="num hide-s">
+      <td className="num hide-s hide-m">
         {apiKey.held === 0 ? <span className="dimmed">–</span> : money(apiKey.held)}
       </td>
-      <td className="hide-s">
+      <td className="hide-s hide-m">
         {apiKey.expires_at === null ? (
           <span className="dimmed">No expiry</span>
         ) : (
