@@ -24,8 +24,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     store: { files: 25, lines: 2_886 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
-    // The latest use of a key.
-    ledger: { files: 31, lines: 4_845 },
+    // The latest use of a key, and keys with limits.
+    ledger: { files: 31, lines: 4_880 },
     formats: { files: 21, lines: 2_743 },
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
@@ -38,7 +38,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     people: { files: 9, lines: 1_061 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
-    operations: { files: 12, lines: 2_152 },
+    // An account at a glance, and what of it needs a look.
+    operations: { files: 14, lines: 2_562 },
     // The page: its files, sign-in and guards.
     http: { files: 24, lines: 3_285 },
     // The names of a command's context are longer. `tollgate user`.

@@ -125,3 +125,38 @@ export async function getLastUses(
     }),
   )
 }
+/** The named keys of an account by id, deleted ones too. */
+export async function getNamedKeys(
+  db: Kysely<Tables>,
+  { accountId, apiKeyIds }: { readonly accountId: string; readonly apiKeyIds: readonly string[] },
+): Promise<ReadonlyMap<string, ApiKeyRow>> {
+  if (apiKeyIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', 'in', apiKeyIds)
+    .execute()
+  return new Map(rows.map((row) => [row.id, API_KEYS.read(row)]))
+}
+
+const LIMITED_KEYS_MAX = 100
+
+/** The keys of an account that have a limit or an expiry, newest first: the first hundred. */
+export async function listLimitedKeys(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<readonly ApiKeyRow[]> {
+  const rows = await db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('deleted_at_ms', 'is', null)
+    .where(({ eb, or }) =>
+      or([eb('credit_limit_micros', 'is not', null), eb('expires_at_ms', 'is not', null)]),
+    )
+    .orderBy('id', 'desc')
+    .limit(LIMITED_KEYS_MAX)
+    .execute()
+  return rows.map((row) => API_KEYS.read(row))
+}

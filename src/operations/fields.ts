@@ -116,6 +116,22 @@ export const filterField = z
   .min(1, 'must not be empty')
   .refine((value) => !UNSTORABLE.test(value), 'must have no control characters')
 
+/** A filter that takes several values, comma-separated: any of them. `message` says what each must be. */
+export function anyOf<Value extends string>(each: z.ZodType<Value, string>, message: string) {
+  return filterField
+    .transform((text, checked): readonly Value[] => {
+      const values = text.split(',').map((part) => each.safeParse(part))
+      const read = values.flatMap(({ data: value }) => (value === undefined ? [] : [value]))
+      if (read.length === values.length && read.length <= VALUES_MAX) return read
+      checked.addIssue({ code: 'custom', message })
+      return z.NEVER
+    })
+    .describe('Several values are comma-separated: any of them.')
+}
+
+/** More than a person picks. */
+const VALUES_MAX = 50
+
 /** A filter of a list by an id. */
 export function idFilterField(prefix: IdPrefix) {
   const message = `must be an id that begins with ${prefix}_`

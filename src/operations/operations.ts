@@ -3,6 +3,7 @@ import { apiKeyOperations } from './api-keys.ts'
 import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
 import type { Operation, OperationParts } from './operation.ts'
+import { overviewOperations } from './overview.ts'
 import { ownAccountOperations } from './own-account.ts'
 import { peopleOperations } from './people.ts'
 import { requestOperations } from './requests.ts'
@@ -23,6 +24,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Credit codes', creditCodeOperations],
   ['Requests', requestOperations],
   ['People', peopleOperations],
+  ['Overview', overviewOperations],
   ['Upkeep', upkeepOperations],
 ]
 

@@ -9,6 +9,7 @@ import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
+  anyOf,
   costField,
   filterField,
   idCursor,
@@ -43,23 +44,31 @@ async function noRequest({ pages }: OperationParts['store'], requestId: string):
 }
 
 const requestFilters = {
-  key: idFilterField('key').optional(),
-  state: z.enum(REQUEST_STATES).optional(),
-  model: filterField.optional(),
+  key: anyOf(idFilterField('key'), 'must be an id that begins with key_').optional(),
+  state: anyOf(z.enum(REQUEST_STATES), `must be ${REQUEST_STATES.join(', ')}`).optional(),
+  model: anyOf(filterField, 'must be at most 50 model ids').optional(),
+  endpoint: anyOf(filterField, 'must be at most 50 names').optional(),
+  failed: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('Only requests that ended with an error, or only those without.'),
   since: momentField.optional().describe('Opened at this moment or later.'),
   until: momentField.optional().describe('Opened before this moment.'),
 }
 
 type RequestFilters = z.output<z.ZodObject<typeof requestFilters>>
 
-function filterOf({ key: apiKeyId, state, model, since, until }: RequestFilters): RequestFilter {
+function filterOf({ key: apiKeyId, model, failed, since, until, ...same }: RequestFilters) {
+  const { state, endpoint } = same
   return {
     ...(apiKeyId === undefined ? {} : { apiKeyId }),
     ...(state === undefined ? {} : { state }),
     ...(model === undefined ? {} : { modelId: model }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(failed === undefined ? {} : { failed: failed === 'true' }),
     ...(since === undefined ? {} : { sinceMs: since }),
     ...(until === undefined ? {} : { untilMs: until }),
-  }
+  } satisfies RequestFilter
 }
 
 function list({ store }: OperationParts): Operation {

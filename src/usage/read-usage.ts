@@ -43,7 +43,7 @@ interface UsageGroupFigures {
 }
 
 /** What the requests of a group came to by steps. */
-interface UsageSeries {
+export interface UsageSeries {
   /**
    * Null: all other groups together, or all requests where they are not told apart. Requests by key and hour
    * that were pruned are there, since their keys are known by day alone.
@@ -57,7 +57,7 @@ interface UsageSeries {
 }
 
 /** A chart. */
-interface Usage {
+export interface Usage {
   readonly fromMs: number
   readonly toMs: number
   /** When each step begins. */

@@ -267,7 +267,7 @@ function creditOf(account: AccountRow, nowMs: number): AccountCredit {
 }
 
 /** What the open or the unresolved requests of an account keep reserved. */
-async function getHeld(
+export async function getHeld(
   db: Kysely<Tables>,
   { accountId, state }: { readonly accountId: string; readonly state: 'open' | 'unresolved' },
 ): Promise<HeldCredit> {

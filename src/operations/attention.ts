@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import type { Balance } from '../ledger/activity/activity.ts'
+import type { ApiKeyRow } from '../store/schema.ts'
+import type { Usage } from '../usage/read-usage.ts'
+import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const CREDIT_LOW_DAYS = 7
+const KEY_LIMIT_DAYS = 2
+const KEY_EXPIRES_DAYS = 7
+const FREE_CREDIT_ENDS_DAYS = 14
+/** A key with no more than this part of its limit left needs a look. */
+const LIMIT_PART = 0.1
+
+const namedKey = { key_id: idField('key'), name: z.string() }
+
+/** Something of an account that needs a look. */
+export const attentionShape = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('no_credit') }),
+  z.object({ kind: z.literal('credit_low'), available: moneyField, days_left: z.number() }),
+  z.object({
+    kind: z.literal('key_limit'),
+    ...namedKey,
+    credit_limit: moneyField,
+    remaining: moneyField,
+    days_left: z.number().nullable(),
+  }),
+  z.object({ kind: z.literal('key_expires'), ...namedKey, expires_at: timeField }),
+  z.object({
+    kind: z.literal('unresolved'),
+    requests: z.int(),
+    held: moneyField,
+    next_release_at: timeField.nullable(),
+  }),
+  z.object({ kind: z.literal('free_credit_ends'), amount: moneyField, expires_at: timeField }),
+])
+
+type Attention = z.infer<typeof attentionShape>
+
+interface AttentionInput {
+  readonly nowMs: number
+  readonly balance: Balance
+  readonly nextReleaseAtMs: number | null
+  readonly daysLeft: number | null
+  /** Keys with a limit or an expiry. */
+  readonly limitedKeys: readonly ApiKeyRow[]
+  /** What was spent lately, by key, and in how many days. */
+  readonly pace: { readonly usage: Usage; readonly days: number }
+}
+
+/** What needs a look, the most urgent first. */
+export function attentionOf(input: AttentionInput): readonly Attention[] {
+  const { nowMs, balance, nextReleaseAtMs, daysLeft: creditDays } = input
+  const { backed, free, unresolved } = balance
+  const found: Attention[] = []
+  if (backed.availableMicros === 0 && free.availableMicros === 0) found.push({ kind: 'no_credit' })
+  else if (creditDays !== null && creditDays < CREDIT_LOW_DAYS) {
+    found.push({ kind: 'credit_low', available: backed.availableMicros, days_left: creditDays })
+  }
+  found.push(...input.limitedKeys.flatMap((apiKey) => attentionOfKey(apiKey, input)))
+  if (unresolved.requests > 0) {
+    found.push({
+      kind: 'unresolved',
+      requests: unresolved.requests,
+      held: unresolved.heldMicros,
+      next_release_at: timeOrNull(nextReleaseAtMs),
+    })
+  }
+  const { expiresAtMs, balanceMicros } = free
+  if (isSoon(expiresAtMs, { nowMs, days: FREE_CREDIT_ENDS_DAYS }) && balanceMicros > 0) {
+    const expires_at = timeAnswer(expiresAtMs)
+    found.push({ kind: 'free_credit_ends', amount: balanceMicros, expires_at })
+  }
+  return found
+}
+
+function attentionOfKey(
+  { id, name, disabled, creditLimitMicros, spendMicros, heldMicros, expiresAtMs }: ApiKeyRow,
+  { nowMs, pace }: AttentionInput,
+): readonly Attention[] {
+  if (disabled || (expiresAtMs !== null && expiresAtMs <= nowMs)) return []
+  const found: Attention[] = []
+  if (isSoon(expiresAtMs, { nowMs, days: KEY_EXPIRES_DAYS })) {
+    found.push({ kind: 'key_expires', key_id: id, name, expires_at: timeAnswer(expiresAtMs) })
+  }
+  if (creditLimitMicros === null) return found
+  const remaining = Math.max(0, creditLimitMicros - spendMicros - heldMicros)
+  const spent = pace.usage.groups.find((group) => group.id === id)?.totals.chargeMicros ?? 0
+  const days_left = daysLeft(remaining, { chargeMicros: spent, days: pace.days })
+  const isLow = remaining <= creditLimitMicros * LIMIT_PART
+  if (isLow || (days_left !== null && days_left < KEY_LIMIT_DAYS)) {
+    const kind = 'key_limit'
+    found.push({ kind, key_id: id, name, credit_limit: creditLimitMicros, remaining, days_left })
+  }
+  return found
+}
+
+function isSoon(
+  atMs: number | null,
+  { nowMs, days }: { readonly nowMs: number; readonly days: number },
+): atMs is number {
+  return atMs !== null && atMs > nowMs && atMs - nowMs <= days * DAY_MS
+}
+
+/** How many days an amount lasts at a pace, to a tenth of a day; null: nothing was spent. */
+export function daysLeft(
+  availableMicros: number,
+  { chargeMicros, days }: { readonly chargeMicros: number; readonly days: number },
+): number | null {
+  if (chargeMicros <= 0) return null
+  return Math.floor(((availableMicros * days) / chargeMicros) * 10) / 10
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+
+let world: World
+let account: TestAccount
+let browser: Browser
+
+beforeAll(async () => {
+  world = await startWorld()
+  account = await world.account({ apiKeys: 2 })
+  await setUpOperator(world)
+  const guest = { email: 'eve@example.org', accountId: account.id, role: 'member' } as const
+  browser = await inviteGuest(world, guest)
+  for (const model of ['sim/text', 'sim/text', 'sim/open']) await chat(model)
+  await world.gateway.settled()
+})
+afterAll(() => world.close())
+
+async function chat(model: string): Promise<void> {
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Say hello.' }] }),
+  })
+  await answer.text()
+}
+
+function overview(query = '') {
+  return browser.get(`accounts/${account.id}/overview${query}`)
+}
+
+/** Names as the API has them. */
+type EntryAnswer = Readonly<Record<'amount', number> & Record<'kind', string>>
+type SeriesAnswer = Readonly<Record<'charge', number> & Record<'charges', readonly number[]>>
+
+/** The sum of the account's charges, as its entries have them. */
+async function chargedMicros(): Promise<number> {
+  const { json } = await browser.get(`accounts/${account.id}/entries?limit=100`)
+  const entries = json['data'] as readonly EntryAnswer[]
+  return -entries
+    .filter(({ kind }) => kind === 'charge' || kind === 'correction')
+    .reduce((sum, entry) => sum + entry.amount, 0)
+}
+
+describe('the overview', () => {
+  test.each(['model', 'key', 'endpoint'])('by %s spends what the entries say', async (by) => {
+    const { httpStatus, json } = await overview(`?by=${by}`)
+    expect(httpStatus).toBe(200)
+    const charged = await chargedMicros()
+    expect(charged).toBeGreaterThan(0)
+    const { figures, spend, keys, step } = Object(json)
+    expect(figures).toMatchObject({ charge: charged, failed: 0 })
+    expect(step).toBe('day')
+    const series = spend.series as readonly SeriesAnswer[]
+    expect(series.reduce((sum, one) => sum + one.charge, 0)).toBe(charged)
+    for (const one of series) {
+      expect(one.charges).toHaveLength(spend.steps.length)
+      expect(one.charges.reduce((sum, each) => sum + each, 0)).toBe(one.charge)
+    }
+    expect(keys).toEqual([expect.objectContaining({ name: 'test 0', charge: charged })])
+  })
+
+  test('shows both purses, what is held, and how long the credit lasts', async () => {
+    const { json } = await overview()
+    const balance = await browser.get(`accounts/${account.id}/balance`)
+    const { credit, before, history } = Object(json)
+    expect(credit).toMatchObject({
+      ...Object(balance.json['credit']),
+      has_backed_credit: true,
+      held_running: { requests: 0, amount: 0 },
+      held_unresolved: { requests: 0, amount: 0, next_release_at: null },
+      days_left: expect.any(Number),
+    })
+    expect(before).toMatchObject({ requests: 0, charge: 0, first_byte_ms_p50: null })
+    expect(history.complete).toBe(true)
+  })
+
+  test('goes by hours where the range is two days or less', async () => {
+    const from = new Date(Date.now() - 24 * 60 * 60_000).toISOString()
+    const { json } = await overview(`?from=${from}`)
+    expect(json['step']).toBe('hour')
+    expect(Object(json['spend']).steps.length).toBeGreaterThanOrEqual(24)
+  })
+
+  test.each([
+    ['?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'from'],
+    ['?from=2020-01-01T00:00:00Z', 'from'],
+    ['?from=yesterday', 'from'],
+    ['?by=user', 'by'],
+  ])('refuses %s', async (query, param) => {
+    expect(errorOf(await overview(query))).toEqual({
+      httpStatus: 400,
+      code: 'invalid_parameter',
+      param,
+    })
+  })
+
+  test('says which keys run out of their limit or expire, and when there is no credit', async () => {
+    const poor = await world.account({ creditMicros: 0 })
+    const guest = { email: 'poor@example.org', accountId: poor.id, role: 'owner' } as const
+    const owner = await inviteGuest(world, guest)
+    const expires_at = new Date(Date.now() + 60_000).toISOString()
+    const path = `accounts/${poor.id}/keys`
+    await owner.post(path, { name: 'spent', credit_limit: 0 })
+    await owner.post(path, { name: 'expiring', expires_at })
+    const off = await owner.post(path, { name: 'off', expires_at })
+    await owner.call('PATCH', `${path}/${off.json['id']}`, { body: { disabled: true } })
+    const { json } = await owner.get(`accounts/${poor.id}/overview`)
+    expect(json['attention']).toEqual([
+      { kind: 'no_credit' },
+      expect.objectContaining({ kind: 'key_expires', name: 'expiring', expires_at }),
+      expect.objectContaining({ kind: 'key_limit', name: 'spent', remaining: 0, days_left: null }),
+    ])
+  })
+})
+
+describe('Activity', () => {
+  const list = (query: string) => browser.get(`accounts/${account.id}/requests?${query}`)
+
+  test('is filtered by any of several values', async () => {
+    const models = async (query: string) => {
+      const rows = (await list(query)).json['data'] as readonly { readonly model: string }[]
+      return rows.map(({ model }) => model).sort()
+    }
+    const all = await models('')
+    expect(all).toHaveLength(3)
+    expect(await models('model=sim/text')).toEqual(['sim/text', 'sim/text'])
+    expect(await models('model=sim/text,sim/open')).toEqual(all)
+    expect(await models('state=final,provisional&failed=false&endpoint=chat')).toEqual(all)
+    expect(await models('failed=true')).toEqual([])
+    expect(await models('endpoint=messages')).toEqual([])
+  })
+
+  test.each([
+    ['state=final,lost', 'state'],
+    ['key=key_1,acct_1', 'key'],
+    [`model=${'a,'.repeat(60)}a`, 'model'],
+    ['failed=maybe', 'failed'],
+  ])('refuses the filter %s', async (query, param) => {
+    expect(errorOf(await list(query))).toEqual({
+      httpStatus: 400,
+      code: 'invalid_parameter',
+      param,
+    })
+  })
+})
