@@ -158,7 +158,7 @@ const figuresShape = z.object({
 })
 
 /** An account at a glance. */
-const overviewShape = z
+export const overviewShape = z
   .object({
     object: z.literal('overview'),
     account_id: idField('acct'),

@@ -42,7 +42,7 @@ async function setUp(page: Page): Promise<void> {
   await page.getByLabel('E-mail').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create the operator' }).click()
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await page.getByText('No requests yet').waitFor()
 }
 
 test('the printed link leads to a key, a completion with it, and its row in Activity', async () => {

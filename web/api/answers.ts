@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import type { MeAnswer, StartAnswer } from '../../src/http/page/session-answers.ts'
-import type { accountShape, creditShape } from '../../src/operations/accounts.ts'
+import type { accountShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
 import type { entryShape } from '../../src/operations/credit.ts'
+import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { requestShape } from '../../src/operations/requests.ts'
 
@@ -20,98 +21,11 @@ export type Me = MeAnswer
 /** An account with its credit. */
 export type Account = z.infer<typeof accountShape>
 
-/** Requests, tokens and money of a range. */
-export interface Figures {
-  readonly requests: number
-  readonly failed: number
-  readonly charge: MicroDollars
-  readonly input_tokens: number
-  readonly cache_read_tokens: number
-  readonly cache_write_tokens: number
-  readonly output_tokens: number
-  readonly reasoning_tokens: number
-  readonly first_byte_ms_p50: number | null
-  readonly first_byte_ms_p95: number | null
-}
+/** Credit, figures and spend of a range. */
+export type Overview = z.infer<typeof overviewShape>
 
 /** What needs a look. */
-export type Attention =
-  | { readonly kind: 'no_credit' }
-  | {
-      readonly kind: 'key_limit'
-      readonly key_id: string
-      readonly name: string
-      readonly credit_limit: number
-      readonly remaining: number
-      readonly days_left: number | null
-    }
-  | {
-      readonly kind: 'key_expires'
-      readonly key_id: string
-      readonly name: string
-      readonly expires_at: string
-    }
-  | {
-      readonly kind: 'unresolved'
-      readonly requests: number
-      readonly held: number
-      readonly next_release_at: string | null
-    }
-  | {
-      readonly kind: 'free_credit_ends'
-      readonly amount: MicroDollars
-      readonly expires_at: string
-    }
-  | { readonly kind: 'credit_low'; readonly available: number; readonly days_left: number }
-
-/** Credit, figures and spend of a range. */
-export interface Overview {
-  readonly object: 'overview'
-  readonly account_id: string
-  readonly from: string
-  readonly to: string
-  readonly step: 'day' | 'hour'
-  readonly by: 'model' | 'key' | 'endpoint'
-  readonly as_of: string
-  readonly credit: z.infer<typeof creditShape> & {
-    readonly available: number
-    readonly has_backed_credit: boolean
-    readonly held_running: { readonly requests: number; readonly amount: MicroDollars }
-    readonly held_unresolved: {
-      readonly requests: number
-      readonly amount: MicroDollars
-      readonly next_release_at: string | null
-    }
-    readonly days_left: number | null
-  }
-  readonly figures: Figures
-  readonly before: Figures
-  readonly spend: {
-    readonly steps: readonly string[]
-    readonly series: readonly {
-      readonly id: string
-      readonly name: string
-      readonly charge: MicroDollars
-      readonly charges: readonly number[]
-    }[]
-    readonly others: {
-      readonly count: number
-      readonly charge: MicroDollars
-      readonly charges: readonly number[]
-    } | null
-  }
-  readonly keys: readonly {
-    readonly id: string
-    readonly name: string
-    readonly prefix: string
-    readonly deleted: boolean
-    readonly requests: number
-    readonly failed: number
-    readonly charge: MicroDollars
-  }[]
-  readonly attention: readonly Attention[]
-  readonly history: { readonly complete: boolean; readonly rolled_until: string | null }
-}
+export type Attention = Overview['attention'][number]
 
 /** An API key without its text. */
 export type ApiKey = z.infer<typeof apiKeyShape>
@@ -120,7 +34,7 @@ export type ApiKey = z.infer<typeof apiKeyShape>
 export type CreatedApiKey = z.infer<typeof createdApiKeyShape>
 
 /** A request in Activity. */
-export type ActivityRequest = z.infer<typeof requestShape> & { readonly ended_at: string | null }
+export type ActivityRequest = z.infer<typeof requestShape>
 
 /** A page of requests that were searched for. */
 export interface FoundRequests extends Page<ActivityRequest> {
