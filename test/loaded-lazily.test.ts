@@ -10,7 +10,7 @@ const TELL = `
   import { writeSync } from 'node:fs'
   registerHooks({
     load(url, context, next) {
-      const [name] = /prom-client|@opentelemetry/.exec(url) ?? []
+      const [name] = /prom-client|@opentelemetry|better-auth/.exec(url) ?? []
       if (name !== undefined) writeSync(2, 'loads ' + name + '\\n')
       return next(url, context)
     },
@@ -34,7 +34,7 @@ async function loadedWith(settings: Readonly<Record<string, string>>): Promise<S
   return new Set([...server.greeting.matchAll(/^loads (.*)$/gm)].map(([, name]) => name ?? ''))
 }
 
-test('a server without metrics and traces loads nothing of either', async () => {
+test('a server without metrics and traces loads nothing of either, nor of sign-in before the first', async () => {
   expect(await loadedWith({})).toEqual(new Set())
 })
 
