@@ -340,7 +340,7 @@ export const USAGE_DAYS = new Table('usage_days', {
     day: integer,
     /** Empty: all accounts together. */
     account_id: text,
-    /** Empty: all keys of all accounts together. */
+    /** Empty: all keys of the account together, or of all accounts. */
     api_key_id: text,
     ...USAGE,
   },

@@ -21,7 +21,7 @@ export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings):
   const charges = new KeyCharges()
   for (const [day, requests] of days) {
     const rows = await rowsOf(view, { step: 'day', number: day })
-    for (const row of rows) if (row.account_id !== '') charges.add(row)
+    for (const row of rows) if (row.api_key_id !== '') charges.add(row)
     // What was pruned before there were roll-ups has no hours.
     if (day >= 0) findings.found(await auditDay(view, { day, requests, rows }))
     findings.read(rows.length)
@@ -81,9 +81,11 @@ async function auditDay(
       and hour in (select number from usage_rolled where step = 'hour')
     group by ${groups}`.execute(view)
   const where = `usage_days ${day}`
+  const ofKeys = rows.filter(({ api_key_id }) => api_key_id !== '')
   return [
-    ...differencesOf(where, [['requests', countOf(rows), requests]]),
-    ...compare(where, { stored: addedUp(rows), recomputed }),
+    ...differencesOf(where, [['requests', countOf(ofKeys), requests]]),
+    ...compare(where, { stored: withAll(addedUp(ofKeys)), recomputed }),
+    ...compare(where, { stored: rows.filter((row) => row.api_key_id === ''), recomputed }),
   ]
 }
 

@@ -192,10 +192,12 @@ function rowsOf({ accountId, groupColumn }: ReadHours, part: Part): RawBuilder<b
     case 'usage_hours':
       return sql`hour in (${sql.join(part.numbers)}) and account_id = ${accountId ?? ''}`
     case 'usage_days': {
-      // The sums of all accounts don't tell keys apart.
-      const allByKey = accountId === null && groupColumn === 'api_key_id'
-      const accounts = allByKey ? sql`account_id <> ''` : sql`account_id = ${accountId ?? ''}`
-      return sql`day in (${sql.join(part.numbers)}) and ${accounts}`
+      const days = sql`day in (${sql.join(part.numbers)})`
+      if (groupColumn !== 'api_key_id') {
+        return sql`${days} and account_id = ${accountId ?? ''} and api_key_id = ''`
+      }
+      const accounts = accountId === null ? sql`` : sql`and account_id = ${accountId}`
+      return sql`${days} ${accounts} and api_key_id <> ''`
     }
   }
 }

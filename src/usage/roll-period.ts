@@ -54,8 +54,12 @@ export async function rollDay(input: RollInput, day: number): Promise<boolean> {
   for (let at = 0; at < accountIds.length; at += ACCOUNTS_AT_ONCE) {
     const some = accountIds.slice(at, at + ACCOUNTS_AT_ONCE)
     const rows = await paced(input, () => readDay(reports, { day, accountIds: some }))
-    await writeRows(input, { step: 'day', number: day, rows })
-    for (const row of rows) ofAll.add({ ...row, account_id: '', api_key_id: '' })
+    const ofKeys = new RowsByGroup('day')
+    for (const row of rows) {
+      ofKeys.add({ ...row, api_key_id: '' })
+      ofAll.add({ ...row, account_id: '', api_key_id: '' })
+    }
+    await writeRows(input, { step: 'day', number: day, rows: [...rows, ...ofKeys.all] })
   }
   await writeRows(input, { step: 'day', number: day, rows: ofAll.all })
   return paced(input, () => markDay(input, day))
@@ -237,7 +241,7 @@ async function markDay({ store, nowMs }: RollInput, day: number): Promise<boolea
       cast(${nowMs} as bigint)
     where (select count(*) ${hours}) = ${DAY_HOURS}
       and (select sum(requests) ${hours}) = (select coalesce(sum(requests), 0) from usage_days
-        where day = ${day} and account_id <> '')
+        where day = ${day} and api_key_id <> '')
     on conflict do nothing`.execute(store.db)
   return numAffectedRows === 1n
 }

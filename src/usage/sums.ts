@@ -73,8 +73,10 @@ export function firstByteMs(sums: UsageSums, share: number): number | null {
 }
 
 function sumsBy(sumOf: (name: keyof UsageSums) => number): UsageSums {
+  const sums: Partial<Record<keyof UsageSums, number>> = {}
+  for (const name of SUM_COLUMNS) sums[name] = sumOf(name)
   // A member for each column, as the type says.
-  return Object.fromEntries(SUM_COLUMNS.map((name) => [name, sumOf(name)])) as unknown as UsageSums
+  return sums as UsageSums
 }
 
 function sumOfRequests(name: keyof UsageSums): string {
