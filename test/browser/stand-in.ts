@@ -50,7 +50,8 @@ export async function startStandIn(): Promise<StandIn> {
   let tagged = 0
   const server = createServer((request, response) => {
     const { pathname, search } = new URL(request.url ?? '/', 'http://stand-in')
-    if (!pathname.startsWith('/app/api/')) return void sendFile(pathname, request, response)
+    const isAnswered = pathname.startsWith('/app/api/') || pathname === '/v1/models'
+    if (!isAnswered) return void sendFile(pathname, request, response)
     asked.push(`${request.method} ${pathname.slice('/app/api/'.length)}${search}`)
     const end = [...answers.keys()].findLast((one) => pathname.endsWith(one))
     if (request.headers['if-none-match'] !== undefined) tagged++

@@ -90,7 +90,8 @@ export function withQuery(
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(`${API}/${path}`, init)
+    // What begins with a slash is outside of the page's own API, such as the public list of models.
+    return await fetch(path.startsWith('/') ? path : `${API}/${path}`, init)
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new ApiError('tollgate did not answer. Check that it runs and that you are online.', {

@@ -103,6 +103,6 @@ export function requestQuery(accountId: string, requestId: string) {
 /** The models of the catalog. */
 export const modelsQuery = queryOptions({
   queryKey: ['models'],
-  queryFn: ({ signal }) => read<Pick<Page<Model>, 'data'>>('models', signal),
+  queryFn: ({ signal }) => read<Pick<Page<Model>, 'data'>>('/v1/models', signal),
   staleTime: 10 * MINUTE_MS,
 })

@@ -30,6 +30,8 @@ const NARROW_PX = 520
 const TOP_PX = 14
 const BOTTOM_PX = 24
 const AXIS_PX = 46
+const LABEL_CHAR_PX = 6.8
+const LABEL_GAP_PX = 10
 const TICK_PX = 84
 const GAP_PX = 0.8
 const ROUND_PX = 3
@@ -97,13 +99,8 @@ export function StackedColumns(props: StackedColumnsProps) {
 
 type Plot = ReturnType<typeof layOut>
 
-function layOut(widthPx: number, { steps, series }: StackedColumnsProps) {
+function layOut(widthPx: number, { steps, series, showAxis }: StackedColumnsProps) {
   const height = widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX
-  const x = scaleBand<number>()
-    .domain(steps.map((_, at) => at))
-    .range([AXIS_PX, Math.max(AXIS_PX + 1, widthPx)])
-    .paddingInner(0.32)
-    .paddingOuter(0.16)
   const layers = stack<number, string>()
     .keys(series.map(({ id }) => id))
     .value((at, id) => series.find((one) => one.id === id)?.values[at] ?? 0)(
@@ -114,7 +111,16 @@ function layOut(widthPx: number, { steps, series }: StackedColumnsProps) {
     .domain([0, most])
     .nice(3)
     .range([height - BOTTOM_PX, TOP_PX])
-  return { height, left: AXIS_PX, right: widthPx, x, y, layers, xOf: (at: number) => x(at) ?? 0 }
+  const ticks = y.ticks(3)
+  const tickStep = (ticks[1] ?? 1) - (ticks[0] ?? 0)
+  const labelChars = Math.max(...ticks.map((value) => showAxis(value, tickStep).length))
+  const left = Math.max(AXIS_PX, labelChars * LABEL_CHAR_PX + LABEL_GAP_PX)
+  const x = scaleBand<number>()
+    .domain(steps.map((_, at) => at))
+    .range([left, Math.max(left + 1, widthPx)])
+    .paddingInner(0.32)
+    .paddingOuter(0.16)
+  return { height, left, right: widthPx, x, y, layers, xOf: (at: number) => x(at) ?? 0 }
 }
 
 function Axis({ plot, showAxis }: { plot: Plot } & Pick<StackedColumnsProps, 'showAxis'>) {

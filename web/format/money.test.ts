@@ -51,6 +51,7 @@ describe('the label of an axis', () => {
     expect(moneyTick(500_000, 500_000)).toBe('$0.50')
     expect(moneyTick(20_000, 20_000)).toBe('$0.02')
     expect(moneyTick(400, 200)).toBe('$0.0004')
+    expect(moneyTick(0, 50)).toBe('$0')
   })
 })
 

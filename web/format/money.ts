@@ -38,6 +38,7 @@ export function moneyParts(amountMicros: number): {
 
 /** Axis labels: `$5`, `$0.25`, `$0.0002`: as few places as the step of the axis needs. */
 export function moneyTick(amountMicros: number, stepMicros: number): string {
+  if (amountMicros === 0) return '$0'
   const dollars = amountMicros / MICROS_PER_DOLLAR
   const step = stepMicros / MICROS_PER_DOLLAR
   const places = step >= 1 ? 0 : Math.min(PLACES_MAX, Math.ceil(-Math.log10(step) - 1e-9))

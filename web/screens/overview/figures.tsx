@@ -45,7 +45,7 @@ function figuresOf(overview: Overview): readonly Figure[] {
       value: count(figures.requests),
       note: [
         ...(requests === null ? [] : [requests.replace(/ (?:than|as)$/, '')]),
-        ...(days > 1 ? [`${count(perDay)} a day`] : []),
+        ...(days > 1 && perDay > 0 ? [`${count(perDay)} a day`] : []),
       ].join(', '),
     },
     {
