@@ -181,6 +181,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     }),
     byteBudget: createByteBudget({ bytesMax: 256 * 1024 * 1024 }),
     threadShare: new ThreadShare(),
+    inflateShare: new ThreadShare(),
     hasPostedCredit: async () => true,
     offerFor: () => offer,
     holdOffer: (listed) => listed,

@@ -166,7 +166,9 @@ function openAddresses({ config }: Wiring): (arrival: Arrival) => string {
 async function openCallers(
   { config }: Wiring,
   { served: { store, storeClock }, byteBudget }: ServingInput,
-): Promise<Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare'>> {
+): Promise<
+  Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare' | 'inflateShare'>
+> {
   const gate = new Gate({
     // The same clock as the ledger's, so that both count the same seconds.
     clock: storeClock,
@@ -177,5 +179,7 @@ async function openCallers(
     },
   })
   const threadShare = new ThreadShare()
-  return { accountTag: await openAccountTagger(store.db), gate, byteBudget, threadShare }
+  const inflateShare = new ThreadShare()
+  const accountTag = await openAccountTagger(store.db)
+  return { accountTag, gate, byteBudget, threadShare, inflateShare }
 }

@@ -12,6 +12,7 @@ const KIB = 1024
 const MIB = 1024 * KIB
 const BYTES_MAX = 32 * MIB
 const INFLATED_AT_ONCE_MAX = 128 * KIB
+const TIMEOUT_MS = 600_000
 
 const closers: (() => void)[] = []
 afterEach(() => {
@@ -39,7 +40,7 @@ async function reading(
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => {})
+  socket.on('error', () => {}).resume()
   closers.push(() => {
     socket.destroy()
     server.close()
@@ -52,7 +53,7 @@ async function reading(
   }
   const body = readBody(clientRequest, {
     bytesMax: BYTES_MAX,
-    timeoutMs: 3_600_000,
+    timeoutMs: TIMEOUT_MS,
     account: {
       memory: { grow: () => {}, isCrowded: false },
       admitLargeBody: async () => {},
@@ -136,38 +137,48 @@ test('beyond 256 KB a compressed body is inflated a piece a turn', async () => {
   expect(turns).toBeGreaterThanOrEqual((sent.length - 512 * KIB) / INFLATED_AT_ONCE_MAX)
 })
 
-test('a turn that comes when the client has left ends', async () => {
-  const packed = await promisify(gzip)(patterned(8 * MIB))
-  const asked = Promise.withResolvers<void>()
-  const given = Promise.withResolvers<Turn>()
-  let open = 0
-  const account: Partial<BodyAccount> = {
-    inflateTurn: () => {
-      asked.resolve()
-      open++
-      return given.promise
-    },
-  }
-  const fields = `content-encoding: gzip\r\ncontent-length: ${packed.length + 1}`
-  const { socket, body } = await reading([packed], { fields, account })
-  await asked.promise
-  socket.destroy()
-  await once(socket, 'close')
-  given.resolve({
-    rest: async () => {},
-    end: () => {
-      open = 0
-    },
-  })
-  await expect(body).rejects.toThrow(Problem)
-  expect(open).toBe(0)
-})
+test.each<[string, number, (socket: Socket) => void]>([
+  ['within its body', 1, (socket) => socket.destroy()],
+  ['after its body, by a reset', 0, (socket) => socket.resetAndDestroy()],
+  ['after its body, by the end of its side', 0, (socket) => socket.end()],
+])(
+  'a turn that comes when the client has left %s ends, and so does the body',
+  async (_, missing, leave) => {
+    // Small on the wire, so that the end of the client's side is not behind bytes that are not read.
+    const packed = await promisify(gzip)(Buffer.alloc(8 * MIB))
+    const asked = Promise.withResolvers<void>()
+    const given = Promise.withResolvers<Turn>()
+    let open = 0
+    const account: Partial<BodyAccount> = {
+      inflateTurn: () => {
+        asked.resolve()
+        open++
+        return given.promise
+      },
+    }
+    const fields = `content-encoding: gzip\r\ncontent-length: ${packed.length + missing}`
+    const { socket, body } = await reading([packed], { fields, account })
+    await asked.promise
+    leave(socket)
+    await once(socket, 'close')
+    given.resolve({
+      rest: async () => {},
+      end: () => {
+        open = 0
+      },
+    })
+    await expect(body).rejects.toThrow(Problem)
+    expect(open).toBe(0)
+  },
+)
 
 test.each<[string, (held: Promise<never>) => Partial<BodyAccount>]>([
   ['for its account to be asked for credit', (held) => ({ admitLargeBody: () => held })],
   ['for its turn to be inflated', (held) => ({ inflateTurn: () => held })],
-])('a body that waits %s is not given up as slow', async (_, accountWhile) => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+])('a body that waits %s is not given up as slow or late', async (_, accountWhile) => {
+  vi.useFakeTimers({
+    toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'],
+  })
   const packed = await promisify(gzip)(patterned(8 * MIB))
   const waits = Promise.withResolvers<void>()
   const held = new Promise<never>(() => {})
@@ -185,7 +196,7 @@ test.each<[string, (held: Promise<never>) => Partial<BodyAccount>]>([
     end = thrown
   })
   await waits.promise
-  await vi.advanceTimersByTimeAsync(120_000)
+  await vi.advanceTimersByTimeAsync(3 * TIMEOUT_MS)
   expect(end).toBeNull()
 })
 

@@ -82,6 +82,8 @@ class BodyReader {
   #isReading = false
   /** Whether it is the gateway that does not read on. */
   #isHeldUp = false
+  #heldUpSinceMs = 0
+  #heldUpMs = 0
   #deadline: NodeJS.Timeout | undefined
   #paceTimer: NodeJS.Timeout | undefined
 
@@ -118,6 +120,8 @@ class BodyReader {
         const isLarge = this.#length > FREELY_INFLATED_BYTES_MAX
         const takesTurn = isLarge && inflater.readableLength > 0
         turn = takesTurn ? await this.#holdUp(this.#input.account?.inflateTurn()) : undefined
+        // The end of the client's side is no event of a request that has come whole.
+        if (this.#request.socket.destroyed) this.#refuse(endOfReading(this.#request))
         const piece: Buffer | null = this.#isStopped ? null : inflater.read()
         if (piece !== null) this.#onData(piece)
         turn?.end()
@@ -140,7 +144,13 @@ class BodyReader {
     const { timeoutMs, account } = this.#input
     const { socket } = this.#request
     const pace = new BodyPace(socket.bytesRead)
-    const refuse = (): void => this.#refuse(new Problem('request_timeout'))
+    const refuse = (): void => {
+      // The sender does not pay for the time that the gateway itself took.
+      if (this.#request.complete) return
+      const heldUpMs = this.#takeHeldUpMs()
+      if (heldUpMs < 1) this.#refuse(new Problem('request_timeout'))
+      else this.#deadline = setTimeout(refuse, heldUpMs)
+    }
     this.#deadline = setTimeout(refuse, timeoutMs)
     this.#paceTimer = setInterval(() => {
       if (this.#request.complete || this.#isHeldUp) return
@@ -178,12 +188,23 @@ class BodyReader {
 
   /** Waits for the gateway itself, which the sender's pace is not to suffer from. */
   async #holdUp<Value>(wait: Promise<Value> | undefined): Promise<Value | undefined> {
+    this.#heldUpSinceMs = performance.now()
     this.#isHeldUp = true
     try {
       return await wait
     } finally {
+      this.#heldUpMs += performance.now() - this.#heldUpSinceMs
       this.#isHeldUp = false
     }
+  }
+
+  /** For how long the gateway did not read on, since this was last asked. */
+  #takeHeldUpMs(): number {
+    const nowMs = performance.now()
+    const heldUpMs = this.#heldUpMs + (this.#isHeldUp ? nowMs - this.#heldUpSinceMs : 0)
+    this.#heldUpMs = 0
+    this.#heldUpSinceMs = nowMs
+    return heldUpMs
   }
 
   readonly #onEnd = (): void => {

@@ -14,6 +14,7 @@ import type { Offer } from '../vocabulary/offer.ts'
 import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
+import { clientLeft } from './client-answer.ts'
 import type { Caller } from './gate/authenticator.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from './gate/byte-budget.ts'
 import type { Gate, GateSlot } from './gate/gate.ts'
@@ -39,6 +40,8 @@ export interface JourneyParts {
   readonly hasPostedCredit: (accountId: string) => Promise<boolean>
   /** The share of the thread that large bodies may use. */
   readonly threadShare: ThreadShare
+  /** The turns in which compressed bodies are inflated, apart from the others, which take much longer. */
+  readonly inflateShare: ThreadShare
   readonly offerFor: (modelName: string) => Offer
   /** The same model at the dearest prices that it can have, by which holds are sized. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
@@ -159,12 +162,14 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   const bytes = await readBody(parts, input) // 402, 408, 413, 503
   const isLight = bytes.length <= LIGHT_BODY_BYTES_MAX
   const turn = isLight ? null : await parts.threadShare.turn(caller.accountId)
+  const rest = turn === null ? null : restOf(turn, request)
   const tree = parts.byteBudget.reserve(byteOwner(caller, format))
   try {
+    requireClient(request)
     const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
-    if (turn !== null) await turn.rest()
+    await rest?.()
     const unsized = format.readCall(body, parts.publicNames) // 400
-    const call = turn === null ? sizeCall(unsized) : await sizeCallInParts(unsized, turn.rest)
+    const call = rest === null ? sizeCall(unsized) : await sizeCallInParts(unsized, rest)
     record.stream = call.stream
 
     const offer = parts.offerFor(call.modelName) // 404, 503
@@ -175,6 +180,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     // Prices may have to be fetched first, which needs no thread.
     turn?.end()
     const dearest = await parts.holdOffer(offer)
+    requireClient(request)
     const size = sizeHold(call, dearest) // 400
     const grant = await openHold(parts, { request, caller, call, offer: dearest, size }) // 401, 402, 429, 503
     slot.admitted()
@@ -205,6 +211,19 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     turn?.end()
     tree.release()
   }
+}
+
+/** Ends a part of a large body's turn, and goes on only for a client that is still there. */
+function restOf(turn: Turn, request: JourneyRequest): () => Promise<void> {
+  return async () => {
+    await turn.rest()
+    requireClient(request)
+  }
+}
+
+/** Throws for a client that has left: no hold is opened for it, and no more work is done. */
+function requireClient({ client }: JourneyRequest): void {
+  if (client.destroyed) throw clientLeft()
 }
 
 function wireOf({ dialect }: Upstream, { endpoint }: WireFormat): Wire {
@@ -259,6 +278,6 @@ function readBody(parts: JourneyParts, { request, caller, memory }: PrepareInput
   return request.readBody({
     memory,
     admitLargeBody: () => requireCredit(parts, caller),
-    inflateTurn: () => parts.threadShare.turn(caller.accountId),
+    inflateTurn: () => parts.inflateShare.turn(caller.accountId),
   })
 }

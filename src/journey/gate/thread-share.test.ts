@@ -79,9 +79,17 @@ test('an owner with many turns waits for its own; another owner waits for one of
   ])
 })
 
-test('a turn in two parts rests between them, and no other turn begins meanwhile', async () => {
+test('between the parts of a turn another owner has one, and the same owner has none', async () => {
   const { ask, askTwice, runAll } = openShare()
   askTwice('a', 100)
+  ask('a', 100)
   ask('b', 100)
-  expect(await runAll()).toEqual(['a, first, at 0', 'a, second, at 400', 'b at 800'])
+  expect(await runAll()).toEqual(['a, first, at 0', 'b at 400', 'a, second, at 800', 'a at 1200'])
+})
+
+test('the thread is left alone for a second at most, however long a turn seems to have taken', async () => {
+  const { ask, runAll } = openShare()
+  ask('a', 60_000)
+  ask('b', 1)
+  expect(await runAll()).toEqual(['a at 0', 'b at 61000'])
 })

@@ -9,7 +9,7 @@ interface ThreadShareInput {
 
 /** A turn for heavy work. */
 export interface Turn {
-  /** Ends one part of the work; resolves when the next part may begin, still before any other turn. */
+  /** Ends one part of the work; resolves when the next may begin: before the owner's other turns, after other owners'. */
   rest(): Promise<void>
   /** Ends the turn; later calls do nothing. */
   end(): void
@@ -17,6 +17,8 @@ export interface Turn {
 
 // Leaves heavy work a quarter of the thread's time.
 const REST_OF_WORK = 3
+// Work that was interrupted, such as by a suspended machine, is not rested from for as long again.
+const REST_MS_MAX = 1_000
 
 /**
  * The share of this thread that heavy work may use: parsing and sizing of large bodies, and reading of bodies
@@ -45,28 +47,29 @@ export class ThreadShare {
 
   /** Resolves when it is the owner's turn, which lasts until it is ended. */
   async turn(owner: string): Promise<Turn> {
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const first = Promise.withResolvers<void>()
     const ofOwner = this.#waiting.get(owner)
-    if (ofOwner === undefined) this.#waiting.set(owner, [resolve])
-    else ofOwner.push(resolve)
+    if (ofOwner === undefined) this.#waiting.set(owner, [first.resolve])
+    else ofOwner.push(first.resolve)
     this.#begin()
-    await promise
+    await first.promise
     let startedAtMs = this.#elapsedMs()
     let hasEnded = false
-    const restFrom = (andThen: () => void): void =>
-      this.#rest({ workMs: this.#elapsedMs() - startedAtMs, andThen })
     return {
       rest: async () => {
-        await new Promise<void>(restFrom)
+        const next = Promise.withResolvers<void>()
+        const others = this.#waiting.get(owner) ?? []
+        // Behind all other owners.
+        this.#waiting.delete(owner)
+        this.#waiting.set(owner, [next.resolve, ...others])
+        this.#rest(this.#elapsedMs() - startedAtMs)
+        await next.promise
         startedAtMs = this.#elapsedMs()
       },
       end: () => {
         if (hasEnded) return
         hasEnded = true
-        restFrom(() => {
-          this.#isTaken = false
-          this.#begin()
-        })
+        this.#rest(this.#elapsedMs() - startedAtMs)
       },
     }
   }
@@ -83,7 +86,13 @@ export class ThreadShare {
     first?.()
   }
 
-  #rest({ workMs, andThen }: { readonly workMs: number; readonly andThen: () => void }): void {
-    this.#startTimer({ delayMs: workMs * REST_OF_WORK, run: andThen })
+  #rest(workMs: number): void {
+    this.#startTimer({
+      delayMs: Math.min(workMs * REST_OF_WORK, REST_MS_MAX),
+      run: () => {
+        this.#isTaken = false
+        this.#begin()
+      },
+    })
   }
 }
