@@ -30,7 +30,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
     // A body leaves the memory budget once it is sent.
-    journey: { files: 23, lines: 3_628 },
+    journey: { files: 23, lines: 3_656 },
     reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     // Days also have rows of accounts without their keys.
@@ -42,13 +42,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // An account at a glance, and what of it needs a look.
     operations: { files: 14, lines: 2_562 },
     // The page: its files, sign-in and guards.
-    http: { files: 24, lines: 3_285 },
+    http: { files: 24, lines: 3_306 },
     // The names of a command's context are longer. `tollgate user`.
     cli: { files: 16, lines: 1_755 },
     telemetry: { files: 8, lines: 1_275 },
     // The log line of a request came from http.
     // Roll-ups are upkeep beside pruning. The page's settings, and the link of the first start.
-    app: { files: 19, lines: 2_722 },
+    app: { files: 19, lines: 2_726 },
     // Operations and commands are handed in.
     'main.ts': { files: 1, lines: 73 },
   },
