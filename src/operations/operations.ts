@@ -6,6 +6,7 @@ import type { Operation, OperationParts } from './operation.ts'
 import { overviewOperations } from './overview.ts'
 import { ownAccountOperations } from './own-account.ts'
 import { peopleOperations } from './people.ts'
+import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { upkeepOperations } from './upkeep.ts'
 
@@ -23,6 +24,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['API keys', apiKeyOperations],
   ['Credit codes', creditCodeOperations],
   ['Requests', requestOperations],
+  ['Requests', requestSummaryOperations],
   ['People', peopleOperations],
   ['Overview', overviewOperations],
   ['Upkeep', upkeepOperations],

@@ -43,7 +43,8 @@ async function noRequest({ pages }: OperationParts['store'], requestId: string):
   return new Problem('not_found', { message: `${problem.message} ${pruned}` })
 }
 
-const requestFilters = {
+/** Which requests to read, as every query string says it. */
+export const requestFilters = {
   key: anyOf(idFilterField('key'), 'must be an id that begins with key_').optional(),
   state: anyOf(z.enum(REQUEST_STATES), `must be ${REQUEST_STATES.join(', ')}`).optional(),
   model: anyOf(filterField, 'must be at most 50 model ids').optional(),
@@ -58,7 +59,8 @@ const requestFilters = {
 
 type RequestFilters = z.output<z.ZodObject<typeof requestFilters>>
 
-function filterOf({ key: apiKeyId, model, failed, since, until, ...same }: RequestFilters) {
+/** The filter that a query string asks for. */
+export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }: RequestFilters) {
   const { state, endpoint } = same
   return {
     ...(apiKeyId === undefined ? {} : { apiKeyId }),

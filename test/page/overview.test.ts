@@ -144,4 +144,28 @@ describe('Activity', () => {
       param,
     })
   })
+
+  const summary = (query = '') => browser.get(`accounts/${account.id}/requests/summary${query}`)
+
+  test('is counted over time, with what its entries say was charged', async () => {
+    const { httpStatus, json } = await summary()
+    expect(httpStatus).toBe(200)
+    expect(json).toMatchObject({ requests: 3, failed: 0, charge: await chargedMicros(), held: 0 })
+    const steps = json['steps'] as readonly { readonly requests: number }[]
+    expect(steps).toHaveLength(60)
+    expect(steps.reduce((sum, { requests }) => sum + requests, 0)).toBe(3)
+    expect((await summary('?model=sim/open')).json).toMatchObject({ requests: 1 })
+    expect((await summary('?failed=true')).json).toMatchObject({ requests: 0, charge: 0 })
+  })
+
+  test.each(['since=2026-01-01T00:00:00Z', 'since=2099-01-01T00:00:00Z'])(
+    'is not counted over more than a day, nor backwards: %s',
+    async (query) => {
+      expect(errorOf(await summary(`?${query}`))).toEqual({
+        httpStatus: 400,
+        code: 'invalid_parameter',
+        param: 'since',
+      })
+    },
+  )
 })

@@ -36,6 +36,24 @@ test('a setup link makes the first operator, who is signed in by it', async () =
   expect((await browser.get('start')).json).toMatchObject({ setup_needed: false, signed_in: true })
 })
 
+test('an operator makes an account and owns it; for a member there is no such call', async () => {
+  const world = await open()
+  const browser = await setUpOperator(world)
+  const { httpStatus, json } = await browser.post('accounts', { name: 'Research', email: null })
+  expect([httpStatus, json['name']]).toEqual([201, 'Research'])
+  const accountId = String(json['id'])
+  expect((await browser.get('me')).json['accounts']).toEqual([
+    { id: accountId, name: 'Research', role: 'owner', disabled: false },
+  ])
+  expect(errorOf(await browser.post('accounts', { name: '' }))).toMatchObject({
+    code: 'invalid_parameter',
+    param: 'name',
+  })
+  const guest = await inviteGuest(world, { email: 'eve@example.org', accountId, role: 'member' })
+  expect((await guest.post('accounts', { name: 'Own' })).httpStatus).toBe(404)
+  expect((await new Browser(world).post('accounts', { name: 'Own' })).httpStatus).toBe(401)
+})
+
 test('a setup link works once, and no setup link works once there is a user', async () => {
   const world = await open()
   const used = await makeLink(linkParts(world), { kind: 'setup' })

@@ -5,12 +5,10 @@ import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-k
 import type { entryShape } from '../../src/operations/credit.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
+import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { requestShape } from '../../src/operations/requests.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
-
-/** Money as the API writes it. */
-type MicroDollars = number
 
 /** What the page is before a sign-in. */
 export type Start = StartAnswer
@@ -43,21 +41,7 @@ export interface FoundRequests extends Page<ActivityRequest> {
 }
 
 /** Counts and columns over Activity. */
-export interface RequestSummary {
-  readonly object: 'request_summary'
-  readonly from: string
-  readonly to: string
-  readonly requests: number
-  readonly failed: number
-  readonly charge: MicroDollars
-  readonly held: number
-  readonly steps: readonly {
-    readonly at: string
-    readonly requests: number
-    readonly failed: number
-    readonly charge: MicroDollars
-  }[]
-}
+export type RequestSummary = z.infer<typeof requestSummaryShape>
 
 /** A page of a list. */
 export interface Page<T> {

@@ -9,7 +9,7 @@ import { registerPageFiles } from './page-files.ts'
 import { registerSessionRoutes, type SessionRoutesInput } from './session-routes.ts'
 
 /** What the page is made of. */
-export interface PageInput extends SessionRoutesInput {
+export interface PageInput extends Omit<SessionRoutesInput, 'operations'> {
   /** The folder of its built files. */
   readonly folder: string
 }
@@ -47,7 +47,7 @@ export function registerPage(
       reply.code(304)
       return ''
     })
-    registerSessionRoutes(api, input)
+    registerSessionRoutes(api, { ...input, operations })
     registerOperations(api, {
       operations,
       access: memberAccess(input),

@@ -1,6 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { RequestSummary } from '../../api/answers.ts'
-import { ApiError } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { minuteTime } from '../../format/time.ts'
@@ -9,9 +8,7 @@ import { useWidth } from '../../parts/use-width.ts'
 
 /** How many requests, what they were charged, and when they came. */
 export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
-  const { data, error } = query
-  // A gateway of an earlier version has no counts; its list needs none.
-  if (error instanceof ApiError && error.httpStatus === 404) return null
+  const { data } = query
   if (data === undefined && query.isError) {
     return (
       <p className="sum">
