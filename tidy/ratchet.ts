@@ -25,7 +25,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
-    ledger: { files: 31, lines: 4_880 },
+    ledger: { files: 32, lines: 4_945 },
     formats: { files: 21, lines: 2_743 },
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
@@ -36,13 +36,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Days also have rows of accounts without their keys.
     usage: { files: 7, lines: 1_208 },
     // Users, sessions and links of the page.
-    people: { files: 9, lines: 1_061 },
+    people: { files: 9, lines: 1_067 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
-    operations: { files: 14, lines: 2_562 },
+    operations: { files: 15, lines: 2_647 },
     // The page: its files, sign-in and guards.
-    http: { files: 24, lines: 3_306 },
+    http: { files: 24, lines: 3_326 },
     // The names of a command's context are longer. `tollgate user`.
     cli: { files: 16, lines: 1_755 },
     telemetry: { files: 8, lines: 1_275 },

@@ -18,7 +18,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts): read
       name: 'summarizeRequests',
       method: 'GET',
       paths: { member: '/app/api/accounts/{account_id}/requests/summary' },
-      summary: 'Counts, charges and holds of the requests of a day at the most.',
+      summary: 'Counts, charges and holds of the requests of at most a day.',
       query: z.strictObject(requestFilters),
       answers: { 200: requestSummaryShape },
       async run({ accountId, query }) {
@@ -27,7 +27,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts): read
         const rangeMs = untilMs - sinceMs
         if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
           throw new Problem('invalid_parameter', {
-            message: '`since` must be before `until`, by 24 hours at the most.',
+            message: '`since` must be before `until`, by at most 24 hours.',
             param: 'since',
           })
         }

@@ -12,23 +12,24 @@ export interface RequestSums {
 }
 
 /** Sums of all, and of each step of time that has requests. */
-export interface RequestSummary extends RequestSums {
+interface RequestSummary extends RequestSums {
   /** The part of their holds that is still reserved. */
   readonly heldMicros: Micros
   /** By step, counted from the start; steps without requests are absent. */
   readonly steps: ReadonlyMap<number, RequestSums>
 }
 
-interface SummaryInput extends RequestFilter {
-  readonly sinceMs: number
-  readonly untilMs: number
-  readonly stepMs: number
-}
-
 /** Sums up requests by steps of `stepMs` from `sinceMs` on. Reads every request of the range. */
 export async function summarizeRequests(
   db: Kysely<Tables>,
-  { stepMs, ...filter }: SummaryInput,
+  {
+    stepMs,
+    ...filter
+  }: RequestFilter & {
+    readonly sinceMs: number
+    readonly untilMs: number
+    readonly stepMs: number
+  },
 ): Promise<RequestSummary> {
   // As literals: SQLite would divide parameters as fractions.
   const step = sql<number>`(opened_at_ms - ${sql.lit(filter.sinceMs)}) / ${sql.lit(stepMs)}`
