@@ -5,6 +5,7 @@ import { request } from 'undici'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { type ByteBudget, createByteBudget } from '../src/journey/gate/byte-budget.ts'
+import { Problem } from '../src/vocabulary/problem.ts'
 import { type JourneyWorld, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
@@ -166,4 +167,43 @@ test('other requests have turns while the text of a large body is sized', async 
   const [ofSmall = -1, ofLarge = -1] = turnsWhileSizing
   expect(ofSmall).toBe(0)
   expect(ofLarge).toBeGreaterThanOrEqual(8)
+})
+
+test.each([
+  ['is refused', 'sim/unknown', null],
+  ['waits for its prices', 'acme/some-model', new Promise<never>(() => {})],
+] as const)('a large body that %s keeps no other from its turn', async (_, modelName, prices) => {
+  let isFirst = true
+  const answer = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
+  world = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
+    },
+    replace: ({ holdOffer, offerFor }) => ({
+      offerFor(name) {
+        if (name === 'sim/unknown') throw new Problem('model_not_found')
+        return offerFor(name)
+      },
+      holdOffer(offer) {
+        const waits = isFirst && prices !== null
+        isFirst = false
+        return waits ? prices : holdOffer(offer)
+      },
+    }),
+  })
+  const leaving = new AbortController()
+  const first = request(world.url, {
+    method: 'POST',
+    body: bodyOf(MIB, false).replace('acme/some-model', modelName),
+    signal: leaving.signal,
+  }).catch(() => null)
+  if (prices === null) await (await first)?.body.dump()
+  const { statusCode, body } = await request(world.url, {
+    method: 'POST',
+    body: bodyOf(MIB, false),
+  })
+  expect([statusCode, await body.text()]).toEqual([200, answer])
+  leaving.abort()
+  await first
 })

@@ -1,14 +1,16 @@
+import { givesErrorTwice } from '../json/duplicates.ts'
 import { textWithPlainKeys } from '../json/scan.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 
 /**
- * The JSON object in an event's data; null for any other data. Data and strings are latin-1. An escaped member
+ * The JSON object in an event's data; null for any other data, and for one that hides an error in a member of the
+ * same name. Data and strings are latin-1. An escaped member
  * name is resolved.
  */
 export function parseEventData(data: string): JsonObject | null {
   try {
     const root: JsonValue = JSON.parse(data)
-    if (!isJsonObject(root)) return null
+    if (!isJsonObject(root) || givesErrorTwice(data, root)) return null
     if (!data.includes('\\u')) return root
     const plain: JsonObject = JSON.parse(textWithPlainKeys(Buffer.from(data, 'latin1')))
     return plain

@@ -272,3 +272,14 @@ describe("a number's source", () => {
     )
   })
 })
+
+test.each([
+  ['{"error":{"message":"x"},"error":null}', false],
+  ['{"id":"a","choices":[{"\\u0065rror":"x","error":null}]}', false],
+  ['{"err\\u006Fr" : 1, "error":null}', false],
+  ['{"error":null,"choices":[{"error":null},{"error":{"error":null}}]}', true],
+  ['{"content":"{\\"error\\":1,\\"error\\":2}","error":null}', true],
+  ['{"tools":[{"parameters":{"properties":{"error":{}}}},{"input":{"error":1}}]}', true],
+])('an answer that hides an error behind a second one is none: %s', (text, isRead) => {
+  expect(parseAnswer(Buffer.from(text)) !== null).toBe(isRead)
+})

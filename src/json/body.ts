@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Problem } from '../vocabulary/problem.ts'
 import { JSON_TREE_BYTES_MAX, surveyJson } from './bound.ts'
-import { findDuplicate } from './duplicates.ts'
+import { findDuplicate, givesErrorTwice } from './duplicates.ts'
 import { textWithPlainKeys } from './scan.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from './walk.ts'
 
@@ -43,10 +43,16 @@ const ANSWER_TREE_BYTES_MAX = 320 * 1024 * 1024
 /** Trees of fewer bytes are not measured. */
 const MEASURED_BYTES_MIN = 1024 * 1024
 
-/** Reads a provider's answer; null where it is no JSON object. Of duplicate members the last counts. */
+/**
+ * Reads a provider's answer; null where it is no JSON object, or gives `error` twice. Of other duplicate
+ * members the last counts.
+ */
 export function parseAnswer(bytes: Buffer): JsonBody | null {
   const root = parseUpstreamJson(bytes)
-  return isJsonObject(root) ? { bytes, root } : null
+  if (!isJsonObject(root)) return null
+  // Answers of many megabytes are embeddings and images, which have neither.
+  const mayHide = bytes.includes('"error"') || bytes.includes('\\u00')
+  return mayHide && givesErrorTwice(bytes.toString('latin1'), root) ? null : { bytes, root }
 }
 
 /** Reads JSON of the upstream; undefined where it is not JSON, or has too many values or levels. */

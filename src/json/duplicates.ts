@@ -31,6 +31,26 @@ export function findDuplicate({ bytes, root }: JsonBody, members: number): strin
   return members === countKeys(root) ? null : new DuplicateSearch(bytes, root).find()
 }
 
+// A quote within a string is escaped, so that this is never a part of one.
+const ERROR_KEY = /"(?:e|\\u0065)(?:r|\\u0072){2}(?:o|\\u006[fF])(?:r|\\u0072)"\s*:/g
+
+/**
+ * Whether an object of a provider's JSON gives `error` twice: parsing keeps the last, and clients would be
+ * sent both. `text` is the JSON as latin-1.
+ */
+export function givesErrorTwice(text: string, root: JsonObject): boolean {
+  const written = text.match(ERROR_KEY)?.length ?? 0
+  if (written < 2) return false
+  let kept = 0
+  const pending: JsonValue[] = [root]
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (typeof node !== 'object' || node === null) continue
+    if (isJsonObject(node) && Object.hasOwn(node, 'error')) kept++
+    for (const value of Object.values(node)) pending.push(value)
+  }
+  return kept < written
+}
+
 /** How many members all objects of the tree have. */
 function countKeys(root: JsonObject): number {
   let count = 0
