@@ -16,7 +16,7 @@ export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
     // The steps of charts; roles and kinds of links of the page, and its problems.
     vocabulary: { files: 12, lines: 1_000 },
-    json: { files: 7, lines: 1_141 },
+    json: { files: 7, lines: 1_167 },
     // Large texts are estimated in parts, and calls sized in them, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Roll-ups are tables, and upkeep passes over the store are begun and stopped in one way.
@@ -26,7 +26,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
     ledger: { files: 32, lines: 4_945 },
-    formats: { files: 21, lines: 2_743 },
+    formats: { files: 21, lines: 2_745 },
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
     // A body leaves the memory budget once it is sent.
