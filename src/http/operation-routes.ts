@@ -23,7 +23,7 @@ const BODY_BYTES_MAX = 64 * 1024
 
 /**
  * Adds the routes that one kind of caller has. The caller is authenticated before anything else is
- * looked at. Bodies are read whatever their content-type says.
+ * looked at. The content-type of a body is ignored.
  */
 export function registerOperations(app: FastifyInstance, input: OperationRoutesInput): void {
   const { operations, access, bodyTimeoutMs } = input

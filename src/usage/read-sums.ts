@@ -8,7 +8,7 @@ import { addSums, selectSums, type UsageSums } from './sums.ts'
 export interface ReadHours {
   /** Null: all accounts. */
   readonly accountId: string | null
-  /** What they are told apart by; null: nothing. */
+  /** The column that they are grouped by; null: none. */
   readonly groupColumn: 'model_id' | 'api_key_id' | 'endpoint' | null
   readonly step: UsageStep
   /** At the start of a step. */
@@ -27,7 +27,7 @@ export async function readTotals(
 ): Promise<ReadonlyMap<string | null, UsageSums>> {
   const totals = new Map<string | null, UsageSums>()
   const { groupColumn } = hours
-  const label = groupColumn === null ? UNTOLD : sql<string>`${sql.ref(groupColumn)}`
+  const label = groupColumn === null ? NO_GROUP : sql<string>`${sql.ref(groupColumn)}`
   for (const part of await partsOf(view, hours)) {
     for (const row of await readPart(view, { hours, part, label, step: sql`0` })) {
       add(totals, row.label, row.sums)
@@ -37,7 +37,7 @@ export async function readTotals(
 }
 
 /**
- * Sums by group and step: the number of the day or hour since the Unix epoch. `ownIds` are told apart, all
+ * Sums by group and step: the number of the day or hour since the Unix epoch. `ownIds` are groups of their own, all
  * other groups are together at null.
  */
 export async function readSteps(
@@ -49,7 +49,7 @@ export async function readSteps(
   const column = sql.ref(hours.groupColumn ?? 'endpoint')
   const label =
     ownIds.length === 0
-      ? UNTOLD
+      ? NO_GROUP
       : sql<
           string | null
         >`case when ${column} in (${sql.join(ownIds)}) then ${column} else null end`
@@ -66,7 +66,7 @@ export async function readSteps(
   return groups
 }
 
-const UNTOLD = sql<string | null>`cast(null as text)`
+const NO_GROUP = sql<string | null>`cast(null as text)`
 
 function add<Place>(sums: Map<Place, UsageSums>, place: Place, more: UsageSums): void {
   const earlier = sums.get(place)
@@ -170,11 +170,12 @@ interface ReadPartInput {
 }
 
 async function readPart(view: Kysely<Tables>, { hours, part, label, step }: ReadPartInput) {
-  const told = part.source === 'usage_hours' && hours.groupColumn === 'api_key_id' ? UNTOLD : label
+  const group =
+    part.source === 'usage_hours' && hours.groupColumn === 'api_key_id' ? NO_GROUP : label
   const query = sql<
     UsageSums & { readonly group_label: string | null; readonly group_step: number }
   >`
-    select ${told} as group_label, ${step} as group_step, ${selectSums(part.source)}
+    select ${group} as group_label, ${step} as group_step, ${selectSums(part.source)}
     from ${sql.table(part.source)} where ${rowsOf(hours, part)} group by 1, 2`
   const { rows } = await query.execute(view)
   return rows.map(({ group_label, group_step, ...sums }) => {

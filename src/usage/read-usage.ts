@@ -6,7 +6,7 @@ import { DAY_HOURS, HOUR_MS, type UsageStep } from '../vocabulary/usage-step.ts'
 import { type ReadHours, readSteps, readTotals } from './read-sums.ts'
 import { addSums, firstByteMs, NO_USAGE, type UsageSums } from './sums.ts'
 
-/** What the requests of a chart are told apart by. */
+/** What the requests of a chart are grouped by. */
 type UsageGrouping = 'model' | 'key' | 'endpoint'
 
 /** Which chart to read. */
@@ -45,7 +45,7 @@ interface UsageGroupFigures {
 /** What the requests of a group came to by steps. */
 export interface UsageSeries {
   /**
-   * Null: all other groups together, or all requests where they are not told apart. Requests by key and hour
+   * Null: all other groups together, or all requests where they are not grouped. Requests by key and hour
    * that were pruned are there, since their keys are known by day alone.
    */
   readonly id: string | null

@@ -24,7 +24,7 @@ const ROWS_AT_ONCE = 50
 
 /**
  * Rolls up an hour that gets no more requests: reads it without a lock, writes its rows a few at a time,
- * which count for nothing until the last statement says that they are whole. Whoever else rolls the same
+ * which count for nothing until the last statement says that they are whole. Another process that rolls the same
  * hour writes the same rows. Returns whether it is rolled; not where a request in it is not settled.
  */
 export async function rollHour(input: RollInput, hour: number): Promise<boolean> {
@@ -154,7 +154,7 @@ async function readDay(
   return rows
 }
 
-/** Rows added together by what they are told apart by. */
+/** The sums of rows, by group. */
 class RowsByGroup {
   readonly #step: UsageStep
   readonly #rows = new Map<string, UsageRow>()

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { USAGE_HOURS } from '../store/schema.ts'
 import type { TableOf } from '../store/table.ts'
 
-/** What requests are told apart by in roll-ups of hours, and in those of days. */
+/** The columns that roll-ups of hours, and of days, are grouped by. */
 export const GROUP_COLUMNS = {
   hour: ['account_id', 'model_id', 'endpoint'],
   day: ['account_id', 'api_key_id', 'model_id', 'endpoint'],
@@ -14,7 +14,7 @@ export type UsageSums = Omit<
   'hour' | (typeof GROUP_COLUMNS)['hour'][number]
 >
 
-/** Sums of the requests of one group, with what it is told apart by. */
+/** Sums of the requests of one group, with the values of its columns. */
 export type UsageRow = UsageSums &
   Readonly<Record<(typeof GROUP_COLUMNS)['hour'][number], string>> & {
     /** Of days alone. */
