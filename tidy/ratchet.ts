@@ -25,7 +25,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
-    ledger: { files: 32, lines: 4_945 },
+    ledger: { files: 32, lines: 4_946 },
     formats: { files: 21, lines: 2_745 },
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
@@ -34,7 +34,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     // Days also have rows of accounts without their keys.
-    usage: { files: 7, lines: 1_208 },
+    usage: { files: 7, lines: 1_209 },
     // Users, sessions and links of the page.
     people: { files: 9, lines: 1_067 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
