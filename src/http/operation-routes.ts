@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
@@ -35,11 +36,13 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
         onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
       })
     }
-    for (const { method, paths, body, run } of operations) {
+    for (const { method, paths, body, answers, run } of operations) {
       const path = paths[access.kind]
       if (path === undefined) continue
       scope.route<{ Params: Record<string, string> }>({
         method,
+        // A HEAD would run the operation, and read a download with no client that takes it.
+        exposeHeadRoute: !isDownload(answers),
         url: path.replace(/\{(\w+)\}/g, ':$1'),
         async handler(request, reply) {
           const { params, query } = request
@@ -67,6 +70,11 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
     }
     for (const url of [guards, `${guards}/*`]) scope.all(url, refuse)
   })
+}
+
+/** Whether an operation answers with text that is sent as it is read. */
+function isDownload(answers: Operation['answers']): boolean {
+  return answers[200] instanceof z.ZodString
 }
 
 /** What is known of a request of Fastify's before it is read. */

@@ -149,7 +149,7 @@ interface JoinInput {
   readonly nowMs: number
 }
 
-/** Makes a user a member of an account, unless the user is one. */
+/** Makes a user a member of an account; a member may become an owner, and no owner a member. */
 export async function joinAccount(
   db: Kysely<Tables>,
   { userId, accountId, role, nowMs }: JoinInput,
@@ -157,7 +157,10 @@ export async function joinAccount(
   await db
     .insertInto('members')
     .values(MEMBERS.record({ userId, accountId, role, createdAtMs: nowMs }))
-    .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doNothing())
+    .onConflict((conflict) => {
+      const known = conflict.columns(['account_id', 'user_id'])
+      return role === 'owner' ? known.doUpdateSet({ role }) : known.doNothing()
+    })
     .execute()
 }
 

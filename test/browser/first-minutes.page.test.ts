@@ -72,9 +72,9 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   expect(JSON.parse(stdout).object).toBe('chat.completion')
 
   await page.getByRole('link', { name: 'Activity' }).click()
-  await page.getByText('Final').waitFor()
+  await page.getByText('Final', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'sim/text' }).click()
-  await page.getByText('Charged').waitFor()
+  await page.getByText('Charged', { exact: true }).waitFor()
   await expectGoodPage(page)
 
   const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))

@@ -169,4 +169,6 @@ test('Activity is downloaded as CSV, of the own account alone, and an unknown fi
   expect(text).not.toContain(another.requestId)
   expect((await browsers.member.get(`${path}?model=sim/none`)).text).not.toContain('req_')
   expect(errorOf(await browsers.member.get(`${path}?limit=5`))).toMatchObject({ param: 'limit' })
+  // A HEAD would read all of it, with no client that takes it.
+  expect((await fetch(world.url(`/app/api/${path}`), { method: 'HEAD' })).status).toBe(404)
 })

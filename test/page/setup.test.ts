@@ -54,6 +54,21 @@ test('an operator makes an account and owns it; for a member there is no such ca
   expect((await new Browser(world).post('accounts', { name: 'Own' })).httpStatus).toBe(401)
 })
 
+test('a member who is invited as an owner becomes one, and an owner stays one', async () => {
+  const world = await open()
+  await setUpOperator(world)
+  const { id: accountId } = await world.account()
+  const email = 'eve@example.org'
+  for (const [role, after] of [
+    ['member', 'member'],
+    ['owner', 'owner'],
+    ['member', 'owner'],
+  ] as const) {
+    const guest = await inviteGuest(world, { email, accountId, role })
+    expect((await guest.get('me')).json['accounts']).toMatchObject([{ id: accountId, role: after }])
+  }
+})
+
 test('a setup link works once, and no setup link works once there is a user', async () => {
   const world = await open()
   const used = await makeLink(linkParts(world), { kind: 'setup' })

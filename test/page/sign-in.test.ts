@@ -51,6 +51,20 @@ test('a hundred wrong passwords at the same time are five guesses', async () => 
   expect(answers.filter(({ httpStatus }) => httpStatus === 429)).toHaveLength(26)
 })
 
+test('an address that tries many e-mail addresses is refused for a minute, and others are not', async () => {
+  await setUpOperator(world, { address: '192.0.2.1' })
+  const stranger = new Browser(world, { address: '203.0.113.7' })
+  const statuses: number[] = []
+  while (!statuses.includes(429)) {
+    const email = `user${statuses.length}@example.org`
+    statuses.push((await stranger.post('auth/sign-in', { ...WRONG, email })).httpStatus)
+  }
+  expect(new Set(statuses.slice(0, -1))).toEqual(new Set([401]))
+  expect((await stranger.post('auth/sign-in', ADA)).httpStatus).toBe(429)
+  const elsewhere = new Browser(world, { address: '203.0.113.8' })
+  expect((await elsewhere.post('auth/sign-in', ADA)).httpStatus).toBe(200)
+})
+
 test('addresses of one IPv6 network are one address', async () => {
   await setUpOperator(world)
   const statuses: number[] = []

@@ -138,7 +138,8 @@ const createdShape = z.object({ id: z.string() })
 
 async function signIn(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
   const credentials = await readBody(signInBody, { input, call })
-  return letIn(input, call, await input.people.signIn(credentials, call.visitor))
+  const made = await guessing(input, call, () => input.people.signIn(credentials, call.visitor))
+  return letIn(input, call, made)
 }
 
 async function signOut(input: SessionRoutesInput, { arrival, reply }: PageCall): Promise<object> {
@@ -225,7 +226,7 @@ async function meOf(
   return meAnswer({ signedIn, memberships, mode, base_url: site.originOf(arrival) ?? '' })
 }
 
-/** Counts wrong links by address, and refuses an address that guesses. */
+/** Counts wrong links and passwords by address, and refuses an address that guesses before the store is asked. */
 async function guessing<T>(
   { unknownCallers }: SessionRoutesInput,
   { arrival }: PageCall,
@@ -233,8 +234,10 @@ async function guessing<T>(
 ): Promise<T> {
   if (unknownCallers.isOver(arrival)) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
   return take().catch((error: unknown) => {
-    const isWrong = error instanceof Problem && error.code === 'invalid_link'
-    throw isWrong ? unknownCallers.refusal(arrival, { code: 'invalid_link' }) : error
+    if (!(error instanceof Problem)) throw error
+    const { code } = error
+    const isGuess = code === 'invalid_link' || (code === 'invalid_sign_in' && error.param === null)
+    throw isGuess ? unknownCallers.refusal(arrival, { code }) : error
   })
 }
 
