@@ -36,13 +36,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Days also have rows of accounts without their keys.
     usage: { files: 7, lines: 1_209 },
     // Users, sessions and links of the page.
-    people: { files: 9, lines: 1_067 },
+    people: { files: 9, lines: 1_070 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
     operations: { files: 15, lines: 2_647 },
     // The page: its files, sign-in and guards.
-    http: { files: 24, lines: 3_326 },
+    http: { files: 24, lines: 3_337 },
     // The names of a command's context are longer. `tollgate user`.
     cli: { files: 16, lines: 1_755 },
     telemetry: { files: 8, lines: 1_275 },
