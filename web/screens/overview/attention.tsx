@@ -29,7 +29,7 @@ export function Attention({ items }: { items: readonly Item[] }) {
           Nothing does: credit, limits and expiries are fine.
         </p>
       ) : (
-        <ul className="todo pt-1">
+        <ul className="needs pt-1">
           {items.map((item) => {
             const { icon, tone, title, note } = shownOf(item, { now, account })
             return (
