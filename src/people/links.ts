@@ -6,6 +6,7 @@ import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
 import { hashSecret, makeLinkText } from './link-text.ts'
+import { lockPassword } from './users.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -42,7 +43,9 @@ type LinkPurpose =
     }
   | { readonly kind: 'reset'; readonly userId: string }
 
-/** Makes a link. Links that have expired are removed. */
+/**
+ * Makes a link. Links that have expired are removed, and a user's earlier reset link can't be taken any more.
+ */
 export async function makeLink(
   { db, ids, clock }: LinkParts,
   purpose: LinkPurpose,
@@ -60,8 +63,28 @@ export async function makeLink(
     createdAtMs: nowMs,
   }
   await db.deleteFrom('links').where('expires_at_ms', '<', nowMs).execute()
-  await db.insertInto('links').values(LINKS.record(row)).execute()
+  await db.transaction().execute(async (trx) => {
+    if (purpose.kind === 'reset') {
+      await lockPassword(trx, purpose.userId)
+      await endResetLinks(trx, { userId: purpose.userId, nowMs })
+    }
+    await trx.insertInto('links').values(LINKS.record(row)).execute()
+  })
   return { text, expiresAtMs }
+}
+
+/** Ends the reset links of a user, whose password is locked. */
+export async function endResetLinks(
+  trx: Transaction<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  await trx
+    .updateTable('links')
+    .set({ used_at_ms: nowMs })
+    .where('kind', '=', 'reset')
+    .where('user_id', '=', userId)
+    .where('used_at_ms', 'is', null)
+    .execute()
 }
 
 function fieldsOf(purpose: LinkPurpose): Partial<LinkRow> {

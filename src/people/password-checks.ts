@@ -1,5 +1,5 @@
 import { Problem } from '../vocabulary/problem.ts'
-import type { Passwords, PasswordsInput } from './passwords.ts'
+import type { Passwords } from './passwords.ts'
 
 // Node's thread pool has four threads, which connections to the provider need too. Each check takes
 // some 60 ms and 32 MB.
@@ -7,25 +7,30 @@ const AT_ONCE_MAX = 2
 const WAITING_MAX = 32
 
 /**
- * Runs what needs the sign-in library, a few at a time, so that a flood of sign-ins does not take the
- * thread pool from the gateway. The library is loaded at the first.
+ * Runs what needs the sign-in library, and checks passwords a few at a time, so that a flood of sign-ins does not
+ * take the thread pool from the gateway. The library is loaded at the first.
  */
 export class PasswordChecks {
-  readonly #input: PasswordsInput
-  #passwords: Promise<Passwords> | null = null
+  readonly #load: () => Promise<Passwords>
+  #loaded: Promise<Passwords> | null = null
   #running = 0
   readonly #waiting: (() => void)[] = []
 
-  constructor(input: PasswordsInput) {
-    this.#input = input
+  constructor(load: () => Promise<Passwords>) {
+    this.#load = load
+  }
+
+  /** The library, for what takes no time of the thread pool. */
+  passwords(): Promise<Passwords> {
+    this.#loaded ??= this.#load()
+    return this.#loaded
   }
 
   /** Throws Problem `service_unavailable` where too many wait. */
   async run<T>(check: (passwords: Passwords) => Promise<T>): Promise<T> {
     await this.#turn()
     try {
-      this.#passwords ??= load(this.#input)
-      return await check(await this.#passwords)
+      return await check(await this.passwords())
     } finally {
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
@@ -48,9 +53,4 @@ export class PasswordChecks {
     this.#waiting.push(resolve)
     await promise
   }
-}
-
-async function load(input: PasswordsInput): Promise<Passwords> {
-  const { openPasswords } = await import('./passwords.ts')
-  return openPasswords(input)
 }

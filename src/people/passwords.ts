@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { APIError } from 'better-auth/api'
 import { hashPassword, verifyPassword } from 'better-auth/crypto'
 import { betterAuth } from 'better-auth/minimal'
 import type { Kysely } from 'kysely'
@@ -16,21 +15,24 @@ export interface PasswordsInput {
   readonly onFault: (message: string) => void
 }
 
-interface PasswordSignIn {
-  readonly email: string
-  readonly password: string
+/** Whose session begins, and where. */
+interface SessionStart {
+  readonly userId: string
   /** The client address, and its `user-agent`, as the list of sessions shows them. */
   readonly address: string
   readonly agent: string
 }
 
-/** Sign-in by password. */
+/** Passwords, which are hashed by scrypt on Node's thread pool, and sessions. */
 export interface Passwords {
-  /** Makes a session. Null: no such user, or another password; both take the same time. */
-  signIn(input: PasswordSignIn): Promise<{ readonly sessionToken: string } | null>
-  /** Runs scrypt on Node's thread pool, as the next does. */
   hash(password: string): Promise<string>
-  isRight(input: { readonly passwordHash: string; readonly password: string }): Promise<boolean>
+  /** A hash of null, which no password has, takes the same time. */
+  isRight(input: {
+    readonly passwordHash: string | null
+    readonly password: string
+  }): Promise<boolean>
+  /** Makes a session. Checks no password. */
+  startSession(start: SessionStart): Promise<{ readonly sessionToken: string }>
 }
 
 const ID_PREFIXES: ReadonlyMap<string, IdPrefix> = new Map([
@@ -66,35 +68,24 @@ export function openPasswords({ db, ids, sessionMs, onFault }: PasswordsInput): 
         generateId: ({ model }) => ids.next(ID_PREFIXES.get(model) ?? 'sign'),
       },
     },
-    databaseHooks: {
-      session: {
-        create: {
-          before: async (made, call) => ({
-            data: { ...made, ipAddress: call?.headers?.get(ADDRESS_HEADER) || null },
-          }),
-        },
-      },
-    },
   })
   return {
-    async signIn({ email, password, address, agent }) {
-      try {
-        const { token: sessionToken } = await auth.api.signInEmail({
-          body: { email, password },
-          headers: new Headers({ [ADDRESS_HEADER]: address, 'user-agent': storableAgent(agent) }),
-        })
-        return { sessionToken }
-      } catch (error) {
-        if (error instanceof APIError && error.statusCode < 500) return null
-        throw error
-      }
-    },
     hash: hashPassword,
-    isRight: ({ passwordHash, password }) => verifyPassword({ hash: passwordHash, password }),
+    async isRight({ passwordHash, password }) {
+      if (passwordHash !== null) return verifyPassword({ hash: passwordHash, password })
+      await hashPassword(password)
+      return false
+    },
+    async startSession({ userId, address, agent }) {
+      const { internalAdapter } = await auth.$context
+      const { token: sessionToken } = await internalAdapter.createSession(userId, false, {
+        ipAddress: address || null,
+        userAgent: storableAgent(agent),
+      })
+      return { sessionToken }
+    },
   }
 }
-
-const ADDRESS_HEADER = 'x-tollgate-address'
 
 const AGENT_CHARS_MAX = 300
 

@@ -5,17 +5,21 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type AdmittedAttempt, SignInAttempts } from './attempts.ts'
-import { readLink, takeLink } from './links.ts'
+import { endResetLinks, readLink, takeLink } from './links.ts'
 import { PasswordChecks } from './password-checks.ts'
-import { SESSION_MS, Sessions } from './sessions.ts'
+import type { Passwords, PasswordsInput } from './passwords.ts'
+import { endOtherSessions, hasSession, SESSION_MS, Sessions } from './sessions.ts'
 import {
   addUser,
+  findPassword,
   findUser,
-  getPasswordHash,
   getUser,
+  hasStill,
   hasUsers,
   joinAccount,
+  lockPassword,
   makeOperator,
+  type StoredPassword,
   setPasswordHash,
 } from './users.ts'
 
@@ -30,6 +34,8 @@ interface PeopleInput {
   readonly joinsFirstAccount: boolean
   /** Reports a fault of the sign-in library. */
   readonly onFault: (message: string) => void
+  /** Loads the sign-in library. Default: better-auth. */
+  readonly loadPasswords?: (input: PasswordsInput) => Promise<Passwords>
 }
 
 /** Where a person signs in from. */
@@ -83,7 +89,8 @@ export class People {
     this.#input = input
     this.sessions = new Sessions(input)
     this.#attempts = new SignInAttempts(input)
-    this.#checks = new PasswordChecks({ ...input, sessionMs: SESSION_MS })
+    const { loadPasswords = loadBetterAuth } = input
+    this.#checks = new PasswordChecks(() => loadPasswords({ ...input, sessionMs: SESSION_MS }))
   }
 
   /**
@@ -92,10 +99,13 @@ export class People {
    */
   async signIn({ email, password }: Credentials, visitor: Visitor): Promise<NewSession> {
     const attempt = await this.#attempts.begin({ address: visitor.address, email })
-    const made = await this.#checks.run((passwords) =>
-      passwords.signIn({ email, password, ...visitor }),
+    const stored = await findPassword(this.#input.db, email)
+    const { passwordHash } = stored ?? { passwordHash: null }
+    const isRight = await this.#checks.run((passwords) =>
+      passwords.isRight({ passwordHash, password }),
     )
-    if (made === null) throw refusalOf(attempt, new Problem('invalid_sign_in'))
+    if (stored === null || !isRight) throw refusalOf(attempt, new Problem('invalid_sign_in'))
+    const made = await this.#startSession(stored, visitor)
     await this.#attempts.forget({ address: visitor.address, email })
     await this.sessions.removeEnded()
     return made
@@ -139,11 +149,12 @@ export class People {
     const { email } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
     if (email === null) throw new Problem('invalid_link')
     const known = await findUser(db, email)
-    if (known !== null)
-      await this.#requirePassword({ user: known, password, field: 'password' }, visitor)
+    const checked =
+      known && (await this.#requirePassword({ user: known, password, field: 'password' }, visitor))
     const passwordHash = known === null ? await this.#hash(password) : null
     await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
+      if (checked !== null && !(await hasStill(trx, checked))) throw wrongPassword('password')
       const { isOperator, accountId, role } = await takeLink(trx, { ...presented, nowMs })
       // Another invitation of the same address may have been accepted in between.
       if ((await findUser(trx, email))?.id !== known?.id) throw new Problem('invalid_link')
@@ -171,54 +182,85 @@ export class People {
     if (user === null) throw new Problem('invalid_link')
     const passwordHash = await this.#hash(password)
     await db.transaction().execute(async (trx) => {
-      const nowMs = clock.nowMs()
-      await takeLink(trx, { ...presented, nowMs })
-      await setPasswordHash(trx, { userId: user.id, passwordHash, nowMs })
-      await trx.deleteFrom('sessions').where('user_id', '=', user.id).execute()
+      await lockPassword(trx, user.id)
+      await takeLink(trx, { ...presented, nowMs: clock.nowMs() })
+      await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
     })
     await this.#attempts.forget({ address: visitor.address, email: user.email })
     return this.signIn({ email: user.email, password }, visitor)
   }
 
-  /** Sets a new password and ends all other sessions. Throws Problem `invalid_sign_in`, `rate_limited`. */
+  /**
+   * Sets a new password and ends all other sessions. Throws Problem `invalid_sign_in`, `rate_limited`, and
+   * `not_signed_in` where another password was set, or the session has ended, since the call began.
+   */
   async changePassword(
     { user, sessionId, currentPassword, password }: ChangePasswordInput,
     visitor: Visitor,
   ): Promise<void> {
-    const { db, clock } = this.#input
+    const { db } = this.#input
     const field = 'current_password'
-    await this.#requirePassword({ user, password: currentPassword, field }, visitor)
+    const checked = await this.#requirePassword({ user, password: currentPassword, field }, visitor)
     const passwordHash = await this.#hash(password)
     await db.transaction().execute(async (trx) => {
-      await setPasswordHash(trx, { userId: user.id, passwordHash, nowMs: clock.nowMs() })
-      await trx
-        .deleteFrom('sessions')
-        .where('user_id', '=', user.id)
-        .where('id', '!=', sessionId)
-        .execute()
+      const isStill = (await hasStill(trx, checked)) && (await hasSession(trx, sessionId))
+      if (!isStill) throw new Problem('not_signed_in')
+      await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: sessionId })
     })
   }
 
+  /** Returns the password as it is stored. */
   async #requirePassword(
     { user, password, field }: RequiredPassword,
     { address }: Visitor,
-  ): Promise<void> {
+  ): Promise<StoredPassword> {
     const attempter = { address, email: user.email }
     const attempt = await this.#attempts.begin(attempter)
-    const passwordHash = await getPasswordHash(this.#input.db, user.id)
+    const stored = await findPassword(this.#input.db, user.email)
     const isRight =
-      passwordHash !== null &&
-      (await this.#checks.run((passwords) => passwords.isRight({ passwordHash, password })))
-    if (!isRight) {
-      const message = 'The password is wrong.'
-      throw refusalOf(attempt, new Problem('invalid_sign_in', { message, param: field }))
-    }
+      stored !== null &&
+      (await this.#checks.run((passwords) => passwords.isRight({ ...stored, password })))
+    if (!isRight) throw refusalOf(attempt, wrongPassword(field))
     await this.#attempts.forget(attempter)
+    return stored
+  }
+
+  /**
+   * Makes a session of a user whose password was checked. The transaction that sets another password ends the
+   * user's sessions: this one by that, or it began later and finds the other password here.
+   */
+  async #startSession(checked: StoredPassword, visitor: Visitor): Promise<NewSession> {
+    const passwords = await this.#checks.passwords()
+    const made = await passwords.startSession({ userId: checked.userId, ...visitor })
+    if (await hasStill(this.#input.db, checked)) return made
+    await this.sessions.endByToken(made.sessionToken)
+    throw new Problem('invalid_sign_in')
+  }
+
+  /** Sets a password that is locked, and ends what was made for the earlier one. */
+  async #setPassword(
+    trx: Transaction<Tables>,
+    { keptSessionId, ...password }: StoredPassword & { readonly keptSessionId: string | null },
+  ): Promise<void> {
+    const nowMs = this.#input.clock.nowMs()
+    const { userId } = password
+    await setPasswordHash(trx, { ...password, nowMs })
+    await endResetLinks(trx, { userId, nowMs })
+    await endOtherSessions(trx, { userId, keptSessionId })
   }
 
   #hash(password: string): Promise<string> {
     return this.#checks.run((passwords) => passwords.hash(password))
   }
+}
+
+function wrongPassword(field: string): Problem {
+  return new Problem('invalid_sign_in', { message: 'The password is wrong.', param: field })
+}
+
+async function loadBetterAuth(input: PasswordsInput): Promise<Passwords> {
+  const { openPasswords } = await import('./passwords.ts')
+  return openPasswords(input)
 }
 
 /** How a wrong password is refused: as what it is, or as one too many. */

@@ -84,6 +84,14 @@ export class Sessions {
     return Number(ended?.numDeletedRows ?? 0) > 0
   }
 
+  /** Ends a session by its token. */
+  async endByToken(sessionToken: string): Promise<void> {
+    await this.#db
+      .deleteFrom('sessions')
+      .where('token_hash', '=', hashSecret(sessionToken))
+      .execute()
+  }
+
   /** Removes sessions that have ended by themselves. */
   async removeEnded(): Promise<void> {
     await this.#db
@@ -99,4 +107,33 @@ export class Sessions {
       .where('id', '=', sessionId)
       .execute()
   }
+}
+
+/** Whether a session was not ended. */
+export async function hasSession(db: Kysely<Tables>, sessionId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', '=', sessionId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Ends the sessions of a user. */
+export async function endOtherSessions(
+  db: Kysely<Tables>,
+  {
+    userId,
+    keptSessionId,
+  }: {
+    readonly userId: string
+    /** Null: all are ended. */
+    readonly keptSessionId: string | null
+  },
+): Promise<void> {
+  await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .$if(keptSessionId !== null, (query) => query.where('id', '!=', keptSessionId))
+    .execute()
 }

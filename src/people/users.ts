@@ -110,13 +110,51 @@ export async function addUser(
 /** How better-auth names sign-in by password. */
 const PASSWORD_PROVIDER = 'credential'
 
-/** The hash of a user's password; null where the user signs in by other means alone. */
-export async function getPasswordHash(db: Kysely<Tables>, userId: string): Promise<string | null> {
+/** A user's password as it is stored. */
+export interface StoredPassword {
+  readonly userId: string
+  readonly passwordHash: string
+}
+
+/** The password of the user with this e-mail address; null: there is no such user, or none with a password. */
+export async function findPassword(
+  db: Kysely<Tables>,
+  email: string,
+): Promise<StoredPassword | null> {
   const row = await db
     .selectFrom('sign_ins')
-    .select('password_hash')
+    .innerJoin('users', 'users.id', 'sign_ins.user_id')
+    .select(['users.id as userId', 'sign_ins.password_hash as passwordHash'])
+    .where('users.email', '=', email.toLowerCase())
+    .where('sign_ins.provider', '=', PASSWORD_PROVIDER)
+    .executeTakeFirst()
+  if (row === undefined || row.passwordHash === null) return null
+  return { userId: row.userId, passwordHash: row.passwordHash }
+}
+
+/**
+ * Whether a user still has this password. Within a transaction the answer holds until its end: a transaction that
+ * changes the password waits, and one that has begun to is waited for.
+ */
+export async function hasStill(
+  db: Kysely<Tables>,
+  { userId, passwordHash }: StoredPassword,
+): Promise<boolean> {
+  return (await lockPassword(db, userId)) === passwordHash
+}
+
+/**
+ * Keeps other transactions from changing a user's password before this one ends. The first statement of each
+ * transaction that changes it, so that two of them never wait for each other. Returns its hash.
+ */
+export async function lockPassword(db: Kysely<Tables>, userId: string): Promise<string | null> {
+  const row = await db
+    .updateTable('sign_ins')
+    // Neither engine locks a row that is read alone: SQLite has no such statement.
+    .set(({ ref }) => ({ updated_at_ms: ref('updated_at_ms') }))
     .where('user_id', '=', userId)
     .where('provider', '=', PASSWORD_PROVIDER)
+    .returning('password_hash')
     .executeTakeFirst()
   return row?.password_hash ?? null
 }
@@ -124,15 +162,7 @@ export async function getPasswordHash(db: Kysely<Tables>, userId: string): Promi
 /** Gives a user who signs in by password another one. */
 export async function setPasswordHash(
   db: Kysely<Tables>,
-  {
-    userId,
-    passwordHash,
-    nowMs,
-  }: {
-    readonly userId: string
-    readonly passwordHash: string
-    readonly nowMs: number
-  },
+  { userId, passwordHash, nowMs }: StoredPassword & { readonly nowMs: number },
 ): Promise<void> {
   await db
     .updateTable('sign_ins')

@@ -1,0 +1,191 @@
+import { randomFillSync } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore, type Store } from '../store/open-store.ts'
+import { TEST_DATABASES } from '../store/testing/test-databases.ts'
+import { systemClock } from '../vocabulary/clock.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { makeLink } from './links.ts'
+import { openPasswords } from './passwords.ts'
+import { type NewSession, People } from './people.ts'
+import type { SignedIn } from './sessions.ts'
+import { findUser, lockPassword, setPasswordHash } from './users.ts'
+
+const ADA = { email: 'ada@example.org', password: 'correct horse battery' } as const
+const OTHER = 'another horse battery'
+const THIRD = 'a third horse battery'
+const VISITOR = { address: '192.0.2.1', agent: 'Test browser' }
+const IDS = createIdSource({
+  clock: systemClock,
+  fillRandom: (bytes) => void randomFillSync(bytes),
+})
+
+let closing: (() => Promise<unknown>)[] = []
+/** Runs once, after a password was checked and before anything follows from it. */
+let afterCheck: (() => Promise<unknown>) | null = null
+
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close()
+  closing = []
+  afterCheck = null
+})
+
+/** A store in which the first operator, Ada, is signed in. */
+class Place {
+  readonly store: Store
+  readonly people: People
+  readonly ada: SignedIn
+
+  private constructor(store: Store, people: People, ada: SignedIn) {
+    this.store = store
+    this.people = people
+    this.ada = ada
+  }
+
+  static async open(url: string): Promise<Place> {
+    const store = await openStore({ url })
+    closing.push(() => store.close())
+    const people = new People({
+      ...store,
+      clock: systemClock,
+      ids: IDS,
+      joinsFirstAccount: false,
+      onFault: () => {},
+      async loadPasswords(input) {
+        const passwords = openPasswords(input)
+        return {
+          ...passwords,
+          async isRight(checked) {
+            const isRight = await passwords.isRight(checked)
+            const happens = afterCheck
+            afterCheck = null
+            await happens?.()
+            return isRight
+          },
+        }
+      },
+    })
+    const link = await makeLink({ ...store, clock: systemClock, ids: IDS }, { kind: 'setup' })
+    const made = await people.setUp({ linkText: link.text, name: 'Ada', ...ADA }, VISITOR)
+    const ada = await people.sessions.find(made.sessionToken)
+    if (ada === null) throw new Error('Ada is not signed in')
+    return new Place(store, people, ada)
+  }
+
+  signIn(password: string): Promise<NewSession> {
+    return this.people.signIn({ email: ADA.email, password }, VISITOR)
+  }
+
+  change(currentPassword: string, password: string): Promise<void> {
+    const { user, sessionId } = this.ada
+    return this.people.changePassword({ user, sessionId, currentPassword, password }, VISITOR)
+  }
+
+  /** The text of a new link that resets Ada's password. */
+  async resetLink(): Promise<string> {
+    const { id: userId } = this.ada.user
+    const parts = { ...this.store, clock: systemClock, ids: IDS }
+    return (await makeLink(parts, { kind: 'reset', userId })).text
+  }
+
+  async reset(linkText: string, password: string): Promise<NewSession> {
+    return this.people.resetPassword({ linkText, password }, VISITOR)
+  }
+
+  async sessionIds(): Promise<readonly string[]> {
+    return (await this.people.sessions.list(this.ada.user.id)).map(({ id }) => id)
+  }
+}
+
+const NOT_SIGNED_IN = expect.objectContaining({ code: 'not_signed_in' })
+const WRONG = expect.objectContaining({ code: 'invalid_sign_in' })
+const USED = expect.objectContaining({ code: 'invalid_link' })
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  let place: Place
+
+  beforeEach(async () => {
+    const database = await create()
+    closing.push(() => database.remove())
+    place = await Place.open(database.url)
+  })
+
+  test('a password that is changed while it is checked lets no one in', async () => {
+    afterCheck = () => place.change(ADA.password, OTHER)
+    await expect(place.signIn(ADA.password)).rejects.toEqual(WRONG)
+    expect(await place.sessionIds()).toEqual([place.ada.sessionId])
+    await place.signIn(OTHER)
+  })
+
+  test('of two changes of a password at the same time, the first one holds', async () => {
+    afterCheck = () => place.change(ADA.password, OTHER)
+    await expect(place.change(ADA.password, THIRD)).rejects.toEqual(NOT_SIGNED_IN)
+    await place.signIn(OTHER)
+  })
+
+  test('a session that ends while it changes the password leaves it as it was', async () => {
+    const { user, sessionId } = place.ada
+    afterCheck = () => place.people.sessions.end({ userId: user.id, sessionId })
+    await expect(place.change(ADA.password, OTHER)).rejects.toEqual(NOT_SIGNED_IN)
+    await place.signIn(ADA.password)
+  })
+
+  test('a reset while a password is changed is not undone by it', async () => {
+    const linkText = await place.resetLink()
+    afterCheck = () => place.reset(linkText, OTHER)
+    await expect(place.change(ADA.password, THIRD)).rejects.toEqual(NOT_SIGNED_IN)
+    await place.signIn(OTHER)
+  })
+
+  test('an invitation is not accepted with a password that is changed meanwhile', async () => {
+    const parts = { ...place.store, clock: systemClock, ids: IDS }
+    const invitation = { kind: 'invitation', email: ADA.email, isOperator: true } as const
+    const { text: linkText } = await makeLink(parts, { ...invitation, membership: null })
+    const accept = (password: string) =>
+      place.people.acceptInvitation({ linkText, name: 'Ada', password }, VISITOR)
+    afterCheck = () => place.change(ADA.password, OTHER)
+    await expect(accept(ADA.password)).rejects.toEqual(WRONG)
+    await accept(OTHER)
+  })
+
+  test('a reset link works until there is a newer one, or another password', async () => {
+    const first = await place.resetLink()
+    const second = await place.resetLink()
+    await expect(place.reset(first, OTHER)).rejects.toEqual(USED)
+    await place.change(ADA.password, OTHER)
+    await expect(place.reset(second, THIRD)).rejects.toEqual(USED)
+    await place.reset(await place.resetLink(), THIRD)
+    await place.signIn(THIRD)
+  })
+
+  test('of two reset links of before that are taken at the same time, one works', async () => {
+    const links = [await place.resetLink(), await place.resetLink()]
+    // As a store of an earlier release has them.
+    await place.store.db.updateTable('links').set({ used_at_ms: null }).execute()
+    const taken = await Promise.allSettled(links.map((linkText) => place.reset(linkText, OTHER)))
+    expect(taken.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(taken).toContainEqual({ status: 'rejected', reason: USED })
+    expect(await place.sessionIds()).toHaveLength(1)
+  })
+})
+
+test('a sign-in waits for another process that is changing the password, and is refused', async () => {
+  const database = await TEST_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
+  if (database === undefined) throw new Error('there is no PostgreSQL')
+  closing.push(() => database.remove())
+  const place = await Place.open(database.url)
+  const { db } = place.store
+  const user = await findUser(db, ADA.email)
+  const changed = { userId: user?.id ?? '', passwordHash: 'another', nowMs: 0 }
+  const signIn = await db.transaction().execute(async (trx) => {
+    await lockPassword(trx, changed.userId)
+    await setPasswordHash(trx, changed)
+    await trx.deleteFrom('sessions').execute()
+    const attempt = expect(place.signIn(ADA.password)).rejects.toEqual(WRONG)
+    // Its session is made before the change ends, and too late to be ended by it.
+    let sessions: readonly string[] = []
+    while (sessions.length < 2) sessions = await place.sessionIds()
+    return { attempt }
+  })
+  await signIn.attempt
+  expect(await place.sessionIds()).toEqual([])
+})
