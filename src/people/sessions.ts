@@ -4,11 +4,8 @@ import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { hashSecret } from './link-text.ts'
 
-/** How long a session lasts after its latest day of use. */
+/** How long a session lasts after the sign-in, in use or not. */
 export const SESSION_MS = 7 * 24 * 60 * 60_000
-
-// A session in use is written once a day, and not at each request.
-const MOVED_ON_EVERY_MS = 24 * 60 * 60_000
 
 /** A user who is signed in. */
 export interface SignedIn {
@@ -35,7 +32,7 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** Who has a session; null: it has ended, or never was. Moves its end on once a day. */
+  /** Who has a session; null: it has ended, or never was. */
   async find(sessionToken: string): Promise<SignedIn | null> {
     const nowMs = this.#clock.nowMs()
     const row = await this.#pages
@@ -52,7 +49,6 @@ export class Sessions {
       .where('id', '=', found.userId)
       .executeTakeFirst()
     if (userRow === undefined) return null
-    if (nowMs - found.updatedAtMs >= MOVED_ON_EVERY_MS) await this.#moveOn(found.id, nowMs)
     return { user: USERS.read(userRow), sessionId: found.id }
   }
 
@@ -97,14 +93,6 @@ export class Sessions {
     await this.#db
       .deleteFrom('sessions')
       .where('expires_at_ms', '<=', this.#clock.nowMs())
-      .execute()
-  }
-
-  async #moveOn(sessionId: string, nowMs: number): Promise<void> {
-    await this.#db
-      .updateTable('sessions')
-      .set({ expires_at_ms: nowMs + SESSION_MS, updated_at_ms: nowMs })
-      .where('id', '=', sessionId)
       .execute()
   }
 }

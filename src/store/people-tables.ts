@@ -102,7 +102,6 @@ export const SESSIONS = new Table('sessions', {
     agent: orNull(text),
     expires_at_ms: integer,
     created_at_ms: integer,
-    /** When the expiry was last moved on. */
     updated_at_ms: integer,
   },
 })

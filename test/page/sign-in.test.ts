@@ -101,6 +101,19 @@ test('sessions are listed, and one that is ended is refused from then on', async
   expect((await desk.call('DELETE', `auth/sessions/${id}`)).httpStatus).toBe(404)
 })
 
+test('a session ends 7 days after the sign-in, however much it is used', async () => {
+  let passedMs = 0
+  const lasting = await startWorld({ clock: { nowMs: () => Date.now() + passedMs } })
+  const browser = await setUpOperator(lasting)
+  for (let day = 1; day <= 6; day++) {
+    passedMs = day * 24 * 60 * 60_000
+    expect((await browser.get('me')).httpStatus).toBe(200)
+  }
+  passedMs = 7 * 24 * 60 * 60_000
+  expect(errorOf(await browser.get('me'))).toMatchObject({ httpStatus: 401, code: 'not_signed_in' })
+  await lasting.close()
+})
+
 test("no user ends another user's session", async () => {
   const ada = await setUpOperator(world)
   const [session] = await world.gateway.store.db.selectFrom('sessions').select('id').execute()

@@ -62,7 +62,6 @@ export interface Session {
   readonly current: boolean
   readonly created_at: string
   readonly expires_at: string
-  readonly last_used_at: string
   /** Null: it was not recorded. */
   readonly address: string | null
   readonly agent: string | null

@@ -48,8 +48,6 @@ interface SessionAnswer {
   readonly current: boolean
   readonly created_at: string
   readonly expires_at: string
-  /** To the day. */
-  readonly last_used_at: string
   readonly address: string | null
   readonly agent: string | null
 }
@@ -92,7 +90,6 @@ export function sessionAnswer(row: SessionRow, currentSessionId: string): Sessio
     current: row.id === currentSessionId,
     created_at: new Date(row.createdAtMs).toISOString(),
     expires_at: new Date(row.expiresAtMs).toISOString(),
-    last_used_at: new Date(row.updatedAtMs).toISOString(),
     address: row.address,
     agent: row.agent,
   }

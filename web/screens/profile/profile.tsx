@@ -117,7 +117,7 @@ function Sessions() {
           <thead>
             <tr>
               <th scope="col">Browser</th>
-              <th scope="col">Last used</th>
+              <th scope="col">Signed in</th>
               <th scope="col">
                 <span className="vh">End</span>
               </th>
@@ -141,7 +141,7 @@ function Sessions() {
 function SessionRow({ session }: { session: Session }) {
   const now = useNow()
   const queries = useQueryClient()
-  const usedAt = new Date(session.last_used_at)
+  const signedInAt = new Date(session.created_at)
   const action = session.current ? 'Sign out' : 'End'
   const end = useMutation({
     mutationFn: () => write('DELETE', `auth/sessions/${session.id}`),
@@ -158,7 +158,7 @@ function SessionRow({ session }: { session: Session }) {
         <span className="two mono">{session.address ?? 'address unknown'}</span>
       </td>
       <td className="text-ink-2">
-        <Time at={usedAt}>{dayOf(usedAt, now)}</Time>
+        <Time at={signedInAt}>{dayOf(signedInAt, now)}</Time>
       </td>
       <td className="num">
         <button
