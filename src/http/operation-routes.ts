@@ -24,7 +24,7 @@ const BODY_BYTES_MAX = 64 * 1024
 
 /**
  * Adds the routes that one kind of caller has. The caller is authenticated before anything else is
- * looked at. The content-type of a body is ignored.
+ * looked at, and again once its body was read. The content-type of a body is ignored.
  */
 export function registerOperations(app: FastifyInstance, input: OperationRoutesInput): void {
   const { operations, access, bodyTimeoutMs } = input
@@ -46,9 +46,14 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
         url: path.replace(/\{(\w+)\}/g, ':$1'),
         async handler(request, reply) {
           const { params, query } = request
-          const caller = await access.authenticate(arrivalOf(request), params)
-          const sent =
-            body === null ? undefined : await readJson(request.raw, reply.raw, bodyTimeoutMs)
+          const arrival = arrivalOf(request)
+          let caller = await access.authenticate(arrival, params)
+          let sent: unknown
+          if (body !== null) {
+            sent = await readJson(request.raw, reply.raw, bodyTimeoutMs)
+            // A body may take half a minute, in which a session ends, or a key is disabled.
+            caller = await access.authenticate(arrival, params)
+          }
           // An operation may take long, such as an audit: only the reading of its response is timed.
           reply.raw.setTimeout(0)
           const answered = await run({ caller, params, query, body: sent })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { emailField, nameField } from '../../operations/fields.ts'
 import { checkInput, type Operation } from '../../operations/operation.ts'
 import type { NewSession, People, Visitor } from '../../people/people.ts'
+import type { SignedIn } from '../../people/sessions.ts'
 import { hasUsers, listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -122,16 +123,26 @@ async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswe
 
 /** Makes an account that the signed-in operator owns. For others there is no such path. */
 async function addOwnAccount(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  const { user } = await requireSignedIn(input, call.arrival)
-  if (!user.isOperator) throw unknownRoute(call.request.raw)
+  await requireOperator(input, call)
   const create = input.operations.find(({ name }) => name === 'createAccount')
   if (create === undefined) throw new TypeError('no operation makes accounts')
   const body = await readJson(call.request.raw, call.reply.raw, input.bodyTimeoutMs)
+  // As for operations: the session may have ended while the body came.
+  const { user } = await requireOperator(input, call)
   const made = await create.run({ caller: { kind: 'admin' }, params: {}, query: {}, body })
   const { id: accountId } = createdShape.parse(made.body)
   await input.people.makeOwner({ userId: user.id, accountId })
   call.reply.code(made.httpStatus)
   return made.body
+}
+
+async function requireOperator(
+  input: SessionRoutesInput,
+  { arrival, request }: PageCall,
+): Promise<SignedIn> {
+  const signedIn = await requireSignedIn(input, arrival)
+  if (!signedIn.user.isOperator) throw unknownRoute(request.raw)
+  return signedIn
 }
 
 const createdShape = z.object({ id: z.string() })
