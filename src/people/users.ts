@@ -57,22 +57,28 @@ export async function listMemberships(
     accountId: row.account_id,
     accountName: row.name,
     accountDisabled: row.disabled === 1,
-    role: row.role === 'owner' ? 'owner' : 'member',
+    role: readRole(row.role),
   }))
 }
 
-/** What a user may do in an account; null: the user is no member of it. */
-export async function roleIn(
+/** What a user is in an account: null in place of a role where no member; null where no account has this id. */
+export async function placeIn(
   db: Kysely<Tables>,
   { userId, accountId }: { readonly userId: string; readonly accountId: string },
-): Promise<Role | null> {
+): Promise<{ readonly role: Role | null } | null> {
   const row = await db
-    .selectFrom('members')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('user_id', '=', userId)
+    .selectFrom('accounts')
+    .leftJoin('members', (join) =>
+      join.onRef('members.account_id', '=', 'accounts.id').on('members.user_id', '=', userId),
+    )
+    .select('members.role')
+    .where('accounts.id', '=', accountId)
     .executeTakeFirst()
-  return row === undefined ? null : MEMBERS.read(row).role
+  return row === undefined ? null : { role: row.role === null ? null : readRole(row.role) }
+}
+
+function readRole(stored: string): Role {
+  return stored === 'owner' ? 'owner' : 'member'
 }
 
 interface AddUserInput {

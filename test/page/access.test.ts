@@ -87,14 +87,16 @@ describe.each(NAMED)('%s', (_, operation) => {
     expect(errorOf(answer)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
   })
 
-  test('is 404 for a user of another account, as for an account that does not exist', async () => {
+  test('is 404 for a user of another account, and for everyone where no account has the id', async () => {
     const { method, path, body } = callOf(operation, own)
     const answer = await browsers.stranger.call(method, path, { body })
     expect(errorOf(answer)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
     const unknown = { ...own, account: { ...own.account, id: 'acct_unknown' } }
     const none = callOf(operation, unknown)
-    const nothing = await browsers.stranger.call(none.method, none.path, { body })
-    expect(errorOf(nothing)).toEqual(errorOf(answer))
+    for (const browser of [browsers.stranger, browsers.operator]) {
+      const nothing = await browser.call(none.method, none.path, { body })
+      expect(errorOf(nothing)).toEqual(errorOf(answer))
+    }
   })
 
   test("is 404 for another account's key or request, by the path of one's own account", async () => {

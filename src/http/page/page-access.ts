@@ -3,7 +3,7 @@ import type { UnknownCallers } from '../../journey/gate/unknown-callers.ts'
 import { notFound } from '../../operations/operation.ts'
 import type { People } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
-import { roleIn } from '../../people/users.ts'
+import { placeIn } from '../../people/users.ts'
 import type { Tables } from '../../store/schema.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -32,7 +32,7 @@ export async function requireSignedIn(
   return signedIn
 }
 
-/** Access by a session to an account: its members', and every operator's. To others it does not exist. */
+/** Access by a session to an account: its members', and every operator's. To others, and where there is none, it does not exist. */
 export function memberAccess(input: PageAccessInput): Access {
   return {
     kind: 'member',
@@ -42,7 +42,8 @@ export function memberAccess(input: PageAccessInput): Access {
       // No id has one, and PostgreSQL would not even look for it.
       if (/\p{Cc}/u.test(accountId)) throw new Problem('not_found')
       const place = { userId: user.id, accountId }
-      const role = user.isOperator ? 'owner' : await roleIn(input.pages, place)
+      const found = await placeIn(input.pages, place)
+      const role = found !== null && user.isOperator ? 'owner' : (found?.role ?? null)
       if (role === null) throw notFound('account', accountId)
       return { kind: 'member', ...place, role }
     },
