@@ -16,12 +16,17 @@ interface Attempter {
   readonly email: string
 }
 
-/** An attempt that may go on. */
-export interface AdmittedAttempt {
-  /** Whether a wrong password now is one too many. */
-  readonly isLast: boolean
-  /** How one too many is refused. */
-  refusal(): Problem
+interface PasswordCheck<Right> {
+  /** Resolves with null for a wrong password. Rejects where it could not be checked. */
+  readonly check: () => Promise<Right | null>
+  /** How a wrong one is refused, unless it is one too many. */
+  readonly wrong: Problem
+}
+
+/** An attempt that was counted. */
+interface Attempt {
+  readonly attempts: number
+  readonly startedAtMs: number
 }
 
 /**
@@ -38,31 +43,20 @@ export class SignInAttempts {
     this.#clock = clock
   }
 
-  /** Counts an attempt. Throws Problem `rate_limited` where there were too many. */
-  async begin(attempter: Attempter): Promise<AdmittedAttempt> {
-    const nowMs = this.#clock.nowMs()
-    await this.#db
-      .deleteFrom('sign_in_rates')
-      .where('started_at_ms', '<=', nowMs - WINDOW_MS)
-      .execute()
-    const { attempts, started_at_ms: startedAtMs } = await this.#db
-      .insertInto('sign_in_rates')
-      .values({ caller_hash: callerHash(attempter), attempts: 1, started_at_ms: nowMs })
-      .onConflict((conflict) =>
-        conflict
-          .column('caller_hash')
-          .doUpdateSet({ attempts: sql<number>`${sql.ref('sign_in_rates.attempts')} + 1` }),
-      )
-      .returning(['attempts', 'started_at_ms'])
-      .executeTakeFirstOrThrow()
-    const refusal = (): Problem =>
-      new Problem('rate_limited', {
-        message:
-          'Too many wrong passwords for this e-mail address from your network. Try again later.',
-        retryAfterSeconds: Math.max(1, Math.ceil((startedAtMs + WINDOW_MS - nowMs) / 1_000)),
-      })
-    if (attempts > WRONG_MAX) throw refusal()
-    return { isLast: attempts === WRONG_MAX, refusal }
+  /**
+   * Runs a check of a password as an attempt. Throws `wrong`, or Problem `rate_limited` where there were too many. An attempt
+   * whose password was not checked, because the server is busy, does not count.
+   */
+  async run<Right>(attempter: Attempter, { check, wrong }: PasswordCheck<Right>): Promise<Right> {
+    const attempt = await this.#begin(attempter)
+    if (attempt.attempts > WRONG_MAX) throw this.#refusal(attempt)
+    const right = await check().catch(async (error: unknown) => {
+      await this.#takeBack(attempter, attempt)
+      throw error
+    })
+    if (right === null) throw attempt.attempts === WRONG_MAX ? this.#refusal(attempt) : wrong
+    await this.forget(attempter)
+    return right
   }
 
   /** Forgets the attempts of a person who has signed in. */
@@ -71,6 +65,43 @@ export class SignInAttempts {
       .deleteFrom('sign_in_rates')
       .where('caller_hash', '=', callerHash(attempter))
       .execute()
+  }
+
+  async #begin(attempter: Attempter): Promise<Attempt> {
+    const nowMs = this.#clock.nowMs()
+    await this.#db
+      .deleteFrom('sign_in_rates')
+      .where('started_at_ms', '<=', nowMs - WINDOW_MS)
+      .execute()
+    return this.#db
+      .insertInto('sign_in_rates')
+      .values({ caller_hash: callerHash(attempter), attempts: 1, started_at_ms: nowMs })
+      .onConflict((conflict) =>
+        conflict
+          .column('caller_hash')
+          .doUpdateSet({ attempts: sql<number>`${sql.ref('sign_in_rates.attempts')} + 1` }),
+      )
+      .returning(['attempts', 'started_at_ms as startedAtMs'])
+      .executeTakeFirstOrThrow()
+  }
+
+  async #takeBack(attempter: Attempter, { startedAtMs }: Attempt): Promise<void> {
+    await this.#db
+      .updateTable('sign_in_rates')
+      .set(({ eb }) => ({ attempts: eb('attempts', '-', 1) }))
+      .where('caller_hash', '=', callerHash(attempter))
+      .where('started_at_ms', '=', startedAtMs)
+      .where('attempts', '>', 0)
+      .execute()
+  }
+
+  #refusal({ startedAtMs }: Attempt): Problem {
+    const leftMs = startedAtMs + WINDOW_MS - this.#clock.nowMs()
+    return new Problem('rate_limited', {
+      message:
+        'Too many wrong passwords for this e-mail address from your network. Try again later.',
+      retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1_000)),
+    })
   }
 }
 

@@ -20,9 +20,12 @@ export class PasswordChecks {
     this.#load = load
   }
 
-  /** The library, for what takes no time of the thread pool. */
+  /** The library, for what takes no time of the thread pool. One that failed to load is loaded again. */
   passwords(): Promise<Passwords> {
-    this.#loaded ??= this.#load()
+    this.#loaded ??= this.#load().catch((error: unknown) => {
+      this.#loaded = null
+      throw error
+    })
     return this.#loaded
   }
 

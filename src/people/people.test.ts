@@ -1,12 +1,13 @@
 import { randomFillSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore, type Store } from '../store/open-store.ts'
-import { TEST_DATABASES } from '../store/testing/test-databases.ts'
+import { createSqliteFile, TEST_DATABASES } from '../store/testing/test-databases.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
+import type { Problem } from '../vocabulary/problem.ts'
 import { makeLink } from './links.ts'
 import { openPasswords } from './passwords.ts'
-import { type NewSession, People } from './people.ts'
+import { type NewSession, People, type PeopleInput } from './people.ts'
 import type { SignedIn } from './sessions.ts'
 import { findUser, lockPassword, setPasswordHash } from './users.ts'
 
@@ -29,6 +30,17 @@ afterEach(async () => {
   afterCheck = null
 })
 
+function peopleOf(store: Store, loadPasswords: PeopleInput['loadPasswords']): People {
+  return new People({
+    ...store,
+    clock: systemClock,
+    ids: IDS,
+    joinsFirstAccount: false,
+    onFault: () => {},
+    loadPasswords,
+  })
+}
+
 /** A store in which the first operator, Ada, is signed in. */
 class Place {
   readonly store: Store
@@ -44,25 +56,18 @@ class Place {
   static async open(url: string): Promise<Place> {
     const store = await openStore({ url })
     closing.push(() => store.close())
-    const people = new People({
-      ...store,
-      clock: systemClock,
-      ids: IDS,
-      joinsFirstAccount: false,
-      onFault: () => {},
-      async loadPasswords(input) {
-        const passwords = openPasswords(input)
-        return {
-          ...passwords,
-          async isRight(checked) {
-            const isRight = await passwords.isRight(checked)
-            const happens = afterCheck
-            afterCheck = null
-            await happens?.()
-            return isRight
-          },
-        }
-      },
+    const people = peopleOf(store, async (input) => {
+      const passwords = openPasswords(input)
+      return {
+        ...passwords,
+        async isRight(checked) {
+          const isRight = await passwords.isRight(checked)
+          const happens = afterCheck
+          afterCheck = null
+          await happens?.()
+          return isRight
+        },
+      }
     })
     const link = await makeLink({ ...store, clock: systemClock, ids: IDS }, { kind: 'setup' })
     const made = await people.setUp({ linkText: link.text, name: 'Ada', ...ADA }, VISITOR)
@@ -98,6 +103,7 @@ class Place {
 
 const NOT_SIGNED_IN = expect.objectContaining({ code: 'not_signed_in' })
 const WRONG = expect.objectContaining({ code: 'invalid_sign_in' })
+const BUSY = expect.objectContaining({ code: 'service_unavailable' })
 const USED = expect.objectContaining({ code: 'invalid_link' })
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
@@ -188,4 +194,51 @@ test('a sign-in waits for another process that is changing the password, and is 
   })
   await signIn.attempt
   expect(await place.sessionIds()).toEqual([])
+})
+
+describe('while the server is busy', () => {
+  let place: Place
+
+  beforeEach(async () => {
+    const database = await createSqliteFile()
+    closing.push(() => database.remove())
+    place = await Place.open(database.url)
+  })
+
+  test('a sign-in library that could not be loaded is loaded again, and no attempt counts', async () => {
+    let failures = 5
+    const people = peopleOf(place.store, async (input) => {
+      if (failures-- > 0) throw new Error('out of memory')
+      return openPasswords(input)
+    })
+    for (let i = 0; i < 5; i++) {
+      await expect(people.signIn(ADA, VISITOR)).rejects.toThrow('out of memory')
+    }
+    await people.signIn(ADA, VISITOR)
+  })
+
+  test('a sign-in that is refused because too many wait is no wrong password', async () => {
+    const { promise: freed, resolve: free } = Promise.withResolvers<void>()
+    const people = peopleOf(place.store, async (input) => ({
+      ...openPasswords(input),
+      async isRight({ password }) {
+        await freed
+        return password === ADA.password
+      },
+    }))
+    const full = Promise.withResolvers<void>()
+    let refused = 0
+    // Two run and 32 wait; the others are refused.
+    const others = Array.from({ length: 40 }, (_, place) => {
+      const person = { email: `user${place}@example.org`, password: 'wrong' }
+      return people.signIn(person, VISITOR).catch(({ code }: Problem) => {
+        if (code === 'service_unavailable' && ++refused === 6) full.resolve()
+      })
+    })
+    await full.promise
+    for (let i = 0; i < 6; i++) await expect(people.signIn(ADA, VISITOR)).rejects.toEqual(BUSY)
+    free()
+    await Promise.all(others)
+    await people.signIn(ADA, VISITOR)
+  })
 })

@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { type AdmittedAttempt, SignInAttempts } from './attempts.ts'
+import { SignInAttempts } from './attempts.ts'
 import { endResetLinks, readLink, takeLink } from './links.ts'
 import { PasswordChecks } from './password-checks.ts'
 import type { Passwords, PasswordsInput } from './passwords.ts'
@@ -24,7 +24,7 @@ import {
 } from './users.ts'
 
 /** What sign-in is made of. */
-interface PeopleInput {
+export interface PeopleInput {
   readonly db: Kysely<Tables>
   /** Reads of pages, on a connection of their own. Read-only. */
   readonly pages: Kysely<Tables>
@@ -35,7 +35,7 @@ interface PeopleInput {
   /** Reports a fault of the sign-in library. */
   readonly onFault: (message: string) => void
   /** Loads the sign-in library. Default: better-auth. */
-  readonly loadPasswords?: (input: PasswordsInput) => Promise<Passwords>
+  readonly loadPasswords?: ((input: PasswordsInput) => Promise<Passwords>) | undefined
 }
 
 /** Where a person signs in from. */
@@ -98,15 +98,12 @@ export class People {
    * alike, and `rate_limited` from the fifth wrong one in ten minutes on.
    */
   async signIn({ email, password }: Credentials, visitor: Visitor): Promise<NewSession> {
-    const attempt = await this.#attempts.begin({ address: visitor.address, email })
-    const stored = await findPassword(this.#input.db, email)
-    const { passwordHash } = stored ?? { passwordHash: null }
-    const isRight = await this.#checks.run((passwords) =>
-      passwords.isRight({ passwordHash, password }),
+    const wrong = new Problem('invalid_sign_in')
+    const checked = await this.#attempts.run(
+      { address: visitor.address, email },
+      { check: () => this.#check({ email, password }), wrong },
     )
-    if (stored === null || !isRight) throw refusalOf(attempt, new Problem('invalid_sign_in'))
-    const made = await this.#startSession(stored, visitor)
-    await this.#attempts.forget({ address: visitor.address, email })
+    const made = await this.#startSession(checked, visitor)
     await this.sessions.removeEnded()
     return made
   }
@@ -214,15 +211,21 @@ export class People {
     { user, password, field }: RequiredPassword,
     { address }: Visitor,
   ): Promise<StoredPassword> {
-    const attempter = { address, email: user.email }
-    const attempt = await this.#attempts.begin(attempter)
-    const stored = await findPassword(this.#input.db, user.email)
-    const isRight =
-      stored !== null &&
-      (await this.#checks.run((passwords) => passwords.isRight({ ...stored, password })))
-    if (!isRight) throw refusalOf(attempt, wrongPassword(field))
-    await this.#attempts.forget(attempter)
-    return stored
+    const { email } = user
+    return this.#attempts.run(
+      { address, email },
+      { check: () => this.#check({ email, password }), wrong: wrongPassword(field) },
+    )
+  }
+
+  /** The password as it is stored; null: it is wrong, or no user has this address, which takes the same time. */
+  async #check({ email, password }: Credentials): Promise<StoredPassword | null> {
+    const stored = await findPassword(this.#input.db, email)
+    const { passwordHash } = stored ?? { passwordHash: null }
+    const isRight = await this.#checks.run((passwords) =>
+      passwords.isRight({ passwordHash, password }),
+    )
+    return isRight ? stored : null
   }
 
   /**
@@ -261,11 +264,6 @@ function wrongPassword(field: string): Problem {
 async function loadBetterAuth(input: PasswordsInput): Promise<Passwords> {
   const { openPasswords } = await import('./passwords.ts')
   return openPasswords(input)
-}
-
-/** How a wrong password is refused: as what it is, or as one too many. */
-function refusalOf({ isLast, refusal }: AdmittedAttempt, wrong: Problem): Problem {
-  return isLast ? refusal() : wrong
 }
 
 /**
