@@ -120,7 +120,7 @@ function managementOf(
       pageUrl: pageUrlOf(config),
       maintenance,
       refreshCatalog,
-      onCallersChanged: async () => authenticator.forget(),
+      onCallersChanged: async (changed) => authenticator.forget(changed),
     }),
     access:
       adminToken === null

@@ -106,7 +106,7 @@ function change(parts: OperationParts): Operation {
         ...(disabled === undefined ? {} : { disabled }),
       })
       if (account === null) throw notFound('account', accountId)
-      await parts.onCallersChanged()
+      await parts.onCallersChanged({ accountId })
       return { httpStatus: 200, body: await answerOf(parts, account) }
     },
   })

@@ -128,7 +128,7 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
         ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
       })
       if (apiKey === null) throw notFound('API key', apiKeyId)
-      await onCallersChanged()
+      await onCallersChanged({ apiKeyId })
       return { httpStatus: 200, body: await answerOf(store, apiKey) }
     },
   })
@@ -148,7 +148,7 @@ function remove({ store, ledger, onCallersChanged }: OperationParts): Operation 
       const { id: apiKeyId } = await namedKey(store, call)
       const isDeleted = await ledger.deleteApiKey(apiKeyId)
       if (!isDeleted) throw notFound('API key', apiKeyId)
-      await onCallersChanged()
+      await onCallersChanged({ apiKeyId })
       return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }
     },
   })

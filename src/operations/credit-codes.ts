@@ -121,7 +121,7 @@ function redeem({ ledger, onCallersChanged }: OperationParts): Operation {
       const verdict = await ledger.redeemCode(input)
       switch (verdict.kind) {
         case 'redeemed':
-          await onCallersChanged()
+          await onCallersChanged({ accountId })
           return { httpStatus: 201, body: entryAnswer(verdict.entry) }
         case 'exists':
           return { httpStatus: 200, body: entryAnswer(verdict.entry) }

@@ -112,7 +112,7 @@ async function addCredit(parts: OperationParts, input: AddCreditInput): Promise<
   const verdict = await parts.ledger.addCredit(input)
   switch (verdict.kind) {
     case 'added':
-      await parts.onCallersChanged()
+      await parts.onCallersChanged({ accountId: input.accountId })
       return { httpStatus: 201, body: entryAnswer(verdict.entry) }
     case 'exists':
       return { httpStatus: 200, body: entryAnswer(verdict.entry) }

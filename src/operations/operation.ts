@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { ChangedCallers } from '../journey/gate/authenticator.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -165,7 +166,7 @@ export interface OperationParts {
    * Called when a key or an account has changed; resolves once nothing in this process believes anything
    * older. Never rejects.
    */
-  readonly onCallersChanged: () => Promise<void>
+  readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
 }
 
 /** Where an operation reads a few rows: for the page, on the connection of its own. */

@@ -198,14 +198,33 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     test('again at once after a change, even while a look-up is running', async () => {
       const asking = Promise.allSettled([authenticate({ 'x-api-key': text })])
       await ledger.updateApiKey({ id: 'key_1', disabled: true })
-      authenticator.forget()
+      authenticator.forget({ apiKeyId: 'key_1' })
       await asking
       await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
         code: 'api_key_disabled',
       })
       await ledger.updateApiKey({ id: 'key_1', disabled: false })
-      authenticator.forget()
+      authenticator.forget({ apiKeyId: 'key_1' })
       expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+    })
+
+    test('again at once for the keys of a changed account, and for no others', async () => {
+      const other = { 'x-api-key': await newKey('key_2', nowMs + 60_000) }
+      await authenticate({ 'x-api-key': text })
+      await authenticate(other)
+      queries = []
+      authenticator.forget({ apiKeyId: 'key_1' })
+      await authenticate(other)
+      expect(queries).toHaveLength(0)
+      await authenticate({ 'x-api-key': text })
+      expect(queries).toHaveLength(1)
+      authenticator.forget({ accountId: 'acct_none' })
+      await authenticate(other)
+      expect(queries).toHaveLength(1)
+      authenticator.forget({ accountId: 'acct_1' })
+      await authenticate(other)
+      await authenticate({ 'x-api-key': text })
+      expect(queries).toHaveLength(3)
     })
 
     test('never for text without the shape of a key', async () => {

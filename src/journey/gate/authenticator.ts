@@ -14,6 +14,9 @@ export interface Caller {
   readonly hasBackedCredit: boolean
 }
 
+/** An API key that has changed, or an account with all of its keys. */
+export type ChangedCallers = { readonly apiKeyId: string } | { readonly accountId: string }
+
 interface AuthenticatorInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
@@ -98,10 +101,13 @@ export class Authenticator {
     return known.caller
   }
 
-  /** Empties the cache: an admin has just changed keys or accounts. */
-  forget(): void {
-    this.#known.clear()
-    this.#unknown.clear()
+  /** Looks up again what has just been changed: at once, as keys that were known before. */
+  forget(changed: ChangedCallers): void {
+    this.#known.expire(({ caller }) =>
+      'apiKeyId' in changed
+        ? caller.apiKeyId === changed.apiKeyId
+        : caller.accountId === changed.accountId,
+    )
     // Running look-ups began before the change: they are not shared with requests that come after it.
     this.#lookUps.clear()
     this.#timesForgotten++
@@ -192,8 +198,11 @@ class BoundedCache<T> {
     this.#entriesMax = entriesMax
   }
 
-  clear(): void {
-    this.#entries.clear()
+  /** Entries stay, and have expired. */
+  expire(isMeant: (value: T) => boolean): void {
+    for (const [name, { value }] of this.#entries) {
+      if (isMeant(value)) this.#entries.set(name, { value, untilMs: 0 })
+    }
   }
 
   delete(name: string): void {
