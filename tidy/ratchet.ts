@@ -29,20 +29,21 @@ export const HOUSE_LIMITS: HouseLimits = {
     formats: { files: 21, lines: 2_745 },
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
-    // A body leaves the memory budget once it is sent.
-    journey: { files: 23, lines: 3_656 },
+    // A body leaves the memory budget once it is sent. A changed key is looked up again alone.
+    journey: { files: 23, lines: 3_665 },
     reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     // Days also have rows of accounts without their keys.
     usage: { files: 7, lines: 1_209 },
-    // Users, sessions and links of the page.
-    people: { files: 9, lines: 1_070 },
+    // Users, sessions and links of the page. A password is locked while it is changed, and attempts that were
+    // not checked are taken back.
+    people: { files: 9, lines: 1_220 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
-    operations: { files: 15, lines: 2_647 },
-    // The page: its files, sign-in and guards.
-    http: { files: 24, lines: 3_337 },
+    operations: { files: 15, lines: 2_648 },
+    // The page: its files, sign-in and guards. Callers are asked for again after their body.
+    http: { files: 24, lines: 3_351 },
     // The names of a command's context are longer. `tollgate user`.
     cli: { files: 16, lines: 1_755 },
     telemetry: { files: 8, lines: 1_275 },

@@ -15,14 +15,6 @@ export interface PasswordsInput {
   readonly onFault: (message: string) => void
 }
 
-/** Whose session begins, and where. */
-interface SessionStart {
-  readonly userId: string
-  /** The client address, and its `user-agent`, as the list of sessions shows them. */
-  readonly address: string
-  readonly agent: string
-}
-
 /** Passwords, which are hashed by scrypt on Node's thread pool, and sessions. */
 export interface Passwords {
   hash(password: string): Promise<string>
@@ -31,8 +23,12 @@ export interface Passwords {
     readonly passwordHash: string | null
     readonly password: string
   }): Promise<boolean>
-  /** Makes a session. Checks no password. */
-  startSession(start: SessionStart): Promise<{ readonly sessionToken: string }>
+  /** Makes a session of a user, with the client address and its `user-agent`. Checks no password. */
+  startSession(start: {
+    readonly userId: string
+    readonly address: string
+    readonly agent: string
+  }): Promise<{ readonly sessionToken: string }>
 }
 
 const ID_PREFIXES: ReadonlyMap<string, IdPrefix> = new Map([
