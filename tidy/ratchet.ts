@@ -30,7 +30,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
     // A body leaves the memory budget once it is sent. A changed key is looked up again alone.
-    journey: { files: 23, lines: 3_665 },
+    // The page's users have limits as keys do.
+    journey: { files: 23, lines: 3_676 },
     reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     // Days also have rows of accounts without their keys.
@@ -43,13 +44,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // An account at a glance, and what of it needs a look.
     operations: { files: 15, lines: 2_648 },
     // The page: its files, sign-in and guards. Callers are asked for again after their body.
-    http: { files: 24, lines: 3_351 },
+    http: { files: 24, lines: 3_373 },
     // The names of a command's context are longer. `tollgate user`.
     cli: { files: 16, lines: 1_755 },
     telemetry: { files: 8, lines: 1_275 },
     // The log line of a request came from http.
     // Roll-ups are upkeep beside pruning. The page's settings, and the link of the first start.
-    app: { files: 19, lines: 2_726 },
+    app: { files: 19, lines: 2_740 },
     // Operations and commands are handed in.
     'main.ts': { files: 1, lines: 73 },
   },

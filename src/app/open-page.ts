@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { PageInput } from '../http/page/page-routes.ts'
 import { PageSite } from '../http/page/page-site.ts'
+import { Gate, type GateSettings } from '../journey/gate/gate.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import { makeLink } from '../people/links.ts'
 import { People } from '../people/people.ts'
@@ -13,6 +14,18 @@ import type { Config } from './config.ts'
 import type { Wiring } from './wiring.ts'
 
 const BUILT_FOLDER = join(import.meta.dirname, '..', '..', 'build', 'web')
+
+/**
+ * The limits of a user. Each of many windows of the page that load at once makes a few calls, and then a few in two
+ * seconds.
+ */
+const PAGE_LIMITS: GateSettings = {
+  counts: 'user',
+  inFlightMax: 16,
+  requestsPerMinuteMax: 600,
+  // Of callers without backed credit, which users are not.
+  unbackedRequestsPerMinuteMax: 0,
+}
 
 interface PageParts {
   readonly store: Store
@@ -42,6 +55,7 @@ export function openPage(
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,
     unknownCallers,
+    gate: new Gate({ clock, settings: PAGE_LIMITS }),
     addressOf,
   }
 }

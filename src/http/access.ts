@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { Caller, CallerKind } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
@@ -13,6 +14,8 @@ export interface Access {
   readonly guards: `/${string}` | null
   /** Who sends a request, before its body is read. `params` are those of the path. Throws Problem. */
   authenticate(arrival: Arrival, params: Readonly<Record<string, string>>): Promise<Caller>
+  /** Called once for each request, before its body is read. Throws Problem. Default: no caller is counted. */
+  readonly onCaller?: (caller: Caller, client: ServerResponse) => void
   /** Called with each request below the guarded path when it has been answered. Default: nothing is. */
   readonly onAnswered?: (call: AnsweredCall) => void
 }

@@ -48,6 +48,7 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
           const { params, query } = request
           const arrival = arrivalOf(request)
           let caller = await access.authenticate(arrival, params)
+          access.onCaller?.(caller, reply.raw)
           let sent: unknown
           if (body !== null) {
             sent = await readJson(request.raw, reply.raw, bodyTimeoutMs)

@@ -1,4 +1,7 @@
+import type { ServerResponse } from 'node:http'
+import { finished } from 'node:stream'
 import type { Kysely } from 'kysely'
+import type { Gate } from '../../journey/gate/gate.ts'
 import type { UnknownCallers } from '../../journey/gate/unknown-callers.ts'
 import { notFound } from '../../operations/operation.ts'
 import type { People } from '../../people/people.ts'
@@ -18,6 +21,8 @@ export interface PageAccessInput {
   readonly pages: Kysely<Tables>
   /** Counts, by address, the requests with a session that does not exist. */
   readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
+  /** The limits of each user. */
+  readonly gate: Gate
 }
 
 /** Who is signed in. Throws Problem `not_signed_in`, or `rate_limited` for an address that guesses. */
@@ -30,6 +35,15 @@ export async function requireSignedIn(
   const signedIn = await people.sessions.find(sessionToken)
   if (signedIn === null) throw unknownCallers.refusal(arrival, { code: 'not_signed_in' })
   return signedIn
+}
+
+/** Counts a call for its user until its response has ended. Throws Problem `rate_limited`. */
+export function countCall(
+  { gate }: Pick<PageAccessInput, 'gate'>,
+  { userId, client }: { readonly userId: string; readonly client: ServerResponse },
+): void {
+  const slot = gate.enter({ apiKeyId: userId, accountId: userId, hasBackedCredit: true })
+  finished(client, () => slot.leave())
 }
 
 /** Access by a session to an account: its members', and every operator's. To others, and where there is none, it does not exist. */
@@ -46,6 +60,9 @@ export function memberAccess(input: PageAccessInput): Access {
       const role = found !== null && user.isOperator ? 'owner' : (found?.role ?? null)
       if (role === null) throw notFound('account', accountId)
       return { kind: 'member', ...place, role }
+    },
+    onCaller(caller, client) {
+      if (caller.kind === 'member') countCall(input, { userId: caller.userId, client })
     },
   }
 }

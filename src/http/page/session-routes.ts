@@ -9,7 +9,7 @@ import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { unknownRoute } from '../answer-problem.ts'
 import { arrivalOf, readJson } from '../operation-routes.ts'
-import { type PageAccessInput, requireSignedIn } from './page-access.ts'
+import { countCall, type PageAccessInput, requireSignedIn } from './page-access.ts'
 import { type MeAnswer, meAnswer, type StartAnswer, sessionAnswer } from './session-answers.ts'
 
 /** What the routes of sign-in are made of. */
@@ -93,6 +93,13 @@ export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutes
   }
 }
 
+/** Who is signed in; the call is counted. Throws Problem as `requireSignedIn` and `countCall` do. */
+async function enter(input: SessionRoutesInput, { arrival, reply }: PageCall): Promise<SignedIn> {
+  const signedIn = await requireSignedIn(input, arrival)
+  countCall(input, { userId: signedIn.user.id, client: reply.raw })
+  return signedIn
+}
+
 async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<StartAnswer> {
   const { people, site, pages, mode } = input
   const sessionToken = site.sessionTokenOf(arrival)
@@ -107,9 +114,9 @@ async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<
   }
 }
 
-async function me(input: SessionRoutesInput, { arrival }: PageCall): Promise<MeAnswer> {
-  const signedIn = await requireSignedIn(input, arrival)
-  return meOf(input, { signedIn, arrival })
+async function me(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const signedIn = await enter(input, call)
+  return meOf(input, { signedIn, arrival: call.arrival })
 }
 
 async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
@@ -123,26 +130,22 @@ async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswe
 
 /** Makes an account that the signed-in operator owns. For others there is no such path. */
 async function addOwnAccount(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  await requireOperator(input, call)
+  requireOperator(await enter(input, call), call)
   const create = input.operations.find(({ name }) => name === 'createAccount')
   if (create === undefined) throw new TypeError('no operation makes accounts')
   const body = await readJson(call.request.raw, call.reply.raw, input.bodyTimeoutMs)
   // As for operations: the session may have ended while the body came.
-  const { user } = await requireOperator(input, call)
+  const signedIn = await requireSignedIn(input, call.arrival)
+  requireOperator(signedIn, call)
   const made = await create.run({ caller: { kind: 'admin' }, params: {}, query: {}, body })
   const { id: accountId } = createdShape.parse(made.body)
-  await input.people.makeOwner({ userId: user.id, accountId })
+  await input.people.makeOwner({ userId: signedIn.user.id, accountId })
   call.reply.code(made.httpStatus)
   return made.body
 }
 
-async function requireOperator(
-  input: SessionRoutesInput,
-  { arrival, request }: PageCall,
-): Promise<SignedIn> {
-  const signedIn = await requireSignedIn(input, arrival)
-  if (!signedIn.user.isOperator) throw unknownRoute(request.raw)
-  return signedIn
+function requireOperator({ user }: SignedIn, { request }: PageCall): void {
+  if (!user.isOperator) throw unknownRoute(request.raw)
 }
 
 const createdShape = z.object({ id: z.string() })
@@ -182,25 +185,23 @@ async function resetPassword(input: SessionRoutesInput, call: PageCall): Promise
 }
 
 async function changePassword(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  const { user, sessionId } = await requireSignedIn(input, call.arrival)
+  const { user, sessionId } = await enter(input, call)
   const body = await readBody(changeBody, { input, call })
   const { current_password: currentPassword, new_password: password } = body
   await input.people.changePassword({ user, sessionId, currentPassword, password }, call.visitor)
   return { object: 'password_changed' }
 }
 
-async function listSessions(input: SessionRoutesInput, { arrival }: PageCall): Promise<object> {
-  const { user, sessionId } = await requireSignedIn(input, arrival)
+async function listSessions(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { user, sessionId } = await enter(input, call)
   const rows = await input.people.sessions.list(user.id)
   const sessions = rows.map((row) => sessionAnswer(row, sessionId))
   return { object: 'list', data: sessions, has_more: false, next_cursor: null }
 }
 
-async function endSession(
-  input: SessionRoutesInput,
-  { request, reply, arrival }: PageCall,
-): Promise<object> {
-  const { user, sessionId: currentSessionId } = await requireSignedIn(input, arrival)
+async function endSession(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { request, reply, arrival } = call
+  const { user, sessionId: currentSessionId } = await enter(input, call)
   const { session_id: sessionId = '' } = request.params
   const isId = /^sess_\w+$/.test(sessionId)
   if (!isId || !(await input.people.sessions.end({ userId: user.id, sessionId }))) {

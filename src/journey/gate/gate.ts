@@ -2,8 +2,16 @@ import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
-/** The gate's limits; the ledger has the same. */
+/** Who is counted, and how one is refused that has too much in flight. */
+const COUNTED = {
+  apiKey: { name: 'API key', inFlightCode: 'too_many_concurrent_requests' },
+  user: { name: 'user', inFlightCode: 'rate_limited' },
+} as const
+
+/** The gate's limits; the ledger has the same of API keys. */
 export interface GateSettings {
+  /** Users of the page are counted as API keys are, under `apiKeyId`. Default: API keys. */
+  readonly counts?: keyof typeof COUNTED
   /** Requests of one API key that may be read or run at a time: 8. */
   readonly inFlightMax: number
   /** Requests of one API key in a minute: 300. */
@@ -79,8 +87,10 @@ export class Gate {
     apiKey.requests.add(second)
     account?.requests.add(second)
     if (apiKey.inFlight >= this.#settings.inFlightMax) {
-      throw new Problem('too_many_concurrent_requests', {
-        message: `This API key already has ${apiKey.inFlight} requests in flight.`,
+      const { name, inFlightCode } = COUNTED[this.#settings.counts ?? 'apiKey']
+      throw new Problem(inFlightCode, {
+        message: `This ${name} already has ${apiKey.inFlight} requests in flight.`,
+        ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
       })
     }
     apiKey.inFlight++
@@ -92,7 +102,8 @@ export class Gate {
   }
 
   #refuseAboveRate({ apiKey, account, second }: Place): void {
-    const { requestsPerMinuteMax, unbackedRequestsPerMinuteMax } = this.#settings
+    const { counts = 'apiKey', ...settings } = this.#settings
+    const { requestsPerMinuteMax, unbackedRequestsPerMinuteMax } = settings
     const keyWait = apiKey.requests.secondsUntilBelow({ limit: requestsPerMinuteMax, second })
     const accountWait =
       account?.requests.secondsUntilBelow({ limit: unbackedRequestsPerMinuteMax, second }) ?? 0
@@ -103,7 +114,7 @@ export class Gate {
       message:
         accountWait > keyWait
           ? `More than ${unbackedRequestsPerMinuteMax} requests in a minute on an account without backed credit; adding credit raises this limit.`
-          : `More than ${requestsPerMinuteMax} requests in a minute on this API key.`,
+          : `More than ${requestsPerMinuteMax} requests in a minute on this ${COUNTED[counts].name}.`,
     })
   }
 
