@@ -15,6 +15,7 @@ import { isOwnPath } from './screens/door/own-path.ts'
 import { readKeysSearch } from './screens/keys/search.ts'
 import { readModelsSearch } from './screens/models/search.ts'
 import { readOverviewSearch } from './screens/overview/search.ts'
+import { readUsageSearch } from './screens/usage/search.ts'
 import { Shell } from './shell/shell.tsx'
 
 const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
@@ -91,6 +92,13 @@ const activity = createRoute({
   component: lazyRouteComponent(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
 })
 
+const usage = createRoute({
+  getParentRoute: () => account,
+  path: '/usage',
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import('./screens/usage/usage.tsx'), 'UsageScreen'),
+})
+
 const keys = createRoute({
   getParentRoute: () => account,
   path: '/keys',
@@ -151,7 +159,7 @@ export function createPageRouter(queries: QueryClient) {
       setup,
       reset,
       invitation,
-      account.addChildren([accountHome, overview, activity, keys, credit, models, profile]),
+      account.addChildren([accountHome, overview, activity, usage, keys, credit, models, profile]),
     ]),
     basepath: '/app',
     context: { queries },

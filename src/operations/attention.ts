@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Balance } from '../ledger/activity/activity.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
-import type { Usage } from '../usage/read-usage.ts'
+import type { UsageGroupFigures } from '../usage/read-usage.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -45,7 +45,7 @@ interface AttentionInput {
   /** Keys with a limit or an expiry. */
   readonly limitedKeys: readonly ApiKeyRow[]
   /** What was spent lately, by key, and in how many days. */
-  readonly pace: { readonly usage: Usage; readonly days: number }
+  readonly pace: { readonly groups: readonly UsageGroupFigures[]; readonly days: number }
 }
 
 /** What needs a look, the most urgent first. */
@@ -85,7 +85,7 @@ function attentionOfKey(
   }
   if (creditLimitMicros === null) return found
   const remaining = Math.max(0, creditLimitMicros - spendMicros - heldMicros)
-  const spent = pace.usage.groups.find((group) => group.id === id)?.totals.chargeMicros ?? 0
+  const spent = pace.groups.find((group) => group.id === id)?.totals.chargeMicros ?? 0
   const days_left = daysLeft(remaining, { chargeMicros: spent, days: pace.days })
   const isLow = remaining <= creditLimitMicros * LIMIT_PART
   if (isLow || (days_left !== null && days_left < KEY_LIMIT_DAYS)) {

@@ -9,6 +9,7 @@ import { peopleOperations } from './people.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { upkeepOperations } from './upkeep.ts'
+import { usageOperations } from './usage.ts'
 
 /** The operations of a file, made of a process's parts, with the title that documents give them. */
 export type OperationSource = readonly [
@@ -27,6 +28,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],
   ['Overview', overviewOperations],
+  ['Usage', usageOperations],
   ['Upkeep', upkeepOperations],
 ]
 

@@ -2,15 +2,13 @@ import type { Kysely } from 'kysely'
 import type { RequestFilter } from '../ledger/activity/activity.ts'
 import { searchRequests } from '../ledger/activity/search-requests.ts'
 import type { RequestRow, Tables } from '../store/schema.ts'
-import { formatDecimal, type Micros } from '../vocabulary/money.ts'
+import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import { timeOrNull } from './fields.ts'
 
 const ROWS_AT_ONCE = 1_000
 
-type Cell = string | number | null
-
 // Amounts are dollars, exact to the micro-dollar.
-const COLUMNS: Readonly<Record<string, (row: RequestRow) => Cell>> = {
+const COLUMNS: Readonly<Record<string, (row: RequestRow) => CsvCell>> = {
   request_id: ({ id }) => id,
   opened_at: ({ openedAtMs }) => timeOrNull(openedAtMs),
   first_byte_at: ({ firstByteAtMs }) => timeOrNull(firstByteAtMs),
@@ -21,8 +19,8 @@ const COLUMNS: Readonly<Record<string, (row: RequestRow) => Cell>> = {
   state: ({ state }) => state,
   http_status: ({ httpStatus }) => httpStatus,
   error_code: ({ errorCode }) => errorCode,
-  hold: (row) => dollars(row.backedGrantedMicros, row.freeGrantedMicros),
-  charge: (row) => dollars(row.backedChargeMicros, row.freeChargeMicros),
+  hold: (row) => dollarsCell(row.backedGrantedMicros + row.freeGrantedMicros),
+  charge: (row) => dollarsCell(row.backedChargeMicros + row.freeChargeMicros),
   provider_cost: ({ costUsd }) => costUsd,
   input_tokens: ({ usage }) => usage?.inputTokens ?? null,
   cache_read_tokens: ({ usage }) => usage?.cacheReadTokens ?? null,
@@ -36,28 +34,14 @@ export async function* requestCsv(
   db: Kysely<Tables>,
   filter: RequestFilter,
 ): AsyncGenerator<string> {
-  yield line(Object.keys(COLUMNS))
+  yield csvLine(Object.keys(COLUMNS))
   let cursor: string | null = null
   do {
     const found = await searchRequests(db, { ...filter, cursor, limit: ROWS_AT_ONCE })
-    const lines = found.requests.map((row) => line(Object.values(COLUMNS).map((cell) => cell(row))))
+    const lines = found.requests.map((row) =>
+      csvLine(Object.values(COLUMNS).map((cell) => cell(row))),
+    )
     if (lines.length > 0) yield lines.join('')
     cursor = found.nextCursor
   } while (cursor !== null)
-}
-
-function dollars(backed: Micros, free: Micros): string {
-  return formatDecimal({ digits: BigInt(backed + free), exponent: -6 })
-}
-
-function line(cells: readonly Cell[]): string {
-  return `${cells.map(cellText).join(',')}\r\n`
-}
-
-/** Text that a spreadsheet would run as a formula is given as text. */
-function cellText(cell: Cell): string {
-  if (cell === null) return ''
-  if (typeof cell === 'number') return String(cell)
-  const guarded = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
-  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded
 }

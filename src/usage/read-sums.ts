@@ -2,7 +2,14 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
-import { addSums, selectSums, type UsageSums } from './sums.ts'
+import {
+  addSums,
+  NO_USAGE,
+  type SelectedSums,
+  selectSums,
+  subtractSums,
+  type UsageSums,
+} from './sums.ts'
 
 /** Which requests to add up. */
 export interface ReadHours {
@@ -17,56 +24,115 @@ export interface ReadHours {
   readonly untilHour: number
 }
 
-/**
- * Sums by group, over all hours. Without a column they are at null, and so are requests by key whose keys
- * are known by day alone.
- */
-export async function readTotals(
+/** The group of requests by key and hour that were pruned: their keys are known by day alone. */
+export const NO_KEY = ''
+
+/** Sums by group: at null where there is no column. */
+interface GroupedSums {
+  /** Over all hours. */
+  readonly totals: ReadonlyMap<string | null, UsageSums>
+  /**
+   * By group and step: the number of the day or hour since the Unix epoch. `ownIds` are groups of their own,
+   * all other groups are together at null.
+   */
+  steps(
+    ownIds: readonly string[] | 'all',
+  ): Promise<ReadonlyMap<string | null, ReadonlyMap<number, UsageSums>>>
+}
+
+/** Adds up requests. Counts of first-byte times that are not among the `columns` are zero. */
+export async function readSums(
   view: Kysely<Tables>,
   hours: ReadHours,
-): Promise<ReadonlyMap<string | null, UsageSums>> {
+  columns: SelectedSums,
+): Promise<GroupedSums> {
+  const parts = await partsOf(view, hours)
+  const rolled = parts.filter((part) => part.source !== 'requests')
+  const { step } = hours
+  // Requests take longest to read: their rows are for totals and steps.
+  const raw: PartRow[] = []
+  for (const part of parts.filter((part) => part.source === 'requests')) {
+    for (const one of bySteps(part, step)) {
+      const input = { hours, part: one, label: labelOf(one, hours), step: stepOf(one, step) }
+      raw.push(...(await readPart(view, { ...input, columns })))
+    }
+  }
   const totals = new Map<string | null, UsageSums>()
-  const { groupColumn } = hours
-  const label = groupColumn === null ? NO_GROUP : sql<string>`${sql.ref(groupColumn)}`
-  for (const part of await partsOf(view, hours)) {
-    for (const row of await readPart(view, { hours, part, label, step: sql`0` })) {
+  for (const row of raw) add(totals, row.label, row.sums)
+  for (const part of rolled) {
+    const label = labelOf(part, hours)
+    for (const row of await readPart(view, { hours, part, label, step: sql`0`, columns })) {
       add(totals, row.label, row.sums)
     }
   }
-  return totals
+  return {
+    totals,
+    async steps(ownIds) {
+      const groups = new StepSums()
+      const own = new Set<string | null>(ownIds === 'all' ? totals.keys() : ownIds)
+      for (const row of raw) groups.add(own.has(row.label) ? row.label : null, row)
+      for (const part of rolled) {
+        for (const row of await readSteps(view, { hours, part, ownIds, columns })) {
+          groups.add(row.label, row)
+        }
+      }
+      return groups.byGroup
+    },
+  }
 }
 
-/**
- * Sums by group and step: the number of the day or hour since the Unix epoch. `ownIds` are groups of their own, all
- * other groups are together at null.
- */
-export async function readSteps(
+async function readSteps(
   view: Kysely<Tables>,
-  hours: ReadHours,
-  ownIds: readonly string[],
-): Promise<ReadonlyMap<string | null, ReadonlyMap<number, UsageSums>>> {
-  const groups = new Map<string | null, Map<number, UsageSums>>()
-  const column = sql.ref(hours.groupColumn ?? 'endpoint')
-  const label =
-    ownIds.length === 0
-      ? NO_GROUP
-      : sql<
-          string | null
-        >`case when ${column} in (${sql.join(ownIds)}) then ${column} else null end`
-  for (const whole of await partsOf(view, hours)) {
-    for (const part of bySteps(whole, hours.step)) {
-      const step = stepOf(part, hours.step)
-      for (const row of await readPart(view, { hours, part, label, step })) {
-        const steps = groups.get(row.label) ?? new Map<number, UsageSums>()
-        groups.set(row.label, steps)
-        add(steps, row.step, row.sums)
-      }
-    }
+  {
+    hours,
+    part,
+    ownIds,
+    columns,
+  }: Pick<ReadPartInput, 'hours' | 'columns'> & {
+    readonly part: RolledPart
+    readonly ownIds: readonly string[] | 'all'
+  },
+): Promise<readonly PartRow[]> {
+  const step = stepOf(part, hours.step)
+  const label = labelOf(part, hours)
+  if (ownIds === 'all') return readPart(view, { hours, part, label, step, columns })
+  const all = { hours: { ...hours, groupColumn: null }, part, label: NO_GROUP, step, columns }
+  if (ownIds.length === 0) return readPart(view, all)
+  if (part.source === 'usage_days' && hours.groupColumn === 'api_key_id') {
+    // An account may have a thousand keys: others are what all have above the own ones.
+    const own = await readPart(view, { hours, part, label, step, columns, ownIds })
+    return [...(await readPart(view, all)), ...own, ...own.map(asTakenAway)]
   }
-  return groups
+  const ownLabel = sql<
+    string | null
+  >`case when ${label} in (${sql.join(ownIds)}) then ${label} else null end`
+  return readPart(view, { hours, part, label: ownLabel, step, columns })
+}
+
+/** A row that takes its sums from all others. */
+function asTakenAway({ step, sums }: PartRow): PartRow {
+  return { label: null, step, sums: subtractSums(NO_USAGE, sums) }
+}
+
+class StepSums {
+  readonly byGroup = new Map<string | null, Map<number, UsageSums>>()
+
+  add(label: string | null, { step, sums }: PartRow): void {
+    const steps = this.byGroup.get(label) ?? new Map<number, UsageSums>()
+    this.byGroup.set(label, steps)
+    add(steps, step, sums)
+  }
 }
 
 const NO_GROUP = sql<string | null>`cast(null as text)`
+
+/** The group of a row of a part. Roll-ups of hours don't tell keys apart. */
+function labelOf(part: Part, { groupColumn }: ReadHours): RawBuilder<string | null> {
+  if (groupColumn === null) return NO_GROUP
+  const isOfHours = part.source === 'usage_hours'
+  if (isOfHours && groupColumn === 'api_key_id') return sql`cast(${sql.lit(NO_KEY)} as text)`
+  return sql`${sql.ref(groupColumn)}`
+}
 
 function add<Place>(sums: Map<Place, UsageSums>, place: Place, more: UsageSums): void {
   const earlier = sums.get(place)
@@ -74,9 +140,13 @@ function add<Place>(sums: Map<Place, UsageSums>, place: Place, more: UsageSums):
 }
 
 /** Hours that are read from one place. */
-type Part =
-  | { readonly source: 'usage_days' | 'usage_hours'; readonly numbers: readonly number[] }
-  | RawPart
+type Part = RolledPart | RawPart
+
+/** Days or hours whose roll-ups are read. */
+interface RolledPart {
+  readonly source: 'usage_days' | 'usage_hours'
+  readonly numbers: readonly number[]
+}
 
 /** Hours, one behind the other, whose requests are read. */
 interface RawPart {
@@ -137,9 +207,8 @@ async function isReadFromHour(
   return isOfDay && (await countRequests(view, hour)) < requests
 }
 
-/** A part of several steps as a part for each, where its rows don't say their step. */
-function bySteps(part: Part, step: UsageStep): readonly Part[] {
-  if (part.source !== 'requests') return [part]
+/** A part of several steps as a part for each, since its rows don't say their step. */
+function bySteps(part: RawPart, step: UsageStep): readonly RawPart[] {
   const stepHours = step === 'day' ? DAY_HOURS : 1
   const parts: RawPart[] = []
   for (let fromHour = part.fromHour; fromHour < part.untilHour; ) {
@@ -167,19 +236,34 @@ interface ReadPartInput {
   readonly part: Part
   readonly label: RawBuilder<string | null>
   readonly step: RawBuilder<number>
+  readonly columns: SelectedSums
+  /** The groups to read. Default all. */
+  readonly ownIds?: readonly string[]
 }
 
-async function readPart(view: Kysely<Tables>, { hours, part, label, step }: ReadPartInput) {
-  const group =
-    part.source === 'usage_hours' && hours.groupColumn === 'api_key_id' ? NO_GROUP : label
+/** What the requests of a group came to in a step. */
+interface PartRow {
+  readonly label: string | null
+  readonly step: number
+  readonly sums: UsageSums
+}
+
+async function readPart(
+  view: Kysely<Tables>,
+  { hours, part, label, step, columns, ownIds }: ReadPartInput,
+): Promise<readonly PartRow[]> {
+  const own =
+    ownIds === undefined
+      ? sql``
+      : sql`and ${sql.ref(hours.groupColumn ?? 'endpoint')} in (${sql.join(ownIds)})`
   const query = sql<
     UsageSums & { readonly group_label: string | null; readonly group_step: number }
   >`
-    select ${group} as group_label, ${step} as group_step, ${selectSums(part.source)}
-    from ${sql.table(part.source)} where ${rowsOf(hours, part)} group by 1, 2`
+    select ${label} as group_label, ${step} as group_step, ${selectSums(part.source, columns)}
+    from ${sql.table(part.source)} where ${rowsOf(hours, part)} ${own} group by 1, 2`
   const { rows } = await query.execute(view)
   return rows.map(({ group_label, group_step, ...sums }) => {
-    return { label: group_label, step: group_step, sums }
+    return { label: group_label, step: group_step, sums: { ...NO_USAGE, ...sums } }
   })
 }
 

@@ -3,25 +3,37 @@ import type { Tables } from '../store/schema.ts'
 import { addMicros, type Micros, micros } from '../vocabulary/money.ts'
 import type { TokenUsage } from '../vocabulary/outcome.ts'
 import { DAY_HOURS, HOUR_MS, type UsageStep } from '../vocabulary/usage-step.ts'
-import { type ReadHours, readSteps, readTotals } from './read-sums.ts'
-import { addSums, firstByteMs, NO_USAGE, type UsageSums } from './sums.ts'
+import { NO_KEY, type ReadHours, readSums } from './read-sums.ts'
+import { addSums, firstByteMs, NO_USAGE, type SelectedSums, type UsageSums } from './sums.ts'
 
 /** What the requests of a chart are grouped by. */
-type UsageGrouping = 'model' | 'key' | 'endpoint'
+export type UsageGrouping = (typeof USAGE_GROUPINGS)[number]
 
-/** Which chart to read. */
-export interface UsageQuery {
+/** Every grouping. */
+export const USAGE_GROUPINGS = ['model', 'key', 'endpoint'] as const
+
+/** Which requests to read. */
+interface UsageRange {
   /** Null: all accounts. */
   readonly accountId: string | null
   /** Moved down to the start of its step. */
   readonly fromMs: number
   /** Exclusive; moved up to the end of its step. */
   readonly toMs: number
+  readonly step: UsageStep
+}
+
+/** Which chart to read. */
+export interface UsageQuery extends UsageRange {
   /** Null: not at all. */
   readonly by: UsageGrouping | null
-  readonly step: UsageStep
   /** How many groups have a series of their own. Default 5. */
   readonly seriesMax?: number
+  /**
+   * Whose first-byte times are read: each group's and step's too (the default), or those of the totals alone,
+   * which is faster where there are many keys.
+   */
+  readonly firstByteOf?: 'groups' | 'totals'
 }
 
 /** What requests came to, all figures exact but for times. */
@@ -31,23 +43,23 @@ export interface UsageFigures {
   readonly failed: number
   readonly chargeMicros: Micros
   readonly usage: TokenUsage
-  /** Within half a step of ×1.5 of the exact time; null: none had a first byte. */
+  /** Within half a step of ×1.5 of the exact time; null: none had a first byte, or they were not read. */
   readonly firstByte: { readonly p50Ms: number; readonly p95Ms: number } | null
 }
 
 /** What the requests of one group came to. */
-interface UsageGroupFigures {
-  /** A model id, key id or endpoint. */
+export interface UsageGroupFigures {
+  /**
+   * A model id, key id or endpoint. Empty: requests by key and hour that were pruned, whose keys are known by
+   * day alone.
+   */
   readonly id: string
   readonly totals: UsageFigures
 }
 
 /** What the requests of a group came to by steps. */
 export interface UsageSeries {
-  /**
-   * Null: all other groups together, or all requests where they are not grouped. Requests by key and hour
-   * that were pruned are there, since their keys are known by day alone.
-   */
+  /** Null: all other groups together, or all requests where they are not grouped. */
   readonly id: string | null
   /** How many groups it has. */
   readonly groups: number
@@ -63,6 +75,8 @@ export interface Usage {
   /** When each step begins. */
   readonly stepsMs: readonly number[]
   readonly totals: UsageFigures
+  /** All groups together, one for each step. */
+  readonly steps: readonly UsageFigures[]
   /** The same time just before. */
   readonly before: UsageFigures
   /** All of them, the one with the most charge first. */
@@ -86,43 +100,70 @@ export function readUsage(db: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   return view.execute((trx) => readView(trx, query))
 }
 
-async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage> {
-  const stepHours = query.step === 'day' ? DAY_HOURS : 1
-  const fromStep = Math.floor(query.fromMs / HOUR_MS / stepHours)
-  const untilStep = Math.max(fromStep + 1, Math.ceil(query.toMs / HOUR_MS / stepHours))
-  const hours: ReadHours = {
-    accountId: query.accountId,
-    groupColumn: query.by === null ? null : COLUMNS[query.by],
-    step: query.step,
-    fromHour: fromStep * stepHours,
-    untilHour: untilStep * stepHours,
-  }
-  const byGroup = await readTotals(view, hours)
-  const before = await readTotals(view, {
-    ...hours,
-    groupColumn: null,
-    fromHour: Math.max(0, 2 * hours.fromHour - hours.untilHour),
-    untilHour: hours.fromHour,
+/** What the requests of each group came to, the one with the most charge first; without first-byte times. */
+export async function readUsageGroups(
+  db: Kysely<Tables>,
+  query: UsageRange & { readonly by: UsageGrouping },
+): Promise<readonly UsageGroupFigures[]> {
+  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  const { totals } = await view.execute((trx) => readSums(trx, hoursOf(query), 'amounts'))
+  return groupsOf(totals)
+}
+
+/**
+ * What every group came to in every step in which it has requests: by step, which begins at `stepMs`, the most
+ * charge first.
+ */
+export async function readUsageCells(
+  db: Kysely<Tables>,
+  query: UsageRange & { readonly by: UsageGrouping },
+): Promise<readonly (UsageGroupFigures & { readonly stepMs: number })[]> {
+  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  const groups = await view.execute(async (trx) => {
+    const sums = await readSums(trx, hoursOf(query), 'all')
+    return sums.steps('all')
   })
-  const groups = [...byGroup].flatMap(([id, sums]) =>
-    id === null ? [] : [{ id, totals: figuresOf(sums) }],
+  const stepMs = stepHoursOf(query) * HOUR_MS
+  const cells = [...groups].flatMap(([id, steps]) =>
+    [...steps].map(([step, sums]) => ({
+      id: id ?? NO_KEY,
+      stepMs: step * stepMs,
+      totals: figuresOf(sums),
+    })),
   )
-  groups.sort(byCharge)
+  return cells.toSorted((one, other) => one.stepMs - other.stepMs || byCharge(one, other))
+}
+
+async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage> {
+  const hours = hoursOf(query)
+  const columns: SelectedSums = query.firstByteOf === 'totals' ? 'amounts' : 'all'
+  const byGroup = await readSums(view, hours, columns)
+  const all = { ...hours, groupColumn: null }
+  const { totals } = columns === 'all' ? byGroup : await readSums(view, all, 'all')
+  const before = await readSums(view, { ...all, ...hoursBefore(hours) }, 'all')
+  const groups = groupsOf(byGroup.totals)
   const own = groups.slice(0, query.seriesMax ?? SERIES_MAX_DEFAULT).map(({ id }) => id)
-  const steps = await readSteps(view, hours, own)
-  const stepNumbers = Array.from({ length: untilStep - fromStep }, (_, place) => fromStep + place)
-  const others = byGroup.size - own.length
+  const others = byGroup.totals.size - own.length
+  const steps = await byGroup.steps(others === 0 ? 'all' : own)
+  const stepHours = stepHoursOf(query)
+  const stepNumbers = Array.from(
+    { length: (hours.untilHour - hours.fromHour) / stepHours },
+    (_, place) => hours.fromHour / stepHours + place,
+  )
   const seriesOf = (groupId: string | null, groupCount: number): UsageSeries => {
     const sums = stepNumbers.map((step) => steps.get(groupId)?.get(step) ?? NO_USAGE)
     const totals = figuresOf(sums.reduce(addSums, NO_USAGE))
     return { id: groupId, groups: groupCount, totals, steps: sums.map(figuresOf) }
   }
+  const allIn = (step: number): UsageSums =>
+    [...steps.values()].reduce((sum, of) => addSums(sum, of.get(step) ?? NO_USAGE), NO_USAGE)
   return {
     fromMs: hours.fromHour * HOUR_MS,
     toMs: hours.untilHour * HOUR_MS,
     stepsMs: stepNumbers.map((step) => step * stepHours * HOUR_MS),
-    totals: figuresOf([...byGroup.values()].reduce(addSums, NO_USAGE)),
-    before: figuresOf(before.get(null) ?? NO_USAGE),
+    totals: figuresOf([...totals.values()].reduce(addSums, NO_USAGE)),
+    steps: stepNumbers.map((step) => figuresOf(allIn(step))),
+    before: figuresOf(before.totals.get(null) ?? NO_USAGE),
     groups,
     series: [
       ...own.map((id) => seriesOf(id, 1)),
@@ -130,6 +171,38 @@ async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage>
     ],
     rolledUntilMs: await rolledUntilMs(view),
   }
+}
+
+function stepHoursOf({ step }: UsageRange): number {
+  return step === 'day' ? DAY_HOURS : 1
+}
+
+function hoursOf(query: UsageRange & Pick<UsageQuery, 'by'>): ReadHours {
+  const stepHours = stepHoursOf(query)
+  const fromStep = Math.floor(query.fromMs / HOUR_MS / stepHours)
+  const untilStep = Math.max(fromStep + 1, Math.ceil(query.toMs / HOUR_MS / stepHours))
+  return {
+    accountId: query.accountId,
+    groupColumn: query.by === null ? null : COLUMNS[query.by],
+    step: query.step,
+    fromHour: fromStep * stepHours,
+    untilHour: untilStep * stepHours,
+  }
+}
+
+/** As many hours just before. */
+function hoursBefore({
+  fromHour,
+  untilHour,
+}: ReadHours): Pick<ReadHours, 'fromHour' | 'untilHour'> {
+  return { fromHour: Math.max(0, 2 * fromHour - untilHour), untilHour: fromHour }
+}
+
+function groupsOf(totals: ReadonlyMap<string | null, UsageSums>): readonly UsageGroupFigures[] {
+  const groups = [...totals].flatMap(([id, sums]) =>
+    id === null ? [] : [{ id, totals: figuresOf(sums) }],
+  )
+  return groups.toSorted(byCharge)
 }
 
 function byCharge(one: UsageGroupFigures, other: UsageGroupFigures): number {

@@ -39,13 +39,33 @@ const WAIT_BOUNDS_MS = WAIT_COLUMNS.slice(1).map((_, place) => Math.round(50 * 1
 const summed = ({ sum, name }: { readonly sum: string; readonly name: string }) =>
   `cast(${sum} as bigint) as ${name}`
 
-const OF_ROLL_UPS = SUM_COLUMNS.map((name) => summed({ sum: `sum(${name})`, name })).join(', ')
+const AMOUNT_COLUMNS = SUM_COLUMNS.filter((name) => !WAIT_COLUMNS.includes(name))
 
-const OF_REQUESTS = SUM_COLUMNS.map((name) => summed({ sum: sumOfRequests(name), name })).join(', ')
+const selected = (columns: typeof SUM_COLUMNS, sumOf: (name: keyof UsageSums) => string) =>
+  columns.map((name) => summed({ sum: sumOf(name), name })).join(', ')
+
+const sumOfRollUps = (name: keyof UsageSums): string => `sum(${name})`
+
+const SELECTED = {
+  rollUps: {
+    all: selected(SUM_COLUMNS, sumOfRollUps),
+    amounts: selected(AMOUNT_COLUMNS, sumOfRollUps),
+  },
+  requests: {
+    all: selected(SUM_COLUMNS, sumOfRequests),
+    amounts: selected(AMOUNT_COLUMNS, sumOfRequests),
+  },
+}
+
+/** The columns of sums that are read: `amounts` are all but the counts of first-byte times. */
+export type SelectedSums = 'all' | 'amounts'
 
 /** The columns of {@link UsageSums} in a query that groups the rows of a table. */
-export function selectSums(source: UsageSource): RawBuilder<UsageSums> {
-  return sql.raw(source === 'requests' ? OF_REQUESTS : OF_ROLL_UPS)
+export function selectSums(
+  source: UsageSource,
+  columns: SelectedSums = 'all',
+): RawBuilder<unknown> {
+  return sql.raw(SELECTED[source === 'requests' ? 'requests' : 'rollUps'][columns])
 }
 
 /** Requests of no kind at all. */
@@ -54,6 +74,11 @@ export const NO_USAGE: UsageSums = sumsBy(() => 0)
 /** Both together. */
 export function addSums(one: UsageSums, other: UsageSums): UsageSums {
   return sumsBy((name) => one[name] + other[name])
+}
+
+/** The first without the other. */
+export function subtractSums(one: UsageSums, other: UsageSums): UsageSums {
+  return sumsBy((name) => one[name] - other[name])
 }
 
 /** The first-byte time that a share of requests was within, 0 to 1; null: none had a first byte. */

@@ -12,6 +12,7 @@ import { type StandIn, startStandIn } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import { FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
+import { NO_USAGE, USAGE_BY_KEY, USAGE_OF_ONE } from './stand-in-usage.ts'
 
 /** Each screen and each of its states, in both themes, on a desk, a tablet and a phone of 360 pixels. */
 
@@ -137,6 +138,67 @@ const SCREENS: readonly Screen[] = [
       server.answer('/requests', { ...down, httpStatus: 500 })
     },
     text: 'As of 22:04: The store is busy.',
+  },
+  {
+    name: 'usage',
+    path: at('usage'),
+    act: (page) => page.locator('.columns path').first().waitFor(),
+    text: 'All 7 models',
+  },
+  {
+    name: 'usage-one',
+    path: `${at('usage')}?measure=tokens`,
+    before: () => server.answer('/usage', json(USAGE_OF_ONE)),
+    act: (page) => page.locator('.columns path').first().waitFor(),
+    text: 'Tokens by day',
+  },
+  {
+    name: 'usage-first-byte',
+    path: `${at('usage')}?measure=p95`,
+    act: (page) => page.locator('.columns svg').hover({ position: { x: 200, y: 120 } }),
+    text: /^\w{3} \d+ \w{3}$/,
+  },
+  {
+    name: 'usage-by-key',
+    path: `${at('usage')}?by=key&measure=requests&range=7d&step=hour`,
+    before: () => server.answer('/usage', json(USAGE_BY_KEY)),
+    act: (page) => page.locator('.columns path').first().waitFor(),
+    text: 'Pruned requests, keys known by day only',
+  },
+  {
+    name: 'usage-menu',
+    path: `${at('usage')}?range=7d`,
+    act: (page) => page.getByRole('button', { name: 'Measure' }).click(),
+    text: 'First byte, p95',
+  },
+  {
+    name: 'usage-empty',
+    path: at('usage'),
+    before: () => server.answer('/usage', json(NO_USAGE)),
+    text: 'No requests in this range',
+  },
+  {
+    name: 'usage-error',
+    path: at('usage'),
+    before: () => server.answer('/usage', { ...down, httpStatus: 500 }),
+    text: 'The usage could not be read.',
+  },
+  {
+    name: 'usage-loading',
+    path: at('usage'),
+    before: () => server.answer('/usage', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Usage',
+  },
+  {
+    name: 'usage-stale',
+    path: at('usage'),
+    async act(page) {
+      await page.getByText('All 7 models').waitFor()
+      server.answer('/usage', { ...down, httpStatus: 500 })
+      await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+    },
+    text: 'The store is busy.',
   },
   { name: 'keys', path: at('keys'), text: 'nightly evals' },
   {

@@ -7,6 +7,7 @@ import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
+import { USAGE } from './stand-in-usage.ts'
 
 /**
  * The page's files and a made-up API: for states that a real server is in for a moment only, and for
@@ -98,6 +99,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/me', data.ME],
     [`/accounts/${data.HELIX.id}`, data.HELIX],
     ['/overview', OVERVIEW],
+    ['/usage', USAGE],
     ['/keys', list(data.KEYS)],
     ['/requests', list(REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],

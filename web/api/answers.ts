@@ -7,6 +7,7 @@ import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { requestShape } from '../../src/operations/requests.ts'
+import type { usageShape } from '../../src/operations/usage.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
 
@@ -21,6 +22,12 @@ export type Account = z.infer<typeof accountShape>
 
 /** Credit, figures and spend of a range. */
 export type Overview = z.infer<typeof overviewShape>
+
+/** What was used over time. */
+export type Usage = z.infer<typeof usageShape>
+
+/** What requests came to. */
+export type UsageFigures = Usage['figures']
 
 /** What needs a look. */
 export type Attention = Overview['attention'][number]

@@ -9,6 +9,7 @@ import type {
   Overview,
   Page,
   Start,
+  Usage,
 } from './answers.ts'
 import { read, withQuery } from './client.ts'
 
@@ -35,33 +36,50 @@ export function accountQuery(accountId: string) {
   })
 }
 
-/** How far back the Overview looks. */
-export const OVERVIEW_DAYS = { '24h': 1, '7d': 7, '30d': 30, '90d': 90 } as const
-/** A range of the Overview. */
-export type OverviewRange = keyof typeof OVERVIEW_DAYS
-/** What the spend is split by. */
-export type OverviewSplit = Overview['by']
+/** How far back charts look. */
+export const CHART_DAYS = { '24h': 1, '7d': 7, '30d': 30, '90d': 90 } as const
+/** A range of charts. */
+export type ChartRange = keyof typeof CHART_DAYS
+/** What charts are split by. */
+export type ChartSplit = Overview['by']
 
 const DAY_MS = 86_400_000
 
+/** The moments of a range: up to the next minute, so that it is asked for again and again alike. */
+function momentsOf(range: ChartRange): { readonly from: string; readonly to: string } {
+  const toMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
+  const fromMs = toMs - CHART_DAYS[range] * DAY_MS
+  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
+}
+
+interface ChartInput {
+  readonly range: ChartRange
+  readonly by: ChartSplit
+}
+
 /** Credit, figures and spend. */
-export function overviewQuery(
-  accountId: string,
-  { range, by }: { readonly range: OverviewRange; readonly by: OverviewSplit },
-) {
+export function overviewQuery(accountId: string, { range, by }: ChartInput) {
   return queryOptions({
     queryKey: ['overview', accountId, range, by],
     queryFn: ({ signal }) => {
-      const toMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
-      const fromMs = toMs - OVERVIEW_DAYS[range] * DAY_MS
-      return read<Overview>(
-        withQuery(`accounts/${accountId}/overview`, {
-          from: new Date(fromMs).toISOString(),
-          to: new Date(toMs).toISOString(),
-          by,
-        }),
-        signal,
-      )
+      const path = withQuery(`accounts/${accountId}/overview`, { ...momentsOf(range), by })
+      return read<Overview>(path, signal)
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: MINUTE_MS / 2,
+  })
+}
+
+/** What was used over time. */
+export function usageQuery(
+  accountId: string,
+  { range, by, step }: ChartInput & Pick<Usage, 'step'>,
+) {
+  return queryOptions({
+    queryKey: ['usage', accountId, range, by, step],
+    queryFn: ({ signal }) => {
+      const path = withQuery(`accounts/${accountId}/usage`, { ...momentsOf(range), by, step })
+      return read<Usage>(path, signal)
     },
     placeholderData: keepPreviousData,
     refetchInterval: MINUTE_MS / 2,

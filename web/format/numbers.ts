@@ -15,6 +15,14 @@ export function shortCount(value: number): string {
   return value >= 100_000 ? `${(value / 1_000).toFixed(1)} k` : count(value)
 }
 
+/** Axis labels: `50`, `20 k`, `1.5 M`; nothing for a part of one. */
+export function countTick(value: number): string {
+  if (!Number.isInteger(value)) return ''
+  return value >= 10_000 && value < 1e6
+    ? `${count(value / 1_000)} k`
+    : shortCount(value).replace('.0', '')
+}
+
 /** `3 requests`, `1 request`. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${value === 1 ? noun : `${noun}s`}`

@@ -1,12 +1,10 @@
 import type { IconName } from '../parts/icon.tsx'
 
-/** The sections that a phone has in its tab bar; the others are under More. */
-export const TABS_MAX = 4
-
 /** The pages of an account, in the order of the side bar; `key` follows `g`. */
 export const SECTIONS = [
   { to: '/$account/overview', text: 'Overview', icon: 'overview', key: 'o' },
   { to: '/$account/activity', text: 'Activity', icon: 'activity', key: 'a' },
+  { to: '/$account/usage', text: 'Usage', icon: 'usage', key: 'u' },
   { to: '/$account/keys', text: 'Keys', icon: 'key', key: 'k' },
   { to: '/$account/credit', text: 'Credit', icon: 'credit', key: 'c' },
   { to: '/$account/models', text: 'Models', icon: 'models', key: 'm' },
@@ -16,3 +14,10 @@ export const SECTIONS = [
   readonly icon: IconName
   readonly key: string
 }[]
+
+const TABS = new Set<string>(['Overview', 'Activity', 'Keys', 'Credit'])
+
+/** Whether a phone has a section in its tab bar; the others are under More. */
+export function isTab({ text }: (typeof SECTIONS)[number]): boolean {
+  return TABS.has(text)
+}

@@ -6,7 +6,7 @@ import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { AccountList, AccountSwitch } from './account-switch.tsx'
 import { initials } from './initials.ts'
-import { SECTIONS, TABS_MAX } from './sections.ts'
+import { isTab, SECTIONS } from './sections.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { chooseTheme, useIsDark } from './theme.ts'
@@ -163,7 +163,7 @@ function TabBar({ onHelp }: { onHelp: () => void }) {
   const account = useAccountId()
   return (
     <nav className="tabbar" aria-label="Pages">
-      {SECTIONS.slice(0, TABS_MAX).map(({ to, text, icon }) => (
+      {SECTIONS.filter(isTab).map(({ to, text, icon }) => (
         <Link key={to} to={to} params={{ account }}>
           <Icon name={icon} />
           {text}
@@ -181,7 +181,7 @@ function TabBar({ onHelp }: { onHelp: () => void }) {
       >
         {(close) => (
           <>
-            {SECTIONS.slice(TABS_MAX).map(({ to, text, icon }) => (
+            {SECTIONS.filter((section) => !isTab(section)).map(({ to, text, icon }) => (
               <Link key={to} className="menu-item" to={to} params={{ account }} onClick={close}>
                 <Icon name={icon} />
                 <span>{text}</span>

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { Overview } from '../../api/answers.ts'
-import { type OverviewRange, overviewQuery } from '../../api/queries.ts'
-import { Segments } from '../../parts/segments.tsx'
+import { overviewQuery } from '../../api/queries.ts'
+import { GreyChartCard, RangeSegments } from '../../charts/chart.tsx'
 import { Failed, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -11,16 +11,9 @@ import { CreditCard, GreyCreditCard } from './credit-card.tsx'
 import { Figures, GreyFigures } from './figures.tsx'
 import { FirstRequest } from './first-request.tsx'
 import { KeysBySpend } from './keys-by-spend.tsx'
-import { GreySpend, Spend } from './spend.tsx'
+import { Spend } from './spend.tsx'
 
 const route = getRouteApi('/$account/overview')
-
-const RANGES: readonly { readonly value: OverviewRange; readonly text: string }[] = [
-  { value: '24h', text: '24 h' },
-  { value: '7d', text: '7 d' },
-  { value: '30d', text: '30 d' },
-  { value: '90d', text: '90 d' },
-]
 
 /** Credit, what was spent on what, and what needs a look. */
 export function OverviewScreen() {
@@ -33,9 +26,7 @@ export function OverviewScreen() {
     <>
       <div className="top">
         <h1>Overview</h1>
-        <Segments
-          label="Range"
-          options={RANGES}
+        <RangeSegments
           value={range}
           onChange={(next) => navigate({ search: (search) => ({ ...search, range: next }) })}
         />
@@ -103,7 +94,7 @@ function Loading() {
         <GreyCreditCard />
         <GreyFigures />
       </div>
-      <GreySpend />
+      <GreyChartCard />
     </div>
   )
 }

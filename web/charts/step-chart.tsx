@@ -1,23 +1,30 @@
 import { scaleBand, scaleLinear } from 'd3-scale'
-import { stack } from 'd3-shape'
+import { line, stack } from 'd3-shape'
 import { type PointerEvent, useState } from 'react'
 import { useWidth } from '../parts/use-width.ts'
 import { ColumnTip } from './column-tip.tsx'
 
-/** One part of every column. */
-export interface ColumnSeries {
+/** One part of every column, or one line. */
+export interface ChartSeries {
   readonly id: string
   readonly name: string
-  /** 1 to 5: its colour; the fifth is for all others. */
+  /** 1 to 6: its colour; the fifth is for all others. */
   readonly tone: number
-  readonly values: readonly number[]
+  /** One for each step; null: there is none. */
+  readonly values: readonly (number | null)[]
 }
 
-interface StackedColumnsProps {
+/** A chart by time. */
+export interface StepChartProps {
+  /** Columns are added up, lines are not. */
+  readonly form: 'columns' | 'lines'
+
   /** What is shown, for those who hear the page. */
   readonly label: string
   readonly steps: readonly Date[]
-  readonly series: readonly ColumnSeries[]
+  readonly series: readonly ChartSeries[]
+  /** What all series come to in each step; null: there is nothing. */
+  readonly totals: readonly (number | null)[]
   readonly showStep: (at: Date) => string
   readonly showTick: (at: Date) => string
   readonly showValue: (value: number) => string
@@ -35,14 +42,14 @@ const LABEL_GAP_PX = 10
 const TICK_PX = 84
 const GAP_PX = 0.8
 const ROUND_PX = 3
+const DOT_PX = 3
 
-/** Columns by time, each split into its parts. Arrow keys move through the columns. */
-export function StackedColumns(props: StackedColumnsProps) {
-  const { label, steps, series, showStep, showValue } = props
+/** Columns by time, each split into its parts, or lines. Arrow keys move through the steps. */
+export function StepChart(props: StepChartProps) {
+  const { label, form, steps, series, totals, showStep, showValue } = props
   const [ref, widthPx] = useWidth()
   const [shown, setShown] = useState<number | null>(null)
   const plot = layOut(widthPx, props)
-  const totals = steps.map((_, at) => sum(series.map(({ values }) => values[at] ?? 0)))
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const x = event.clientX - event.currentTarget.getBoundingClientRect().left
     const at = Math.floor((x - plot.left) / plot.x.step())
@@ -58,7 +65,7 @@ export function StackedColumns(props: StackedColumnsProps) {
         max={steps.length - 1}
         value={shown ?? steps.length - 1}
         aria-label={label}
-        aria-valuetext={describe(props, { at: shown ?? steps.length - 1, totals })}
+        aria-valuetext={describe(props, shown ?? steps.length - 1)}
         onChange={(event) => setShown(Number(event.target.value))}
         onFocus={() => setShown(shown ?? steps.length - 1)}
         onBlur={() => setShown(null)}
@@ -72,15 +79,23 @@ export function StackedColumns(props: StackedColumnsProps) {
         onPointerLeave={() => setShown(null)}
       >
         <Axis plot={plot} showAxis={props.showAxis} />
-        {steps.map((step, at) => (
-          <Column key={step.getTime()} plot={plot} at={at} isShown={at === shown} series={series} />
-        ))}
+        {form === 'columns' &&
+          steps.map((step, at) => (
+            <Column
+              key={step.getTime()}
+              plot={plot}
+              at={at}
+              isShown={at === shown}
+              series={series}
+            />
+          ))}
+        {form === 'lines' && <Lines plot={plot} shown={shown} series={series} />}
         <Ticks plot={plot} steps={steps} showTick={props.showTick} />
       </svg>
       {shown !== null && shownAt !== undefined && (
         <ColumnTip
           title={showStep(shownAt)}
-          total={showValue(totals[shown] ?? 0)}
+          total={textOf(totals[shown], showValue)}
           leftPx={plot.xOf(shown)}
           columnPx={plot.x.bandwidth()}
           widthPx={widthPx}
@@ -89,7 +104,7 @@ export function StackedColumns(props: StackedColumnsProps) {
             name,
             tone,
             value: values[shown] ?? 0,
-            text: showValue(values[shown] ?? 0),
+            text: textOf(values[shown], showValue),
           }))}
         />
       )}
@@ -99,14 +114,18 @@ export function StackedColumns(props: StackedColumnsProps) {
 
 type Plot = ReturnType<typeof layOut>
 
-function layOut(widthPx: number, { steps, series, showAxis }: StackedColumnsProps) {
+function layOut(widthPx: number, { form, steps, series, showAxis }: StepChartProps) {
   const height = widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX
   const layers = stack<number, string>()
     .keys(series.map(({ id }) => id))
     .value((at, id) => series.find((one) => one.id === id)?.values[at] ?? 0)(
     steps.map((_, at) => at),
   )
-  const most = Math.max(1, ...layers.flatMap((layer) => layer.map(([, to]) => to)))
+  const tops =
+    form === 'columns'
+      ? layers.flatMap((layer) => layer.map(([, to]) => to))
+      : series.flatMap(({ values }) => values.map((value) => value ?? 0))
+  const most = tops.reduce((top, value) => Math.max(top, value), 1)
   const y = scaleLinear()
     .domain([0, most])
     .nice(3)
@@ -123,7 +142,7 @@ function layOut(widthPx: number, { steps, series, showAxis }: StackedColumnsProp
   return { height, left, right: widthPx, x, y, layers, xOf: (at: number) => x(at) ?? 0 }
 }
 
-function Axis({ plot, showAxis }: { plot: Plot } & Pick<StackedColumnsProps, 'showAxis'>) {
+function Axis({ plot, showAxis }: { plot: Plot } & Pick<StepChartProps, 'showAxis'>) {
   const ticks = plot.y.ticks(3)
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0)
   return ticks.map((value) => (
@@ -140,7 +159,7 @@ function Ticks({
   plot,
   steps,
   showTick,
-}: { plot: Plot } & Pick<StackedColumnsProps, 'steps' | 'showTick'>) {
+}: { plot: Plot } & Pick<StepChartProps, 'steps' | 'showTick'>) {
   const every = Math.max(1, Math.ceil(TICK_PX / plot.x.step()))
   return steps.map((step, at) => {
     // Counted from the newest, which always has its label.
@@ -164,7 +183,7 @@ interface ColumnProps {
   readonly plot: Plot
   readonly at: number
   readonly isShown: boolean
-  readonly series: readonly ColumnSeries[]
+  readonly series: readonly ChartSeries[]
 }
 
 function Column({ plot, at, isShown, series }: ColumnProps) {
@@ -192,6 +211,50 @@ function Column({ plot, at, isShown, series }: ColumnProps) {
   )
 }
 
+interface LinesProps {
+  readonly plot: Plot
+  readonly shown: number | null
+  readonly series: readonly ChartSeries[]
+}
+
+/** A line for each series, which ends where it has no value, and a dot where there is no line. */
+function Lines({ plot, shown, series }: LinesProps) {
+  const middleOf = (at: number) => plot.xOf(at) + plot.x.bandwidth() / 2
+  const draw = line<number | null>()
+    .defined((value) => value !== null)
+    .x((_, at) => middleOf(at))
+    .y((value) => plot.y(value ?? 0))
+  return (
+    <>
+      {shown !== null && (
+        <line
+          className="baseline"
+          x1={middleOf(shown)}
+          x2={middleOf(shown)}
+          y1={TOP_PX}
+          y2={plot.height - BOTTOM_PX}
+        />
+      )}
+      {/* The first series is drawn last, above the others. */}
+      {series.toReversed().map(({ id, tone, values }) => (
+        <g key={id} className={`line-${tone}`}>
+          <path d={draw(values) ?? ''} />
+          {values.map((value, at) =>
+            value !== null && (at === shown || isAlone(values, at)) ? (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a step is its place
+              <circle key={at} cx={middleOf(at)} cy={plot.y(value)} r={DOT_PX} />
+            ) : null,
+          )}
+        </g>
+      ))}
+    </>
+  )
+}
+
+function isAlone(values: ChartSeries['values'], at: number): boolean {
+  return (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null
+}
+
 interface Box {
   readonly left: number
   readonly width: number
@@ -207,20 +270,18 @@ function columnPath({ left, width, top, bottom, isTop }: Box): string {
   return `M${left},${bottom}v${round - height}q0,${-round} ${round},${-round}h${width - 2 * round}q${round},0 ${round},${round}v${height - round}z`
 }
 
-interface Described {
-  readonly at: number
-  readonly totals: readonly number[]
-}
-
-function describe(props: StackedColumnsProps, { at, totals }: Described): string {
-  const step = props.steps[at]
+function describe(
+  { steps, series, totals, showStep, showValue }: StepChartProps,
+  at: number,
+): string {
+  const step = steps[at]
   if (step === undefined) return ''
-  const parts = props.series
+  const parts = series
     .filter(({ values }) => (values[at] ?? 0) > 0)
-    .map(({ name, values }) => `${name} ${props.showValue(values[at] ?? 0)}`)
-  return [`${props.showStep(step)}: ${props.showValue(totals[at] ?? 0)}`, ...parts].join(', ')
+    .map(({ name, values }) => `${name} ${textOf(values[at], showValue)}`)
+  return [`${showStep(step)}: ${textOf(totals[at], showValue)}`, ...parts].join(', ')
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
+function textOf(value: number | null | undefined, showValue: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : showValue(value)
 }

@@ -1,0 +1,28 @@
+import { formatDecimal } from '../vocabulary/money.ts'
+
+/** A value of a table; null is an empty cell. */
+export type CsvCell = string | number | ExactDecimal | null
+
+/** A number with all of its places. */
+interface ExactDecimal {
+  readonly decimal: string
+}
+
+/** A line of CSV with its end. */
+export function csvLine(cells: readonly CsvCell[]): string {
+  return `${cells.map(cellText).join(',')}\r\n`
+}
+
+/** Micro-dollars as dollars, exact: a decimal that spreadsheets add up. */
+export function dollarsCell(amountMicros: number): ExactDecimal {
+  return { decimal: formatDecimal({ digits: BigInt(amountMicros), exponent: -6 }) }
+}
+
+/** Text that a spreadsheet would run as a formula is given as text. */
+function cellText(cell: CsvCell): string {
+  if (cell === null) return ''
+  if (typeof cell === 'number') return String(cell)
+  if (typeof cell === 'object') return cell.decimal
+  const guarded = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
+  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded
+}

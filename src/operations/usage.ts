@@ -1,0 +1,331 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { getNamedKeys } from '../ledger/api-keys.ts'
+import type { Store } from '../store/open-store.ts'
+import {
+  readUsage,
+  readUsageCells,
+  USAGE_GROUPINGS,
+  type Usage,
+  type UsageFigures,
+  type UsageGrouping,
+  type UsageSeries,
+} from '../usage/read-usage.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { HOUR_MS, USAGE_STEPS, type UsageStep } from '../vocabulary/usage-step.ts'
+import { csvLine, dollarsCell } from './csv.ts'
+import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { type Operation, type OperationParts, operation } from './operation.ts'
+
+const DAY_MS = 24 * HOUR_MS
+const RANGE_MS_DEFAULT = 30 * DAY_MS
+const RANGE_MS_MAX = 366 * DAY_MS
+const HOURS_UP_TO_MS = 48 * HOUR_MS
+// Requests of hours are read one by one where keys are told apart.
+const HOURLY_MS_MAX = { model: 31 * DAY_MS, endpoint: 31 * DAY_MS, key: HOURS_UP_TO_MS } as const
+const KEYS_AT_ONCE = 1_000
+const CSV_STEPS_AT_ONCE = 7
+
+/** What an account used over time: charts, and the same as CSV. */
+export function usageOperations(parts: OperationParts): readonly Operation[] {
+  return [show(parts), download(parts)]
+}
+
+/** `?from=`, `?to=` and `?by=` of a chart. */
+export const chartQuery = {
+  from: momentField.optional(),
+  to: momentField.optional(),
+  by: z.enum(USAGE_GROUPINGS).default('model'),
+}
+
+const usageQuery = z.strictObject({
+  ...chartQuery,
+  step: z.enum(USAGE_STEPS).optional().describe('Default: hours up to 48 hours, else UTC days.'),
+})
+
+function show({ store, clock }: OperationParts): Operation {
+  return operation({
+    name: 'getUsage',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/usage' },
+    summary: 'What an account used over time, by model, key or endpoint.',
+    query: usageQuery,
+    answers: { 200: usageShape },
+    async run({ accountId, query }) {
+      const nowMs = clock.nowMs()
+      const { by } = query
+      const range = stepsOf(query, nowMs)
+      const usage = await readUsage(store.pages, { accountId, by, ...range })
+      const names = await groupNames(store.pages, { accountId, by, ids: idsOf(usage) })
+      return {
+        httpStatus: 200,
+        body: usageAnswer(usage, { accountId, by, ...range, nowMs, names }),
+      }
+    },
+  })
+}
+
+function download({ store, clock }: OperationParts): Operation {
+  return operation({
+    name: 'downloadUsage',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/usage.csv' },
+    summary:
+      'What an account used over time as CSV, a line for each step and group, in exact dollars.',
+    query: usageQuery,
+    answers: { 200: z.string() },
+    async run({ accountId, query }) {
+      const { by } = query
+      const rows = usageCsv(store.pages, { accountId, by, ...stepsOf(query, clock.nowMs()) })
+      return { httpStatus: 200, body: Readable.from(rows) }
+    },
+  })
+}
+
+/** A range of a chart. */
+export interface ChartRange {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly step: UsageStep
+}
+
+/** The range that a query string asks for: 30 days without one. Throws Problem `invalid_parameter`. */
+export function chartRange(
+  { from, to }: { readonly from?: number | undefined; readonly to?: number | undefined },
+  nowMs: number,
+): ChartRange {
+  const toMs = to ?? nowMs
+  const fromMs = from ?? toMs - RANGE_MS_DEFAULT
+  const rangeMs = toMs - fromMs
+  if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
+    throw new Problem('invalid_parameter', {
+      message: '`from` must be before `to`, by at most 366 days.',
+      param: 'from',
+    })
+  }
+  return { fromMs, toMs, step: rangeMs <= HOURS_UP_TO_MS ? 'hour' : 'day' }
+}
+
+function stepsOf({ step, by, ...asked }: z.output<typeof usageQuery>, nowMs: number): ChartRange {
+  const range = chartRange(asked, nowMs)
+  const rangeMsMax = HOURLY_MS_MAX[by]
+  if (step === 'hour' && range.toMs - range.fromMs > rangeMsMax) {
+    throw new Problem('invalid_parameter', {
+      message: `\`step\` can be hour for at most ${rangeMsMax / HOUR_MS} hours by ${by}.`,
+      param: 'step',
+    })
+  }
+  return { ...range, step: step ?? range.step }
+}
+
+/** What people call a group. */
+interface GroupName {
+  readonly name: string
+  /** Of a key: how its text begins and ends. Null: it is no key, or its row is gone. */
+  readonly prefix: string | null
+  readonly deleted: boolean
+}
+
+type GroupNames = (groupId: string) => GroupName
+
+interface GroupNamesInput {
+  readonly accountId: string
+  readonly by: UsageGrouping
+  readonly ids: readonly string[]
+}
+
+/** The names of the groups of a chart: those of keys are in the store. */
+export async function groupNames(
+  db: Store['pages'],
+  { accountId, by, ids }: GroupNamesInput,
+): Promise<GroupNames> {
+  const named = new Map<string, GroupName>()
+  for (let at = 0; by === 'key' && at < ids.length; at += KEYS_AT_ONCE) {
+    const apiKeyIds = ids.slice(at, at + KEYS_AT_ONCE)
+    for (const [apiKeyId, apiKey] of await getNamedKeys(db, { accountId, apiKeyIds })) {
+      const { name, displayPrefix: prefix, deletedAtMs } = apiKey
+      named.set(apiKeyId, { name, prefix, deleted: deletedAtMs !== null })
+    }
+  }
+  return (id) =>
+    named.get(id) ?? { name: id === '' ? PRUNED_NAME : id, prefix: null, deleted: false }
+}
+
+// By key and hour: of requests that were pruned, keys are known by day alone.
+const PRUNED_NAME = 'Pruned requests, keys known by day only'
+const PRUNED_ID = 'pruned'
+
+/** The id of a group as answers have it. */
+export function groupIdAnswer(id: string): string {
+  return id === '' ? PRUNED_ID : id
+}
+
+function idsOf({ groups }: Usage): readonly string[] {
+  return groups.map(({ id }) => id)
+}
+
+const count = z.int()
+
+/** What requests came to. */
+export const figuresShape = z.object({
+  requests: count,
+  failed: count.describe('Those that ended with an error.'),
+  charge: moneyField,
+  input_tokens: count,
+  cache_read_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  first_byte_ms_p50: z.number().nullable(),
+  first_byte_ms_p95: z.number().nullable(),
+})
+
+type FiguresAnswer = z.infer<typeof figuresShape>
+
+/** What requests came to, as it is answered. */
+export function figuresAnswer(figures: UsageFigures): FiguresAnswer {
+  const { requests, failed, chargeMicros, usage, firstByte } = figures
+  return {
+    requests,
+    failed,
+    charge: chargeMicros,
+    input_tokens: usage.inputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens + usage.cacheWriteLongTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    first_byte_ms_p50: firstByte?.p50Ms ?? null,
+    first_byte_ms_p95: firstByte?.p95Ms ?? null,
+  }
+}
+
+/** How far roll-ups reach. */
+export const historyShape = z.object({ complete: z.boolean(), rolled_until: timeField.nullable() })
+
+/** Whole once all days up to the one before yesterday are rolled up. */
+export function historyAnswer(
+  { rolledUntilMs }: Usage,
+  nowMs: number,
+): z.infer<typeof historyShape> {
+  const complete = rolledUntilMs === null || nowMs - rolledUntilMs < 3 * DAY_MS
+  return { complete, rolled_until: timeOrNull(rolledUntilMs) }
+}
+
+const groupShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  prefix: z.string().nullable().describe('Of a key: how its text begins and ends.'),
+  deleted: z.boolean(),
+  figures: figuresShape,
+})
+
+const stepFigures = z.array(figuresShape).describe('One for each of `steps`.')
+
+/** What an account used over time. */
+export const usageShape = z
+  .object({
+    object: z.literal('usage'),
+    account_id: idField('acct'),
+    from: timeField,
+    to: timeField,
+    step: z.enum(USAGE_STEPS),
+    by: z.enum(USAGE_GROUPINGS),
+    as_of: timeField,
+    figures: figuresShape,
+    before: figuresShape.describe('The same time just before.'),
+    steps: z.array(timeField).describe('When each step begins.'),
+    all: stepFigures,
+    series: z
+      .array(z.object({ id: z.string(), name: z.string(), steps: stepFigures }))
+      .describe('The five groups with the most charge.'),
+    others: z
+      .object({ count, figures: figuresShape, steps: stepFigures })
+      .nullable()
+      .describe('All other groups together.'),
+    groups: z.array(groupShape).describe('All of them, the one with the most charge first.'),
+    history: historyShape,
+  })
+  .meta({ id: 'Usage' })
+
+function usageAnswer(
+  usage: Usage,
+  {
+    accountId,
+    by,
+    toMs,
+    step,
+    nowMs,
+    names,
+  }: ChartRange & {
+    readonly accountId: string
+    readonly by: UsageGrouping
+    readonly nowMs: number
+    readonly names: GroupNames
+  },
+): z.infer<typeof usageShape> {
+  const stepsAnswer = ({ steps }: UsageSeries) => steps.map(figuresAnswer)
+  const others = usage.series.find(({ id }) => id === null)
+  return {
+    object: 'usage',
+    account_id: accountId,
+    from: timeAnswer(usage.fromMs),
+    to: timeAnswer(toMs),
+    step,
+    by,
+    as_of: timeAnswer(nowMs),
+    figures: figuresAnswer(usage.totals),
+    before: figuresAnswer(usage.before),
+    steps: usage.stepsMs.map(timeAnswer),
+    all: usage.steps.map(figuresAnswer),
+    series: usage.series.flatMap((one) =>
+      one.id === null
+        ? []
+        : [{ id: groupIdAnswer(one.id), name: names(one.id).name, steps: stepsAnswer(one) }],
+    ),
+    others:
+      others === undefined
+        ? null
+        : {
+            count: others.groups,
+            figures: figuresAnswer(others.totals),
+            steps: stepsAnswer(others),
+          },
+    groups: usage.groups.map(({ id, totals }) => ({
+      id: groupIdAnswer(id),
+      ...names(id),
+      figures: figuresAnswer(totals),
+    })),
+    history: historyAnswer(usage, nowMs),
+  }
+}
+
+type UsageCsvInput = ChartRange & Omit<GroupNamesInput, 'ids'>
+
+/** A line for each step and group, some steps at a time: each part is read when the one before was taken. */
+async function* usageCsv(
+  db: Store['pages'],
+  { accountId, by, fromMs, toMs, step }: UsageCsvInput,
+): AsyncGenerator<string> {
+  const columns = figuresShape.keyof().options
+  yield csvLine([step === 'day' ? 'utc_day' : 'hour', by, 'name', ...columns])
+  const stepMs = step === 'day' ? DAY_MS : HOUR_MS
+  const partMs = CSV_STEPS_AT_ONCE * stepMs
+  for (let atMs = Math.floor(fromMs / stepMs) * stepMs; atMs < toMs; atMs += partMs) {
+    const part = { accountId, by, step, fromMs: atMs, toMs: Math.min(toMs, atMs + partMs) }
+    const cells = await readUsageCells(db, part)
+    const ids = [...new Set(cells.map(({ id }) => id))]
+    const names = await groupNames(db, { accountId, by, ids })
+    const lines = cells.map(({ stepMs: beganMs, id, totals }) => {
+      const began = timeAnswer(beganMs)
+      const { charge, ...figures } = figuresAnswer(totals)
+      const values = { ...figures, charge: dollarsCell(charge) }
+      return csvLine([
+        step === 'day' ? began.slice(0, 10) : began,
+        groupIdAnswer(id),
+        names(id).name,
+        ...columns.map((column) => values[column]),
+      ])
+    })
+    if (lines.length > 0) yield lines.join('')
+  }
+}

@@ -1,0 +1,123 @@
+import type { Usage, UsageFigures } from '../../web/api/answers.ts'
+import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
+
+const DAYS = 30
+
+const NO_FIGURES: UsageFigures = {
+  requests: 0,
+  failed: 0,
+  charge: 0,
+  input_tokens: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  output_tokens: 0,
+  reasoning_tokens: 0,
+  first_byte_ms_p50: null,
+  first_byte_ms_p95: null,
+}
+
+/** A step of a group that looks like weeks: the larger, the more requests; small groups rest some days. */
+function figuresOf(scale: number, at: number): UsageFigures {
+  const wave = 1 + 0.35 * Math.sin(at * 1.7 + scale) + at / 60
+  const requests = Math.round(scale * wave * ((at + 5) % 7 > 4 ? 0.3 : 1))
+  if (requests < 4) return NO_FIGURES
+  const firstByteMs = Math.round(420 + 60_000 / (scale + 40) + 90 * Math.sin(at + scale))
+  return {
+    requests,
+    failed: at % 6 === 0 ? Math.ceil(requests / 90) : 0,
+    charge: requests * 3_260,
+    input_tokens: requests * 6_480,
+    cache_read_tokens: requests * 3_950,
+    cache_write_tokens: 0,
+    output_tokens: requests * 392,
+    reasoning_tokens: requests * 87,
+    first_byte_ms_p50: firstByteMs,
+    first_byte_ms_p95: firstByteMs * 3,
+  }
+}
+
+function addedUp(all: readonly UsageFigures[]): UsageFigures {
+  const sum = (name: keyof UsageFigures) =>
+    all.reduce((total, figures) => total + (figures[name] ?? 0), 0)
+  const middle = (name: 'first_byte_ms_p50' | 'first_byte_ms_p95') => {
+    const times = all.map((figures) => figures[name]).filter((time) => time !== null)
+    return times.sort((one, other) => one - other)[Math.floor(times.length / 2)] ?? null
+  }
+  return {
+    requests: sum('requests'),
+    failed: sum('failed'),
+    charge: sum('charge'),
+    input_tokens: sum('input_tokens'),
+    cache_read_tokens: sum('cache_read_tokens'),
+    cache_write_tokens: sum('cache_write_tokens'),
+    output_tokens: sum('output_tokens'),
+    reasoning_tokens: sum('reasoning_tokens'),
+    first_byte_ms_p50: middle('first_byte_ms_p50'),
+    first_byte_ms_p95: middle('first_byte_ms_p95'),
+  }
+}
+
+interface Named {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string | null
+  readonly deleted: boolean
+}
+
+/** The usage of these groups, the largest first; the first five have a series each. */
+function usage(by: Usage['by'], named: readonly Named[]): Usage {
+  const places = Array.from({ length: DAYS }, (_, at) => at)
+  const grown = named.map((one, place) => ({
+    ...one,
+    steps: places.map((at) => figuresOf(800 / (place + 1) ** 1.6, at)),
+  }))
+  const others = grown.slice(5)
+  const stepsOf = (some: typeof grown) =>
+    places.map((at) => addedUp(some.flatMap(({ steps }) => steps.slice(at, at + 1))))
+  return {
+    object: 'usage',
+    account_id: HELIX.id,
+    from: '2026-10-23T00:00:00.000Z',
+    to: '2026-11-21T22:05:00.000Z',
+    step: 'day',
+    by,
+    as_of: NOW.toISOString(),
+    figures: addedUp(grown.flatMap(({ steps }) => steps)),
+    before: NO_FIGURES,
+    steps: places.map((at) => new Date(Date.UTC(2026, 9, 23) + at * DAY_MS).toISOString()),
+    all: stepsOf(grown),
+    series: grown.slice(0, 5).map(({ id, name, steps }) => ({ id, name, steps })),
+    others:
+      others.length === 0
+        ? null
+        : {
+            count: others.length,
+            figures: addedUp(others.flatMap(({ steps }) => steps)),
+            steps: stepsOf(others),
+          },
+    groups: grown.map(({ steps, ...one }) => ({ ...one, figures: addedUp(steps) })),
+    history: { complete: true, rolled_until: ago(7_200_000) },
+  }
+}
+
+const model = (id: string): Named => ({ id, name: id, prefix: null, deleted: false })
+
+/** The usage of 30 days by seven models. */
+export const USAGE = usage(
+  'model',
+  [...MODELS, 'mistral/codestral-4', 'black-forest/flux-3', 'openai/text-embed-4']
+    .slice(0, 7)
+    .map(model),
+)
+
+/** Of one model alone. */
+export const USAGE_OF_ONE = usage('model', MODELS.slice(0, 1).map(model))
+
+/** By key, of which one is deleted and one is not known any more. */
+export const USAGE_BY_KEY = usage('key', [
+  ...KEYS.map(({ id, name, prefix }, at) => ({ id, name, prefix, deleted: at === 2 })),
+  { ...model('pruned'), name: 'Pruned requests, keys known by day only' },
+])
+
+/** Without any request. */
+export const NO_USAGE = usage('model', [])

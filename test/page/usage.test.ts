@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+
+let world: World
+let account: TestAccount
+let browser: Browser
+
+beforeAll(async () => {
+  world = await startWorld()
+  account = await world.account({ apiKeys: 2 })
+  await setUpOperator(world)
+  const guest = { email: 'eve@example.org', accountId: account.id, role: 'member' } as const
+  browser = await inviteGuest(world, guest)
+  const [one = '', other = ''] = account.apiKeys
+  for (const [apiKey, model] of [
+    [one, 'sim/text'],
+    [one, 'sim/open'],
+    [other, 'sim/text'],
+  ] as const) {
+    await chat(apiKey, model)
+  }
+  await world.gateway.settled()
+})
+afterAll(() => world.close())
+
+async function chat(apiKey: string, model: string): Promise<void> {
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Say hello.' }] }),
+  })
+  await answer.text()
+}
+
+const read = (path: string) => browser.get(`accounts/${account.id}/${path}`)
+
+/** Names as the API has them. */
+type Figures = Readonly<Record<'requests' | 'failed' | 'charge' | 'output_tokens', number>>
+type Group = Readonly<Record<'id' | 'name', string> & Record<'figures', Figures>>
+
+/** The sum of the account's charges in micro-dollars, as its entries have them. */
+async function chargedMicros(): Promise<number> {
+  const entries = (await read('entries?limit=100')).json['data'] as readonly Readonly<
+    Record<'amount', number> & Record<'kind', string>
+  >[]
+  return -entries
+    .filter(({ kind }) => kind === 'charge' || kind === 'correction')
+    .reduce((sum, { amount }) => sum + amount, 0)
+}
+
+/** Exact dollars as micro-dollars. */
+function microsOf(dollars: string): number {
+  const [whole = '', fraction = ''] = dollars.split('.')
+  return Number(whole) * 1_000_000 + Number(fraction.padEnd(6, '0'))
+}
+
+/** The cells of lines without quotes. */
+function cellsOf(text: string): readonly (readonly string[])[] {
+  return text
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(','))
+}
+
+describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
+  test.each(['day', 'hour'])('by %s is what the entries say, in every sum', async (step) => {
+    const from = new Date(Date.now() - 24 * 60 * 60_000).toISOString()
+    const { httpStatus, json } = await read(`usage?from=${from}&by=${by}&step=${step}`)
+    expect(httpStatus).toBe(200)
+    const { figures, groups, series, all, steps, others } = Object(json)
+    const charged = await chargedMicros()
+    expect(charged).toBeGreaterThan(0)
+    expect(figures).toMatchObject({ charge: charged, requests: 3, failed: 0 })
+    expect(figures.first_byte_ms_p50).toBeGreaterThanOrEqual(0)
+    const sum = (some: readonly Pick<Figures, 'charge'>[]) =>
+      some.reduce((total, { charge }) => total + charge, 0)
+    expect(sum(groups.map((group: Group) => group.figures))).toBe(charged)
+    expect(all).toHaveLength(steps.length)
+    expect(sum(all)).toBe(charged)
+    expect(sum(series.flatMap((one: { readonly steps: readonly Figures[] }) => one.steps))).toBe(
+      charged,
+    )
+    expect(others).toBeNull()
+  })
+
+  test('as CSV adds up to what the entries say, to the micro-dollar', async () => {
+    const { text, headers } = await read(`usage.csv?by=${by}`)
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    const [head = [], ...rows] = cellsOf(text)
+    expect(head.slice(0, 3)).toEqual(['utc_day', by, 'name'])
+    const column = (name: string) => rows.map((row) => row[head.indexOf(name)] ?? '')
+    expect(column('charge').reduce((sum, dollars) => sum + microsOf(dollars), 0)).toBe(
+      await chargedMicros(),
+    )
+    expect(column('requests').reduce((sum, requests) => sum + Number(requests), 0)).toBe(3)
+  })
+})
+
+test('keys have their names in usage, also once they are deleted and a name would be a formula', async () => {
+  const { json } = await browser.post(`accounts/${account.id}/keys`, { name: '=1+1' })
+  await chat(String(json['key']), 'sim/text')
+  await world.gateway.settled()
+  const path = `accounts/${account.id}/keys/${json['id']}`
+  await browser.call('DELETE', path, { body: {} })
+  const usage = await read('usage?by=key')
+  expect(usage.json['groups']).toContainEqual(
+    expect.objectContaining({
+      id: json['id'],
+      name: '=1+1',
+      prefix: json['prefix'],
+      deleted: true,
+    }),
+  )
+  expect((await read('usage.csv?by=key')).text).toContain(`,${json['id']},'=1+1,1,0,`)
+})
+
+test.each([
+  ['by=user', 'by'],
+  ['step=minute', 'step'],
+  ['from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'from'],
+  ['step=hour', null],
+  ['step=hour&by=key', 'step'],
+  ['step=hour&by=model&from=2026-01-01T00:00:00Z&to=2026-02-02T00:00:00Z', 'step'],
+])('usage?%s is refused only for what is wrong: %s', async (query, param) => {
+  for (const path of ['usage', 'usage.csv']) {
+    const answer = await read(`${path}?${query}`)
+    if (param === null) expect(answer.httpStatus).toBe(200)
+    else expect(errorOf(answer)).toEqual({ httpStatus: 400, code: 'invalid_parameter', param })
+  }
+})

@@ -1,0 +1,43 @@
+import type { Usage } from '../../api/answers.ts'
+import { CHART_DAYS, type ChartRange, type ChartSplit } from '../../api/queries.ts'
+
+/** What can be measured, in the order of the menu. */
+export const MEASURES = ['spend', 'requests', 'tokens', 'p50', 'p95'] as const
+
+/** One of them. */
+export type Measure = (typeof MEASURES)[number]
+
+/** What the address of the usage says; what is left out is the spend of 30 days by model and day. */
+export interface UsageSearch {
+  readonly range?: ChartRange
+  readonly by?: ChartSplit
+  readonly measure?: Measure
+  readonly step?: 'hour'
+}
+
+const SPLITS = ['model', 'key', 'endpoint'] as const
+
+/** Reads it; what it can't mean is left out. */
+export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
+  const { range, step } = search
+  const isRange = typeof range === 'string' && Object.hasOwn(CHART_DAYS, range)
+  const by = SPLITS.find((one) => one === search['by'])
+  const measure = MEASURES.find((one) => one === search['measure'])
+  return {
+    ...(isRange ? { range: range as ChartRange } : {}),
+    ...(by === undefined ? {} : { by }),
+    ...(measure === undefined ? {} : { measure }),
+    ...(step === 'hour' ? { step } : {}),
+  }
+}
+
+/** Whether a chart can be by day and by hour: a day is shown by hour, and a month has too many of them. */
+export function hasSteps({ range, by }: Required<Pick<UsageSearch, 'range' | 'by'>>): boolean {
+  return range === '7d' && by !== 'key'
+}
+
+/** The steps of a chart: by hour where that was asked for and can be. */
+export function stepOf({ range = '30d', by = 'model', step }: UsageSearch): Usage['step'] {
+  if (range === '24h') return 'hour'
+  return hasSteps({ range, by }) && step === 'hour' ? 'hour' : 'day'
+}

@@ -1,0 +1,137 @@
+import { Link } from '@tanstack/react-router'
+import type { Usage, UsageFigures } from '../../api/answers.ts'
+import type { ChartRange } from '../../api/queries.ts'
+import { money } from '../../format/money.ts'
+import { count, counted, percent, shortCount } from '../../format/numbers.ts'
+import { duration } from '../../format/time.ts'
+import { ModelName } from '../../parts/model-name.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { MEASURE_RULES } from './measures.ts'
+import type { Measure } from './search.ts'
+
+type Group = Usage['groups'][number]
+
+interface UsageTableProps {
+  readonly usage: Usage
+  readonly measure: Measure
+  readonly range: ChartRange
+}
+
+const HEADS = { model: 'Model', key: 'Key', endpoint: 'Endpoint' } as const
+
+/** Every group with all its figures, the one with most of the measure first. */
+export function UsageTable({ usage, measure, range }: UsageTableProps) {
+  const { by, groups, figures } = usage
+  const { of, form } = MEASURE_RULES[measure]
+  // A part of the sum; a time is no part of another, so it stands beside the longest.
+  const whole =
+    form === 'columns'
+      ? of(figures)
+      : groups.reduce((most, group) => Math.max(most, of(group.figures) ?? 0), 0)
+  const rows = groups.toSorted((one, other) => (of(other.figures) ?? -1) - (of(one.figures) ?? -1))
+  return (
+    <section className="card overflow-hidden" aria-label={`Figures by ${by}`}>
+      <table className="cards">
+        <thead>
+          <tr>
+            <th scope="col">{HEADS[by]}</th>
+            <th scope="col" className="num">
+              Requests
+            </th>
+            <th scope="col" className="num">
+              Failed
+            </th>
+            <th scope="col" className="num">
+              Tokens in
+            </th>
+            <th scope="col" className="num">
+              Tokens out
+            </th>
+            <th scope="col" className="num hide-m">
+              First byte p50
+            </th>
+            <th scope="col" className="num hide-m">
+              p95
+            </th>
+            <th scope="col" className="num">
+              Spend
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((group) => (
+            <tr key={group.id} className={group.deleted ? 'dim' : ''}>
+              <td className="wide">
+                <GroupLink group={group} by={by} range={range} />
+                <span className="share">
+                  <i style={{ width: `${share(of(group.figures), whole)}%` }} />
+                </span>
+              </td>
+              <Figures figures={group.figures} />
+            </tr>
+          ))}
+        </tbody>
+        {groups.length > 1 && (
+          <tfoot>
+            <tr>
+              <td className="wide">
+                <b>All {counted(groups.length, by)}</b>
+              </td>
+              <Figures figures={figures} />
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </section>
+  )
+}
+
+function Figures({ figures }: { figures: UsageFigures }) {
+  const { requests, failed, charge, first_byte_ms_p50: p50, first_byte_ms_p95: p95 } = figures
+  return (
+    <>
+      <td className="num hide-s">{count(requests)}</td>
+      <td className="num hide-s">{percent(failed, requests)}</td>
+      <td className="num hide-s">{shortCount(figures.input_tokens)}</td>
+      <td className="num hide-s">{shortCount(figures.output_tokens)}</td>
+      <td className="num hide-s hide-m">{p50 === null ? '–' : duration(p50)}</td>
+      <td className="num hide-s hide-m">{p95 === null ? '–' : duration(p95)}</td>
+      <td className="only-s dimmed">
+        {counted(requests, 'request')}, {percent(failed, requests)} failed
+        {p50 !== null && `, ${duration(p50)}`}
+      </td>
+      <td className="num">
+        <b>{money(charge)}</b>
+      </td>
+    </>
+  )
+}
+
+interface GroupLinkProps {
+  readonly group: Group
+  readonly by: Usage['by']
+  readonly range: ChartRange
+}
+
+/** The name of a group, which leads to its requests. */
+function GroupLink({ group: { id, name, prefix, deleted }, by, range }: GroupLinkProps) {
+  const account = useAccountId()
+  // Pruned requests are in no list.
+  if (id === 'pruned') return <>{name}</>
+  return (
+    <Link
+      to="/$account/activity"
+      params={{ account }}
+      search={{ range: range === '90d' ? 'all' : range, [by]: [id] }}
+      preload={false}
+    >
+      {by === 'model' ? <ModelName id={name} /> : <b>{name}</b>}
+      {prefix !== null && <span className="mono dimmed ml-1.5">{prefix}</span>}
+      {deleted && <span className="dimmed"> deleted</span>}
+    </Link>
+  )
+}
+
+function share(part: number | null, whole: number | null): number {
+  return part === null || whole === null || whole === 0 ? 0 : Math.min(100, (part / whole) * 100)
+}
