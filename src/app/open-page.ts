@@ -39,10 +39,9 @@ export function openPage(
   { store, unknownCallers, addressOf }: PageParts,
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
   if (config.TOLLGATE_PAGE === 'off') return null
-  const { db, pages } = store
+  const { db } = store
   const people = new People({
     db,
-    pages,
     clock,
     ids,
     joinsFirstAccount: mode === 'simulator',
@@ -51,7 +50,7 @@ export function openPage(
   return {
     folder: BUILT_FOLDER,
     people,
-    pages,
+    db,
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,
     unknownCallers,

@@ -67,9 +67,9 @@ function purchases({ store }: OperationParts): Operation {
     summary: 'Credit that the account bought or activated, newest first.',
     query: entryPageQuery('purchases'),
     answers: { 200: listShape(entryShape) },
-    async run({ accountId, query: { limit, cursor } }) {
+    async run({ caller, accountId, query: { limit, cursor } }) {
       const page = { accountId, before: cursor ?? null, limit }
-      const { entries, nextBefore } = await listPurchases(store.pages, page)
+      const { entries, nextBefore } = await listPurchases(readsFor(caller, store), page)
       const next = entryCursor('purchases', nextBefore)
       return { httpStatus: 200, body: listAnswer(entries.map(entryAnswer), next) }
     },

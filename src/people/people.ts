@@ -26,8 +26,6 @@ import {
 /** What sign-in is made of. */
 export interface PeopleInput {
   readonly db: Kysely<Tables>
-  /** Reads of pages, on a connection of their own. Read-only. */
-  readonly pages: Kysely<Tables>
   readonly clock: Clock
   readonly ids: IdSource
   /** Whether the first user becomes the owner of the first account: with play money. */

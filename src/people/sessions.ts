@@ -15,27 +15,23 @@ export interface SignedIn {
 
 interface SessionsInput {
   readonly db: Kysely<Tables>
-  /** Read-only. */
-  readonly pages: Kysely<Tables>
   readonly clock: Clock
 }
 
 /** The sessions of a store. */
 export class Sessions {
   readonly #db: Kysely<Tables>
-  readonly #pages: Kysely<Tables>
   readonly #clock: Clock
 
-  constructor({ db, pages, clock }: SessionsInput) {
+  constructor({ db, clock }: SessionsInput) {
     this.#db = db
-    this.#pages = pages
     this.#clock = clock
   }
 
   /** Who has a session; null: it has ended, or never was. */
   async find(sessionToken: string): Promise<SignedIn | null> {
     const nowMs = this.#clock.nowMs()
-    const row = await this.#pages
+    const row = await this.#db
       .selectFrom('sessions')
       .selectAll()
       .where('token_hash', '=', hashSecret(sessionToken))
@@ -43,7 +39,7 @@ export class Sessions {
       .executeTakeFirst()
     if (row === undefined) return null
     const found = SESSIONS.read(row)
-    const userRow = await this.#pages
+    const userRow = await this.#db
       .selectFrom('users')
       .selectAll()
       .where('id', '=', found.userId)

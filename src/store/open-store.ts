@@ -29,7 +29,7 @@ export interface Store {
   readonly db: Kysely<Tables>
   /** Long reads, such as the audit's, on connections of their own. Read-only. */
   readonly reports: Kysely<Tables>
-  /** Reads of the page, on connections of their own: an audit does not hold them up. Read-only. */
+  /** What the page shows, on connections of their own: no audit holds it up. Not who asks. Read-only. */
   readonly pages: Kysely<Tables>
   /** Runs `read` on one unchanging view of the store and a connection of its own. Read-only. */
   snapshot<T>(read: (view: Kysely<Tables>) => Promise<T>): Promise<T>

@@ -17,8 +17,8 @@ import type { PageSite } from './page-site.ts'
 export interface PageAccessInput {
   readonly people: Pick<People, 'sessions'>
   readonly site: PageSite
-  /** Reads of pages. */
-  readonly pages: Kysely<Tables>
+  /** Of the store. Not for reads of pages: who asks is not to wait for another's chart. */
+  readonly db: Kysely<Tables>
   /** Counts, by address, the requests with a session that does not exist. */
   readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
   /** The limits of each user. */
@@ -56,7 +56,7 @@ export function memberAccess(input: PageAccessInput): Access {
       // No id has one, and PostgreSQL would not even look for it.
       if (/\p{Cc}/u.test(accountId)) throw new Problem('not_found')
       const place = { userId: user.id, accountId }
-      const found = await placeIn(input.pages, place)
+      const found = await placeIn(input.db, place)
       const role = found !== null && user.isOperator ? 'owner' : (found?.role ?? null)
       if (role === null) throw notFound('account', accountId)
       return { kind: 'member', ...place, role }

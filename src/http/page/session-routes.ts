@@ -101,13 +101,13 @@ async function enter(input: SessionRoutesInput, { arrival, reply }: PageCall): P
 }
 
 async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<StartAnswer> {
-  const { people, site, pages, mode } = input
+  const { people, site, db, mode } = input
   const sessionToken = site.sessionTokenOf(arrival)
   const signedIn = sessionToken === null ? null : await people.sessions.find(sessionToken)
   return {
     object: 'start',
     mode,
-    setup_needed: !(await hasUsers(pages)),
+    setup_needed: !(await hasUsers(db)),
     sign_up: 'invited',
     signed_in: signedIn !== null,
     secure: site.originOf(arrival) !== null,
@@ -226,7 +226,7 @@ async function letIn(
 }
 
 async function meOf(
-  { pages, site, mode }: SessionRoutesInput,
+  { db, site, mode }: SessionRoutesInput,
   {
     signedIn,
     arrival,
@@ -234,7 +234,7 @@ async function meOf(
     readonly arrival: Arrival
   },
 ): Promise<MeAnswer> {
-  const memberships = await listMemberships(pages, signedIn.user.id)
+  const memberships = await listMemberships(db, signedIn.user.id)
   return meAnswer({ signedIn, memberships, mode, base_url: site.originOf(arrival) ?? '' })
 }
 

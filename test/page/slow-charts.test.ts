@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { startWorld, type World } from '../world.ts'
+import { ADA, Browser, setUpOperator } from './page-client.ts'
+
+// As many as a store has at most.
+const CONNECTIONS = 3
+
+let closing: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close()
+  closing = []
+})
+
+/** Takes every connection that the page reads charts on, until the test ends. */
+async function takeConnections({ gateway: { store } }: World): Promise<void> {
+  const freed = Promise.withResolvers<void>()
+  const count = store.location.kind === 'sqlite' ? 1 : CONNECTIONS
+  const taken = Array.from({ length: count }, async () => {
+    const reached = Promise.withResolvers<void>()
+    const ended = store.pages.connection().execute(async () => {
+      reached.resolve()
+      await freed.promise
+    })
+    closing.push(() => ended)
+    await reached.promise
+  })
+  await Promise.all(taken)
+  closing.push(async () => freed.resolve())
+}
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  test('slow charts hold up no sign-in, no session, no key and no list of purchases', async () => {
+    const database = await create()
+    closing.push(() => database.remove())
+    const world = await startWorld({ settings: { DATABASE_URL: database.url } })
+    closing.push(() => world.close())
+    const { apiKey, id: accountId } = await world.account()
+    const browser = await setUpOperator(world)
+    await takeConnections(world)
+
+    expect((await browser.get('start')).json).toMatchObject({ signed_in: true })
+    expect((await browser.get('me')).httpStatus).toBe(200)
+    expect((await browser.get('auth/sessions')).httpStatus).toBe(200)
+    const other = new Browser(world)
+    expect((await other.post('auth/sign-in', ADA)).httpStatus).toBe(200)
+    expect((await other.post(`accounts/${accountId}/keys`, { name: 'made' })).httpStatus).toBe(201)
+    expect((await other.get('accounts/acct_none/keys')).httpStatus).toBe(404)
+    expect((await other.post('auth/sign-out')).httpStatus).toBe(200)
+    const headers = { authorization: `Bearer ${apiKey}` }
+    const purchases = await fetch(world.url('/v1/credit/purchases'), { headers })
+    expect(purchases.status).toBe(200)
+  })
+})
