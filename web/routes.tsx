@@ -14,6 +14,7 @@ import { readActivitySearch } from './screens/activity/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
 import { readKeysSearch } from './screens/keys/search.ts'
 import { readModelsSearch } from './screens/models/search.ts'
+import { readAccountsSearch } from './screens/operator/search.ts'
 import { readOverviewSearch } from './screens/overview/search.ts'
 import { readUsageSearch } from './screens/usage/search.ts'
 import { Shell } from './shell/shell.tsx'
@@ -125,6 +126,19 @@ const profile = createRoute({
   component: lazyRouteComponent(() => import('./screens/profile/profile.tsx'), 'ProfileScreen'),
 })
 
+const operatorAccounts = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/accounts',
+  validateSearch: readAccountsSearch,
+  component: lazyRouteComponent(() => import('./screens/operator/accounts.tsx'), 'AccountsScreen'),
+})
+
+const operatorAccount = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/accounts/$id',
+  component: lazyRouteComponent(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
+})
+
 const accountHome = createRoute({
   getParentRoute: () => account,
   path: '/',
@@ -159,7 +173,18 @@ export function createPageRouter(queries: QueryClient) {
       setup,
       reset,
       invitation,
-      account.addChildren([accountHome, overview, activity, usage, keys, credit, models, profile]),
+      account.addChildren([
+        accountHome,
+        overview,
+        activity,
+        usage,
+        keys,
+        credit,
+        models,
+        profile,
+        operatorAccounts,
+        operatorAccount,
+      ]),
     ]),
     basepath: '/app',
     context: { queries },

@@ -85,11 +85,12 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
 }
 
 async function openMaintenance(
-  { config, log, closing }: Wiring,
+  { config, log, clock, closing }: Wiring,
   { store }: HttpParts,
 ): Promise<Maintenance> {
   const maintenance = await Maintenance.open({
     db: store.db,
+    clock,
     pollMs: config.TOLLGATE_MAINTENANCE_POLL_MS,
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'the maintenance switch could not be read from the store'),

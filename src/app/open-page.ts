@@ -56,6 +56,8 @@ export function openPage(
     unknownCallers,
     gate: new Gate({ clock, settings: PAGE_LIMITS }),
     addressOf,
+    clock,
+    ids,
   }
 }
 

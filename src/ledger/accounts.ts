@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 import type { Page } from './activity/activity.ts'
@@ -17,13 +17,27 @@ export async function getAccount(
   return row === undefined ? null : ACCOUNTS.read(row)
 }
 
-/** One page of accounts, newest first; the cursor of the next is null where there is none. */
+/**
+ * One page of accounts, newest first; the cursor of the next is null where there is none. `search` is a part
+ * of a name, an e-mail address or an id, in any case.
+ */
 export async function listAccounts(
   db: Kysely<Tables>,
-  { cursor, limit }: Page,
+  { cursor, limit, search }: Page & { readonly search?: string | undefined },
 ): Promise<{ readonly accounts: readonly AccountRow[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('accounts').selectAll()
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  if (search !== undefined) {
+    // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
+    const parts = [search.toLowerCase(), search].map(
+      (text) => `%${text.replace(/[%_\\]/g, '\\$&')}%`,
+    )
+    const texts = sql`lower(name || ' ' || coalesce(email, '') || ' ' || id)`
+    const [lower = '', typed = ''] = parts
+    query = query.where(
+      sql<boolean>`(${texts} like ${lower} escape '\\' or name like ${typed} escape '\\')`,
+    )
+  }
   const rows = await query
     .orderBy('id', 'desc')
     .limit(limit + 1)

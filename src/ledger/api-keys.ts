@@ -2,11 +2,12 @@ import { hash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import type { Page } from './activity/activity.ts'
-import type { AddApiKeyInput, Ledger } from './ledger.ts'
+import type { AddApiKeyInput, CommandedLedger } from './ledger.ts'
+import type { OperatorAction } from './operator-actions.ts'
 
 /** Makes a key for an account. Null where there is no such account. */
 export async function createApiKey(
-  ledger: Pick<Ledger, 'addApiKey'>,
+  ledger: Pick<CommandedLedger, 'addApiKey'>,
   {
     keyTag,
     ...input
@@ -14,12 +15,13 @@ export async function createApiKey(
     /** The `<tag>` of `sk-<tag>-…`. */
     readonly keyTag: string
   },
+  by: OperatorAction | null = null,
 ): Promise<{
   readonly apiKey: ApiKeyRow
   readonly text: string
 } | null> {
   const { text, hash, displayPrefix } = makeApiKey(keyTag)
-  const apiKey = await ledger.addApiKey({ ...input, keyHash: hash, displayPrefix })
+  const apiKey = await ledger.addApiKey({ ...input, keyHash: hash, displayPrefix }, by)
   return apiKey === null ? null : { apiKey, text }
 }
 

@@ -2,7 +2,8 @@ import { createHash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
 import type { Page } from './activity/activity.ts'
-import type { AddCreditCodeInput, Ledger } from './ledger.ts'
+import type { AddCreditCodeInput, CommandedLedger } from './ledger.ts'
+import type { OperatorAction } from './operator-actions.ts'
 
 /** A code without its text. */
 type CreateCreditCodeInput = Omit<AddCreditCodeInput, 'codeHash' | 'displaySuffix'>
@@ -15,11 +16,12 @@ interface CreatedCreditCode {
 
 /** Makes a code that is worth backed credit. */
 export async function createCreditCode(
-  ledger: Pick<Ledger, 'addCreditCode'>,
+  ledger: Pick<CommandedLedger, 'addCreditCode'>,
   input: CreateCreditCodeInput,
+  by: OperatorAction | null = null,
 ): Promise<CreatedCreditCode> {
   const { text, hash, displaySuffix } = makeCreditCode()
-  const creditCode = await ledger.addCreditCode({ ...input, codeHash: hash, displaySuffix })
+  const creditCode = await ledger.addCreditCode({ ...input, codeHash: hash, displaySuffix }, by)
   return { creditCode, text }
 }
 

@@ -2,6 +2,7 @@ import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry } from '../store/schem
 import type { Micros, Purse } from '../vocabulary/money.ts'
 import type { Correction, RequestFacts, RequestState, Resolution } from '../vocabulary/outcome.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
+import type { OperatorAction } from './operator-actions.ts'
 
 /**
  * Holds and the money behind them. Every command is durable before its promise resolves, takes an id
@@ -96,38 +97,61 @@ export interface Settled {
   readonly settledNow: boolean
 }
 
-/** The whole ledger: holds, corrections, and the commands of admins. */
+/**
+ * The whole ledger: holds, corrections, and the commands of admins. `by` is the operator who gives a command
+ * on the page: what it changes is recorded in the same commit.
+ */
 export interface Ledger extends HoldLedger {
   /** Applies a correction to a provisional or unresolved request. */
-  correct(input: CorrectInput): Promise<Corrected>
+  correct(input: CorrectInput, by?: OperatorAction | null): Promise<Corrected>
   /** Adds credit to an account, or takes backed credit back; a repeat of a reference adds nothing. */
-  addCredit(input: AddCreditInput): Promise<CreditVerdict>
+  addCredit(input: AddCreditInput, by?: OperatorAction | null): Promise<CreditVerdict>
   /** Redeems a code for an account. A code can be redeemed once. */
-  redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict>
+  redeemCode(input: RedeemCodeInput, by?: OperatorAction | null): Promise<RedeemVerdict>
   /** Makes every open hold of a dead instance unresolved; returns how many. */
   abandonInstance(instanceId: string): Promise<number>
   /** The same for single holds. Those that are not open stay as they are. */
   abandonHolds(requestIds: readonly string[]): Promise<number>
   /** Makes an account without credit. */
-  createAccount(input: CreateAccountInput): Promise<AccountRow>
+  createAccount(input: CreateAccountInput, by?: OperatorAction | null): Promise<AccountRow>
   /** Changes the given fields of an account. Null where there is no such account. */
-  updateAccount(input: UpdateAccountInput): Promise<AccountRow | null>
+  updateAccount(input: UpdateAccountInput, by?: OperatorAction | null): Promise<AccountRow | null>
   /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
-  addApiKey(input: AddApiKeyInput): Promise<ApiKeyRow | null>
+  addApiKey(input: AddApiKeyInput, by?: OperatorAction | null): Promise<ApiKeyRow | null>
   /** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
-  updateApiKey(input: UpdateApiKeyInput): Promise<ApiKeyRow | null>
+  updateApiKey(input: UpdateApiKeyInput, by?: OperatorAction | null): Promise<ApiKeyRow | null>
   /**
    * Deletes a key: it authenticates no request and is in no list; its requests stay. False where there
    * is no such key, or it was deleted before.
    */
-  deleteApiKey(apiKeyId: string): Promise<boolean>
+  deleteApiKey(apiKeyId: string, by?: OperatorAction | null): Promise<boolean>
   /** Makes a code that is worth backed credit; {@link createCreditCode} makes its text. */
-  addCreditCode(input: AddCreditCodeInput): Promise<CreditCodeRow>
+  addCreditCode(input: AddCreditCodeInput, by?: OperatorAction | null): Promise<CreditCodeRow>
   /**
    * Revokes a code, unless it was redeemed or revoked before; returns the code after that. Null where there
    * is no such code.
    */
-  revokeCreditCode(creditCodeId: string): Promise<CreditCodeRow | null>
+  revokeCreditCode(creditCodeId: string, by?: OperatorAction | null): Promise<CreditCodeRow | null>
+}
+
+type CommandOfAdmins =
+  | 'correct'
+  | 'addCredit'
+  | 'redeemCode'
+  | 'createAccount'
+  | 'updateAccount'
+  | 'addApiKey'
+  | 'updateApiKey'
+  | 'deleteApiKey'
+  | 'addCreditCode'
+  | 'revokeCreditCode'
+
+/** The ledger to those who must say whether an operator gives a command. */
+export type CommandedLedger = {
+  readonly [Command in CommandOfAdmins]: (
+    input: Parameters<Ledger[Command]>[0],
+    by: OperatorAction | null,
+  ) => ReturnType<Ledger[Command]>
 }
 
 export interface CreateAccountInput {

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { getAccount, listAccounts } from '../ledger/accounts.ts'
 import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/activity/activity.ts'
 import type { AccountRow } from '../store/schema.ts'
+import { readCharges } from '../usage/read-usage.ts'
 import {
   emailField,
+  filterField,
   idCursor,
   idField,
   listAnswer,
@@ -26,38 +28,49 @@ function create(parts: OperationParts): Operation {
   return operation({
     name: 'createAccount',
     method: 'POST',
-    paths: { admin: '/v1/admin/accounts' },
+    paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
     summary: 'Create an account without credit.',
     body: z.strictObject({ name: nameField, email: emailField.nullish() }),
     example: { name: 'Ada Lovelace' },
     answers: { 201: accountShape },
-    async run({ body: { name, email } }) {
-      const account = await parts.ledger.createAccount({
-        id: parts.ids.next('acct'),
-        name,
-        email: email ?? null,
-      })
+    async run({ by, body: { name, email } }) {
+      const made = { id: parts.ids.next('acct'), name, email: email ?? null }
+      const account = await parts.ledger.createAccount(made, by)
       return { httpStatus: 201, body: await answerOf(parts, account) }
     },
   })
 }
+
+const DAY_MS = 24 * 60 * 60_000
+// Today is one of them.
+const RECENT_DAYS = 29
 
 function list(parts: OperationParts): Operation {
   const { store, clock } = parts
   return operation({
     name: 'listAccounts',
     method: 'GET',
-    paths: { admin: '/v1/admin/accounts' },
+    paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
     summary: 'Accounts with their credit, newest first.',
-    query: pageQuery('accounts', {}),
-    answers: { 200: listShape(accountShape) },
-    async run({ query: { limit, cursor } }) {
-      const page = await listAccounts(store.pages, { limit, cursor: cursor ?? null })
+    query: pageQuery('accounts', {
+      search: filterField
+        .max(200, 'must be at most 200 characters')
+        .optional()
+        .describe('A part of a name, an e-mail address or an id.'),
+    }),
+    answers: { 200: listShape(listedAccountShape) },
+    async run({ caller, query: { limit, cursor, search } }) {
+      const page = await listAccounts(store.pages, { limit, cursor: cursor ?? null, search })
       const accountIds = page.accounts.map(({ id }) => id)
       const credits = await getCredits(store.pages, { accountIds, nowMs: clock.nowMs() })
+      const nowMs = clock.nowMs()
+      const recent = { accountIds, fromMs: nowMs - RECENT_DAYS * DAY_MS, toMs: nowMs }
+      const charges = caller.kind === 'operator' ? await readCharges(store.pages, recent) : null
       const answers = page.accounts.flatMap((account) => {
         const purses = credits.get(account.id)
-        return purses === undefined ? [] : [accountAnswer(account, purses)]
+        if (purses === undefined) return []
+        const charge = charges === null ? {} : { recent_charge: charges.get(account.id) ?? 0 }
+        return [{ ...accountAnswer(account, purses), ...charge }]
       })
       return { httpStatus: 200, body: listAnswer(answers, idCursor('accounts', page.nextCursor)) }
     },
@@ -71,6 +84,7 @@ function show(parts: OperationParts): Operation {
     paths: {
       admin: '/v1/admin/accounts/{account_id}',
       member: '/app/api/accounts/{account_id}',
+      operator: '/app/api/operator/accounts/{account_id}',
     },
     summary: 'One account with its credit.',
     answers: { 200: accountShape },
@@ -88,7 +102,10 @@ function change(parts: OperationParts): Operation {
   return operation({
     name: 'changeAccount',
     method: 'PATCH',
-    paths: { admin: '/v1/admin/accounts/{account_id}' },
+    paths: {
+      admin: '/v1/admin/accounts/{account_id}',
+      operator: '/app/api/operator/accounts/{account_id}',
+    },
     summary: 'Change the given fields of an account. The keys of a disabled account are refused.',
     body: z.strictObject({
       name: nameField.optional(),
@@ -98,13 +115,14 @@ function change(parts: OperationParts): Operation {
     example: { disabled: false },
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ accountId, body: { name, email, disabled } }) {
-      const account = await parts.ledger.updateAccount({
+    async run({ accountId, by, body: { name, email, disabled } }) {
+      const changes = {
         id: accountId,
         ...(name === undefined ? {} : { name }),
         ...(email === undefined ? {} : { email }),
         ...(disabled === undefined ? {} : { disabled }),
-      })
+      }
+      const account = await parts.ledger.updateAccount(changes, by)
       if (account === null) throw notFound('account', accountId)
       await parts.onCallersChanged({ accountId })
       return { httpStatus: 200, body: await answerOf(parts, account) }
@@ -153,6 +171,15 @@ export const accountShape = z
     created_at: timeField,
   })
   .meta({ id: 'Account' })
+
+/** An account in a list of them. */
+export const listedAccountShape = accountShape
+  .extend({
+    recent_charge: moneyField
+      .optional()
+      .describe('For operators: what its requests of the last 30 days were charged.'),
+  })
+  .meta({ id: 'ListedAccount' })
 
 /** An account as it is answered. */
 function accountAnswer(account: AccountRow, purses: AccountCredit): z.infer<typeof accountShape> {

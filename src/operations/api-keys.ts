@@ -19,6 +19,7 @@ import {
 } from './fields.ts'
 import {
   type Caller,
+  mayOpen,
   notFound,
   type Operation,
   type OperationParts,
@@ -27,6 +28,19 @@ import {
 } from './operation.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
+const OPERATOR = '/app/api/operator'
+
+const ALL_KEYS = {
+  admin: '/v1/admin/accounts/{account_id}/keys',
+  member: `${MEMBER}/keys`,
+  operator: `${OPERATOR}/accounts/{account_id}/keys`,
+} as const
+
+const ONE_KEY = {
+  admin: '/v1/admin/keys/{key_id}',
+  member: `${MEMBER}/keys/{key_id}`,
+  operator: `${OPERATOR}/keys/{key_id}`,
+} as const
 
 /** API keys. */
 export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
@@ -37,7 +51,7 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
-    paths: { admin: '/v1/admin/accounts/{account_id}/keys', member: `${MEMBER}/keys` },
+    paths: ALL_KEYS,
     summary: 'Create an API key. Only this answer has its text.',
     body: z.strictObject({
       name: nameField,
@@ -49,15 +63,16 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
     example: { name: 'laptop', credit_limit: 10_000_000 },
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
-    async run({ accountId, body: { name, credit_limit, expires_at } }) {
-      const created = await createApiKey(ledger, {
+    async run({ accountId, by, body: { name, credit_limit, expires_at } }) {
+      const made = {
         id: ids.next('key'),
         accountId,
         name,
         keyTag,
         creditLimitMicros: credit_limit ?? null,
         expiresAtMs: expires_at ?? null,
-      })
+      }
+      const created = await createApiKey(ledger, made, by)
       if (created === null) throw notFound('account', accountId)
       return { httpStatus: 201, body: { ...apiKeyAnswer(created.apiKey, null), key: created.text } }
     },
@@ -68,7 +83,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listKeys',
     method: 'GET',
-    paths: { admin: '/v1/admin/accounts/{account_id}/keys', member: `${MEMBER}/keys` },
+    paths: ALL_KEYS,
     summary: "The account's API keys, newest first, without deleted ones.",
     query: pageQuery('keys', {}),
     answers: { 200: listShape(apiKeyShape) },
@@ -91,7 +106,7 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getKey',
     method: 'GET',
-    paths: { admin: '/v1/admin/keys/{key_id}', member: `${MEMBER}/keys/{key_id}` },
+    paths: ONE_KEY,
     summary: 'One API key.',
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
@@ -106,7 +121,7 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
   return operation({
     name: 'changeKey',
     method: 'PATCH',
-    paths: { admin: '/v1/admin/keys/{key_id}', member: `${MEMBER}/keys/{key_id}` },
+    paths: ONE_KEY,
     summary: 'Change the given fields of an API key; null removes a limit or an expiry.',
     body: z.strictObject({
       name: nameField.optional(),
@@ -120,13 +135,14 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
     async run(call) {
       const { name, disabled, credit_limit, expires_at } = call.body
       const { id: apiKeyId } = await namedKey(store, call)
-      const apiKey = await ledger.updateApiKey({
+      const changes = {
         id: apiKeyId,
         ...(name === undefined ? {} : { name }),
         ...(disabled === undefined ? {} : { disabled }),
         ...(credit_limit === undefined ? {} : { creditLimitMicros: credit_limit }),
         ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
-      })
+      }
+      const apiKey = await ledger.updateApiKey(changes, call.by)
       if (apiKey === null) throw notFound('API key', apiKeyId)
       await onCallersChanged({ apiKeyId })
       return { httpStatus: 200, body: await answerOf(store, apiKey) }
@@ -138,7 +154,7 @@ function remove({ store, ledger, onCallersChanged }: OperationParts): Operation 
   return operation({
     name: 'deleteKey',
     method: 'DELETE',
-    paths: { admin: '/v1/admin/keys/{key_id}', member: `${MEMBER}/keys/{key_id}` },
+    paths: ONE_KEY,
     summary: 'Delete an API key. Its requests stay in Activity.',
     answers: {
       200: z.object({ id: idField('key'), object: z.literal('key'), deleted: z.literal(true) }),
@@ -146,7 +162,7 @@ function remove({ store, ledger, onCallersChanged }: OperationParts): Operation 
     problems: ['not_found'],
     async run(call) {
       const { id: apiKeyId } = await namedKey(store, call)
-      const isDeleted = await ledger.deleteApiKey(apiKeyId)
+      const isDeleted = await ledger.deleteApiKey(apiKeyId, call.by)
       if (!isDeleted) throw notFound('API key', apiKeyId)
       await onCallersChanged({ apiKeyId })
       return { httpStatus: 200, body: { id: apiKeyId, object: 'key', deleted: true } }
@@ -161,8 +177,7 @@ async function namedKey(
 ): Promise<ApiKeyRow> {
   const apiKeyId = param('key_id')
   const apiKey = await getApiKey(db, apiKeyId)
-  const isOwn = caller.kind === 'admin' || apiKey?.accountId === caller.accountId
-  if (apiKey === null || !isOwn) throw notFound('API key', apiKeyId)
+  if (apiKey === null || !mayOpen(caller, apiKey.accountId)) throw notFound('API key', apiKeyId)
   return apiKey
 }
 

@@ -25,6 +25,11 @@ import {
 } from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 
+const ONE_CODE = {
+  admin: '/v1/admin/codes/{code_id}',
+  operator: '/app/api/operator/codes/{code_id}',
+} as const
+
 /** Credit codes: each can be redeemed once, for backed credit. */
 export function creditCodeOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
@@ -34,17 +39,19 @@ function create({ ledger, ids, clock }: OperationParts): Operation {
   return operation({
     name: 'createCode',
     method: 'POST',
-    paths: { admin: '/v1/admin/codes' },
+    paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
+    needsRecentSignIn: true,
     summary: 'Create a credit code. Only this answer has its text.',
     body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
     example: { amount: 5_000_000 },
     answers: { 201: createdCreditCodeShape },
-    async run({ body: { amount, expires_at } }) {
-      const { creditCode, text } = await createCreditCode(ledger, {
+    async run({ by, body: { amount, expires_at } }) {
+      const made = {
         id: ids.next('code'),
         amountMicros: amount,
         expiresAtMs: expires_at ?? null,
-      })
+      }
+      const { creditCode, text } = await createCreditCode(ledger, made, by)
       return { httpStatus: 201, body: { ...creditCodeAnswer(creditCode), code: text } }
     },
   })
@@ -54,7 +61,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listCodes',
     method: 'GET',
-    paths: { admin: '/v1/admin/codes' },
+    paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
     summary: 'Credit codes, newest first.',
     query: pageQuery('codes', {}),
     answers: { 200: listShape(creditCodeShape) },
@@ -70,7 +77,7 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getCode',
     method: 'GET',
-    paths: { admin: '/v1/admin/codes/{code_id}' },
+    paths: ONE_CODE,
     summary: 'One credit code, with the account that redeemed it.',
     answers: { 200: creditCodeShape },
     problems: ['not_found'],
@@ -87,13 +94,13 @@ function revoke({ ledger }: OperationParts): Operation {
   return operation({
     name: 'revokeCode',
     method: 'DELETE',
-    paths: { admin: '/v1/admin/codes/{code_id}' },
+    paths: ONE_CODE,
     summary: 'Revoke a credit code that has not been redeemed.',
     answers: { 200: creditCodeShape },
     problems: ['not_found', 'credit_code_redeemed'],
-    async run({ param }) {
+    async run({ by, param }) {
       const codeId = param('code_id')
-      const creditCode = await ledger.revokeCreditCode(codeId)
+      const creditCode = await ledger.revokeCreditCode(codeId, by)
       if (creditCode === null) throw notFound('credit code', codeId)
       if (creditCode.redeemedBy !== null) {
         throw new Problem('credit_code_redeemed', {
@@ -109,16 +116,19 @@ function redeem({ ledger, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'redeemCode',
     method: 'POST',
-    paths: { admin: '/v1/admin/accounts/{account_id}/redeem' },
+    paths: {
+      admin: '/v1/admin/accounts/{account_id}/redeem',
+      operator: '/app/api/operator/accounts/{account_id}/redeem',
+    },
     summary:
       'Give an account the credit of a code, once a code: a repeat by the same account answers 200 and the entry that is there.',
     body: z.strictObject({ code: text({ charsMax: 100 }) }),
     example: { code: 'XXXXXX-XXXXXX-XXXXXX-XXXXXX' },
     answers: { 200: entryShape, 201: entryShape },
     problems: ['not_found', 'unknown_credit_code', 'credit_code_redeemed', 'credit_code_expired'],
-    async run({ accountId, body: { code } }) {
+    async run({ accountId, by, body: { code } }) {
       const input = { accountId, codeHash: hashCreditCode(code) }
-      const verdict = await ledger.redeemCode(input)
+      const verdict = await ledger.redeemCode(input, by)
       switch (verdict.kind) {
         case 'redeemed':
           await onCallersChanged({ accountId })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { findCredit, listEntries } from '../ledger/activity/activity.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
+import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { isCodeReference } from '../ledger/rules/credit.ts'
 import type { Entry } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -74,14 +75,18 @@ function add(parts: OperationParts): Operation {
   return operation({
     name: 'addCredit',
     method: 'POST',
-    paths: { admin: '/v1/admin/accounts/{account_id}/credit' },
+    paths: {
+      admin: '/v1/admin/accounts/{account_id}/credit',
+      operator: '/app/api/operator/accounts/{account_id}/credit',
+    },
+    needsRecentSignIn: true,
     summary:
       'Add credit, or take backed credit back, once a reference: a repeat answers 200 and the entry that is there.',
     body: creditBody,
     example: { kind: 'backed', amount: 25_000_000, reference: 'invoice-1042' },
     answers: { 200: entryShape, 201: entryShape },
     problems: ['not_found', 'reference_conflict'],
-    async run({ accountId, body }) {
+    async run({ accountId, by, body }) {
       const input: AddCreditInput = {
         accountId,
         purse: body.kind,
@@ -90,7 +95,7 @@ function add(parts: OperationParts): Operation {
         reference: body.reference,
       }
       await refusePastExpiry(parts, input)
-      return addCredit(parts, input)
+      return addCredit(parts, input, by)
     },
   })
 }
@@ -108,8 +113,12 @@ async function refusePastExpiry(
   })
 }
 
-async function addCredit(parts: OperationParts, input: AddCreditInput): Promise<Answered> {
-  const verdict = await parts.ledger.addCredit(input)
+async function addCredit(
+  parts: OperationParts,
+  input: AddCreditInput,
+  by: OperatorAction | null,
+): Promise<Answered> {
+  const verdict = await parts.ledger.addCredit(input, by)
   switch (verdict.kind) {
     case 'added':
       await parts.onCallersChanged({ accountId: input.accountId })
@@ -135,6 +144,7 @@ function entries({ store }: OperationParts): Operation {
     paths: {
       admin: '/v1/admin/accounts/{account_id}/entries',
       member: '/app/api/accounts/{account_id}/entries',
+      operator: '/app/api/operator/accounts/{account_id}/entries',
     },
     summary: "The account's entries, newest first.",
     query: entryPageQuery('entries'),

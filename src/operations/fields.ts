@@ -218,7 +218,14 @@ export function listAnswer<T>(items: readonly T[], nextCursor: string | null) {
 }
 
 /** The list that a cursor is a place of. */
-export type ListName = 'accounts' | 'keys' | 'entries' | 'purchases' | 'codes' | 'requests'
+export type ListName =
+  | 'actions'
+  | 'accounts'
+  | 'keys'
+  | 'entries'
+  | 'purchases'
+  | 'codes'
+  | 'requests'
 
 // The characters of ids and entry numbers: no other reaches the store.
 const PLACE = /^\w+$/

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { ChangedCallers } from '../journey/gate/authenticator.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { CommandedLedger } from '../ledger/ledger.ts'
+import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
@@ -13,6 +14,7 @@ export type Caller =
   | { readonly kind: 'admin' }
   | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
   | MemberCaller
+  | OperatorCaller
 
 /** A user who is signed in to the page, for an account: a member of it, or an operator. */
 interface MemberCaller {
@@ -21,6 +23,18 @@ interface MemberCaller {
   readonly accountId: string
   /** Operators may do what owners may, in every account. */
   readonly role: Role
+  /** Under which id a change is recorded as an operator's; null: of a member, it is not. */
+  readonly actionId: string | null
+}
+
+/** An operator who is signed in to the page, for all accounts. */
+interface OperatorCaller {
+  readonly kind: 'operator'
+  readonly userId: string
+  /** Under which id a change is recorded. */
+  readonly actionId: string
+  /** Whether the password was asked for within the last ten minutes. */
+  readonly isRecentlySignedIn: boolean
 }
 
 /** The kinds of callers. */
@@ -34,6 +48,7 @@ interface Paths {
   readonly admin?: `/v1/admin/${string}`
   readonly key?: `/v1/${string}`
   readonly member?: `/app/api/accounts/{account_id}${'' | `/${string}`}`
+  readonly operator?: `/app/api/operator/${string}`
 }
 
 /** What people may do: input, rule and response, once for HTTP, its documents and the command line. */
@@ -78,9 +93,11 @@ export interface Answered {
 /** A call whose input has been checked. */
 interface CheckedCall<Kind extends CallerKind, Query, Body> {
   readonly caller: Extract<Caller, { kind: Kind }>
+  /** The operator who calls, to be recorded with each change; null: another caller. */
+  readonly by: OperatorAction | null
   /**
-   * The account that the call is for: the caller's own, or the `{account_id}` of an admin's path. Throws
-   * as `param` does.
+   * The account that the call is for: the caller's own, or the `{account_id}` of the path of an admin or
+   * operator. Throws as `param` does.
    */
   readonly accountId: string
   /**
@@ -104,6 +121,8 @@ interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends 
   readonly example?: z.input<Body>
   /** Default: none. */
   readonly problems?: readonly ProblemCode[]
+  /** Whether an operator must have signed in within the last ten minutes. Default: no. */
+  readonly needsRecentSignIn?: true
   readonly run: (
     call: CheckedCall<keyof P & CallerKind, z.output<Query>, z.output<Body>>,
   ) => Promise<Answered>
@@ -115,7 +134,7 @@ export function operation<
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
 >(input: OperationInput<P, Query, Body>): Operation {
-  const { query, body, example, problems = [], run, ...described } = input
+  const { query, body, example, problems = [], needsRecentSignIn, run, ...described } = input
   return {
     ...described,
     query: query ?? null,
@@ -130,27 +149,44 @@ export function operation<
         if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
         return value
       }
-      return run({
-        // A caller reaches an operation only by the path of its kind.
-        caller: caller as Extract<Caller, { kind: keyof P & CallerKind }>,
-        get accountId() {
-          return caller.kind === 'admin' ? param('account_id') : caller.accountId
-        },
-        param,
+      const checked = {
         // Without a schema the type is `undefined`, and so is the value: here and below.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
         // As above.
         body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
+      }
+      if (needsRecentSignIn && caller.kind === 'operator' && !caller.isRecentlySignedIn) {
+        throw new Problem('sign_in_again')
+      }
+      return run({
+        ...checked,
+        // A caller reaches an operation only by the path of its kind.
+        caller: caller as Extract<Caller, { kind: keyof P & CallerKind }>,
+        get accountId() {
+          return 'accountId' in caller ? caller.accountId : param('account_id')
+        },
+        param,
+        by: operatorOf(caller, input.name),
         onProgress,
       })
     },
   }
 }
 
+function operatorOf(caller: Caller, action: string): OperatorAction | null {
+  if (!('actionId' in caller) || caller.actionId === null) return null
+  return { id: caller.actionId, userId: caller.userId, action }
+}
+
+/** Whether a caller may open what is an account's: of its own account alone, unless it is for all. */
+export function mayOpen(caller: Caller, accountId: string): boolean {
+  return 'accountId' in caller ? caller.accountId === accountId : true
+}
+
 /** What a process has for its operations. */
 export interface OperationParts {
   readonly store: Store
-  readonly ledger: Omit<Ledger, 'abandonInstance' | 'abandonHolds'>
+  readonly ledger: CommandedLedger
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */
@@ -171,13 +207,14 @@ export interface OperationParts {
 
 /** Where an operation reads a few rows: for the page, on the connection of its own. */
 export function readsFor(caller: Caller, { db, pages }: Pick<Store, 'db' | 'pages'>): Store['db'] {
-  return caller.kind === 'member' ? pages : db
+  return caller.kind === 'member' || caller.kind === 'operator' ? pages : db
 }
 
 /** Whether inference is refused for every process of a store. */
 export interface MaintenanceSwitch {
   readonly isOn: boolean | Promise<boolean>
-  turn(to: 'on' | 'off'): Promise<void>
+  /** `by`: the operator who turns it, which is recorded in the same commit. */
+  turn(to: 'on' | 'off', by: OperatorAction | null): Promise<void>
 }
 
 // A body with a thousand unknown fields gets a short refusal.

@@ -3,6 +3,7 @@ import { apiKeyOperations } from './api-keys.ts'
 import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
 import type { Operation, OperationParts } from './operation.ts'
+import { operatorDeskOperations } from './operator-desk.ts'
 import { overviewOperations } from './overview.ts'
 import { ownAccountOperations } from './own-account.ts'
 import { peopleOperations } from './people.ts'
@@ -30,6 +31,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Overview', overviewOperations],
   ['Usage', usageOperations],
   ['Upkeep', upkeepOperations],
+  ['Operators', operatorDeskOperations],
 ]
 
 /** Operations that documents show under one title. */

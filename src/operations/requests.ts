@@ -24,10 +24,18 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import {
+  mayOpen,
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+  readsFor,
+} from './operation.ts'
 import { requestCsv } from './request-csv.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
+const OPERATOR = '/app/api/operator'
 
 /** Activity: of all accounts for admins, of one for its members. */
 export function requestOperations(parts: OperationParts): readonly Operation[] {
@@ -77,7 +85,11 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listRequests',
     method: 'GET',
-    paths: { admin: '/v1/admin/requests', member: `${MEMBER}/requests` },
+    paths: {
+      admin: '/v1/admin/requests',
+      member: `${MEMBER}/requests`,
+      operator: `${OPERATOR}/requests`,
+    },
     summary: 'Requests, newest first.',
     query: pageQuery('requests', {
       account: idFilterField('acct').optional(),
@@ -86,7 +98,8 @@ function list({ store }: OperationParts): Operation {
     answers: { 200: foundShape },
     async run(call) {
       const { limit, cursor } = call.query
-      const account = call.caller.kind === 'admin' ? call.query.account : call.accountId
+      const { caller } = call
+      const account = caller.kind === 'member' ? caller.accountId : call.query.account
       const found = await searchRequests(store.pages, {
         limit,
         cursor: cursor ?? null,
@@ -120,6 +133,7 @@ function show({ store }: OperationParts): Operation {
     paths: {
       admin: '/v1/admin/requests/{request_id}',
       member: `${MEMBER}/requests/{request_id}`,
+      operator: `${OPERATOR}/requests/{request_id}`,
     },
     summary: 'One request with its hold, cost and charge.',
     answers: { 200: requestShape },
@@ -127,10 +141,7 @@ function show({ store }: OperationParts): Operation {
     async run({ caller, param }) {
       const requestId = param('request_id')
       const row = await getRequest(readsFor(caller, store), requestId)
-      if (row === null) throw await noRequest(store, requestId)
-      if (caller.kind === 'member' && row.accountId !== caller.accountId) {
-        throw await noRequest(store, requestId)
-      }
+      if (row === null || !mayOpen(caller, row.accountId)) throw await noRequest(store, requestId)
       return { httpStatus: 200, body: requestAnswer(row) }
     },
   })
@@ -140,23 +151,25 @@ function settle({ store, ledger }: OperationParts): Operation {
   return operation({
     name: 'settleRequest',
     method: 'POST',
-    paths: { admin: '/v1/admin/requests/{request_id}/settle' },
+    paths: {
+      admin: '/v1/admin/requests/{request_id}/settle',
+      operator: `${OPERATOR}/requests/{request_id}/settle`,
+    },
+    needsRecentSignIn: true,
     summary:
       "Settle an unresolved or provisional request by the provider's cost; the charge is the cost plus the fee.",
     body: z.strictObject({ cost: costField }),
     example: { cost: '0.000123' },
     answers: { 200: requestShape },
     problems: ['not_found', 'request_not_settleable'],
-    async run({ param, body: { cost: costUsd } }) {
+    async run({ by, param, body: { cost: costUsd } }) {
       const chargeMicros = chargeForSaidCost(costUsd)
       if (chargeMicros === null) {
         throw new Problem('invalid_parameter', { message: '`cost` is too large.', param: 'cost' })
       }
       const requestId = param('request_id')
-      const corrected = await ledger.correct({
-        requestId,
-        correction: { kind: 'final', chargeMicros, costUsd },
-      })
+      const correction = { kind: 'final', chargeMicros, costUsd } as const
+      const corrected = await ledger.correct({ requestId, correction }, by)
       switch (corrected.kind) {
         case 'corrected': {
           const row = await getRequest(store.db, requestId)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import { type Audit, type AuditCheck, auditStore } from '../ledger/audit/audit.ts'
+import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { auditUsage } from '../usage/audit-usage.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { idField, timeAnswer, timeField } from './fields.ts'
@@ -25,7 +26,7 @@ function audit({ store }: OperationParts): Operation {
   return operation({
     name: 'audit',
     method: 'GET',
-    paths: { admin: '/v1/admin/audit' },
+    paths: { admin: '/v1/admin/audit', operator: '/app/api/operator/audit' },
     summary: 'Recompute every balance, hold, charge and roll-up from the entries and requests.',
     answers: { 200: auditShape },
     async run({ onProgress }) {
@@ -44,12 +45,15 @@ function refreshCatalog(parts: OperationParts): Operation {
   return operation({
     name: 'refreshCatalog',
     method: 'POST',
-    paths: { admin: '/v1/admin/catalog/refresh' },
+    paths: {
+      admin: '/v1/admin/catalog/refresh',
+      operator: '/app/api/operator/catalog/refresh',
+    },
     summary: 'Fetch models and prices now. If that fails, the catalog is unchanged.',
     answers: { 200: catalogRefreshShape },
     problems: ['upstream_error'],
-    async run({ onProgress }) {
-      const outcome = await parts.refreshCatalog(onProgress)
+    async run({ by, onProgress }) {
+      const outcome = await recordedRefresh(parts, by, onProgress)
       if (outcome.kind === 'failed') {
         throw new Problem('upstream_error', {
           message: 'The catalog could not be refreshed and is unchanged. The log has the reason.',
@@ -59,6 +63,26 @@ function refreshCatalog(parts: OperationParts): Operation {
       return { httpStatus: 200, body: catalogRefreshAnswer(outcome) }
     },
   })
+}
+
+/**
+ * A refresh reaches the provider, which no transaction does: that an operator asks for it is recorded before,
+ * and what came of it after.
+ */
+async function recordedRefresh(
+  { store: { db }, ids, clock, refreshCatalog }: OperationParts,
+  by: OperatorAction | null,
+  onProgress: (done: number) => void,
+): Promise<RefreshOutcome> {
+  await recordAction(db, { by, detail: { outcome: 'asked' }, nowMs: clock.nowMs() })
+  const outcome = await refreshCatalog(onProgress)
+  const detail =
+    outcome.kind === 'refreshed'
+      ? { outcome: 'refreshed', models: outcome.models, doubted: outcome.doubtedIds.length }
+      : { outcome: 'failed' }
+  const after = by === null ? null : { ...by, id: ids.next('act') }
+  await recordAction(db, { by: after, detail, nowMs: clock.nowMs() })
+  return outcome
 }
 
 const figure = z.union([z.string(), z.number()]).nullable()
@@ -152,7 +176,7 @@ function showMaintenance({ maintenance }: OperationParts): Operation {
   return operation({
     name: 'getMaintenance',
     method: 'GET',
-    paths: { admin: '/v1/admin/maintenance' },
+    paths: { admin: '/v1/admin/maintenance', operator: '/app/api/operator/maintenance' },
     summary: 'Whether maintenance is on.',
     answers: { 200: maintenanceShape },
     async run() {
@@ -165,14 +189,14 @@ function turnMaintenance({ maintenance }: OperationParts): Operation {
   return operation({
     name: 'setMaintenance',
     method: 'PUT',
-    paths: { admin: '/v1/admin/maintenance' },
+    paths: { admin: '/v1/admin/maintenance', operator: '/app/api/operator/maintenance' },
     summary:
       'Switch maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
     body: z.strictObject({ enabled: z.boolean() }),
     example: { enabled: false },
     answers: { 200: maintenanceShape },
-    async run({ body: { enabled } }) {
-      await maintenance.turn(enabled ? 'on' : 'off')
+    async run({ by, body: { enabled } }) {
+      await maintenance.turn(enabled ? 'on' : 'off', by)
       return { httpStatus: 200, body: await maintenanceAnswer(maintenance) }
     },
   })

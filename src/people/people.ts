@@ -8,7 +8,7 @@ import { SignInAttempts } from './attempts.ts'
 import { endResetLinks, readLink, takeLink } from './links.ts'
 import { PasswordChecks } from './password-checks.ts'
 import type { Passwords, PasswordsInput } from './passwords.ts'
-import { endOtherSessions, hasSession, SESSION_MS, Sessions } from './sessions.ts'
+import { confirmSession, endOtherSessions, hasSession, SESSION_MS, Sessions } from './sessions.ts'
 import {
   addUser,
   findPassword,
@@ -201,6 +201,19 @@ export class People {
       const isStill = (await hasStill(trx, checked)) && (await hasSession(trx, sessionId))
       if (!isStill) throw new Problem('not_signed_in')
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: sessionId })
+    })
+  }
+
+  /** Asks for the password again, for what needs a recent sign-in. Throws Problem `invalid_sign_in`, `rate_limited`. */
+  async confirm(
+    { user, sessionId, password }: Pick<ChangePasswordInput, 'user' | 'sessionId' | 'password'>,
+    visitor: Visitor,
+  ): Promise<void> {
+    const { db, clock } = this.#input
+    const checked = await this.#requirePassword({ user, password, field: 'password' }, visitor)
+    await db.transaction().execute(async (trx) => {
+      if (!(await hasStill(trx, checked))) throw new Problem('not_signed_in')
+      await confirmSession(trx, { sessionId, nowMs: clock.nowMs() })
     })
   }
 

@@ -11,6 +11,8 @@ export const SESSION_MS = 7 * 24 * 60 * 60_000
 export interface SignedIn {
   readonly user: UserRow
   readonly sessionId: string
+  /** When the password was last asked for in this session. */
+  readonly confirmedAtMs: number
 }
 
 interface SessionsInput {
@@ -45,7 +47,8 @@ export class Sessions {
       .where('id', '=', found.userId)
       .executeTakeFirst()
     if (userRow === undefined) return null
-    return { user: USERS.read(userRow), sessionId: found.id }
+    const confirmedAtMs = found.confirmedAtMs ?? found.createdAtMs
+    return { user: USERS.read(userRow), sessionId: found.id, confirmedAtMs }
   }
 
   /** The sessions of a user that have not ended, newest first. */
@@ -91,6 +94,18 @@ export class Sessions {
       .where('expires_at_ms', '<=', this.#clock.nowMs())
       .execute()
   }
+}
+
+/** Notes that the password of a session's user was just asked for again. */
+export async function confirmSession(
+  db: Kysely<Tables>,
+  { sessionId, nowMs }: { readonly sessionId: string; readonly nowMs: number },
+): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ confirmed_at_ms: nowMs })
+    .where('id', '=', sessionId)
+    .execute()
 }
 
 /** Whether a session was not ended. */

@@ -1,5 +1,5 @@
 import { LINK_KINDS, ROLES } from '../vocabulary/role.ts'
-import { flag, integer, oneOf, orNull, type RowOf, startsAs, Table, text } from './table.ts'
+import { amount, flag, integer, oneOf, orNull, type RowOf, startsAs, Table, text } from './table.ts'
 
 /** People who sign in to the page. */
 export const USERS = new Table('users', {
@@ -85,8 +85,16 @@ export const OPERATOR_ACTIONS = new Table('operator_actions', {
     /** The id of what it changed or made. */
     target_id: orNull(text),
     created_at_ms: integer,
+    /** The account that it was about. */
+    account_id: orNull(text),
+    amount_micros: orNull(amount),
+    /** Fields of it, as the API names them; never a secret. */
+    detail_json: startsAs('{}', text),
   },
 })
+
+/** Something that an operator did. */
+export type OperatorActionRow = RowOf<typeof OPERATOR_ACTIONS>
 
 /** Browsers that are signed in. The token of a session is not here, only its SHA-256. */
 export const SESSIONS = new Table('sessions', {
@@ -103,6 +111,8 @@ export const SESSIONS = new Table('sessions', {
     expires_at_ms: integer,
     created_at_ms: integer,
     updated_at_ms: integer,
+    /** When the user's password was last asked for in it; null: at the sign-in. */
+    confirmed_at_ms: orNull(integer),
   },
 })
 

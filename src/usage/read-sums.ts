@@ -13,10 +13,10 @@ import {
 
 /** Which requests to add up. */
 export interface ReadHours {
-  /** Null: all accounts. */
-  readonly accountId: string | null
+  /** One account, several, or null: all of them. */
+  readonly accountId: string | readonly string[] | null
   /** The column that they are grouped by; null: none. */
-  readonly groupColumn: 'model_id' | 'api_key_id' | 'endpoint' | null
+  readonly groupColumn: 'model_id' | 'api_key_id' | 'endpoint' | 'account_id' | null
   readonly step: UsageStep
   /** At the start of a step. */
   readonly fromHour: number
@@ -272,17 +272,23 @@ function rowsOf({ accountId, groupColumn }: ReadHours, part: Part): RawBuilder<b
     case 'requests': {
       const { fromId, untilId } = requestIdsOf(part)
       const ids = sql<boolean>`id >= ${fromId} and id < ${untilId}`
-      return accountId === null ? ids : sql`account_id = ${accountId} and ${ids}`
+      return accountId === null ? ids : sql`${isOf(accountId)} and ${ids}`
     }
     case 'usage_hours':
-      return sql`hour in (${sql.join(part.numbers)}) and account_id = ${accountId ?? ''}`
+      return sql`hour in (${sql.join(part.numbers)}) and ${isOf(accountId ?? '')}`
     case 'usage_days': {
       const days = sql`day in (${sql.join(part.numbers)})`
       if (groupColumn !== 'api_key_id') {
-        return sql`${days} and account_id = ${accountId ?? ''} and api_key_id = ''`
+        return sql`${days} and ${isOf(accountId ?? '')} and api_key_id = ''`
       }
-      const accounts = accountId === null ? sql`` : sql`and account_id = ${accountId}`
+      const accounts = accountId === null ? sql`` : sql`and ${isOf(accountId)}`
       return sql`${days} ${accounts} and api_key_id <> ''`
     }
   }
+}
+
+function isOf(accountId: string | readonly string[]): RawBuilder<boolean> {
+  return typeof accountId === 'string'
+    ? sql`account_id = ${accountId}`
+    : sql`account_id in (${sql.join(accountId)})`
 }

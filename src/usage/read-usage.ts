@@ -100,6 +100,22 @@ export function readUsage(db: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   return view.execute((trx) => readView(trx, query))
 }
 
+/** What the requests of several accounts were charged in whole UTC days, by account id; without requests, none. */
+export async function readCharges(
+  db: Kysely<Tables>,
+  {
+    accountIds,
+    ...range
+  }: Omit<UsageRange, 'accountId' | 'step'> & { readonly accountIds: readonly string[] },
+): Promise<ReadonlyMap<string | null, Micros>> {
+  if (accountIds.length === 0) return new Map()
+  const hours = hoursOf({ ...range, accountId: null, by: null, step: 'day' })
+  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  const asked: ReadHours = { ...hours, accountId: accountIds, groupColumn: 'account_id' }
+  const { totals } = await view.execute((trx) => readSums(trx, asked, 'amounts'))
+  return new Map([...totals].map(([id, each]) => [id, figuresOf(each).chargeMicros]))
+}
+
 /** What the requests of each group came to, the one with the most charge first; without first-byte times. */
 export async function readUsageGroups(
   db: Kysely<Tables>,

@@ -52,6 +52,7 @@ export const PROBLEMS = {
   invalid_metrics_token: row(401, 'client', 'final', { message: 'Send the metrics token as `Authorization: Bearer <token>`.', meaning: 'The request to `/metrics` has no metrics token or a wrong one.', remedy: 'Send `METRICS_TOKEN` as `Authorization: Bearer`.' }),
   not_signed_in: row(401, 'client', 'final', { message: 'Sign in first.', meaning: 'The page sent no session, or one that has ended.', remedy: 'Sign in.' }),
   invalid_sign_in: row(401, 'client', 'final', { message: 'The e-mail address or the password is wrong.', meaning: 'No user of the page has this e-mail address and password.', remedy: 'Check both, or ask the operator for a link to set a new password.' }),
+  sign_in_again: row(403, 'client', 'final', { message: 'Enter your password again first.', meaning: 'The page adds or takes credit, makes a code or settles a request only within ten minutes of the password.', remedy: 'Enter the password again.' }),
   insufficient_credit: row(402, 'billing', 'final', { message: 'The account has too little credit for this request.', meaning: 'The hold of the request is larger than the available credit. The message gives the amount needed, the amount available and the amount held by requests in flight. If the output cap is above the maximum that the model lists, it also gives the amount needed for a cap of that maximum. If the account has no credit, a body over 64 KB gets this answer before it is read.', remedy: 'Add credit, lower the output cap, or wait for requests in flight to end.' }),
   key_limit_reached: row(402, 'billing', 'final', { message: 'This API key has too little of its credit limit left.', meaning: "The hold of the request is larger than the rest of the key's credit limit.", remedy: 'Raise the limit, or use another key.' }),
   free_credit_not_eligible: row(402, 'billing', 'final', { message: 'The account has only free credit, which does not pay for this request.', meaning: 'The account has only free credit, and free credit does not pay for this model or endpoint.', remedy: 'Add backed credit, or use a text model with open weights.' }),
@@ -147,7 +148,7 @@ export type FailureCode = ProblemCode | (typeof UNREPORTED_FAILURES)[number]
 const ECHOED_CHARS_MAX = 200
 
 // No id of ours is a secret, however long it is.
-const OWN_ID = /\b(?:acct|code|ent|inst|key|link|req|sess|user)_\w+/g
+const OWN_ID = /\b(?:acct|act|code|ent|inst|key|link|req|sess|user)_\w+/g
 
 // A prefix that services give their keys; a UUID; a credit code; or a run of characters as no name has it.
 const KEY_LIKE = [

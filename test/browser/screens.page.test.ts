@@ -1,13 +1,7 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  expectGoodPage,
-  type Look,
-  openBrowser,
-  openPage,
-  openWindow,
-  takePicture,
-} from './chromium.ts'
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { openBrowser } from './chromium.ts'
+import { type Screen, testScreens } from './each-screen.ts'
 import { type StandIn, startStandIn } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import { FIRST_OVERVIEW } from './stand-in-overview.ts'
@@ -26,26 +20,6 @@ beforeEach(async () => {
   server = await startStandIn()
 })
 afterEach(() => server.close())
-
-const LOOKS: readonly Look[] = [
-  { width: 'desk', theme: 'light' },
-  { width: 'desk', theme: 'dark' },
-  { width: 'tablet', theme: 'light' },
-  { width: 'phone', theme: 'light' },
-  { width: 'phone', theme: 'dark' },
-]
-
-interface Screen {
-  readonly name: string
-  /** Below `/app/`. */
-  readonly path: string
-  /** What the server does before the page is opened. */
-  readonly before?: () => void
-  /** What a person does then. */
-  readonly act?: (page: Page) => Promise<void>
-  /** What is seen in the end. */
-  readonly text: string | RegExp
-}
 
 const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
 const json = (body: unknown) => ({ kind: 'json', body }) as const
@@ -304,17 +278,4 @@ const SCREENS: readonly Screen[] = [
   },
 ]
 
-describe.each(LOOKS)('$width, $theme', (look) => {
-  test.each(SCREENS)('$name can be used by everybody and fits its window', async (screen) => {
-    const context = await openWindow(browser, look)
-    const { page, complaints } = await openPage(context)
-    screen.before?.()
-    await page.goto(`${server.address}/app/${screen.path}`)
-    await screen.act?.(page)
-    await page.getByText(screen.text).filter({ visible: true }).first().waitFor()
-    await takePicture(page, `${screen.name}-${look.width}-${look.theme}`)
-    await expectGoodPage(page)
-    expect(complaints).toEqual([])
-    await context.close()
-  })
-})
+testScreens(SCREENS, { open: () => browser, address: () => server.address })

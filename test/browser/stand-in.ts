@@ -5,6 +5,7 @@ import { extname, join } from 'node:path'
 import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
+import { ACCOUNTS, ACTIONS } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { USAGE } from './stand-in-usage.ts'
@@ -107,6 +108,8 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/balance', BALANCE],
     ['/entries', list(ENTRIES)],
     ['/auth/sessions', list(SESSIONS)],
+    ['/operator/accounts', list(ACCOUNTS)],
+    ['/operator/actions', list(ACTIONS)],
     ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
   ] as const) {
     answers.set(end, { kind: 'json', body })

@@ -1,5 +1,14 @@
 import type { IconName } from '../parts/icon.tsx'
 
+/** The pages of operators, below those of an account. */
+export const OPERATOR_SECTIONS = [
+  { to: '/$account/operator/accounts', text: 'Accounts', icon: 'users' },
+] as const satisfies readonly {
+  readonly to: string
+  readonly text: string
+  readonly icon: IconName
+}[]
+
 /** The pages of an account, in the order of the side bar; `key` follows `g`. */
 export const SECTIONS = [
   { to: '/$account/overview', text: 'Overview', icon: 'overview', key: 'o' },

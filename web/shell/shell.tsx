@@ -6,7 +6,7 @@ import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { AccountList, AccountSwitch } from './account-switch.tsx'
 import { initials } from './initials.ts'
-import { isTab, SECTIONS } from './sections.ts'
+import { isTab, OPERATOR_SECTIONS, SECTIONS } from './sections.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { chooseTheme, useIsDark } from './theme.ts'
@@ -77,6 +77,19 @@ function SideBar({ onHelp }: { onHelp: () => void }) {
           </Link>
         ))}
       </nav>
+      {user.is_operator && (
+        <>
+          <h2 id="operator-pages">Operator</h2>
+          <nav className="nav" aria-labelledby="operator-pages">
+            {OPERATOR_SECTIONS.map(({ to, text, icon }) => (
+              <Link key={to} to={to} params={{ account }}>
+                <Icon name={icon} />
+                {text}
+              </Link>
+            ))}
+          </nav>
+        </>
+      )}
       <div className="me">
         <Popover
           label="Settings"
@@ -160,6 +173,7 @@ function PhoneTop() {
 }
 
 function TabBar({ onHelp }: { onHelp: () => void }) {
+  const { user } = useMe()
   const account = useAccountId()
   return (
     <nav className="tabbar" aria-label="Pages">
@@ -187,6 +201,14 @@ function TabBar({ onHelp }: { onHelp: () => void }) {
                 <span>{text}</span>
               </Link>
             ))}
+            {user.is_operator && <div className="menu-rule" />}
+            {user.is_operator &&
+              OPERATOR_SECTIONS.map(({ to, text, icon }) => (
+                <Link key={to} className="menu-item" to={to} params={{ account }} onClick={close}>
+                  <Icon name={icon} />
+                  <span>{text}</span>
+                </Link>
+              ))}
             <div className="menu-rule" />
             <UserMenu onPick={close} onHelp={onHelp} />
           </>

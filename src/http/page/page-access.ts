@@ -3,12 +3,14 @@ import { finished } from 'node:stream'
 import type { Kysely } from 'kysely'
 import type { Gate } from '../../journey/gate/gate.ts'
 import type { UnknownCallers } from '../../journey/gate/unknown-callers.ts'
-import { notFound } from '../../operations/operation.ts'
+import { type Caller, notFound } from '../../operations/operation.ts'
 import type { People } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { placeIn } from '../../people/users.ts'
 import type { Tables } from '../../store/schema.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
+import type { IdSource } from '../../vocabulary/ids.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { Access } from '../access.ts'
 import type { PageSite } from './page-site.ts'
@@ -23,6 +25,9 @@ export interface PageAccessInput {
   readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
   /** The limits of each user. */
   readonly gate: Gate
+  readonly clock: Clock
+  /** Makes the ids of what operators do. */
+  readonly ids: IdSource
 }
 
 /** Who is signed in. Throws Problem `not_signed_in`, or `rate_limited` for an address that guesses. */
@@ -57,12 +62,39 @@ export function memberAccess(input: PageAccessInput): Access {
       if (/\p{Cc}/u.test(accountId)) throw new Problem('not_found')
       const place = { userId: user.id, accountId }
       const found = await placeIn(input.db, place)
-      const role = found !== null && user.isOperator ? 'owner' : (found?.role ?? null)
-      if (role === null) throw notFound('account', accountId)
-      return { kind: 'member', ...place, role }
+      if (found !== null && user.isOperator) {
+        const actionId = found.role === null ? input.ids.next('act') : null
+        return { kind: 'member', ...place, role: 'owner', actionId }
+      }
+      if (found === null || found.role === null) throw notFound('account', accountId)
+      return { kind: 'member', ...place, role: found.role, actionId: null }
     },
     onCaller(caller, client) {
       if (caller.kind === 'member') countCall(input, { userId: caller.userId, client })
     },
   }
+}
+
+/** Access by the session of an operator, to everything below `/app/api/operator`. To others it does not exist. */
+export function operatorAccess(input: PageAccessInput): Access {
+  return {
+    kind: 'operator',
+    guards: '/app/api/operator',
+    authenticate: async (arrival) => requireOperator(input, await requireSignedIn(input, arrival)),
+    onCaller(caller, client) {
+      if (caller.kind === 'operator') countCall(input, { userId: caller.userId, client })
+    },
+  }
+}
+
+const RECENT_SIGN_IN_MS = 10 * 60_000
+
+/** A signed-in user as an operator. Throws Problem `not_found` for others. */
+export function requireOperator(
+  { clock, ids }: Pick<PageAccessInput, 'clock' | 'ids'>,
+  { user, confirmedAtMs }: SignedIn,
+): Extract<Caller, { kind: 'operator' }> {
+  if (!user.isOperator) throw new Problem('not_found')
+  const isRecentlySignedIn = clock.nowMs() - confirmedAtMs < RECENT_SIGN_IN_MS
+  return { kind: 'operator', userId: user.id, actionId: ids.next('act'), isRecentlySignedIn }
 }

@@ -4,7 +4,7 @@ import type { Operation } from '../../operations/operation.ts'
 import { unknownRoute } from '../answer-problem.ts'
 import { arrivalOf, registerOperations } from '../operation-routes.ts'
 import { isNamed } from '../public-routes.ts'
-import { memberAccess } from './page-access.ts'
+import { memberAccess, operatorAccess } from './page-access.ts'
 import { registerPageFiles } from './page-files.ts'
 import { registerSessionRoutes, type SessionRoutesInput } from './session-routes.ts'
 
@@ -48,11 +48,10 @@ export function registerPage(
       return ''
     })
     registerSessionRoutes(api, { ...input, operations })
-    registerOperations(api, {
-      operations,
-      access: memberAccess(input),
-      bodyTimeoutMs: input.bodyTimeoutMs,
-    })
+    const { bodyTimeoutMs } = input
+    for (const access of [memberAccess(input), operatorAccess(input)]) {
+      registerOperations(api, { operations, access, bodyTimeoutMs })
+    }
     for (const url of ['/app/api', '/app/api/*']) {
       api.all(url, ({ raw }) => {
         throw unknownRoute(raw)

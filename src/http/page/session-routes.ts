@@ -9,7 +9,7 @@ import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { unknownRoute } from '../answer-problem.ts'
 import { arrivalOf, readJson } from '../operation-routes.ts'
-import { countCall, type PageAccessInput, requireSignedIn } from './page-access.ts'
+import { countCall, type PageAccessInput, requireOperator, requireSignedIn } from './page-access.ts'
 import { type MeAnswer, meAnswer, type StartAnswer, sessionAnswer } from './session-answers.ts'
 
 /** What the routes of sign-in are made of. */
@@ -48,6 +48,7 @@ const invitationBody = z.strictObject({
 })
 const resetBody = z.strictObject({ token: tokenField, password: newPasswordField })
 const signInBody = z.strictObject({ email: emailField, password: passwordField })
+const confirmBody = z.strictObject({ password: passwordField })
 const changeBody = z.strictObject({
   current_password: passwordField,
   new_password: newPasswordField,
@@ -75,6 +76,7 @@ export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutes
     ['POST', 'auth/invitation', (call) => acceptInvitation(input, call)],
     ['POST', 'auth/reset', (call) => resetPassword(input, call)],
     ['POST', 'auth/password', (call) => changePassword(input, call)],
+    ['POST', 'auth/confirm', (call) => confirm(input, call)],
     ['GET', 'auth/sessions', (call) => listSessions(input, call)],
     ['DELETE', 'auth/sessions/:session_id', (call) => endSession(input, call)],
   ]
@@ -130,22 +132,23 @@ async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswe
 
 /** Makes an account that the signed-in operator owns. For others there is no such path. */
 async function addOwnAccount(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  requireOperator(await enter(input, call), call)
+  operatorOf(input, await enter(input, call), call)
   const create = input.operations.find(({ name }) => name === 'createAccount')
   if (create === undefined) throw new TypeError('no operation makes accounts')
   const body = await readJson(call.request.raw, call.reply.raw, input.bodyTimeoutMs)
   // As for operations: the session may have ended while the body came.
   const signedIn = await requireSignedIn(input, call.arrival)
-  requireOperator(signedIn, call)
-  const made = await create.run({ caller: { kind: 'admin' }, params: {}, query: {}, body })
+  const caller = operatorOf(input, signedIn, call)
+  const made = await create.run({ caller, params: {}, query: {}, body })
   const { id: accountId } = createdShape.parse(made.body)
   await input.people.makeOwner({ userId: signedIn.user.id, accountId })
   call.reply.code(made.httpStatus)
   return made.body
 }
 
-function requireOperator({ user }: SignedIn, { request }: PageCall): void {
-  if (!user.isOperator) throw unknownRoute(request.raw)
+function operatorOf(input: SessionRoutesInput, signedIn: SignedIn, { request }: PageCall) {
+  if (!signedIn.user.isOperator) throw unknownRoute(request.raw)
+  return requireOperator(input, signedIn)
 }
 
 const createdShape = z.object({ id: z.string() })
@@ -190,6 +193,13 @@ async function changePassword(input: SessionRoutesInput, call: PageCall): Promis
   const { current_password: currentPassword, new_password: password } = body
   await input.people.changePassword({ user, sessionId, currentPassword, password }, call.visitor)
   return { object: 'password_changed' }
+}
+
+async function confirm(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { user, sessionId } = await enter(input, call)
+  const { password } = await readBody(confirmBody, { input, call })
+  await input.people.confirm({ user, sessionId, password }, call.visitor)
+  return { object: 'confirmed' }
 }
 
 async function listSessions(input: SessionRoutesInput, call: PageCall): Promise<object> {

@@ -29,6 +29,7 @@ afterEach(async () => {
 async function open(db = store.db): Promise<Maintenance> {
   const maintenance = await Maintenance.open({
     db,
+    clock: { nowMs: () => 0 },
     pollMs: 5_000,
     onFailure: (cause) => failures.push(cause),
     startTimer: ({ run }) => {

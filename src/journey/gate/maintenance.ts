@@ -1,9 +1,12 @@
 import type { Kysely } from 'kysely'
+import { type OperatorAction, recordAction } from '../../ledger/operator-actions.ts'
 import type { Tables } from '../../store/schema.ts'
 import { readSetting, writeSetting } from '../../store/settings.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
 
 interface MaintenanceInput {
   readonly db: Kysely<Tables>
+  readonly clock: Clock
   /** How often the store is read for changes by other processes. */
   readonly pollMs: number
   /** Called when the store could not be read; the last known state stays. Must not throw. */
@@ -54,9 +57,16 @@ export class Maintenance {
     return this.#on
   }
 
-  /** Turns it on or off for every process of the store; in this process at once when it resolves. */
-  async turn(to: 'on' | 'off'): Promise<void> {
-    await writeSetting(this.#input.db, { name: 'maintenance', value: to })
+  /**
+   * Turns it on or off for every process of the store; in this process at once when it resolves. `by`: the
+   * operator who does it, to be recorded.
+   */
+  async turn(to: 'on' | 'off', by: OperatorAction | null = null): Promise<void> {
+    const { db, clock } = this.#input
+    await db.transaction().execute(async (trx) => {
+      await writeSetting(trx, { name: 'maintenance', value: to })
+      await recordAction(trx, { by, detail: { enabled: to === 'on' }, nowMs: clock.nowMs() })
+    })
     this.#turns++
     this.#on = to === 'on'
   }

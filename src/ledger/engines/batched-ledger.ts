@@ -21,6 +21,7 @@ import type {
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
+import type { OperatorAction } from '../operator-actions.ts'
 import {
   type LedgerCommand,
   type LedgerVerdict,
@@ -134,17 +135,17 @@ export class BatchedLedger implements Ledger {
     this.#submitIdly({ kind: 'noteGeneration', ...input }).catch(() => {})
   }
 
-  correct(input: CorrectInput): Promise<Corrected> {
-    return this.#submitIdly({ kind: 'correct', input })
+  correct(input: CorrectInput, by: OperatorAction | null = null): Promise<Corrected> {
+    return this.#submitIdly({ kind: 'correct', input, by })
   }
 
   /** As the interface says. Rejects with `StoreRefused` for impossible credit, such as zero. */
-  addCredit(input: AddCreditInput): Promise<CreditVerdict> {
-    return this.#submit({ kind: 'addCredit', input })
+  addCredit(input: AddCreditInput, by: OperatorAction | null = null): Promise<CreditVerdict> {
+    return this.#submit({ kind: 'addCredit', input, by })
   }
 
-  redeemCode(input: RedeemCodeInput): Promise<RedeemVerdict> {
-    return this.#submit({ kind: 'redeemCode', input })
+  redeemCode(input: RedeemCodeInput, by: OperatorAction | null = null): Promise<RedeemVerdict> {
+    return this.#submit({ kind: 'redeemCode', input, by })
   }
 
   /** As the interface says. An engine may abandon a limited number of holds in a commit. */
@@ -162,32 +163,44 @@ export class BatchedLedger implements Ledger {
     return this.#submit({ kind: 'abandonHolds', requestIds })
   }
 
-  createAccount(input: CreateAccountInput): Promise<AccountRow> {
-    return this.#submit({ kind: 'createAccount', input })
+  createAccount(input: CreateAccountInput, by: OperatorAction | null = null): Promise<AccountRow> {
+    return this.#submit({ kind: 'createAccount', input, by })
   }
 
-  updateAccount(input: UpdateAccountInput): Promise<AccountRow | null> {
-    return this.#submit({ kind: 'updateAccount', input })
+  updateAccount(
+    input: UpdateAccountInput,
+    by: OperatorAction | null = null,
+  ): Promise<AccountRow | null> {
+    return this.#submit({ kind: 'updateAccount', input, by })
   }
 
-  addApiKey(input: AddApiKeyInput): Promise<ApiKeyRow | null> {
-    return this.#submit({ kind: 'addApiKey', input })
+  addApiKey(input: AddApiKeyInput, by: OperatorAction | null = null): Promise<ApiKeyRow | null> {
+    return this.#submit({ kind: 'addApiKey', input, by })
   }
 
-  updateApiKey(input: UpdateApiKeyInput): Promise<ApiKeyRow | null> {
-    return this.#submit({ kind: 'updateApiKey', input })
+  updateApiKey(
+    input: UpdateApiKeyInput,
+    by: OperatorAction | null = null,
+  ): Promise<ApiKeyRow | null> {
+    return this.#submit({ kind: 'updateApiKey', input, by })
   }
 
-  deleteApiKey(apiKeyId: string): Promise<boolean> {
-    return this.#submit({ kind: 'deleteApiKey', apiKeyId })
+  deleteApiKey(apiKeyId: string, by: OperatorAction | null = null): Promise<boolean> {
+    return this.#submit({ kind: 'deleteApiKey', apiKeyId, by })
   }
 
-  addCreditCode(input: AddCreditCodeInput): Promise<CreditCodeRow> {
-    return this.#submit({ kind: 'addCreditCode', input })
+  addCreditCode(
+    input: AddCreditCodeInput,
+    by: OperatorAction | null = null,
+  ): Promise<CreditCodeRow> {
+    return this.#submit({ kind: 'addCreditCode', input, by })
   }
 
-  revokeCreditCode(creditCodeId: string): Promise<CreditCodeRow | null> {
-    return this.#submit({ kind: 'revokeCreditCode', creditCodeId })
+  revokeCreditCode(
+    creditCodeId: string,
+    by: OperatorAction | null = null,
+  ): Promise<CreditCodeRow | null> {
+    return this.#submit({ kind: 'revokeCreditCode', creditCodeId, by })
   }
 
   /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */

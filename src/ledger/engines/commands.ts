@@ -18,7 +18,14 @@ import type {
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
+import type { OperatorAction } from '../operator-actions.ts'
 import type { CreditPlace } from '../rules/unit-of-work.ts'
+
+/** A command that an operator may give. */
+interface Recorded {
+  /** To be recorded with what the command changes, in the same commit; absent or null: no operator gave it. */
+  readonly by?: OperatorAction | null
+}
 
 /** All commands of the ledger, by kind: what each takes, and its verdict. */
 interface Commands {
@@ -29,24 +36,29 @@ interface Commands {
    */
   settle(takes: { readonly input: SettleInput; readonly accountId?: string }): Settled | null
   noteGeneration(takes: { readonly requestId: string; readonly generationId: string }): null
-  correct(takes: { readonly input: CorrectInput }): Corrected
-  addCredit(takes: { readonly input: AddCreditInput }): CreditVerdict
-  redeemCode(takes: { readonly input: RedeemCodeInput }): RedeemVerdict
+  correct(takes: Recorded & { readonly input: CorrectInput }): Corrected
+  addCredit(takes: Recorded & { readonly input: AddCreditInput }): CreditVerdict
+  redeemCode(takes: Recorded & { readonly input: RedeemCodeInput }): RedeemVerdict
   /** The verdict is how many holds it has made unresolved. */
   abandonInstance(takes: { readonly instanceId: string }): number
   /** The verdict is how many holds it has made unresolved. */
   abandonHolds(takes: { readonly requestIds: readonly string[] }): number
-  createAccount(takes: { readonly input: CreateAccountInput }): AccountRow
-  updateAccount(takes: { readonly input: UpdateAccountInput }): AccountRow | null
-  addApiKey(takes: { readonly input: AddApiKeyInput }): ApiKeyRow | null
-  updateApiKey(takes: { readonly input: UpdateApiKeyInput }): ApiKeyRow | null
-  deleteApiKey(takes: { readonly apiKeyId: string }): boolean
-  addCreditCode(takes: { readonly input: AddCreditCodeInput }): CreditCodeRow
-  revokeCreditCode(takes: { readonly creditCodeId: string }): CreditCodeRow | null
+  createAccount(takes: Recorded & { readonly input: CreateAccountInput }): AccountRow
+  updateAccount(takes: Recorded & { readonly input: UpdateAccountInput }): AccountRow | null
+  addApiKey(takes: Recorded & { readonly input: AddApiKeyInput }): ApiKeyRow | null
+  updateApiKey(takes: Recorded & { readonly input: UpdateApiKeyInput }): ApiKeyRow | null
+  deleteApiKey(takes: Recorded & { readonly apiKeyId: string }): boolean
+  addCreditCode(takes: Recorded & { readonly input: AddCreditCodeInput }): CreditCodeRow
+  revokeCreditCode(takes: Recorded & { readonly creditCodeId: string }): CreditCodeRow | null
 }
 
 /** Closed: an engine applies commands of these kinds in order and knows no others. */
 export type CommandKind = keyof Commands
+
+/** The kinds of commands that an operator may give. */
+export type RecordedKind = {
+  [Kind in CommandKind]: 'by' extends keyof Parameters<Commands[Kind]>[0] ? Kind : never
+}[CommandKind]
 
 /** A command of one of some kinds; by default, of any. */
 export type LedgerCommand<Kind extends CommandKind = CommandKind> = {

@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import {
   isGivenUp,
   isLockTimeout,
@@ -16,6 +17,7 @@ import { type RowChanges, UnitOfWork } from '../rules/unit-of-work.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
 import {
+  INSERT_OPERATOR_ACTIONS,
   LOCK_ACCOUNTS,
   LOCK_API_KEYS,
   LOCK_CREDIT_CODES,
@@ -215,7 +217,13 @@ function save(client: Client, changes: RowChanges): Promise<Reply>[] {
     JSON.stringify(entries.map((entry) => ENTRIES.record(entry))),
   ])
   const redeemed = creditCodes.map((row) => CREDIT_CODES.changedRecord(row))
-  return [...written, saved, ...runIfAny(client, SAVE_CREDIT_CODES, redeemed)]
+  const actions = changes.operatorActions.map((row) => OPERATOR_ACTIONS.record(row))
+  return [
+    ...written,
+    saved,
+    ...runIfAny(client, SAVE_CREDIT_CODES, redeemed),
+    ...runIfAny(client, INSERT_OPERATOR_ACTIONS, actions),
+  ]
 }
 
 function runIfAny(

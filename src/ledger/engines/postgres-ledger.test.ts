@@ -316,7 +316,9 @@ test('no statement of a batch reads a whole table, whatever statistics the plann
   for (const { name, text } of Object.values(others)) {
     const { rows } = await outsider.query(`explain (generic_plan) ${text}`)
     const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
-    expect(plan, name).toMatch(/Index (Only )?Scan|Conflict Arbiter Indexes/)
+    expect(plan, name).toMatch(
+      /Index (Only )?Scan|Conflict Arbiter Indexes|^Insert on operator_actions/,
+    )
     expect(plan, name).not.toMatch(/Seq Scan on (accounts|api_keys|requests|entries|credit_codes)/)
     expect(plan, name).not.toMatch(
       /Index Scan using \S+ on \S+( \S+)? +\([^)]*\)\n(?! +(Index Cond|Filter))/,

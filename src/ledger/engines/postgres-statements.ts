@@ -1,3 +1,4 @@
+import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import {
   ACCOUNTS,
   API_KEYS,
@@ -94,6 +95,12 @@ export const SAVE: PlannedStatement = {
 export const SAVE_CREDIT_CODES: PlannedStatement = {
   name: 'save_credit_codes',
   text: update(CREDIT_CODES, '$1'),
+}
+
+/** $1: the records of what operators did, as a JSON array of objects. */
+export const INSERT_OPERATOR_ACTIONS: PlannedStatement = {
+  name: 'insert_operator_actions',
+  text: insert(OPERATOR_ACTIONS, '$1'),
 }
 
 /** $1: accounts that were made or changed whole, as a JSON array of objects. */

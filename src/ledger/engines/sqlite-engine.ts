@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -134,6 +135,9 @@ export class SqliteEngine {
     for (const row of openedRequests) statements.insertRequest.run(...REQUESTS.values(row))
     for (const row of requests) statements.updateRequest.run(...REQUESTS.changedValues(row))
     for (const entry of entries) statements.insertEntry.run(...ENTRIES.values(entry))
+    for (const row of changes.operatorActions) {
+      statements.insertOperatorAction.run(...OPERATOR_ACTIONS.values(row))
+    }
     for (const row of creditCodes) statements.redeemCode.run(...CREDIT_CODES.changedValues(row))
   }
 }
@@ -229,6 +233,7 @@ function prepareStatements(connection: DatabaseSync) {
     updateRequest: connection.prepare(update(REQUESTS)),
     insertEntry: connection.prepare(insert(ENTRIES)),
     redeemCode: connection.prepare(update(CREDIT_CODES)),
+    insertOperatorAction: connection.prepare(insert(OPERATOR_ACTIONS)),
   }
 }
 

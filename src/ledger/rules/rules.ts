@@ -14,6 +14,8 @@ import type {
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
+import { operatorActionRow } from '../operator-actions.ts'
+import { subjectOf } from './action-subject.ts'
 import { addCredit, redeemCode } from './credit.ts'
 import { openHold, type Terms } from './open-hold.ts'
 import {
@@ -66,7 +68,17 @@ export function applyCommand<Kind extends CommandKind>(
   terms: Terms,
 ): LedgerVerdict<Kind> {
   const rule: Rules[Kind] = RULES[command.kind]
-  return rule(work, command, terms)
+  const writesBefore = work.writes
+  const verdict = rule(work, command, terms)
+  // A command of some kind is a command.
+  if (work.writes > writesBefore) recordOperator(work, command as LedgerCommand, terms)
+  return verdict
+}
+
+/** What an operator changes is recorded beside the change; a command that changes nothing leaves no record. */
+function recordOperator(work: UnitOfWork, command: LedgerCommand, { nowMs }: Terms): void {
+  if (!('by' in command) || command.by == null) return
+  work.addOperatorAction(operatorActionRow(command.by, { ...subjectOf(work, command), nowMs }))
 }
 
 /** Makes an account without credit. */

@@ -1,3 +1,4 @@
+import type { OperatorActionRow } from '../../store/people-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 
 /**
@@ -19,6 +20,8 @@ export class UnitOfWork {
   readonly #writtenApiKeys = new Set<string>()
   readonly #writtenCreditCodes = new Set<string>()
   readonly #entries: Entry[] = []
+  readonly #operatorActions: OperatorActionRow[] = []
+  #writes = 0
 
   loadAccount(row: AccountRow): void {
     this.#accounts.set(row.id, row)
@@ -77,33 +80,39 @@ export class UnitOfWork {
   }
 
   putAccount(row: AccountRow): void {
+    this.#writes++
     this.#accounts.set(row.id, row)
     this.#changedAccounts.add(row.id)
   }
 
   putApiKey(row: ApiKeyRow): void {
+    this.#writes++
     this.#apiKeys.set(row.id, row)
     this.#changedApiKeys.add(row.id)
   }
 
   /** Adds a request that the store does not have. */
   openRequest(row: RequestRow): void {
+    this.#writes++
     this.#requests.set(row.id, row)
     this.#openedRequests.add(row.id)
   }
 
   putRequest(row: RequestRow): void {
+    this.#writes++
     this.#requests.set(row.id, row)
     if (!this.#openedRequests.has(row.id)) this.#changedRequests.add(row.id)
   }
 
   putCreditCode(row: CreditCodeRow): void {
+    this.#writes++
     this.#creditCodes.set(row.codeHash, row)
     this.#changedCreditCodes.add(row.codeHash)
   }
 
   /** Adds or replaces an account. */
   writeAccount(row: AccountRow): AccountRow {
+    this.#writes++
     this.#accounts.set(row.id, row)
     this.#writtenAccounts.add(row.id)
     return row
@@ -111,6 +120,7 @@ export class UnitOfWork {
 
   /** Adds or replaces a key. */
   writeApiKey(row: ApiKeyRow): ApiKeyRow {
+    this.#writes++
     this.#apiKeys.set(row.id, row)
     this.#writtenApiKeys.add(row.id)
     return row
@@ -118,14 +128,26 @@ export class UnitOfWork {
 
   /** Adds or replaces a code. */
   writeCreditCode(row: CreditCodeRow): CreditCodeRow {
+    this.#writes++
     this.#creditCodes.set(row.codeHash, row)
     this.#writtenCreditCodes.add(row.codeHash)
     return row
   }
 
   addEntry(entry: Entry): void {
+    this.#writes++
     this.#entries.push(entry)
     this.loadCredit(entry)
+  }
+
+  /** Adds the record of something that an operator did. */
+  addOperatorAction(row: OperatorActionRow): void {
+    this.#operatorActions.push(row)
+  }
+
+  /** How often a row was added or replaced so far. */
+  get writes(): number {
+    return this.#writes
   }
 
   /** What the store saves. */
@@ -140,6 +162,7 @@ export class UnitOfWork {
       requests: rowsOf(this.#requests, this.#changedRequests),
       entries: this.#entries,
       creditCodes: rowsOf(this.#creditCodes, this.#changedCreditCodes),
+      operatorActions: this.#operatorActions,
     }
   }
 }
@@ -161,6 +184,8 @@ export interface RowChanges {
   readonly entries: readonly Entry[]
   /** To be updated. */
   readonly creditCodes: readonly CreditCodeRow[]
+  /** To be inserted. */
+  readonly operatorActions: readonly OperatorActionRow[]
 }
 
 function rowsOf<Row>(rows: ReadonlyMap<string, Row>, names: ReadonlySet<string>): Row[] {

@@ -6,6 +6,7 @@ import { up as prunedRequests } from './0003-pruned-requests.ts'
 import { up as requestUpstream } from './0004-request-upstream.ts'
 import { up as usage } from './0005-usage.ts'
 import { up as people } from './0006-people.ts'
+import { up as operators } from './0007-operators.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 4, name: 'request-upstream', up: requestUpstream },
   { number: 5, name: 'usage', up: usage },
   { number: 6, name: 'people', up: people },
+  { number: 7, name: 'operators', up: operators },
 ]

@@ -1,0 +1,80 @@
+import type { Kysely } from 'kysely'
+import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Page } from './activity/activity.ts'
+
+/** Who changes something as an operator, to be recorded with the change. */
+export interface OperatorAction {
+  /** Of the record: of the prefix `act`. */
+  readonly id: string
+  readonly userId: string
+  /** The name of the operation. */
+  readonly action: string
+}
+
+/** What an action was about. */
+export interface ActionSubject {
+  /** Null: no account. */
+  readonly accountId: string | null
+  /** The id of what was changed or made; null: it has none. */
+  readonly targetId: string | null
+  /** The money of it; null: none. */
+  readonly amountMicros: OperatorActionRow['amountMicros']
+  /** Fields as the API names them. Never a secret. */
+  readonly detail: Readonly<Record<string, string | number | boolean | null>>
+}
+
+/** The record of an action. */
+export function operatorActionRow(
+  { id, userId, action }: OperatorAction,
+  { detail, nowMs, ...subject }: ActionSubject & { readonly nowMs: number },
+): OperatorActionRow {
+  return { id, userId, action, ...subject, detailJson: JSON.stringify(detail), createdAtMs: nowMs }
+}
+
+/** Inserts the record of a change that the ledger does not make; null: no operator made it. */
+export async function recordAction(
+  db: Kysely<Tables>,
+  {
+    by,
+    detail,
+    nowMs,
+  }: Pick<ActionSubject, 'detail'> & {
+    readonly by: OperatorAction | null
+    readonly nowMs: number
+  },
+): Promise<void> {
+  if (by === null) return
+  const subject = { accountId: null, targetId: null, amountMicros: null, detail }
+  const row = operatorActionRow(by, { ...subject, nowMs })
+  await db.insertInto('operator_actions').values(OPERATOR_ACTIONS.record(row)).execute()
+}
+
+/** An action with its operator's name. */
+export interface NamedAction extends OperatorActionRow {
+  readonly userName: string
+}
+
+/** One page of what operators did, newest first. */
+export async function listOperatorActions(
+  db: Kysely<Tables>,
+  { cursor, limit, accountId }: Page & { readonly accountId: string | null },
+): Promise<{ readonly actions: readonly NamedAction[]; readonly nextCursor: string | null }> {
+  let query = db
+    .selectFrom('operator_actions')
+    .innerJoin('users', 'users.id', 'operator_actions.user_id')
+    .selectAll('operator_actions')
+    .select('users.name as user_name')
+  if (cursor !== undefined && cursor !== null) {
+    query = query.where('operator_actions.id', '<', cursor)
+  }
+  if (accountId !== null) query = query.where('operator_actions.account_id', '=', accountId)
+  const rows = await query
+    .orderBy('operator_actions.id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const actions = rows
+    .slice(0, limit)
+    .map((row) => ({ ...OPERATOR_ACTIONS.read(row), userName: row.user_name }))
+  return { actions, nextCursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null }
+}

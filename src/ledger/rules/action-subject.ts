@@ -1,0 +1,97 @@
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import { addMicros, formatDecimal } from '../../vocabulary/money.ts'
+import type { LedgerCommand, RecordedKind } from '../engines/commands.ts'
+import type { ActionSubject } from '../operator-actions.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+
+type Detail = ActionSubject['detail']
+
+/** What the record of an operator's command says of it, once the command has been applied. */
+export function subjectOf(work: UnitOfWork, command: LedgerCommand<RecordedKind>): ActionSubject {
+  switch (command.kind) {
+    case 'createAccount':
+    case 'updateAccount':
+      return ofAccount(command.input.id, fieldsOf(command.input))
+    case 'addCredit': {
+      const { accountId, amountMicros, purse, reference, expiresAtMs } = command.input
+      const detail = { purse, reference, ...fieldsOf({ expiresAtMs }) }
+      return { accountId, targetId: null, amountMicros, detail }
+    }
+    case 'redeemCode': {
+      const { accountId, codeHash } = command.input
+      return { ...ofCode(work.creditCode(codeHash)), accountId }
+    }
+    case 'correct':
+      return ofRequest(work, command.input)
+    case 'addApiKey':
+    case 'updateApiKey':
+      return ofApiKey(work, { id: command.input.id, detail: fieldsOf(command.input) })
+    case 'deleteApiKey':
+      return ofApiKey(work, { id: command.apiKeyId, detail: {} })
+    case 'addCreditCode':
+      return ofCode(work.creditCodeOfId(command.input.id))
+    case 'revokeCreditCode':
+      return ofCode(work.creditCodeOfId(command.creditCodeId))
+    default:
+      return assertNever(command)
+  }
+}
+
+function ofAccount(accountId: string, detail: Detail): ActionSubject {
+  return { accountId, targetId: accountId, amountMicros: null, detail }
+}
+
+function ofApiKey(
+  work: UnitOfWork,
+  { id: apiKeyId, detail }: { readonly id: string; readonly detail: Detail },
+): ActionSubject {
+  const apiKey = work.apiKey(apiKeyId)
+  const named = apiKey === undefined ? detail : { name: apiKey.name, ...detail }
+  const accountId = apiKey?.accountId ?? null
+  return { accountId, targetId: apiKeyId, amountMicros: null, detail: named }
+}
+
+function ofCode(code: ReturnType<UnitOfWork['creditCode']>): ActionSubject {
+  const { id: targetId = null, amountMicros = null, expiresAtMs = null } = code ?? {}
+  return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
+}
+
+function ofRequest(
+  work: UnitOfWork,
+  { requestId, correction }: LedgerCommand<'correct'>['input'],
+): ActionSubject {
+  const request = work.request(requestId)
+  const chargeMicros =
+    request === undefined ? null : addMicros(request.backedChargeMicros, request.freeChargeMicros)
+  const costUsd = 'costUsd' in correction ? correction.costUsd : null
+  return {
+    accountId: request?.accountId ?? null,
+    targetId: requestId,
+    amountMicros: chargeMicros,
+    detail: costUsd === null ? {} : { provider_cost: formatDecimal(costUsd) },
+  }
+}
+
+interface Changeable {
+  readonly name?: string
+  readonly email?: string | null
+  readonly disabled?: boolean
+  readonly creditLimitMicros?: number | null
+  readonly expiresAtMs?: number | null
+}
+
+/** Each by its name, so that nothing else of a command, such as the hash of a key, is ever recorded. */
+function fieldsOf({
+  name,
+  email,
+  disabled,
+  creditLimitMicros,
+  expiresAtMs,
+}: Changeable): ActionSubject['detail'] {
+  const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
+  const fields = { name, email, disabled, credit_limit: creditLimitMicros, expires_at: expiresAt }
+  const given = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, value] as const],
+  )
+  return Object.fromEntries(given)
+}

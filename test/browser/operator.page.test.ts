@@ -1,0 +1,175 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openBrowser, openPage, openWindow } from './chromium.ts'
+import { type Screen, testScreens } from './each-screen.ts'
+import { type StandIn, startStandIn } from './stand-in.ts'
+import { HELIX, ME } from './stand-in-data.ts'
+
+/** The desk of operators: each screen and each of its states. */
+
+let browser: Browser
+let server: StandIn
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  server = await startStandIn()
+})
+afterEach(() => server.close())
+
+const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
+const json = (body: unknown) => ({ kind: 'json', body }) as const
+const down = { kind: 'refusal', httpStatus: 500, message: 'The store is busy.' } as const
+const at = (section: string) => `${HELIX.id}/operator/${section}`
+const ONE = at(`accounts/${HELIX.id}`)
+
+const SCREENS: readonly Screen[] = [
+  { name: 'op-accounts', path: at('accounts'), text: 'Night Shift' },
+  {
+    name: 'op-accounts-empty',
+    path: at('accounts'),
+    before: () => server.answer('/operator/accounts', json(EMPTY)),
+    text: 'No accounts yet',
+  },
+  {
+    name: 'op-accounts-none',
+    path: `${at('accounts')}?find=zzz`,
+    before: () => server.answer('/operator/accounts', json(EMPTY)),
+    text: 'No account matches',
+  },
+  {
+    name: 'op-accounts-error',
+    path: at('accounts'),
+    before: () => server.answer('/operator/accounts', down),
+    text: 'The accounts could not be read.',
+  },
+  {
+    name: 'op-accounts-loading',
+    path: at('accounts'),
+    before: () => server.answer('/operator/accounts', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Create account',
+  },
+  {
+    name: 'op-account-new',
+    path: `${at('accounts')}?create=true`,
+    act: (page) => page.getByLabel('Name', { exact: true }).fill('Quay'),
+    text: 'E-mail address',
+  },
+  { name: 'op-account', path: ONE, text: 'invoice-1042' },
+  {
+    name: 'op-account-lists-empty',
+    path: ONE,
+    before() {
+      for (const end of ['/keys', '/operator/requests', '/entries', '/operator/actions']) {
+        server.answer(end, json(EMPTY))
+      }
+    },
+    text: 'No requests yet',
+  },
+  {
+    name: 'op-account-error',
+    path: ONE,
+    before: () => server.answer(`/operator/accounts/${HELIX.id}`, down),
+    text: 'The account could not be read.',
+  },
+  {
+    name: 'op-account-loading',
+    path: ONE,
+    before: () => server.answer(`/operator/accounts/${HELIX.id}`, { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Keys',
+  },
+  {
+    name: 'op-grant',
+    path: ONE,
+    async act(page) {
+      await page.getByRole('button', { name: 'Add credit' }).click()
+      await page.getByLabel('Amount').fill('25')
+      await page.getByLabel('Reference').fill('invoice-1043')
+    },
+    text: 'Then it has $209.27 available of $212.06.',
+  },
+  {
+    name: 'op-grant-free',
+    path: ONE,
+    async act(page) {
+      await page.getByRole('button', { name: 'Add credit' }).click()
+      await page.getByRole('button', { name: 'Free' }).click()
+      await page.getByLabel('Amount').fill('2.50')
+    },
+    text: /Then it has \$7.50, all of it until 21 Dec 2026/,
+  },
+  {
+    name: 'op-chargeback',
+    path: ONE,
+    async act(page) {
+      await page.getByRole('button', { name: 'Take back' }).click()
+      await page.getByLabel('Amount').fill('200')
+    },
+    text: /goes from \$187.06 to -\$12.94; \$2.79 of it is held. Nothing is available then/,
+  },
+  {
+    name: 'op-suspend',
+    path: ONE,
+    async act(page) {
+      await page.getByText('coding agents').first().waitFor()
+      await page.getByRole('button', { name: 'Suspend' }).click()
+    },
+    text: /Its 6 keys are refused with api_key_disabled at once/,
+  },
+  {
+    name: 'op-password',
+    path: ONE,
+    before: () => server.answer('/credit', { ...PASSWORD_FIRST, httpStatus: 403 }),
+    async act(page) {
+      await page.getByRole('button', { name: 'Add credit' }).click()
+      await page.getByLabel('Amount').fill('25')
+      await page.getByLabel('Reference').fill('invoice-1043')
+      await page.getByRole('button', { name: 'Add $25.00' }).click()
+    },
+    text: 'Money is moved only within ten minutes of the password.',
+  },
+]
+
+const PASSWORD_FIRST = json({
+  error: { message: 'Enter your password again first.', code: 'sign_in_again', param: null },
+})
+
+testScreens(SCREENS, { open: () => browser, address: () => server.address })
+
+const SIZE = { width: 'desk', theme: 'light' } as const
+
+test('a grant whose sign-in is too long ago asks for the password and is then sent again', async () => {
+  const context = await openWindow(browser, SIZE)
+  const { page } = await openPage(context)
+  server.answer('/credit', { ...PASSWORD_FIRST, httpStatus: 403 })
+  server.answer('/auth/confirm', json({ object: 'confirmed' }))
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('button', { name: 'Add credit' }).click()
+  await page.getByLabel('Amount').fill('25')
+  await page.getByLabel('Reference').fill('invoice-1043')
+  await page.getByRole('button', { name: 'Add $25.00' }).click()
+  await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery')
+  server.answer('/credit', json({ object: 'entry' }))
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  const sent = server.asked.filter((call) => call.startsWith('POST'))
+  const grant = `POST operator/accounts/${HELIX.id}/credit`
+  expect(sent).toEqual([grant, 'POST auth/confirm', grant])
+  await context.close()
+})
+
+test('the desk is in the side bar of operators alone', async () => {
+  const context = await openWindow(browser, SIZE)
+  const { page } = await openPage(context)
+  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await page.getByRole('heading', { name: 'Accounts' }).waitFor()
+  server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: false } }))
+  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  await page.getByRole('link', { name: 'Keys' }).first().waitFor()
+  expect(await page.getByRole('link', { name: 'Accounts' }).count()).toBe(0)
+  await context.close()
+})

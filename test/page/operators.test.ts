@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Operation } from '../../src/operations/operation.ts'
+import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { startWorld, type TestAccount, type World } from '../world.ts'
+import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+
+/** What operators may do on the page, and what is recorded of it. */
+
+let world: World
+let account: TestAccount
+let operator: Browser
+let owner: Browser
+const nobody = () => new Browser(world)
+/** How far the gateway's clock is ahead. */
+let aheadMs = 0
+
+beforeAll(async () => {
+  world = await startWorld({ clock: { nowMs: () => Date.now() + aheadMs } })
+  // What is unsure stays so until an operator settles it.
+  world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+  account = await world.account()
+  operator = await setUpOperator(world)
+  const { id: accountId } = account
+  owner = await inviteGuest(world, { email: 'owner@example.org', accountId, role: 'owner' })
+})
+afterAll(async () => {
+  await world.gateway.settled()
+  expect(await world.audit()).toMatchObject({ ok: true })
+  await world.close()
+})
+
+const OPERATIONS_OF_OPERATORS: readonly Operation[] = makeOperations(
+  OPERATIONS,
+  // Nothing runs: only paths and bodies are read.
+  new Proxy(Object(null), { get: () => ({}) }),
+)
+  .flatMap(({ operations }) => operations)
+  .filter(({ paths }) => paths.operator !== undefined)
+
+const NAMED = OPERATIONS_OF_OPERATORS.map((each) => [each.name, each] as const)
+
+/** Makes what an operation names, and its call. */
+async function callOf({ method, paths, example, name }: Operation) {
+  let path = (paths.operator ?? '').replace('/app/api/', '')
+  const body: Record<string, unknown> = { ...example }
+  path = path.replace('{account_id}', account.id)
+  if (path.includes('{key_id}')) path = path.replace('{key_id}', await newKeyId())
+  if (path.includes('{request_id}')) path = path.replace('{request_id}', await newRequestId())
+  if (path.includes('{code_id}')) path = path.replace('{code_id}', (await newCode()).id)
+  if (name === 'redeemCode') body['code'] = (await newCode()).code
+  return { method, path, body }
+}
+
+async function newKeyId(): Promise<string> {
+  const { json } = await owner.post(`accounts/${account.id}/keys`, { name: 'made for a test' })
+  return String(json['id'])
+}
+
+async function newRequestId(): Promise<string> {
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi.' }] }),
+  })
+  await answer.text()
+  await world.gateway.settled()
+  return answer.headers.get('x-request-id') ?? ''
+}
+
+async function newCode(): Promise<{ readonly id: string; readonly code: string }> {
+  await signInAgain()
+  const { json } = await operator.post('operator/codes', { amount: 1_000_000 })
+  return { id: String(json['id']), code: String(json['code']) }
+}
+
+const signInAgain = () => operator.post('auth/confirm', { password: ADA.password })
+
+async function actions(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { json } = await operator.get('operator/actions?limit=100')
+  return Object(json['data'])
+}
+
+test('operators have the operations of admins on accounts, credit, codes, requests and upkeep', () => {
+  const ofAdmins = makeOperations(OPERATIONS, new Proxy(Object(null), { get: () => ({}) }))
+    .flatMap(({ operations }) => operations)
+    .filter(({ paths }) => paths.admin !== undefined && paths.operator === undefined)
+  // People are let in by the command line and the admin API.
+  expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
+    'createInvitation',
+    'createResetLink',
+    'listUsers',
+  ])
+  for (const { paths } of OPERATIONS_OF_OPERATORS) {
+    if (paths.admin === undefined) continue
+    expect(paths.operator).toBe(paths.admin.replace('/v1/admin', '/app/api/operator'))
+  }
+})
+
+describe.each(NAMED)('%s', (_, operation) => {
+  test('is 401 without a session, and 404 for an owner, as a path that does not exist', async () => {
+    const { method, path, body } = await callOf(operation)
+    const unknown = await nobody().call(method, path, { body })
+    expect(errorOf(unknown)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
+    const refused = await owner.call(method, path, { body })
+    expect(errorOf(refused)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+    const nothing = await owner.call(method, 'operator/nothing', { body })
+    expect(refused.json).toEqual(nothing.json)
+  })
+
+  test('is answered to an operator, and recorded if it changes something', async () => {
+    const { method, path, body } = await callOf(operation)
+    await signInAgain()
+    const before = await actions()
+    const answer = await operator.call(method, path, { body })
+    expect(answer.text).not.toContain('"error"')
+    expect([200, 201]).toContain(answer.httpStatus)
+    const known = new Set(before.map(({ id }) => id))
+    const recorded = (await actions()).filter(({ id }) => !known.has(id))
+    const names = recorded.map(({ action, user_name }) => `${user_name}: ${action}`)
+    const isRefresh = operation.name === 'refreshCatalog'
+    const expected = new Array(isRefresh ? 2 : 1).fill(`Ada: ${operation.name}`)
+    expect(names).toEqual(method === 'GET' ? [] : expected)
+  })
+})
+
+describe('what is recorded', () => {
+  test('says who changed what by how much, when, and nothing that opens anything', async () => {
+    await signInAgain()
+    const { json: entry } = await operator.post(`operator/accounts/${account.id}/credit`, {
+      kind: 'backed',
+      amount: -2_500_000,
+      reference: 'chargeback-7',
+    })
+    expect((await actions())[0]).toEqual({
+      id: expect.stringMatching(/^act_[0-9a-z]{26}$/),
+      object: 'operator_action',
+      user_id: expect.stringMatching(/^user_/),
+      user_name: 'Ada',
+      action: 'addCredit',
+      account_id: account.id,
+      target_id: null,
+      amount: -2_500_000,
+      detail: { purse: 'backed', reference: 'chargeback-7', expires_at: null },
+      created_at: entry['created_at'],
+    })
+    const { id, code } = await newCode()
+    await operator.post(`operator/accounts/${account.id}/redeem`, { code })
+    const key = await operator.post(`operator/accounts/${account.id}/keys`, { name: 'desk' })
+    const text = JSON.stringify(await actions())
+    expect(text).toContain(id)
+    for (const secret of [code, String(key.json['key']), ADA.password]) {
+      expect(text).not.toContain(secret)
+    }
+  })
+
+  test('is a settled request with its cost and charge', async () => {
+    const requestId = await newRequestId()
+    await signInAgain()
+    await operator.post(`operator/requests/${requestId}/settle`, { cost: '0.002' })
+    expect((await actions())[0]).toMatchObject({
+      action: 'settleRequest',
+      account_id: account.id,
+      target_id: requestId,
+      amount: 2_100,
+      detail: { provider_cost: '0.002' },
+    })
+  })
+
+  test('leaves out what was refused or changed nothing', async () => {
+    await signInAgain()
+    const grant = { kind: 'backed', amount: 7, reference: 'once' }
+    const path = `operator/accounts/${account.id}`
+    await operator.post(`${path}/credit`, grant)
+    const before = await actions()
+    expect((await operator.post(`${path}/credit`, grant)).httpStatus).toBe(200)
+    expect((await operator.post(`${path}/credit`, { ...grant, amount: 8 })).httpStatus).toBe(409)
+    expect((await operator.post('operator/accounts', { name: '' })).httpStatus).toBe(400)
+    const nothing = await operator.call('PATCH', 'operator/accounts/acct_none', { body: {} })
+    expect(nothing.httpStatus).toBe(404)
+    expect(await actions()).toEqual(before)
+  })
+
+  test("includes an operator's changes on the pages of other people's accounts, and no owner's", async () => {
+    const path = `accounts/${account.id}/keys`
+    const before = await actions()
+    await owner.post(path, { name: 'of the owner' })
+    expect(await actions()).toEqual(before)
+    const made = await operator.post(path, { name: 'of the operator' })
+    expect((await actions())[0]).toMatchObject({
+      action: 'createKey',
+      account_id: account.id,
+      target_id: made.json['id'],
+      detail: { name: 'of the operator' },
+    })
+    const own = await operator.post('accounts', { name: 'Own' })
+    expect((await actions())[0]).toMatchObject({
+      action: 'createAccount',
+      target_id: own.json['id'],
+    })
+    await operator.post(`accounts/${own.json['id']}/keys`, { name: 'of a member' })
+    expect((await actions())[0]).toMatchObject({ action: 'createAccount' })
+  })
+
+  test('is read page by page, and of one account', async () => {
+    const first = await operator.get('operator/actions?limit=1')
+    const second = await operator.get(
+      `operator/actions?limit=1&cursor=${first.json['next_cursor']}`,
+    )
+    const all = await actions()
+    expect([first, second].flatMap(({ json }) => Object(json['data']))).toEqual(all.slice(0, 2))
+    const { json } = await operator.get(`operator/actions?limit=100&account=${account.id}`)
+    expect(json['data']).toEqual(all.filter(({ account_id }) => account_id === account.id))
+  })
+})
+
+describe('a sign-in of more than ten minutes ago', () => {
+  test.each([
+    ['a grant', 'accounts/{account}/credit', { kind: 'backed', amount: 5, reference: 'late' }],
+    ['a code', 'codes', { amount: 5 }],
+    ['a settlement', 'requests/{request}/settle', { cost: 0 }],
+  ])('does not do for %s, until the password is entered again', async (_, path, body) => {
+    const requestId = await newRequestId()
+    const place = path.replace('{account}', account.id).replace('{request}', requestId)
+    await signInAgain()
+    aheadMs += 10 * 60_000
+    const before = await actions()
+    const late = await operator.post(`operator/${place}`, body)
+    expect(errorOf(late)).toEqual({ httpStatus: 403, code: 'sign_in_again', param: null })
+    expect(await actions()).toEqual(before)
+    const wrong = await operator.post('auth/confirm', { password: 'a wrong password' })
+    expect(errorOf(wrong)).toEqual({ httpStatus: 401, code: 'invalid_sign_in', param: 'password' })
+    expect((await operator.post(`operator/${place}`, body)).httpStatus).toBe(403)
+    expect((await signInAgain()).httpStatus).toBe(200)
+    expect([200, 201]).toContain((await operator.post(`operator/${place}`, body)).httpStatus)
+  })
+
+  test('does for everything else', async () => {
+    aheadMs += 10 * 60_000
+    expect((await operator.get('operator/accounts')).httpStatus).toBe(200)
+    const path = `operator/accounts/${account.id}`
+    const renamed = await operator.call('PATCH', path, { body: { name: 'Renamed' } })
+    expect(renamed.httpStatus).toBe(200)
+  })
+})
+
+describe('the list of accounts', () => {
+  const found = async (search: string) => {
+    const path = `operator/accounts?search=${encodeURIComponent(search)}`
+    const { json } = await operator.get(path)
+    return Object(json['data']).map((each: object) => Object(each).name)
+  }
+
+  test('is searched by a part of a name, an e-mail address or an id', async () => {
+    const named = { name: 'Zürich & Söhne 100%', email: 'Books@Zurich.example' }
+    const { json } = await operator.post('operator/accounts', named)
+    for (const part of ['zürich &', 'SöHNE', '100%', 'books@', String(json['id']).slice(8)]) {
+      expect(await found(part)).toEqual([named.name])
+    }
+    for (const part of ['100_', '%%%', "'; drop table accounts; --", 'nothing like it']) {
+      expect(await found(part)).toEqual([])
+    }
+  })
+
+  test('has what each was charged in the last 30 days, as its overview has it', async () => {
+    await newRequestId()
+    const { json } = await operator.get('operator/accounts?limit=100')
+    const overview = await operator.get(`accounts/${account.id}/overview`)
+    const listed = Object(json['data']).find((each: object) => Object(each).id === account.id)
+    expect(listed.recent_charge).toBeGreaterThan(0)
+    expect(listed.recent_charge).toBe(Object(overview.json['figures']).charge)
+  })
+})

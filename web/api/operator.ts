@@ -1,0 +1,96 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { z } from 'zod'
+import type { listedAccountShape } from '../../src/operations/accounts.ts'
+import type { operatorActionShape } from '../../src/operations/operator-desk.ts'
+import type { Account, ActivityRequest, ApiKey, Entry, Page } from './answers.ts'
+import { read, withQuery } from './client.ts'
+
+/** The reads of operators, below `/app/api/operator`. */
+
+/** An account in the operator's list. */
+export type ListedAccount = z.infer<typeof listedAccountShape>
+
+/** Something that an operator changed. */
+export type OperatorAction = z.infer<typeof operatorActionShape>
+
+const ROWS = 50
+const FEW = 10
+const LIVE_MS = 15_000
+
+/** All accounts, newest first; `search` is a part of a name, an e-mail address or an id. */
+export function accountsQuery(search: string) {
+  return infiniteQueryOptions({
+    queryKey: ['operator', 'accounts', search],
+    queryFn: ({ pageParam, signal }) =>
+      read<Page<ListedAccount>>(
+        withQuery('operator/accounts', {
+          limit: ROWS,
+          search: search === '' ? null : search,
+          cursor: pageParam,
+        }),
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** One account. */
+export function oneAccountQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['operator', 'account', accountId],
+    queryFn: ({ signal }) => read<Account>(`operator/accounts/${accountId}`, signal),
+    refetchInterval: LIVE_MS,
+  })
+}
+
+/** The newest keys of an account. */
+export function accountKeysQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['operator', 'account', accountId, 'keys'],
+    queryFn: ({ signal }) =>
+      read<Page<ApiKey>>(`operator/accounts/${accountId}/keys?limit=${ROWS}`, signal),
+  })
+}
+
+/** The newest requests of an account. */
+export function accountRequestsQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['operator', 'account', accountId, 'requests'],
+    queryFn: ({ signal }) =>
+      read<Page<ActivityRequest>>(
+        withQuery('operator/requests', { account: accountId, limit: FEW }),
+        signal,
+      ),
+    refetchInterval: LIVE_MS,
+  })
+}
+
+/** The newest entries of an account. */
+export function accountEntriesQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['operator', 'account', accountId, 'entries'],
+    queryFn: ({ signal }) =>
+      read<Page<Entry>>(`operator/accounts/${accountId}/entries?limit=${FEW}`, signal),
+    refetchInterval: LIVE_MS,
+  })
+}
+
+/** What operators changed: on one account, or at all. */
+export function actionsQuery(accountId: string | null) {
+  return infiniteQueryOptions({
+    queryKey: ['operator', 'actions', accountId],
+    queryFn: ({ pageParam, signal }) =>
+      read<Page<OperatorAction>>(
+        withQuery('operator/actions', {
+          limit: accountId === null ? ROWS / 2 : FEW,
+          account: accountId,
+          cursor: pageParam,
+        }),
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  })
+}

@@ -1,0 +1,146 @@
+import type { FormEvent } from 'react'
+import type { Account } from '../../api/answers.ts'
+import { ApiError, write } from '../../api/client.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+interface AccountDialogProps {
+  readonly account: Account
+  readonly onClose: () => void
+}
+
+/** Suspends an account, or lets it go on, after saying what that does. */
+export function SuspendAccount({
+  account,
+  keyCount,
+  onClose,
+}: AccountDialogProps & { readonly keyCount: number | null }) {
+  const { id, name, disabled, credit } = account
+  const change = useOperatorWrite(
+    (to: boolean) => write<Account>('PATCH', `operator/accounts/${id}`, { disabled: to }),
+    onClose,
+  )
+  const held = credit.backed.held + credit.free.held
+  const keys = keyCount === null ? 'Its keys' : `Its ${counted(keyCount, 'key')}`
+  return (
+    <>
+      <Confirm
+        title={disabled ? `Let “${name}” go on?` : `Suspend “${name}”?`}
+        submit={disabled ? 'Let it go on' : 'Suspend'}
+        isDangerous={!disabled}
+        error={change.error}
+        isSending={change.isPending}
+        onSubmit={() => change.mutate(!disabled)}
+        onClose={onClose}
+      >
+        {disabled ? (
+          <p>
+            {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. It has{' '}
+            {money(credit.backed.available)} available.
+          </p>
+        ) : (
+          <p>
+            {keys} {keyCount === 1 ? 'is' : 'are'} refused with api_key_disabled at once. Requests
+            under way end as they are and are charged: {money(held)} is held for them. Its{' '}
+            {money(credit.backed.balance)} stays. It can go on at any time.
+          </p>
+        )}
+      </Confirm>
+      {change.password}
+    </>
+  )
+}
+
+/** Another name or e-mail address. */
+export function RenameAccount({ account, onClose }: AccountDialogProps) {
+  const change = useOperatorWrite(
+    (fields: AccountFields) => write<Account>('PATCH', `operator/accounts/${account.id}`, fields),
+    onClose,
+  )
+  return (
+    <Dialog title="Change account" onClose={onClose}>
+      <AccountForm before={account} submit="Save" change={change} onCancel={onClose} />
+    </Dialog>
+  )
+}
+
+interface CreateAccountProps {
+  readonly onClose: () => void
+  readonly onMade: (account: Account) => void
+}
+
+/** A new account, without credit. */
+export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
+  const create = useOperatorWrite(
+    (fields: AccountFields) => write<Account>('POST', 'operator/accounts', fields),
+    onMade,
+  )
+  const before = { name: '', email: null }
+  return (
+    <Dialog title="Create account" onClose={onClose}>
+      <AccountForm before={before} submit="Create account" change={create} onCancel={onClose} />
+    </Dialog>
+  )
+}
+
+type AccountFields = Pick<Account, 'name' | 'email'>
+
+interface AccountFormProps {
+  readonly before: AccountFields
+  readonly submit: string
+  readonly change: ReturnType<typeof useOperatorWrite<AccountFields, Account>>
+  readonly onCancel: () => void
+}
+
+function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
+  const { error } = change
+  const param = error instanceof ApiError ? error.param : null
+  const wrong = (field: string) => (error !== null && param === field ? error.message : null)
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const fields = new FormData(event.currentTarget)
+    const email = String(fields.get('email')).trim()
+    change.mutate({ name: String(fields.get('name')).trim(), email: email === '' ? null : email })
+  }
+  return (
+    <form className="contents" onSubmit={send}>
+      <Field
+        label="Name"
+        name="name"
+        defaultValue={before.name}
+        required
+        maxLength={200}
+        autoComplete="off"
+        error={wrong('name')}
+      />
+      <Field
+        label="E-mail address"
+        name="email"
+        type="email"
+        defaultValue={before.email ?? ''}
+        maxLength={320}
+        autoComplete="off"
+        hint="Of the person to write to. It lets no one in."
+        error={wrong('email')}
+      />
+      {error !== null && param !== 'name' && param !== 'email' && (
+        <p className="problem" role="alert">
+          {error.message}
+        </p>
+      )}
+      <footer>
+        <button type="button" className="btn ghost" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" className="btn pri" disabled={change.isPending}>
+          {submit}
+        </button>
+      </footer>
+      {change.password}
+    </form>
+  )
+}

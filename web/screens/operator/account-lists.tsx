@@ -1,0 +1,222 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { ActivityRequest, ApiKey, Entry, Page } from '../../api/answers.ts'
+import { accountEntriesQuery, accountKeysQuery, accountRequestsQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { ago, listTime } from '../../format/time.ts'
+import { ModelName } from '../../parts/model-name.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { requestWord } from '../activity/request-words.ts'
+import { keyState } from '../keys/key-state.ts'
+
+interface ListCardProps<Row> {
+  readonly title: string
+  readonly query: UseQueryResult<Pick<Page<Row>, 'data'>>
+  readonly heads: readonly { readonly text: string; readonly className?: string }[]
+  readonly empty: { readonly title: string; readonly text: string }
+  /** The account's own page of it. */
+  readonly more: ReactNode
+  readonly row: (row: Row) => ReactNode
+}
+
+function ListCard<Row>({ title, query, heads, empty, more, row }: ListCardProps<Row>) {
+  const { data } = query
+  return (
+    <section className="card overflow-hidden" aria-label={title} aria-busy={data === undefined}>
+      <header className="pb-2">
+        <h2>{title}</h2>
+        {more}
+      </header>
+      {data === undefined && query.isError ? (
+        <Failed
+          what={`The ${title.toLowerCase()} could not be read.`}
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      ) : data?.data.length === 0 ? (
+        <Empty title={empty.title}>
+          <p>{empty.text}</p>
+        </Empty>
+      ) : (
+        <>
+          <Stale query={query} />
+          <table className="cards">
+            <thead>
+              <tr>
+                {heads.map(({ text, className }) => (
+                  <th key={text} scope="col" className={className}>
+                    {text}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            {data === undefined ? (
+              <GreyRows rows={3} columns={heads.length} />
+            ) : (
+              <tbody>{data.data.map(row)}</tbody>
+            )}
+          </table>
+        </>
+      )}
+    </section>
+  )
+}
+
+/** The newest keys of an account. */
+export function AccountKeys({ accountId }: { accountId: string }) {
+  const now = useNow()
+  const query = useQuery(accountKeysQuery(accountId))
+  return (
+    <ListCard<ApiKey>
+      title="Keys"
+      query={query}
+      heads={[
+        { text: 'Key' },
+        { text: 'State' },
+        { text: 'Spent', className: 'num' },
+        { text: 'Held', className: 'num hide-m' },
+        { text: 'Last used' },
+      ]}
+      empty={{ title: 'No keys yet', text: 'Open its pages to make one, or let its owner do it.' }}
+      more={
+        <Link to="/$account/keys" params={{ account: accountId }}>
+          All its keys
+        </Link>
+      }
+      row={(apiKey) => {
+        const { word, tone } = keyState(apiKey, now)
+        const usedAt = apiKey.last_used_at === null ? null : new Date(apiKey.last_used_at)
+        return (
+          <tr key={apiKey.id}>
+            <td>
+              <b>{apiKey.name}</b>
+              <span className="two mono">{apiKey.prefix}</span>
+            </td>
+            <td>
+              <span className={`chip ${tone}`}>{word}</span>
+            </td>
+            <td className="num wide">
+              {money(apiKey.spend)}
+              {apiKey.credit_limit !== null && (
+                <span className="dimmed"> of {money(apiKey.credit_limit)}</span>
+              )}
+            </td>
+            <td className="num hide-s hide-m">
+              {apiKey.held === 0 ? <span className="dimmed">–</span> : money(apiKey.held)}
+            </td>
+            <td className="hide-s text-ink-2">
+              {usedAt === null ? (
+                <span className="dimmed">never</span>
+              ) : (
+                <Time at={usedAt}>{ago(usedAt, now)}</Time>
+              )}
+            </td>
+          </tr>
+        )
+      }}
+    />
+  )
+}
+
+/** The newest requests of an account. */
+export function AccountRequests({ accountId: account }: { accountId: string }) {
+  const query = useQuery(accountRequestsQuery(account))
+  return (
+    <ListCard<ActivityRequest>
+      title="Requests"
+      query={query}
+      heads={[
+        { text: 'Model' },
+        { text: 'Charge', className: 'num' },
+        { text: 'State' },
+        { text: 'Time' },
+      ]}
+      empty={{ title: 'No requests yet', text: 'Its requests show up here as soon as they start.' }}
+      more={
+        <Link to="/$account/activity" params={{ account }}>
+          All its requests
+        </Link>
+      }
+      row={(request) => {
+        const { word, tone } = requestWord(request)
+        const openedAt = new Date(request.opened_at)
+        return (
+          <tr key={request.id}>
+            <td className="model">
+              <Link
+                className="hover:underline"
+                to="/$account/activity"
+                params={{ account }}
+                search={{ range: 'all', request: request.id }}
+              >
+                <ModelName id={request.model} />
+              </Link>
+            </td>
+            <td className="num">
+              {request.held > 0 ? (
+                <span className="dimmed">held {money(request.held, 4)}</span>
+              ) : (
+                money(request.charge, 4)
+              )}
+            </td>
+            <td>
+              <span className={`chip ${tone}`}>{word}</span>
+            </td>
+            <td className="text-ink-2">
+              <Time at={openedAt}>{listTime(openedAt, new Date())}</Time>
+            </td>
+          </tr>
+        )
+      }}
+    />
+  )
+}
+
+/** The newest entries of an account. */
+export function AccountEntries({ accountId: account }: { accountId: string }) {
+  const query = useQuery(accountEntriesQuery(account))
+  return (
+    <ListCard<Entry>
+      title="Entries"
+      query={query}
+      heads={[
+        { text: 'Entry' },
+        { text: 'Amount', className: 'num' },
+        { text: 'For' },
+        { text: 'Time' },
+      ]}
+      empty={{
+        title: 'No entries yet',
+        text: 'Add credit, and it stands here with its reference.',
+      }}
+      more={
+        <Link to="/$account/credit" params={{ account }}>
+          All its entries
+        </Link>
+      }
+      row={(entry) => {
+        const at = new Date(entry.created_at)
+        const words = entry.kind.replaceAll('_', ' ')
+        return (
+          <tr key={entry.id}>
+            <td>
+              <b>{words.slice(0, 1).toUpperCase() + words.slice(1)}</b>
+              {entry.purse === 'free' && <span className="dimmed"> free</span>}
+            </td>
+            <td className="num">
+              {entry.amount > 0 && '+'}
+              {money(entry.amount, 4)}
+            </td>
+            <td className="mono">{entry.reference ?? entry.request_id}</td>
+            <td className="text-ink-2">
+              <Time at={at}>{listTime(at, new Date())}</Time>
+            </td>
+          </tr>
+        )
+      }}
+    />
+  )
+}

@@ -1,0 +1,153 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { actionsQuery, type OperatorAction } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { listTime } from '../../format/time.ts'
+import { Empty, Failed, GreyRows } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+
+/** What operators changed: on one account, or at all. */
+export function Actions({ accountId }: { accountId: string | null }) {
+  const query = useInfiniteQuery(actionsQuery(accountId))
+  const actions = query.data?.pages.flatMap(({ data }) => data)
+  return (
+    <section
+      className="card overflow-hidden"
+      aria-label="What operators did"
+      aria-busy={query.isPending}
+    >
+      <header className="pb-2">
+        <h2>What operators did</h2>
+      </header>
+      {actions === undefined && query.isError ? (
+        <Failed
+          what="What operators did could not be read."
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      ) : actions?.length === 0 ? (
+        <Empty title="Nothing yet">
+          <p>Each change by an operator on this page is recorded here, with its name and time.</p>
+        </Empty>
+      ) : (
+        <table className="cards">
+          <thead>
+            <tr>
+              <th scope="col">Change</th>
+              <th scope="col" className="num">
+                Amount
+              </th>
+              <th scope="col">Of</th>
+              <th scope="col">Operator</th>
+              <th scope="col">Time</th>
+            </tr>
+          </thead>
+          {actions === undefined ? (
+            <GreyRows rows={4} columns={5} />
+          ) : (
+            <tbody>
+              {actions.map((action) => (
+                <ActionRow key={action.id} action={action} />
+              ))}
+            </tbody>
+          )}
+        </table>
+      )}
+      {query.hasNextPage && (
+        <footer className="pager">
+          <span>The newest {actions?.length}</span>
+          <button
+            type="button"
+            className="btn"
+            disabled={query.isFetching}
+            onClick={() => query.fetchNextPage()}
+          >
+            Older changes
+          </button>
+        </footer>
+      )}
+    </section>
+  )
+}
+
+function ActionRow({ action }: { action: OperatorAction }) {
+  const account = useAccountId()
+  const at = new Date(action.created_at)
+  const { target_id: targetId, account_id: id } = action
+  return (
+    <tr>
+      <td>
+        <b>{actionWords(action)}</b>
+        <span className="two">{detailWords(action)}</span>
+      </td>
+      <td className="num">{action.amount === null ? '' : money(action.amount, 4)}</td>
+      <td className="mono">
+        {id === null ? (
+          targetId
+        ) : (
+          <Link
+            className="hover:underline"
+            to="/$account/operator/accounts/$id"
+            params={{ account, id }}
+          >
+            {targetId ?? id}
+          </Link>
+        )}
+      </td>
+      <td className="text-ink-2">{action.user_name}</td>
+      <td className="text-ink-2">
+        <Time at={at}>{listTime(at, new Date())}</Time>
+      </td>
+    </tr>
+  )
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  createAccount: 'Account created',
+  createKey: 'Key created',
+  changeKey: 'Key changed',
+  deleteKey: 'Key deleted',
+  createCode: 'Code created',
+  revokeCode: 'Code revoked',
+  redeemCode: 'Code redeemed',
+  settleRequest: 'Request settled',
+}
+
+/** What was done, in words; an operation without words of its own is named. */
+function actionWords({ action, amount, detail }: OperatorAction): string {
+  switch (action) {
+    case 'addCredit':
+      return (amount ?? 0) < 0 ? 'Credit taken back' : 'Credit added'
+    case 'changeAccount':
+      if (detail['disabled'] === undefined) return 'Account changed'
+      return detail['disabled'] === true ? 'Account suspended' : 'Account let go on'
+    case 'setMaintenance':
+      return detail['enabled'] === true ? 'Maintenance switched on' : 'Maintenance switched off'
+    case 'refreshCatalog':
+      return `Catalog refresh ${detail['outcome'] ?? ''}`
+    default:
+      return WORDS[action] ?? action
+  }
+}
+
+const SHOWN: readonly (readonly [field: string, word: string])[] = [
+  ['name', ''],
+  ['email', ''],
+  ['reference', ''],
+  ['purse', ''],
+  ['provider_cost', 'cost $'],
+  ['credit_limit', 'limit '],
+  ['expires_at', 'until '],
+  ['models', 'models: '],
+]
+
+function detailWords({ action, detail }: OperatorAction): string {
+  return SHOWN.flatMap(([field, word]) => {
+    const value = detail[field]
+    if (value === undefined) return []
+    if (value === null) return action === 'changeKey' ? [`no ${field.replace('_', ' ')}`] : []
+    const text = field === 'credit_limit' ? money(Number(value)) : String(value)
+    return [word + (field === 'expires_at' ? text.slice(0, 10) : text)]
+  }).join(', ')
+}

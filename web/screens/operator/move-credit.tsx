@@ -1,0 +1,206 @@
+import { type FormEvent, useState } from 'react'
+import type { Account, Entry } from '../../api/answers.ts'
+import { ApiError, write } from '../../api/client.ts'
+import { money, readMoney } from '../../format/money.ts'
+import { dayOf } from '../../format/time.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Segments } from '../../parts/segments.tsx'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+/** What is done with credit: backed or free credit is added, or backed credit is taken back. */
+export type CreditMove = 'backed' | 'free' | 'chargeback'
+
+interface MoveCreditProps {
+  readonly account: Account
+  readonly first: CreditMove
+  readonly onClose: () => void
+}
+
+const DAY_MS = 86_400_000
+const FREE_DAYS = 30
+
+const PURSES = [
+  { value: 'backed', text: 'Backed' },
+  { value: 'free', text: 'Free' },
+] as const
+
+/** Adds credit to an account or takes it back, and says in figures what it then has. */
+export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
+  const { move, setMove, amount, setAmount, day, setDay, send, submit } = useMove(
+    { account, first },
+    onClose,
+  )
+  const isTaken = move === 'chargeback'
+  const { amountMicros } = amount
+  const { error } = send
+  const param = error instanceof ApiError ? error.param : null
+  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
+  const isOfField = ['amount', 'reference', 'expires_at'].includes(param ?? '')
+  const example = isTaken ? 'chargeback-1042' : 'invoice-1042'
+  return (
+    <>
+      <Dialog title={isTaken ? 'Take credit back' : 'Add credit'} onClose={onClose}>
+        <form className="contents" onSubmit={submit}>
+          {move !== 'chargeback' && (
+            <Segments
+              label="Purse"
+              className="justify-self-start"
+              options={PURSES}
+              value={move}
+              onChange={setMove}
+            />
+          )}
+          <Field
+            label="Amount"
+            name="amount"
+            className="num"
+            prefix="$"
+            inputMode="decimal"
+            autoComplete="off"
+            required
+            value={amount.typed}
+            onChange={(event) => setAmount(event.target.value)}
+            error={amount.isWrong ? WRONG_AMOUNT : wrong('amount')}
+          />
+          {move === 'free' && <EndField day={day} onChange={setDay} error={wrong('expires_at')} />}
+          <Field
+            label="Reference"
+            name="reference"
+            required
+            maxLength={200}
+            autoComplete="off"
+            hint={`Your own id of it, such as ${example}. A second time with the same reference changes nothing.`}
+            error={wrong('reference')}
+          />
+          <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
+          {error !== null && !isOfField && (
+            <p className="problem" role="alert">
+              {error.message}
+            </p>
+          )}
+          <footer>
+            <button type="button" className="btn ghost" onClick={onClose}>
+              Cancel
+            </button>
+            <button
+              type="submit"
+              className={isTaken ? 'btn danger' : 'btn pri'}
+              disabled={send.isPending}
+            >
+              {isTaken ? 'Take back' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
+            </button>
+          </footer>
+        </form>
+      </Dialog>
+      {send.password}
+    </>
+  )
+}
+
+const WRONG_AMOUNT = 'Write an amount in dollars, such as 50 or 0.25.'
+
+function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: () => void) {
+  const now = useNow()
+  const [move, setMove] = useState<CreditMove>(first)
+  const [typed, setAmount] = useState('')
+  const [day, setDay] = useState(() => localDay(new Date(now.getTime() + FREE_DAYS * DAY_MS)))
+  const send = useOperatorWrite(
+    (body: object) => write<Entry>('POST', `operator/accounts/${account.id}/credit`, body),
+    onClose,
+  )
+  const read = readMoney(typed)
+  const amountMicros = read !== null && read > 0 ? read : null
+  const amount = { typed, amountMicros, isWrong: typed.trim() !== '' && amountMicros === null }
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (amountMicros === null) return
+    const reference = String(new FormData(event.currentTarget).get('reference')).trim()
+    const signed = move === 'chargeback' ? -amountMicros : amountMicros
+    const expires = move === 'free' ? { expires_at: new Date(`${day}T00:00`).toISOString() } : {}
+    send.mutate({
+      kind: move === 'free' ? 'free' : 'backed',
+      amount: signed,
+      reference,
+      ...expires,
+    })
+  }
+  return { move, setMove, amount, setAmount, day, setDay, send, submit }
+}
+
+interface EndFieldProps {
+  readonly day: string
+  readonly onChange: (day: string) => void
+  readonly error: string | null
+}
+
+function EndField({ day, onChange, error }: EndFieldProps) {
+  return (
+    <Field
+      label="Ends on"
+      name="expires_at"
+      type="date"
+      required
+      min={localDay(new Date(useNow().getTime() + DAY_MS))}
+      value={day}
+      onChange={(event) => onChange(event.target.value)}
+      hint="At the start of this day. What is left of it then is gone."
+      error={error}
+    />
+  )
+}
+
+interface WhatHappensProps {
+  readonly account: Account
+  readonly move: CreditMove
+  readonly amountMicros: number
+  readonly day: string
+}
+
+function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
+  const { name, credit } = account
+  const { backed, free } = credit
+  switch (move) {
+    case 'backed':
+      return (
+        <p aria-live="polite">
+          {name} has {money(backed.available)} available of {money(backed.balance)}. Then it has{' '}
+          <b>{money(Math.max(0, backed.balance + amountMicros - backed.held))}</b> available of{' '}
+          {money(backed.balance + amountMicros)}.
+        </p>
+      )
+    case 'free':
+      return (
+        <p aria-live="polite">
+          {name} has {money(free.available)} of free credit. Then it has{' '}
+          <b>{money(free.available + amountMicros)}</b>, all of it until{' '}
+          {day === '' ? 'that day' : dayOf(laterOf(day, free.expires_at), new Date(0))}, for texts
+          of models with open weights.
+        </p>
+      )
+    default: {
+      const left = backed.balance - amountMicros
+      return (
+        <p aria-live="polite">
+          The backed balance of {name} goes from {money(backed.balance)} to <b>{money(left)}</b>;{' '}
+          {money(backed.held)} of it is held.{' '}
+          {left <= backed.held
+            ? 'Nothing is available then: its requests are refused with insufficient_credit until credit is added.'
+            : `Then ${money(left - backed.held)} is available.`}
+        </p>
+      )
+    }
+  }
+}
+
+/** Free credit ends as a whole, at the later of two ends. */
+function laterOf(day: string, ends: string | null): Date {
+  return new Date(Math.max(Date.parse(`${day}T00:00`), ends === null ? 0 : Date.parse(ends)))
+}
+
+/** `2026-12-21`, in the time zone of the browser. */
+function localDay(at: Date): string {
+  const two = (part: number) => String(part).padStart(2, '0')
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+}

@@ -1,0 +1,15 @@
+/** What the address of the accounts says. */
+export interface AccountsSearch {
+  /** A part of a name, an e-mail address or an id. */
+  readonly find?: string
+  /** Whether the form for a new account is open. */
+  readonly create?: true
+}
+
+/** Reads it. */
+export function readAccountsSearch({ find, create }: Record<string, unknown>): AccountsSearch {
+  return {
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(create === 'true' || create === true ? { create: true as const } : {}),
+  }
+}
