@@ -8,6 +8,7 @@ import { copyCommand, retiredCommand } from './copy.ts'
 import { CREDIT_COMMANDS } from './credit.ts'
 import { KEY_COMMANDS } from './key.ts'
 import { type CommandRow, operationCommand } from './operation-command.ts'
+import { PURCHASE_COMMANDS } from './purchase.ts'
 import { REQUEST_COMMANDS } from './request.ts'
 import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
 import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
@@ -40,7 +41,7 @@ Commands work on the store, with or without a server running. DATABASE_URL says 
 ./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
 environment and from .env. In a checkout, type \`npx tollgate\` for \`tollgate\`.
 
-Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code or request, 1 any other failure.
+Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code, purchase or request, 1 any other failure.
 With --json, an error is one line on standard error: {"error":{"message":"…","code":"…"}}.
 
 README.md has the first steps, docs/config.md the settings.`,
@@ -88,6 +89,7 @@ function inherit(command: Command, parent: Command): void {
 export const COMMANDS: readonly CommandRow[] = [
   ACCOUNT_COMMANDS,
   CREDIT_COMMANDS,
+  PURCHASE_COMMANDS,
   KEY_COMMANDS,
   REQUEST_COMMANDS,
   USER_COMMANDS,

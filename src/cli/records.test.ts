@@ -154,7 +154,7 @@ describe('audit', () => {
     expect(await line.run('audit')).toEqual({
       exitCode: 0,
       out:
-        'exact: 1 account, 1 key, 2 requests, 1 entry, 0 credit codes\n' +
+        'exact: 1 account, 1 key, 2 requests, 1 entry, 0 credit codes, 0 purchases\n' +
         `newest request: ${newest}, ${String(opened_at)}\n`,
       notes: '',
     })
@@ -169,7 +169,7 @@ describe('audit', () => {
   test('of a store without requests says that there is none', async () => {
     await line.run('account', 'create', 'Ada')
     expect((await line.run('audit')).out).toBe(
-      'exact: 1 account, 0 keys, 0 requests, 0 entries, 0 credit codes\nnewest request: none\n',
+      'exact: 1 account, 0 keys, 0 requests, 0 entries, 0 credit codes, 0 purchases\nnewest request: none\n',
     )
     expect(await line.json('audit')).toMatchObject({ newest_request: null })
   })

@@ -83,6 +83,7 @@ const PLACES = {
   accounts: /^acct_\w+$/,
   keys: /^key_\w+$/,
   codes: /^code_\w+$/,
+  all_purchases: /^pur_\w+$/,
   requests: /^req_\w+$/,
   entries: /^\d+$/,
 } as const satisfies Partial<Record<ListName, RegExp>>

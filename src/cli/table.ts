@@ -38,6 +38,7 @@ const NOUNS = {
   model: { one: 'model', many: 'models' },
   openHold: { one: 'request was in flight', many: 'requests were in flight' },
   price: { one: 'price doubted', many: 'prices doubted' },
+  purchase: { one: 'purchase', many: 'purchases' },
   request: { one: 'request', many: 'requests' },
   row: { one: 'row', many: 'rows' },
   skippedRow: { one: 'row skipped', many: 'rows skipped' },

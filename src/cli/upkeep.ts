@@ -34,6 +34,7 @@ function found({ checked, newest_request }: Audit): string {
     [checked.requests, 'request'],
     [checked.entries, 'entry'],
     [checked.codes, 'code'],
+    [checked.purchases, 'purchase'],
   ])
   const newest =
     newest_request === null ? 'none' : `${newest_request.id}, ${moment(newest_request.opened_at)}`

@@ -1,7 +1,9 @@
+import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry } from '../store/schema.ts'
 import type { Micros, Purse } from '../vocabulary/money.ts'
 import type { Correction, RequestFacts, RequestState, Resolution } from '../vocabulary/outcome.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
+import type { PurchaseFact } from '../vocabulary/purchase.ts'
 import type { OperatorAction } from './operator-actions.ts'
 
 /**
@@ -108,6 +110,13 @@ export interface Ledger extends HoldLedger {
   addCredit(input: AddCreditInput, by?: OperatorAction | null): Promise<CreditVerdict>
   /** Redeems a code for an account. A code can be redeemed once. */
   redeemCode(input: RedeemCodeInput, by?: OperatorAction | null): Promise<RedeemVerdict>
+  /**
+   * Brings a purchase, and the credit of its account, to what a look found. Any look may be repeated, late or
+   * doubled. Rejects with `StoreRefused` for impossible totals.
+   */
+  postPurchase(input: PostPurchaseInput): Promise<PurchaseVerdict>
+  /** Decides that a held purchase adds no credit. */
+  dismissPurchase(input: DismissPurchaseInput): Promise<DismissVerdict>
   /** Makes every open hold of a dead instance unresolved; returns how many. */
   abandonInstance(instanceId: string): Promise<number>
   /** The same for single holds. Those that are not open stay as they are. */
@@ -251,6 +260,41 @@ export type RedeemVerdict =
   | { readonly kind: 'exists'; readonly entry: Entry }
   /** Nothing was added: another account has it, or it can't be redeemed. */
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
+
+export interface PostPurchaseInput
+  extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros'> {
+  /** An id of the prefix `pur`. It and `creditMicros` are those of the row; if the source is known, unused. */
+  readonly id: string
+  /** `reversals` of the row, read before the look; 0 where there was none. */
+  readonly seenReversals: number
+  readonly fact: PurchaseFact
+  /** Whether an admin has decided that a held or too small payment is credited. */
+  readonly approved: boolean
+}
+
+/** The result of posting a purchase, with its row after that. */
+export type PurchaseVerdict =
+  | { readonly kind: 'posted'; readonly purchase: PurchaseRow }
+  /** The row says the same already. */
+  | { readonly kind: 'unchanged'; readonly purchase: PurchaseRow }
+  /** A reversal was posted since the look began; nothing was changed. Look again. */
+  | { readonly kind: 'stale'; readonly purchase: PurchaseRow }
+  /** Another account or method has the source, or another payment was credited; nothing was changed. */
+  | { readonly kind: 'conflict'; readonly purchase: PurchaseRow }
+  | { readonly kind: 'unknownAccount' }
+
+export interface DismissPurchaseInput {
+  readonly purchaseId: string
+  /** Why. */
+  readonly note: string
+}
+
+/** The result of dismissing a purchase. */
+export type DismissVerdict =
+  | { readonly kind: 'dismissed'; readonly purchase: PurchaseRow }
+  /** Nothing was changed. */
+  | { readonly kind: 'notHeld'; readonly purchase: PurchaseRow }
+  | { readonly kind: 'unknownPurchase' }
 
 /** The limits that the ledger keeps exactly, over all instances. */
 export interface LedgerLimits {

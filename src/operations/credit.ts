@@ -3,7 +3,7 @@ import { getAccount } from '../ledger/accounts.ts'
 import { findCredit, listEntries } from '../ledger/activity/activity.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
-import { isCodeReference } from '../ledger/rules/credit.ts'
+import { isReservedReference } from '../ledger/rules/credit.ts'
 import type { Entry } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { ENTRY_KINDS, PURSES, showMicros } from '../vocabulary/money.ts'
@@ -43,8 +43,8 @@ const referenceField = text({
   missing:
     'is required: your own id of this credit, such as invoice-1042, so that a repeat adds nothing',
 }).refine(
-  (reference) => !isCodeReference(reference),
-  'must not begin with "code_", which the ids of credit codes do',
+  (reference) => !isReservedReference(reference),
+  'must not begin with "code_" or "pur_", as the ids of credit codes and purchases do',
 )
 
 const creditBody = z.discriminatedUnion(
@@ -172,7 +172,9 @@ export const entryShape = z
     reference: z
       .string()
       .nullable()
-      .describe('The reference of added credit, or the code of an activation.'),
+      .describe(
+        'The reference of added credit, the code of an activation, or the purchase of a purchase or reversal.',
+      ),
     request_id: idField('req').nullable(),
     expires_at: timeField.nullable().describe('The expiry of free credit.'),
     created_at: timeField,

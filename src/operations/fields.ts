@@ -225,6 +225,7 @@ export type ListName =
   | 'entries'
   | 'purchases'
   | 'codes'
+  | 'all_purchases'
   | 'requests'
 
 // The characters of ids and entry numbers: no other reaches the store.

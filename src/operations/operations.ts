@@ -7,6 +7,7 @@ import { operatorDeskOperations } from './operator-desk.ts'
 import { overviewOperations } from './overview.ts'
 import { ownAccountOperations } from './own-account.ts'
 import { peopleOperations } from './people.ts'
+import { purchaseOperations } from './purchases.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { upkeepOperations } from './upkeep.ts'
@@ -25,6 +26,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Credit', creditOperations],
   ['API keys', apiKeyOperations],
   ['Credit codes', creditCodeOperations],
+  ['Purchases', purchaseOperations],
   ['Requests', requestOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Balance, getBalance, listPurchases } from '../ledger/activity/activity.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
+import { listPending } from '../ledger/purchases.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-keys.ts'
@@ -16,6 +17,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
 export function ownAccountOperations(parts: OperationParts): readonly Operation[] {
@@ -64,17 +66,31 @@ function purchases({ store }: OperationParts): Operation {
       key: '/v1/credit/purchases',
       member: '/app/api/accounts/{account_id}/purchases',
     },
-    summary: 'Credit that the account bought or activated, newest first.',
+    summary:
+      'Credit that the account bought or activated, newest first; the first page also has pending purchases.',
     query: entryPageQuery('purchases'),
-    answers: { 200: listShape(entryShape) },
+    answers: { 200: boughtShape },
     async run({ caller, accountId, query: { limit, cursor } }) {
+      const reads = readsFor(caller, store)
       const page = { accountId, before: cursor ?? null, limit }
-      const { entries, nextBefore } = await listPurchases(readsFor(caller, store), page)
+      const { entries, nextBefore } = await listPurchases(reads, page)
       const next = entryCursor('purchases', nextBefore)
-      return { httpStatus: 200, body: listAnswer(entries.map(entryAnswer), next) }
+      const body = listAnswer(entries.map(entryAnswer), next)
+      if (cursor !== undefined) return { httpStatus: 200, body }
+      const pending = await listPending(reads, accountId)
+      return { httpStatus: 200, body: { ...body, pending: pending.map(purchaseAnswer) } }
     },
   })
 }
+
+const boughtShape = listShape(entryShape).extend({
+  pending: z
+    .array(purchaseShape)
+    .optional()
+    .describe(
+      'On the first page: purchases that may still become credit, newest first, at most a hundred.',
+    ),
+})
 
 /** `GET /v1/balance`: the money of the calling key's account. */
 export const balanceShape = z

@@ -99,6 +99,7 @@ export const auditShape = z
         requests: z.int(),
         entries: z.int(),
         codes: z.int(),
+        purchases: z.int(),
       })
       .describe('The number of rows that were recomputed.'),
     newest_request: z
@@ -125,6 +126,7 @@ function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
       requests: checked.requests,
       entries: checked.entries,
       codes: checked.creditCodes,
+      purchases: checked.purchases,
     },
     newest_request:
       newestRequest === null

@@ -11,6 +11,7 @@ import {
   USERS,
   VERIFICATIONS,
 } from './people-tables.ts'
+import { PURCHASES } from './sale-tables.ts'
 import {
   amount,
   flag,
@@ -261,7 +262,10 @@ export const ENTRIES = new Table('entries', {
     purse: oneOf(PURSES),
     /** The change of the purse's balance. */
     amount_micros: amount,
-    /** The caller's id of added credit, unique for the account; the id of the code of an activation. */
+    /**
+     * Unique for the account: the caller's id of added credit, the id of the code of an activation or of the
+     * purchase, `<id of the purchase>:<n>` of its reversals.
+     */
     reference: orNull(text),
     request_id: orNull(text),
     api_key_id: orNull(text),
@@ -370,6 +374,7 @@ export const TABLES = [
   ACCOUNTS,
   API_KEYS,
   CREDIT_CODES,
+  PURCHASES,
   SETTINGS,
   INSTANCES,
   PRICE_SNAPSHOTS,

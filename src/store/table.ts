@@ -42,6 +42,15 @@ export const integer: Column<number, number> = {
   write: asItIs,
 }
 
+/** A whole number of any size, zero or more, as decimal text: units of a token can be beyond 64 bits. */
+export const wholeNumber: Column<bigint, string> = {
+  type: 'text',
+  isNullable: false,
+  read: (value, name) =>
+    typeof value === 'string' && /^\d{1,78}$/.test(value) ? BigInt(value) : impossible(name, value),
+  write: String,
+}
+
 /** Micro-dollars. */
 export const amount: Column<Micros, number> = {
   ...integer,

@@ -8,6 +8,7 @@ export type IdPrefix =
   | 'ent'
   | 'inst'
   | 'code'
+  | 'pur'
   | 'user'
   | 'sess'
   | 'sign'

@@ -212,6 +212,10 @@ export const ENTRY_KINDS = [
   'top_up',
   /** Backed credit of a code. */
   'activation',
+  /** Backed credit that was bought. */
+  'purchase',
+  /** The change of a purchase's credit by refunds and disputes, either way. */
+  'reversal',
   /** Backed credit taken back. */
   'chargeback',
   /** Free credit added. */

@@ -65,6 +65,7 @@ export const PROBLEMS = {
   unknown_credit_code: row(404, 'client', 'final', { message: 'No such credit code. Check it for mistyped characters.', meaning: 'No credit code has this text.', remedy: 'Check it for mistyped characters.' }),
   credit_code_redeemed: row(409, 'client', 'final', { message: 'Another account has redeemed this credit code.', meaning: 'Another account has redeemed this code.', remedy: 'Use another code.' }),
   credit_code_expired: row(409, 'client', 'final', { message: 'This credit code has expired or was revoked.', meaning: 'The code has expired or was revoked.', remedy: 'Ask for another code.' }),
+  purchase_not_held: row(409, 'client', 'final', { message: 'Only a purchase that is held can be decided.', meaning: 'The purchase is credited, open, expired or dismissed, so there is nothing to decide; or the provider says that it is not paid.', remedy: 'Check its state.' }),
   request_timeout: row(408, 'client', 'retry', { message: 'The request body did not arrive in time.', meaning: 'The body did not arrive in time, or arrived at less than 8 KB a second over 30 seconds; while memory is short, at less than 100 KB in 5 seconds.', remedy: 'Send it again over a faster connection.' }),
   endpoint_retired: row(410, 'client', 'final', { message: 'This endpoint is retired.', meaning: 'The endpoint existed in an earlier version.', remedy: 'Stop calling it.' }),
   request_too_large: row(413, 'client', 'final', { message: 'The request body is too large.', meaning: 'The body is over 32 MB after decompression (64 MB on images, 64 KB on the admin API).', remedy: 'Send a smaller body, or send media by URL.' }),
@@ -148,7 +149,7 @@ export type FailureCode = ProblemCode | (typeof UNREPORTED_FAILURES)[number]
 const ECHOED_CHARS_MAX = 200
 
 // No id of ours is a secret, however long it is.
-const OWN_ID = /\b(?:acct|act|code|ent|inst|key|link|req|sess|user)_\w+/g
+const OWN_ID = /\b(?:acct|act|code|ent|inst|key|link|pur|req|sess|user)_\w+/g
 
 // A prefix that services give their keys; a UUID; a credit code; or a run of characters as no name has it.
 const KEY_LIKE = [

@@ -57,6 +57,12 @@ const LISTS: readonly ListCase[] = [
     insert: () => admin.post('/v1/admin/codes', { amount: 1 }),
   },
   {
+    list: 'all_purchases',
+    path: () => '/v1/admin/purchases',
+    token: asAdmin,
+    insert: () => admin.purchase(accountId, null),
+  },
+  {
     list: 'requests',
     path: () => '/v1/admin/requests',
     token: asAdmin,

@@ -57,6 +57,7 @@ const BODIES: Readonly<Record<string, () => object>> = {
   redeemCode: () => ({ code: params['code'] }),
   settleRequest: () => ({ cost: '0.000123' }),
   setMaintenance: () => ({ enabled: false }),
+  dismissPurchase: () => ({ note: 'paid back' }),
   createInvitation: () => ({ email: 'eve@example.org', account_id: params['account_id'] }),
   createResetLink: () => ({ email: ADA.email }),
 }
@@ -138,6 +139,10 @@ test('every operation answers as it is documented, and those that take a body ha
     // Only a code that was not redeemed can be revoked.
     if (operation.name === 'revokeCode') {
       params['code_id'] = textOf((await admin.post('/v1/admin/codes', { amount: 5 })).json, 'id')
+    }
+    if (['getPurchase', 'creditPurchase', 'dismissPurchase'].includes(operation.name)) {
+      const held = { kind: 'hold', reason: 'paid in another currency' } as const
+      params['purchase_id'] = await admin.purchase(params['account_id'] ?? '', held)
     }
     const called = await call(
       operation,

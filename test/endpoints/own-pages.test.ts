@@ -123,6 +123,7 @@ test('purchases are what was bought or activated, and nothing that was given or 
     ],
     has_more: false,
     next_cursor: null,
+    pending: [],
   })
 })
 

@@ -18,6 +18,7 @@ const OF_OTHERS = new Set<ProblemCode>([
   'unknown_credit_code',
   'credit_code_redeemed',
   'credit_code_expired',
+  'purchase_not_held',
 ])
 
 /** Describes an inference endpoint. Most of its fields are the provider's. */

@@ -135,6 +135,7 @@ export const PATH_PARAMETER_WORDS: ReadonlyMap<string, string> = new Map([
   ['account_id', 'The `id` of an account, `acct_…`.'],
   ['key_id', 'The `id` of an API key, `key_…`; not the key itself.'],
   ['code_id', 'The `id` of a credit code, `code_…`; not the code itself.'],
+  ['purchase_id', 'The `id` of a purchase, `pur_…`.'],
   ['request_id', 'The `x-request-id` of an answer, `req_…`.'],
   ['author', 'The part of the model id before the slash.'],
   ['name', 'The part of the model id after the slash.'],

@@ -211,6 +211,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [statements.LOCK_ACCOUNTS, [['A1'], ['req_7']]],
     [statements.LOCK_API_KEYS, [['K1'], ['req_7']]],
     [statements.LOCK_CREDIT_CODES, [['hash'], ['code_1']]],
+    [statements.LOCK_PURCHASES, [['play:1'], ['pur_1']]],
     [statements.READ_REQUESTS, [['req_7', 'req_8']]],
     [statements.READ_CREDITS, [['A1'], ['r500']]],
     [statements.READ_CODE_CREDITS, [['A1'], ['hash']]],
@@ -231,6 +232,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [statements.WRITE_API_KEYS, [await json('api_keys', 'K1')]],
     [statements.WRITE_CREDIT_CODES, ['[]']],
     [statements.INSERT_OPERATOR_ACTIONS, ['[]']],
+    [statements.SAVE_PURCHASES, ['[]', '[]']],
   ])
   // Each of them, and none that was added since.
   const named = Object.values(statements).map(({ name }) => name)

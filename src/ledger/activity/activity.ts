@@ -124,10 +124,10 @@ export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryL
   return entriesOf(db.selectFrom('entries').selectAll(), page)
 }
 
-/** One page of an account's purchases and activations, newest first. */
+/** One page of what an account bought or activated, and of what went back of it, newest first. */
 export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
   // As literals: the index of purchases is chosen by the text of the query.
-  const bought = sql<boolean>`(kind = 'top_up' or kind = 'activation')`
+  const bought = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
   return entriesOf(db.selectFrom('entries').selectAll().where(bought), page)
 }
 

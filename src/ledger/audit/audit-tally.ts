@@ -1,3 +1,4 @@
+import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type {
   AccountRow,
   ApiKeyRow,
@@ -36,6 +37,15 @@ interface ActivationTally {
   accountId: string | null
 }
 
+interface PurchaseTally {
+  credits: number
+  creditMicros: number
+  reversals: number
+  reversedMicros: number
+  /** Null: several accounts. */
+  accountId: string | null
+}
+
 /** Sums of charges. */
 interface Charges {
   backedMicros: number
@@ -58,14 +68,17 @@ export class AuditTally {
   /** By the id of their code. */
   readonly #activations = new Map<string, ActivationTally>()
 
+  readonly #purchases = new Map<string, PurchaseTally>()
+
   addEntry(entry: Entry): void {
     const account = this.#account(entry.accountId)
     account.entries += 1
     account.latestNumber = entry.number
     if (entry.purse === 'backed') account.backedBalanceMicros += entry.amountMicros
     else account.freeBalanceMicros += entry.amountMicros
-    if (entry.kind === 'top_up' || entry.kind === 'activation') account.hasBackedCredit = true
+    if (BOUGHT.has(entry.kind)) account.hasBackedCredit = true
     if (entry.kind === 'activation') this.#addActivation(entry)
+    if (entry.kind === 'purchase' || entry.kind === 'reversal') this.#addToPurchase(entry)
     if (entry.expiresAtMs !== null) {
       account.freeExpiresAtMs = Math.max(account.freeExpiresAtMs ?? 0, entry.expiresAtMs)
     }
@@ -138,13 +151,28 @@ export class AuditTally {
     ])
   }
 
-  /** The sums of accounts, keys and codes that do not exist. */
+  /** Compares a purchase with the entries that were posted for it, and removes it from the tally. */
+  auditPurchase(row: PurchaseRow): readonly Difference[] {
+    const tally = this.#purchases.get(row.id)
+    this.#purchases.delete(row.id)
+    const isCredited = row.state === 'credited'
+    return differencesOf({ table: 'purchases', rowId: row.id }, [
+      ['state', isCredited ? 1 : 0, tally?.credits ?? 0],
+      ['credit_micros', isCredited ? row.creditMicros : 0, tally?.creditMicros ?? 0],
+      ['reversals', row.reversals, tally?.reversals ?? 0],
+      ['reversed_micros', row.reversedMicros, tally?.reversedMicros ?? 0],
+      ['account_id', row.accountId, tally === undefined ? row.accountId : tally.accountId],
+    ])
+  }
+
+  /** The sums of accounts, keys, codes and purchases that do not exist. */
   orphans(): readonly Difference[] {
     const orphan = (what: string) => (id: string) => ({ what, id, stored: null, recomputed: id })
     return [
       ...[...this.#accounts.keys()].map(orphan('accounts.id')),
       ...[...this.#apiKeys.keys()].map(orphan('api_keys.id')),
       ...[...this.#activations.keys()].map(orphan('credit_codes.id')),
+      ...[...this.#purchases.keys()].map(orphan('purchases.id')),
     ]
   }
 
@@ -164,6 +192,26 @@ export class AuditTally {
       amountMicros: amountMicros + (earlier?.amountMicros ?? 0),
       accountId: earlier === undefined || earlier.accountId === accountId ? accountId : null,
     })
+  }
+
+  #addToPurchase({ kind, reference, accountId, amountMicros }: Entry): void {
+    const [purchaseId = ''] = (reference ?? '').split(':')
+    const tally: PurchaseTally = this.#purchases.get(purchaseId) ?? {
+      credits: 0,
+      creditMicros: 0,
+      reversals: 0,
+      reversedMicros: 0,
+      accountId,
+    }
+    if (kind === 'purchase') {
+      tally.credits += 1
+      tally.creditMicros += amountMicros
+    } else {
+      tally.reversals += 1
+      tally.reversedMicros -= amountMicros
+    }
+    if (tally.accountId !== accountId) tally.accountId = null
+    this.#purchases.set(purchaseId, tally)
   }
 
   #account(id: string): AccountTally {
@@ -192,6 +240,8 @@ export class AuditTally {
     return tally
   }
 }
+
+const BOUGHT: ReadonlySet<Entry['kind']> = new Set(['top_up', 'activation', 'purchase'])
 
 type Figure = readonly [
   what: string,

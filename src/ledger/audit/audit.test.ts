@@ -16,6 +16,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await change('alter table accounts drop constraint accounts_held')
       await change('alter table api_keys drop constraint api_keys_held')
       await change('alter table credit_codes drop constraint credit_codes_redeemed')
+      await change('alter table purchases drop constraint purchases_reversed')
+      await change('alter table purchases drop constraint purchases_credited')
     }
   }
 
@@ -53,7 +55,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('the audit of an exact ledger counts what it checked and finds nothing', async () => {
     expect(await auditStore(bench.store)).toEqual({
       ok: true,
-      checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6, creditCodes: 0 },
+      checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6, creditCodes: 0, purchases: 0 },
       newestRequest: { id: 'R5', openedAtMs: expect.any(Number) },
       differences: [],
     })
@@ -119,6 +121,31 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await runScript(bench, 'account A2\ncode C 100\nredeem C A')
     expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { creditCodes: 1 } })
     await change(`update credit_codes ${statement}`)
+    expect((await auditStore(bench.store)).ok).toBe(false)
+  })
+
+  test.each([
+    ['a purchase that lost its credit', "set state = 'held' where id = 'pur_P'"],
+    ['a purchase of another credit than it gave', 'set credit_micros = 101'],
+    ['a purchase of another account than it gave to', "set account_id = 'A2'"],
+    ['a reversal that the purchase does not know', 'set reversed_micros = 0, reversals = 0'],
+    ['a difference of one in what went back', 'set reversed_micros = reversed_micros + 1'],
+    ['a reversal that was not posted', 'set reversals = reversals + 1'],
+    ['the credit of a purchase that is not there', "set id = 'pur_other' where id = 'pur_P'"],
+    ['a purchase that was credited without an entry', "set state = 'credited' where id = 'pur_P2'"],
+  ])('%s is found', async (_what, statement) => {
+    await runScript(
+      bench,
+      `account A2
+       look L1 P A 100 paid 10
+       land L1
+       look L2 P A 100 paid 10 back 4
+       land L2
+       look L3 P2 A 100 open
+       land L3`,
+    )
+    expect(await auditStore(bench.store)).toMatchObject({ ok: true, checked: { purchases: 2 } })
+    await change(`update purchases ${statement}`)
     expect((await auditStore(bench.store)).ok).toBe(false)
   })
 

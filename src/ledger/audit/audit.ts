@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../../store/open-store.ts'
+import { PURCHASES } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
   API_KEYS,
@@ -23,6 +24,7 @@ export interface Audit {
     readonly requests: number
     readonly entries: number
     readonly creditCodes: number
+    readonly purchases: number
   }
   /** The latest request, which shows how old a copy of a store is; null where there is none, or all were pruned. */
   readonly newestRequest: { readonly id: string; readonly openedAtMs: number } | null
@@ -68,7 +70,14 @@ export async function auditView(
   const found = (more: readonly Difference[]): void => {
     differences.push(...more.slice(0, DIFFERENCES_MAX - differences.length))
   }
-  const checked = { accounts: 0, apiKeys: 0, requests: 0, entries: 0, creditCodes: 0 }
+  const checked: Record<keyof Audit['checked'], number> = {
+    accounts: 0,
+    apiKeys: 0,
+    requests: 0,
+    entries: 0,
+    creditCodes: 0,
+    purchases: 0,
+  }
   let rowsRead = 0
   const read = (rows: number): void => {
     rowsRead += rows
@@ -109,6 +118,10 @@ export async function auditView(
     for (const row of rows) found(tally.auditCreditCode(CREDIT_CODES.read(row)))
     readOf('creditCodes', rows.length)
   }
+  for await (const { rows } of pagesById(view, 'purchases')) {
+    for (const row of rows) found(tally.auditPurchase(PURCHASES.read(row)))
+    readOf('purchases', rows.length)
+  }
   found(tally.orphans())
   for (const check of checks) await check(view, { found, read })
   return { ok: differences.length === 0, checked, newestRequest, differences }
@@ -147,7 +160,7 @@ interface IdRange {
 /** All rows of a table in the order of their ids, a page at a time. */
 async function* pagesById(
   view: Kysely<Tables>,
-  table: 'requests' | 'accounts' | 'api_keys' | 'credit_codes',
+  table: 'requests' | 'accounts' | 'api_keys' | 'credit_codes' | 'purchases',
 ): AsyncGenerator<IdRange & { readonly rows: readonly (StoredRow & { readonly id: string })[] }> {
   let after = ''
   for (;;) {

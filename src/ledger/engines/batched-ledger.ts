@@ -11,9 +11,13 @@ import type {
   CorrectInput,
   CreateAccountInput,
   CreditVerdict,
+  DismissPurchaseInput,
+  DismissVerdict,
   Ledger,
   OpenHoldInput,
   OpenHoldVerdict,
+  PostPurchaseInput,
+  PurchaseVerdict,
   RedeemCodeInput,
   RedeemVerdict,
   Settled,
@@ -146,6 +150,14 @@ export class BatchedLedger implements Ledger {
 
   redeemCode(input: RedeemCodeInput, by: OperatorAction | null = null): Promise<RedeemVerdict> {
     return this.#submit({ kind: 'redeemCode', input, by })
+  }
+
+  postPurchase(input: PostPurchaseInput): Promise<PurchaseVerdict> {
+    return this.#submit({ kind: 'postPurchase', input })
+  }
+
+  dismissPurchase(input: DismissPurchaseInput): Promise<DismissVerdict> {
+    return this.#submit({ kind: 'dismissPurchase', input })
   }
 
   /** As the interface says. An engine may abandon a limited number of holds in a commit. */

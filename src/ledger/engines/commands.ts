@@ -9,8 +9,12 @@ import type {
   CorrectInput,
   CreateAccountInput,
   CreditVerdict,
+  DismissPurchaseInput,
+  DismissVerdict,
   OpenHoldInput,
   OpenHoldVerdict,
+  PostPurchaseInput,
+  PurchaseVerdict,
   RedeemCodeInput,
   RedeemVerdict,
   Settled,
@@ -39,6 +43,8 @@ interface Commands {
   correct(takes: Recorded & { readonly input: CorrectInput }): Corrected
   addCredit(takes: Recorded & { readonly input: AddCreditInput }): CreditVerdict
   redeemCode(takes: Recorded & { readonly input: RedeemCodeInput }): RedeemVerdict
+  postPurchase(takes: { readonly input: PostPurchaseInput }): PurchaseVerdict
+  dismissPurchase(takes: { readonly input: DismissPurchaseInput }): DismissVerdict
   /** The verdict is how many holds it has made unresolved. */
   abandonInstance(takes: { readonly instanceId: string }): number
   /** The verdict is how many holds it has made unresolved. */
@@ -97,6 +103,8 @@ export interface NamedRows {
   /** The codes, and the entries of their credit. */
   readonly codes: RedeemCodeInput[]
   readonly creditCodeIds: Set<string>
+  readonly purchaseSources: Set<string>
+  readonly purchaseIds: Set<string>
 }
 
 /** The rows that an engine loads before it applies commands. */
@@ -109,6 +117,8 @@ export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
     credits: [],
     codes: [],
     creditCodeIds: new Set(),
+    purchaseSources: new Set(),
+    purchaseIds: new Set(),
   }
   for (const command of commands) nameRows(named, command)
   return named
@@ -138,6 +148,13 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
     case 'redeemCode':
       named.accountIds.add(command.input.accountId)
       named.codes.push(command.input)
+      return
+    case 'postPurchase':
+      named.accountIds.add(command.input.accountId)
+      named.purchaseSources.add(command.input.source)
+      return
+    case 'dismissPurchase':
+      named.purchaseIds.add(command.input.purchaseId)
       return
     case 'abandonInstance':
       named.instanceIds.add(command.instanceId)

@@ -8,6 +8,7 @@ import {
   postgresFailure,
   sendTogether,
 } from '../../store/postgres/postgres-connection.ts'
+import { PURCHASES } from '../../store/sale-tables.ts'
 import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { StoredRow } from '../../store/table.ts'
@@ -21,6 +22,7 @@ import {
   LOCK_ACCOUNTS,
   LOCK_API_KEYS,
   LOCK_CREDIT_CODES,
+  LOCK_PURCHASES,
   type PlannedStatement,
   READ_CODE_CREDITS,
   READ_CREDITS,
@@ -29,6 +31,7 @@ import {
   READ_TIME,
   SAVE,
   SAVE_CREDIT_CODES,
+  SAVE_PURCHASES,
   WRITE_ACCOUNTS,
   WRITE_API_KEYS,
   WRITE_CREDIT_CODES,
@@ -124,9 +127,9 @@ export class PostgresEngine implements LedgerEngine {
       await this.#nameOpenRequests(client, { named, instanceId })
     }
     const { accountIds, apiKeyIds, requestIds, credits, codes, creditCodeIds } = named
-    const [, accounts, apiKeys, creditCodes, requests, entries, codeEntries, time] = await replies(
-      client,
-      () => [
+    const { purchaseSources, purchaseIds } = named
+    const [, accounts, apiKeys, creditCodes, purchases, requests, entries, codeEntries, time] =
+      await replies(client, () => [
         client.query('begin isolation level read committed read write'),
         run(client, LOCK_ACCOUNTS, [[...accountIds], [...requestIds]]),
         run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
@@ -136,6 +139,9 @@ export class PostgresEngine implements LedgerEngine {
               codes.map(({ codeHash }) => codeHash),
               [...creditCodeIds],
             ]),
+        purchaseSources.size + purchaseIds.size === 0
+          ? NO_ROWS
+          : run(client, LOCK_PURCHASES, [[...purchaseSources], [...purchaseIds]]),
         requestIds.size === 0 ? NO_ROWS : run(client, READ_REQUESTS, [[...requestIds]]),
         credits.length === 0
           ? NO_ROWS
@@ -150,12 +156,12 @@ export class PostgresEngine implements LedgerEngine {
               codes.map(({ codeHash }) => codeHash),
             ]),
         this.#input.nowMs === null ? run(client, READ_TIME, []) : NO_ROWS,
-      ],
-    )
+      ])
     for (const row of accounts.rows) work.loadAccount(ACCOUNTS.read(row))
     for (const row of apiKeys.rows) work.loadApiKey(API_KEYS.read(row))
     for (const row of requests.rows) work.loadRequest(REQUESTS.read(row))
     for (const row of creditCodes.rows) work.loadCreditCode(CREDIT_CODES.read(row))
+    for (const row of purchases.rows) work.loadPurchase(PURCHASES.read(row))
     for (const row of [...entries.rows, ...codeEntries.rows]) work.loadCredit(ENTRIES.read(row))
     return this.#input.nowMs?.() ?? Number(time.rows[0]?.['now_ms'])
   }
@@ -223,6 +229,20 @@ function save(client: Client, changes: RowChanges): Promise<Reply>[] {
     saved,
     ...runIfAny(client, SAVE_CREDIT_CODES, redeemed),
     ...runIfAny(client, INSERT_OPERATOR_ACTIONS, actions),
+    ...savePurchases(client, changes),
+  ]
+}
+
+function savePurchases(
+  client: Client,
+  { openedPurchases, purchases }: RowChanges,
+): Promise<Reply>[] {
+  if (openedPurchases.length + purchases.length === 0) return []
+  return [
+    run(client, SAVE_PURCHASES, [
+      JSON.stringify(openedPurchases.map((row) => PURCHASES.record(row))),
+      JSON.stringify(purchases.map((row) => PURCHASES.changedRecord(row))),
+    ]),
   ]
 }
 

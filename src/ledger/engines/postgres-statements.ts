@@ -1,4 +1,5 @@
 import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
+import { PURCHASES } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
   API_KEYS,
@@ -65,6 +66,13 @@ export const READ_CODE_CREDITS: PlannedStatement = {
     join entries on entries.account_id = place.account_id and entries.reference = credit_codes.id`,
 }
 
+/** $1: sources of purchases; $2: ids of purchases. Behind the locks on accounts, by which purchases are made. */
+export const LOCK_PURCHASES: PlannedStatement = {
+  name: 'lock_purchases',
+  text: `select ${namesOf(PURCHASES)} from purchases where source = any($1::text[]) or id = any($2::text[])
+    order by id for no key update`,
+}
+
 /** The database's time, to be asked once the rows are locked: never earlier than what is in them. */
 export const READ_TIME: PlannedStatement = {
   name: 'read_time',
@@ -116,6 +124,12 @@ export const WRITE_API_KEYS: PlannedStatement = { name: 'write_api_keys', text: 
 export const WRITE_CREDIT_CODES: PlannedStatement = {
   name: 'write_credit_codes',
   text: write(CREDIT_CODES),
+}
+
+/** Saves what a batch has changed of purchases. $1: those to insert, $2: those to update. */
+export const SAVE_PURCHASES: PlannedStatement = {
+  name: 'save_purchases',
+  text: `with opened_purchases as (${insert(PURCHASES, '$1')}) ${update(PURCHASES, '$2')}`,
 }
 
 type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
+import { PURCHASES } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -80,6 +81,14 @@ export class SqliteEngine {
       const row = rowOf(CREDIT_CODES, this.#statements.creditCodeOfId.get(creditCodeId))
       if (row !== undefined) work.loadCreditCode(row)
     }
+    const { purchase, purchaseOfId } = this.#statements
+    for (const stored of [
+      ...[...named.purchaseSources].map((source) => purchase.get(source)),
+      ...[...named.purchaseIds].map((purchaseId) => purchaseOfId.get(purchaseId)),
+    ]) {
+      const row = rowOf(PURCHASES, stored)
+      if (row !== undefined) work.loadPurchase(row)
+    }
   }
 
   #loadRequest(work: UnitOfWork, requestId: string): void {
@@ -124,6 +133,7 @@ export class SqliteEngine {
 
   #save(changes: RowChanges): void {
     const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
+    const { openedPurchases, purchases } = changes
     const statements = this.#statements
     for (const row of changes.writtenAccounts) statements.writeAccount.run(...ACCOUNTS.values(row))
     for (const row of changes.writtenApiKeys) statements.writeApiKey.run(...API_KEYS.values(row))
@@ -134,6 +144,8 @@ export class SqliteEngine {
     for (const row of apiKeys) statements.updateApiKey.run(...API_KEYS.changedValues(row))
     for (const row of openedRequests) statements.insertRequest.run(...REQUESTS.values(row))
     for (const row of requests) statements.updateRequest.run(...REQUESTS.changedValues(row))
+    for (const row of openedPurchases) statements.insertPurchase.run(...PURCHASES.values(row))
+    for (const row of purchases) statements.updatePurchase.run(...PURCHASES.changedValues(row))
     for (const entry of entries) statements.insertEntry.run(...ENTRIES.values(entry))
     for (const row of changes.operatorActions) {
       statements.insertOperatorAction.run(...OPERATOR_ACTIONS.values(row))
@@ -224,9 +236,13 @@ function prepareStatements(connection: DatabaseSync) {
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
     creditCode: connection.prepare('select * from credit_codes where code_hash = ?'),
     creditCodeOfId: connection.prepare('select * from credit_codes where id = ?'),
+    purchase: connection.prepare('select * from purchases where source = ?'),
+    purchaseOfId: connection.prepare('select * from purchases where id = ?'),
     writeAccount: connection.prepare(write(ACCOUNTS)),
     writeApiKey: connection.prepare(write(API_KEYS)),
     writeCreditCode: connection.prepare(write(CREDIT_CODES)),
+    insertPurchase: connection.prepare(insert(PURCHASES)),
+    updatePurchase: connection.prepare(update(PURCHASES)),
     updateAccount: connection.prepare(update(ACCOUNTS)),
     updateApiKey: connection.prepare(update(API_KEYS)),
     insertRequest: connection.prepare(insert(REQUESTS)),

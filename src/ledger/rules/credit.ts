@@ -72,7 +72,7 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
   const account = work.account(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
   const earlier = work.creditEntry(input)
-  if (earlier !== undefined && earlier.kind !== 'activation') {
+  if (earlier !== undefined && !OWN_REFERENCES.has(earlier.kind)) {
     return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
   }
   checkCredit(input, nowMs)
@@ -103,10 +103,13 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
   return { kind: 'added', entry }
 }
 
-/** Whether a reference is the id of a credit code, under which nothing but its redemption is posted. */
-export function isCodeReference(reference: string): boolean {
-  return reference.startsWith('code_')
+/** Whether a reference is the id of a credit code or a purchase, under which only their own credit is posted. */
+export function isReservedReference(reference: string): boolean {
+  return reference.startsWith('code_') || reference.startsWith('pur_')
 }
+
+/** The entries whose references are such ids. */
+const OWN_REFERENCES: ReadonlySet<EntryKind> = new Set(['activation', 'purchase', 'reversal'])
 
 function isSameCredit(entry: Entry, input: AddCreditInput): boolean {
   return (
@@ -118,7 +121,7 @@ function isSameCredit(entry: Entry, input: AddCreditInput): boolean {
 
 function checkCredit(input: AddCreditInput, nowMs: number): void {
   if (input.reference === '') throw new RangeError('credit needs a reference')
-  if (isCodeReference(input.reference)) throw new RangeError('the reference is of a code')
+  if (isReservedReference(input.reference)) throw new RangeError('the reference is reserved')
   if (input.amountMicros === 0) throw new RangeError('credit of zero is none')
   if (input.purse === 'backed') {
     if (input.expiresAtMs !== null) throw new RangeError('backed credit does not expire')

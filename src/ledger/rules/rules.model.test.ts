@@ -81,6 +81,27 @@ describe('random commands', () => {
       },
     ],
     [
+      'an old look undoes a newer one',
+      (work, command, terms) => {
+        if (command.kind !== 'postPurchase') return applyCommand(work, command, terms)
+        const seenReversals = work.purchase(command.input.source)?.reversals ?? 0
+        const input = { ...command.input, seenReversals }
+        return applyCommand(work, { ...command, input }, terms)
+      },
+    ],
+    [
+      'an account loses what it bought once more with every refund',
+      (work, command, terms) => {
+        if (command.kind !== 'postPurchase' || command.input.fact.kind !== 'paid') {
+          return applyCommand(work, command, terms)
+        }
+        const { fact } = command.input
+        const reversedUnits = fact.reversedUnits === 0n ? 0n : fact.reversedUnits + 1n
+        const input = { ...command.input, fact: { ...fact, reversedUnits } }
+        return applyCommand(work, { ...command, input }, terms)
+      },
+    ],
+    [
       'a hold is one micro-dollar short',
       (work, command, terms) => {
         const verdict = applyCommand(work, command, terms)

@@ -18,6 +18,7 @@ import { operatorActionRow } from '../operator-actions.ts'
 import { subjectOf } from './action-subject.ts'
 import { addCredit, redeemCode } from './credit.ts'
 import { openHold, type Terms } from './open-hold.ts'
+import { dismissPurchase, postPurchase } from './post-purchase.ts'
 import {
   abandonHolds,
   abandonInstance,
@@ -45,6 +46,8 @@ const RULES: Rules = {
   correct: (work, { input }, { nowMs }) => correctRequest(work, input, nowMs),
   addCredit: (work, { input }, { nowMs }) => addCredit(work, input, nowMs),
   redeemCode: (work, { input }, { nowMs }) => redeemCode(work, input, nowMs),
+  postPurchase: (work, { input }, { nowMs }) => postPurchase(work, input, nowMs),
+  dismissPurchase: (work, { input }) => dismissPurchase(work, input),
   abandonInstance: (work, { instanceId }, { nowMs }) => abandonInstance(work, instanceId, nowMs),
   abandonHolds: (work, { requestIds }, { nowMs }) => abandonHolds(work, requestIds, nowMs),
   createAccount: (work, { input }, { nowMs }) => createAccount(work, input, nowMs),

@@ -1,4 +1,5 @@
 import type { OperatorActionRow } from '../../store/people-tables.ts'
+import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 
 /**
@@ -11,6 +12,7 @@ export class UnitOfWork {
   readonly #requests = new Map<string, RequestRow>()
   readonly #credits = new Map<string, Entry>()
   readonly #creditCodes = new Map<string, CreditCodeRow>()
+  readonly #purchases = new Map<string, PurchaseRow>()
   readonly #changedAccounts = new Set<string>()
   readonly #changedApiKeys = new Set<string>()
   readonly #changedRequests = new Set<string>()
@@ -19,6 +21,8 @@ export class UnitOfWork {
   readonly #writtenAccounts = new Set<string>()
   readonly #writtenApiKeys = new Set<string>()
   readonly #writtenCreditCodes = new Set<string>()
+  readonly #openedPurchases = new Set<string>()
+  readonly #changedPurchases = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #operatorActions: OperatorActionRow[] = []
   #writes = 0
@@ -45,6 +49,10 @@ export class UnitOfWork {
     this.#creditCodes.set(row.codeHash, row)
   }
 
+  loadPurchase(row: PurchaseRow): void {
+    this.#purchases.set(row.source, row)
+  }
+
   account(id: string): AccountRow | undefined {
     return this.#accounts.get(id)
   }
@@ -68,6 +76,14 @@ export class UnitOfWork {
 
   creditCodeOfId(id: string): CreditCodeRow | undefined {
     return this.#creditCodes.values().find((row) => row.id === id)
+  }
+
+  purchase(source: string): PurchaseRow | undefined {
+    return this.#purchases.get(source)
+  }
+
+  purchaseOfId(id: string): PurchaseRow | undefined {
+    return this.#purchases.values().find((row) => row.id === id)
   }
 
   /** The ids of the open requests of an instance, as far as they are loaded. */
@@ -134,6 +150,19 @@ export class UnitOfWork {
     return row
   }
 
+  /** Adds a purchase that the store does not have. */
+  openPurchase(row: PurchaseRow): void {
+    this.#writes++
+    this.#purchases.set(row.source, row)
+    this.#openedPurchases.add(row.source)
+  }
+
+  putPurchase(row: PurchaseRow): void {
+    this.#writes++
+    this.#purchases.set(row.source, row)
+    if (!this.#openedPurchases.has(row.source)) this.#changedPurchases.add(row.source)
+  }
+
   addEntry(entry: Entry): void {
     this.#writes++
     this.#entries.push(entry)
@@ -160,6 +189,8 @@ export class UnitOfWork {
       apiKeys: rowsOf(this.#apiKeys, this.#changedApiKeys),
       openedRequests: rowsOf(this.#requests, this.#openedRequests),
       requests: rowsOf(this.#requests, this.#changedRequests),
+      openedPurchases: rowsOf(this.#purchases, this.#openedPurchases),
+      purchases: rowsOf(this.#purchases, this.#changedPurchases),
       entries: this.#entries,
       creditCodes: rowsOf(this.#creditCodes, this.#changedCreditCodes),
       operatorActions: this.#operatorActions,
@@ -180,6 +211,10 @@ export interface RowChanges {
   readonly openedRequests: readonly RequestRow[]
   /** To be updated. */
   readonly requests: readonly RequestRow[]
+  /** To be inserted: never over another, which may be of another account. */
+  readonly openedPurchases: readonly PurchaseRow[]
+  /** To be updated. */
+  readonly purchases: readonly PurchaseRow[]
   /** To be inserted, in this order. */
   readonly entries: readonly Entry[]
   /** To be updated. */

@@ -1,3 +1,4 @@
+import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 import type { Micros } from '../../vocabulary/money.ts'
 import type { Ledger } from '../ledger.ts'
@@ -27,6 +28,8 @@ export interface Bench {
   apiKey(id: string): Promise<ApiKeyRow>
   /** Undefined where no hold was opened. */
   request(id: string): Promise<RequestRow | undefined>
+  /** Undefined where none was posted. */
+  purchase(source: string): Promise<PurchaseRow | undefined>
   /** Oldest first. */
   entries(accountId: string): Promise<readonly Entry[]>
   /** Throws where the ledger is not exact. */

@@ -1,3 +1,4 @@
+import type { PurchaseRow } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -35,6 +36,7 @@ class MemoryBench implements Bench {
   readonly #apiKeys = new Map<string, ApiKeyRow>()
   readonly #requests = new Map<string, RequestRow>()
   readonly #creditCodes = new Map<string, CreditCodeRow>()
+  readonly #purchases = new Map<string, PurchaseRow>()
   readonly #entries: Entry[] = []
   #nowMs = 0
 
@@ -63,6 +65,8 @@ class MemoryBench implements Bench {
     correct: async (input) => this.#commit({ kind: 'correct', input }),
     addCredit: async (input) => this.#commit({ kind: 'addCredit', input }),
     redeemCode: async (input) => this.#commit({ kind: 'redeemCode', input }),
+    postPurchase: async (input) => this.#commit({ kind: 'postPurchase', input }),
+    dismissPurchase: async (input) => this.#commit({ kind: 'dismissPurchase', input }),
     abandonInstance: async (instanceId) => this.#commit({ kind: 'abandonInstance', instanceId }),
     abandonHolds: async (requestIds) => this.#commit({ kind: 'abandonHolds', requestIds }),
     createAccount: async (input) => this.#commit({ kind: 'createAccount', input }),
@@ -113,6 +117,10 @@ class MemoryBench implements Bench {
     return this.#requests.get(id)
   }
 
+  async purchase(source: string): Promise<PurchaseRow | undefined> {
+    return this.#purchases.get(source)
+  }
+
   async entries(accountId: string): Promise<readonly Entry[]> {
     return this.#entries.filter((entry) => entry.accountId === accountId)
   }
@@ -127,12 +135,15 @@ class MemoryBench implements Bench {
     for (const row of this.#apiKeys.values()) work.loadApiKey(row)
     for (const row of this.#requests.values()) work.loadRequest(row)
     for (const row of this.#creditCodes.values()) work.loadCreditCode(row)
+    for (const row of this.#purchases.values()) work.loadPurchase(row)
     for (const entry of this.#entries) work.loadCredit(entry)
     const verdict = this.#verdict(work, command)
     const changes = work.changes()
     for (const row of changes.writtenAccounts) this.#accounts.set(row.id, row)
     for (const row of changes.writtenApiKeys) this.#apiKeys.set(row.id, row)
     for (const row of changes.writtenCreditCodes) this.#creditCodes.set(row.codeHash, row)
+    for (const row of changes.openedPurchases) this.#purchases.set(row.source, row)
+    for (const row of changes.purchases) this.#purchases.set(row.source, row)
     for (const row of changes.accounts) this.#accounts.set(row.id, row)
     for (const row of changes.apiKeys) this.#apiKeys.set(row.id, row)
     for (const row of changes.openedRequests) this.#requests.set(row.id, row)

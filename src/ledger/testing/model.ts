@@ -1,4 +1,5 @@
 import type { LedgerLimits } from '../ledger.ts'
+import { PurchaseModel } from './purchase-model.ts'
 
 interface Line {
   readonly account: string
@@ -40,6 +41,7 @@ export class Model {
   readonly #limits: LedgerLimits
   readonly #lines: Line[] = []
   readonly #holds: Hold[] = []
+  readonly #purchases = new PurchaseModel()
   readonly #admissions: Admission[] = []
   readonly #disabled = new Set<string>()
   readonly #deleted = new Set<string>()
@@ -74,6 +76,12 @@ export class Model {
         return this.#set(words)
       case 'credit':
         return this.#credit(words)
+      case 'look':
+        return this.#purchases.look(words)
+      case 'land':
+        return this.#purchases.land(words)
+      case 'dismiss':
+        return this.#purchases.dismiss(words[0] ?? '')
       case 'open':
         return this.#open(words)
       case 'settle':
@@ -295,6 +303,7 @@ export class Model {
     const hold = this.#holds.find((candidate) => candidate.id === id)
     if (hold !== undefined) return holdText(hold)
     if (id.startsWith('R')) return 'none'
+    if (id.startsWith('P')) return this.#purchases.show(id)
     const backed = `backed ${this.#balance(id, 'backed')} held ${this.#held(id, 'backed')}`
     return `${backed}, free ${this.#balance(id, 'free')} held ${this.#held(id, 'free')}`
   }
@@ -303,7 +312,8 @@ export class Model {
     const lines = this.#lines.filter((line) => line.account === account && line.purse === purse)
     const paid = this.#holds.filter((hold) => hold.account === account).flatMap((hold) => hold.paid)
     const added = lines.reduce((sum, { amountMicros }) => sum + amountMicros, 0)
-    return added - paid.filter((from) => from === purse).length
+    const bought = purse === 'backed' ? this.#purchases.added(account) : 0
+    return added + bought - paid.filter((from) => from === purse).length
   }
 
   #held(account: string, purse: 'backed' | 'free'): number {
@@ -325,7 +335,8 @@ export class Model {
   }
 
   #everBacked(account: string): boolean {
-    return this.#lines.some((line) => line.account === account && line.kind === 'top_up')
+    const isTopUp = (line: Line) => line.account === account && line.kind === 'top_up'
+    return this.#lines.some(isTopUp) || this.#purchases.hasCredited(account)
   }
 
   #spend(apiKey: string): number {

@@ -40,6 +40,19 @@ const stepMs = fc.constantFrom(
   60_000,
 )
 
+/** What happens to purchases at the provider, and what the gateway looks at and lands. */
+type PurchaseStep =
+  | {
+      readonly kind: 'begin'
+      readonly account: string
+      readonly credit: number
+      readonly units: number
+    }
+  | { readonly kind: 'truth'; readonly back: number; readonly change: string; readonly by: number }
+  | { readonly kind: 'look'; readonly back: number; readonly judged: string; readonly of: string }
+  | { readonly kind: 'land'; readonly back: number; readonly words: string }
+  | { readonly kind: 'dismiss'; readonly back: number }
+
 type Step =
   | { readonly kind: 'wait'; readonly stepMs: number }
   | { readonly kind: 'expire'; readonly apiKey: string; readonly inMs: number }
@@ -53,6 +66,7 @@ type Step =
       readonly words: string
     }
   | { readonly kind: 'line'; readonly line: string }
+  | PurchaseStep
 
 const line = (arbitrary: fc.Arbitrary<string>): fc.Arbitrary<Step> =>
   arbitrary.map((words) => ({ kind: 'line', line: words }))
@@ -107,7 +121,51 @@ const settings = fc.oneof(
 
 const show = fc.oneof(account, apiKey).map((id) => `show ${id}`)
 
+// Few purchases, and looks that land soon or late, so that most looks race with another.
+const purchaseAge = fc.integer({ min: 0, max: 2 })
+
+const purchaseStep: fc.Arbitrary<PurchaseStep> = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('begin'),
+      account,
+      credit: fc.integer({ min: 1, max: 60 }),
+      units: fc.integer({ min: 1, max: 30 }),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('truth'),
+      back: purchaseAge,
+      change: fc.constantFrom('pay', 'pay', 'refund', 'refund', 'refund', 'win', 'expire'),
+      by: fc.integer({ min: 1, max: 12 }),
+    }),
+  },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: fc.constant('look'),
+      back: purchaseAge,
+      judged: fc.constantFrom('', '', '', '', '', 'hold', 'small'),
+      // Now and then a look that names another account, or other money than was paid.
+      of: fc.constantFrom(...new Array<string>(12).fill(''), 'other account', 'other payment'),
+    }),
+  },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      kind: fc.constant('land'),
+      back: fc.integer({ min: 0, max: 4 }),
+      words: fc.constantFrom('', '', '', ' approved'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('dismiss'), back: purchaseAge }) },
+)
+
 const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 20, arbitrary: purchaseStep },
   { weight: 12, arbitrary: open },
   { weight: 12, arbitrary: settle },
   { weight: 6, arbitrary: correct },
@@ -133,6 +191,16 @@ export const randomScript: fc.Arbitrary<string> = fc
     return writer.finish()
   })
 
+/** A purchase as its provider has it. */
+interface Truth {
+  readonly account: string
+  readonly credit: number
+  readonly units: number
+  found: string
+  /** The units that went back. */
+  back: number
+}
+
 /** Puts steps together into a script: tells the time and names requests by their age. */
 class ScriptWriter {
   readonly #lines: string[] = [
@@ -143,6 +211,8 @@ class ScriptWriter {
   #nowMs = 1_000_500
   #opened = 0
   #latestCredit = ''
+  readonly #truths: Truth[] = []
+  #looks = 0
 
   write(next: Step): void {
     switch (next.kind) {
@@ -169,13 +239,68 @@ class ScriptWriter {
       case 'wait':
         this.#nowMs += next.stepMs
         this.#lines.push(`at ${this.#nowMs / 1_000}`)
+        return
+      case 'begin': {
+        const { account, credit, units } = next
+        this.#truths.push({ account, credit, units, found: 'open', back: 0 })
+        return
+      }
+      default:
+        this.#writePurchase(next)
     }
   }
 
+  #writePurchase(next: Exclude<PurchaseStep, { kind: 'begin' }>): void {
+    const place = Math.max(0, this.#truths.length - 1 - next.back)
+    const truth = this.#truths[place]
+    if (truth === undefined) return
+    switch (next.kind) {
+      case 'truth':
+        changeTruth(truth, next)
+        return
+      case 'look':
+        this.#look(place + 1, truth, next)
+        return
+      case 'land':
+        if (this.#looks > next.back)
+          this.#lines.push(`land L${this.#looks - next.back}${next.words}`)
+        return
+      case 'dismiss':
+        this.#lines.push(`dismiss P${place + 1}`)
+    }
+  }
+
+  #look(
+    number: number,
+    { account, credit, units, found, back }: Truth,
+    { judged, of }: Pick<Extract<PurchaseStep, { kind: 'look' }>, 'judged' | 'of'>,
+  ): void {
+    const buyer = of === 'other account' && account === 'A1' ? 'A2' : account
+    const paid = of === 'other payment' ? units + 1 : units
+    const facts = found === 'paid' ? `paid ${paid} back ${back} ${judged}` : found
+    this.#lines.push(`look L${++this.#looks} P${number} ${buyer} ${credit} ${facts}`)
+  }
+
   finish(): string {
+    for (const [place, truth] of this.#truths.entries()) {
+      this.#look(place + 1, truth, { judged: '', of: '' })
+      this.#lines.push(`land L${this.#looks}`, `show P${place + 1}`)
+    }
     for (let number = 1; number <= this.#opened; number++) this.#lines.push(`show R${number}`)
     this.#lines.push('show A1', 'show A2', ...[...OWNERS.keys()].map((key) => `show ${key}`))
     // The space behind each line is where the arrow of the answer goes.
     return this.#lines.map((words) => `${words.trim()} `).join('\n')
   }
+}
+
+/** What happens at the provider: only what is open is paid or expires, and only what is paid goes back. */
+function changeTruth(
+  truth: Truth,
+  { change, by }: { readonly change: string; readonly by: number },
+): void {
+  if (truth.found === 'open' && change === 'pay') truth.found = 'paid'
+  if (truth.found === 'open' && change === 'expire') truth.found = 'expired'
+  if (truth.found !== 'paid') return
+  if (change === 'refund') truth.back = Math.min(truth.units, truth.back + by)
+  if (change === 'win') truth.back = Math.max(0, truth.back - by)
 }

@@ -1,6 +1,8 @@
+import type { PurchaseRow } from '../../store/sale-tables.ts'
 import { decimalOfPicos, type Micros, micros } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
-import type { OpenHoldInput } from '../ledger.ts'
+import type { PaymentJudgment, PurchaseFact } from '../../vocabulary/purchase.ts'
+import type { OpenHoldInput, PostPurchaseInput } from '../ledger.ts'
 import type { Bench } from './bench.ts'
 
 /**
@@ -12,11 +14,13 @@ import type { Bench } from './bench.ts'
  *     set A disabled · set K limit 100 · set K expires 60 · set K deleted
  *     credit A backed 100 r1 · credit A free 100 r2 until 60
  *     code C 100 [until 60] [revoked] · redeem C A
+ *     look L P A 100 open · expired · paid 10 [back 4] [hold] [small]   what a look found, and what it had seen
+ *     land L [approved] · dismiss P
  *     open R K 30 [least 10] [free] [alone] [by I]
  *     settle R final 21 · provisional 21 [estimate] · released · unresolved
  *     correct R final 21 · provisional 21 [estimate] · givenUp
  *     note R G · abandon I · forget R
- *     show A · show K · show R · entries A
+ *     show A · show K · show R · show P · entries A
  */
 export async function runScript(bench: Bench, script: string): Promise<string> {
   const lines: string[] = []
@@ -56,6 +60,13 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
   credit: runCredit,
   code: runCode,
   redeem: runRedeem,
+  look: runLook,
+  land: runLand,
+  async dismiss(bench, [id]) {
+    const verdict = await bench.ledger.dismissPurchase({ purchaseId: `pur_${id}`, note: 'why' })
+    if (verdict.kind === 'unknownPurchase') return verdict.kind
+    return `${verdict.kind} ${purchaseText(verdict.purchase)}`
+  },
   open: runOpen,
   async settle(bench, [requestId = '', ...words]) {
     const input = { requestId, resolution: resolutionOf(words), facts: FACTS }
@@ -148,6 +159,56 @@ async function runRedeem(bench: Bench, [codeHash = '', accountId = '']: Words): 
   return `${verdict.kind} ${kind} ${amountMicros} ${reference}`
 }
 
+const LOOKS = new WeakMap<Bench, Map<string, PostPurchaseInput>>()
+
+async function runLook(bench: Bench, words: Words): Promise<null> {
+  const [look = '', purchase = '', accountId = '', credit, ...found] = words
+  const source = `play:${purchase}`
+  const looks = LOOKS.get(bench) ?? new Map<string, PostPurchaseInput>()
+  LOOKS.set(bench, looks)
+  looks.set(look, {
+    id: `pur_${purchase}`,
+    accountId,
+    method: 'card',
+    source,
+    creditMicros: amount(credit),
+    seenReversals: (await bench.purchase(source))?.reversals ?? 0,
+    fact: factOf(found),
+    approved: false,
+  })
+  return null
+}
+
+function factOf(words: Words): PurchaseFact {
+  const [kind, units] = words
+  if (kind === 'expired') return { kind }
+  if (kind !== 'paid') return { kind: 'open', expiresAtMs: null }
+  return {
+    kind,
+    paid: { currency: 'usd', units: BigInt(units ?? '') },
+    reversedUnits: BigInt(after(words, 'back') ?? 0),
+    paymentRef: null,
+    judgment: judgmentOf(words),
+  }
+}
+
+function judgmentOf(words: Words): PaymentJudgment {
+  if (words.includes('hold')) return { kind: 'hold', reason: 'why' }
+  return { kind: words.includes('small') ? 'below_minimum' : 'credit' }
+}
+
+async function runLand(bench: Bench, [look = '', approved]: Words): Promise<string> {
+  const input = LOOKS.get(bench)?.get(look)
+  if (input === undefined) throw new Error(`no such look: ${look}`)
+  const verdict = await bench.ledger.postPurchase({ ...input, approved: approved === 'approved' })
+  if (verdict.kind === 'unknownAccount') return verdict.kind
+  return `${verdict.kind} ${purchaseText(verdict.purchase)}`
+}
+
+function purchaseText({ state, creditMicros, reversedMicros, reversals }: PurchaseRow): string {
+  return `${state} ${creditMicros} back ${reversedMicros} in ${reversals}`
+}
+
 async function runOpen(bench: Bench, words: Words): Promise<string> {
   const [requestId = '', apiKeyId = '', needed] = words
   const apiKey = await bench.apiKey(apiKeyId).catch(() => null)
@@ -179,6 +240,10 @@ async function runShow(bench: Bench, [id = '']: Words): Promise<string> {
   if (id.startsWith('K')) {
     const { spendMicros, heldMicros, openHolds } = await bench.apiKey(id)
     return `spend ${spendMicros} held ${heldMicros} open ${openHolds}`
+  }
+  if (id.startsWith('P')) {
+    const bought = await bench.purchase(`play:${id}`)
+    return bought === undefined ? 'none' : purchaseText(bought)
   }
   const row = await bench.request(id)
   if (row === undefined) return 'none'

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../../store/open-store.ts'
+import type { PurchaseRow } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -14,6 +15,7 @@ import {
 import { getRequest, listEntries } from '../activity/activity.ts'
 import { auditStore } from '../audit/audit.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
+import { findPurchase } from '../purchases.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 /** The ledger on a store of its own, which is deleted at the end. */
@@ -48,6 +50,7 @@ export function benchOnStore({ store, ledger, setNowMs, remove }: StoreBenchInpu
     account: (id) => accountOf(db, id),
     apiKey: (id) => apiKeyOf(db, id),
     request: (id) => requestOf(db, id),
+    purchase: (source) => purchaseOf(db, source),
     entries: (accountId) => entriesOf(db, accountId),
     async audit() {
       const audit = await auditStore(store)
@@ -108,6 +111,10 @@ async function apiKeyOf(db: Kysely<Tables>, id: string): Promise<ApiKeyRow> {
 
 async function requestOf(db: Kysely<Tables>, id: string): Promise<RequestRow | undefined> {
   return (await getRequest(db, id)) ?? undefined
+}
+
+async function purchaseOf(db: Kysely<Tables>, source: string): Promise<PurchaseRow | undefined> {
+  return (await findPurchase(db, source)) ?? undefined
 }
 
 async function entriesOf(db: Kysely<Tables>, accountId: string): Promise<readonly Entry[]> {

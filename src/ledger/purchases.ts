@@ -1,0 +1,77 @@
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { PENDING_STATES, type PurchaseState } from '../vocabulary/purchase.ts'
+import type { Page } from './activity/activity.ts'
+
+/** Null where there is no such purchase. */
+export async function getPurchase(
+  db: Kysely<Tables>,
+  purchaseId: string,
+): Promise<PurchaseRow | null> {
+  return one(db.selectFrom('purchases').selectAll().where('id', '=', purchaseId))
+}
+
+/** The purchase of a source; null where there is none. */
+export async function findPurchase(
+  db: Kysely<Tables>,
+  source: string,
+): Promise<PurchaseRow | null> {
+  return one(db.selectFrom('purchases').selectAll().where('source', '=', source))
+}
+
+type PurchaseQuery = SelectQueryBuilder<Tables, 'purchases', Selectable<Tables['purchases']>>
+
+async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {
+  const row = await query.executeTakeFirst()
+  return row === undefined ? null : PURCHASES.read(row)
+}
+
+/**
+ * One page of purchases, newest first, of an account and in states if they are given; the cursor of the next is
+ * null where there is none.
+ */
+export async function listAllPurchases(
+  db: Kysely<Tables>,
+  {
+    cursor,
+    limit,
+    accountId,
+    states,
+  }: Page & { readonly accountId?: string; readonly states?: readonly PurchaseState[] },
+): Promise<{ readonly purchases: readonly PurchaseRow[]; readonly nextCursor: string | null }> {
+  let query = db.selectFrom('purchases').selectAll()
+  if (accountId !== undefined) query = query.where('account_id', '=', accountId)
+  if (states !== undefined) query = query.where('state', 'in', states)
+  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const purchases = rows.slice(0, limit).map((row) => PURCHASES.read(row))
+  return { purchases, nextCursor: rows.length > limit ? (purchases.at(-1)?.id ?? null) : null }
+}
+
+// As literals: the index of pending purchases is chosen by the text of the query.
+const IS_PENDING = sql<boolean>`(${sql.join(
+  PENDING_STATES.map((state) => sql`state = ${sql.lit(state)}`),
+  sql` or `,
+)})`
+
+const PENDING_MAX = 100
+
+/** The purchases of an account that may still become credit, newest first: the first hundred. */
+export async function listPending(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<readonly PurchaseRow[]> {
+  const rows = await db
+    .selectFrom('purchases')
+    .selectAll()
+    .where(IS_PENDING)
+    .where('account_id', '=', accountId)
+    .orderBy('id', 'desc')
+    .limit(PENDING_MAX)
+    .execute()
+  return rows.map((row) => PURCHASES.read(row))
+}

@@ -1,0 +1,167 @@
+import { PURCHASES, type PurchaseRow } from '../../store/sale-tables.ts'
+import { type AccountRow, ENTRIES } from '../../store/schema.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import { type Micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import { type PurchaseState, reversedCredit } from '../../vocabulary/purchase.ts'
+import type {
+  DismissPurchaseInput,
+  DismissVerdict,
+  PostPurchaseInput,
+  PurchaseVerdict,
+} from '../ledger.ts'
+import { post } from './credit.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+
+/**
+ * Brings a purchase to what a look found, and the account's credit with it. What a look finds are totals, so
+ * that a repeated, doubled or late look changes nothing: credit is added once, and each reversal is the
+ * difference to those before it. Throws RangeError for impossible totals.
+ */
+export function postPurchase(
+  work: UnitOfWork,
+  input: PostPurchaseInput,
+  nowMs: number,
+): PurchaseVerdict {
+  const account = work.account(input.accountId)
+  if (account === undefined) return { kind: 'unknownAccount' }
+  const earlier = work.purchase(input.source)
+  if (earlier !== undefined && isOtherPurchase(earlier, input)) {
+    return { kind: 'conflict', purchase: earlier }
+  }
+  const before = earlier ?? newPurchase(input, nowMs)
+  const after = purchaseAfter(before, input, nowMs)
+  if (after === before && earlier !== undefined) return { kind: 'unchanged', purchase: earlier }
+  // An answer from before the latest reversal may be older than what that reversal followed.
+  if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
+
+  if (earlier === undefined) work.openPurchase(after)
+  else work.putPurchase(after)
+  postChanges(work, { account, before, after, nowMs })
+  return { kind: 'posted', purchase: after }
+}
+
+/** Whether a look contradicts what the row says once and for all. */
+function isOtherPurchase(
+  row: PurchaseRow,
+  { accountId, method, fact }: PostPurchaseInput,
+): boolean {
+  if (row.accountId !== accountId || row.method !== method) return true
+  if (row.state !== 'credited' || fact.kind !== 'paid') return false
+  const { paidCurrency, paidUnits } = row.paid ?? {}
+  return fact.paid.currency !== paidCurrency || fact.paid.units !== paidUnits
+}
+
+function newPurchase(input: PostPurchaseInput, nowMs: number): PurchaseRow {
+  const { id, accountId, method, source, creditMicros, fact } = input
+  if (creditMicros <= 0) throw new RangeError('a purchase is worth something')
+  return {
+    ...PURCHASES.start,
+    id,
+    accountId,
+    method,
+    source,
+    creditMicros,
+    state: 'open',
+    expiresAtMs: fact.kind === 'open' ? fact.expiresAtMs : null,
+    createdAtMs: nowMs,
+  }
+}
+
+/** The row with what a look found; the same object where that changes nothing. */
+function purchaseAfter(row: PurchaseRow, input: PostPurchaseInput, nowMs: number): PurchaseRow {
+  const { fact } = input
+  const state = stateAfter(row.state, input)
+  if (fact.kind !== 'paid') return state === row.state ? row : { ...row, state }
+  const moved: PurchaseRow =
+    state === row.state
+      ? row
+      : {
+          ...row,
+          state,
+          paid: { paidCurrency: fact.paid.currency, paidUnits: fact.paid.units },
+          paymentRef: fact.paymentRef,
+          note: fact.judgment.kind === 'hold' ? fact.judgment.reason : row.note,
+          creditedAtMs: state === 'credited' ? nowMs : null,
+        }
+  if (state !== 'credited') return moved
+  const reversedMicros = reversedCredit({
+    creditMicros: row.creditMicros,
+    paidUnits: fact.paid.units,
+    reversedUnits: fact.reversedUnits,
+  })
+  if (reversedMicros === row.reversedMicros) return moved
+  return { ...moved, reversedMicros, reversals: row.reversals + 1 }
+}
+
+/** Credited and dismissed stay; what is held or too small waits for an admin's approval. */
+function stateAfter(state: PurchaseState, { fact, approved }: PostPurchaseInput): PurchaseState {
+  switch (state) {
+    case 'open':
+    case 'expired':
+      if (fact.kind === 'open') return state
+      return fact.kind === 'expired' ? 'expired' : JUDGED[fact.judgment.kind]
+    case 'held':
+    case 'below_minimum':
+      return fact.kind === 'paid' && approved ? 'credited' : state
+    case 'credited':
+    case 'dismissed':
+      return state
+    default:
+      return assertNever(state)
+  }
+}
+
+const JUDGED = {
+  credit: 'credited',
+  hold: 'held',
+  below_minimum: 'below_minimum',
+} as const
+
+/** Posts what a change of a purchase is worth: its credit, once, and the difference that went back. */
+function postChanges(
+  work: UnitOfWork,
+  {
+    account,
+    before,
+    after,
+    nowMs,
+  }: {
+    readonly account: AccountRow
+    readonly before: PurchaseRow
+    readonly after: PurchaseRow
+    readonly nowMs: number
+  },
+): void {
+  if (after.state !== 'credited') return
+  const line = { ...ENTRIES.start, purse: 'backed', createdAtMs: nowMs } as const
+  const creditMicros: Micros = before.state === 'credited' ? ZERO_MICROS : after.creditMicros
+  const credited = post(work, {
+    ...line,
+    account,
+    kind: 'purchase',
+    amountMicros: creditMicros,
+    reference: after.id,
+  })
+  const reversed = post(work, {
+    ...line,
+    account: credited,
+    kind: 'reversal',
+    amountMicros: subtractMicros(before.reversedMicros, after.reversedMicros),
+    reference: `${after.id}:${after.reversals}`,
+  })
+  work.putAccount({ ...reversed, hasBackedCredit: true })
+}
+
+/** Decides that a held purchase adds no credit. */
+export function dismissPurchase(
+  work: UnitOfWork,
+  { purchaseId, note }: DismissPurchaseInput,
+): DismissVerdict {
+  const row = work.purchaseOfId(purchaseId)
+  if (row === undefined) return { kind: 'unknownPurchase' }
+  if (row.state !== 'held') return { kind: 'notHeld', purchase: row }
+  const notes = row.note === null ? note : `${row.note}; ${note}`
+  const purchase: PurchaseRow = { ...row, state: 'dismissed', note: notes }
+  work.putPurchase(purchase)
+  return { kind: 'dismissed', purchase }
+}

@@ -1,0 +1,132 @@
+interface Look {
+  readonly purchase: string
+  readonly account: string
+  readonly credit: number
+  readonly found: string
+  readonly paid: number
+  readonly back: number
+  readonly judged: string
+  /** How many reversals had been posted when it began. */
+  readonly seen: number
+}
+
+interface Purchase {
+  readonly account: string
+  readonly credit: number
+  state: string
+  paid: number
+  /** What each reversal took back, in the order in which they were posted. */
+  readonly reversals: number[]
+}
+
+/** The state of a purchase after a look that found it paid, by its state and what the payment is good for. */
+const ON_PAYMENT: Readonly<Record<string, string>> = {
+  'open credit': 'credited',
+  'open hold': 'held',
+  'open small': 'below_minimum',
+  'expired credit': 'credited',
+  'expired hold': 'held',
+  'expired small': 'below_minimum',
+}
+
+/** What a ledger must answer about purchases, said a second time and otherwise; see `Model`. */
+export class PurchaseModel {
+  readonly #purchases = new Map<string, Purchase>()
+  readonly #looks = new Map<string, Look>()
+
+  look([
+    id = '',
+    purchase = '',
+    account = '',
+    credit,
+    found = '',
+    ...words
+  ]: readonly string[]): null {
+    this.#looks.set(id, {
+      purchase,
+      account,
+      credit: Number(credit),
+      found,
+      paid: Number(words[0] ?? 0),
+      back: words[1] === 'back' ? Number(words[2]) : 0,
+      judged: words.find((word) => word === 'hold' || word === 'small') ?? 'credit',
+      seen: this.#purchases.get(purchase)?.reversals.length ?? 0,
+    })
+    return null
+  }
+
+  land([id = '', approved]: readonly string[]): string {
+    const look = this.#looks.get(id)
+    if (look === undefined) throw new Error(`no such look: ${id}`)
+    const known = this.#purchases.get(look.purchase)
+    if (known !== undefined && known.account !== look.account) return `conflict ${textOf(known)}`
+    const isPaid = look.found === 'paid'
+    if (known?.state === 'credited' && isPaid && known.paid !== look.paid) {
+      return `conflict ${textOf(known)}`
+    }
+    const { account, credit } = look
+    const was = known ?? { account, credit, state: 'open', paid: 0, reversals: [] }
+    const state = stateAfter(was.state, look, approved === 'approved')
+    const back = state === 'credited' && isPaid ? creditBack(was.credit, look) : backOf(was)
+    if (known !== undefined && state === was.state && back === backOf(was)) {
+      return `unchanged ${textOf(was)}`
+    }
+    if (look.seen !== was.reversals.length) return `stale ${textOf(was)}`
+    if (state !== was.state && isPaid) was.paid = look.paid
+    was.state = state
+    if (back !== backOf(was)) was.reversals.push(back - backOf(was))
+    this.#purchases.set(look.purchase, was)
+    return `posted ${textOf(was)}`
+  }
+
+  dismiss(id: string): string {
+    const known = this.#purchases.get(id)
+    if (known === undefined) return 'unknownPurchase'
+    if (known.state !== 'held') return `notHeld ${textOf(known)}`
+    known.state = 'dismissed'
+    return `dismissed ${textOf(known)}`
+  }
+
+  show(id: string): string {
+    const known = this.#purchases.get(id)
+    return known === undefined ? 'none' : textOf(known)
+  }
+
+  /** What its purchases have added to an account. */
+  added(account: string): number {
+    return this.#credited(account).reduce((sum, bought) => sum + bought.credit - backOf(bought), 0)
+  }
+
+  hasCredited(account: string): boolean {
+    return this.#credited(account).length > 0
+  }
+
+  #credited(account: string): Purchase[] {
+    return [...this.#purchases.values()].filter(
+      (bought) => bought.account === account && bought.state === 'credited',
+    )
+  }
+}
+
+function stateAfter(state: string, { found, judged }: Look, isApproved: boolean): string {
+  if (found === 'expired') return state === 'open' ? 'expired' : state
+  if (found === 'open') return state
+  if (isApproved && (state === 'held' || state === 'below_minimum')) return 'credited'
+  return ON_PAYMENT[`${state} ${judged}`] ?? state
+}
+
+/** Micro-dollar by micro-dollar, until what went back is not above its part. */
+function creditBack(credit: number, { paid, back }: Look): number {
+  let micro = 0
+  while (micro < credit && micro * paid < credit * back) micro++
+  return micro
+}
+
+function backOf({ reversals }: Purchase): number {
+  return reversals.reduce((sum, change) => sum + change, 0)
+}
+
+function textOf(purchase: Purchase): string {
+  const { state, credit, reversals } = purchase
+  return `${state} ${credit} back ${backOf(purchase)} in ${reversals.length}`
+}

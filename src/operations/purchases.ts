@@ -1,0 +1,229 @@
+import { z } from 'zod'
+import { getPurchase, listAllPurchases } from '../ledger/purchases.ts'
+import type { PurchaseRow } from '../store/sale-tables.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
+import {
+  anyOf,
+  idCursor,
+  idField,
+  idFilterField,
+  listAnswer,
+  listShape,
+  moneyField,
+  pageQuery,
+  text,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import {
+  type Answered,
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+} from './operation.ts'
+
+/** What accounts have bought, and what an admin decides about payments that are held. */
+export function purchaseOperations(parts: OperationParts): readonly Operation[] {
+  return [list(parts), show(parts), approve(parts), dismiss(parts)]
+}
+
+const stateFilter = anyOf(
+  z.enum(PURCHASE_STATES),
+  `must be one or more of ${PURCHASE_STATES.join(', ')}`,
+)
+
+function list({ store }: OperationParts): Operation {
+  return operation({
+    name: 'listAllPurchases',
+    method: 'GET',
+    paths: { admin: '/v1/admin/purchases' },
+    summary: 'Purchases of credit, newest first.',
+    query: pageQuery('all_purchases', {
+      state: stateFilter.optional(),
+      account_id: idFilterField('acct').optional(),
+    }),
+    answers: { 200: listShape(adminPurchaseShape) },
+    async run({ query: { limit, cursor, state, account_id: accountId } }) {
+      const { purchases, nextCursor } = await listAllPurchases(store.pages, {
+        limit,
+        cursor: cursor ?? null,
+        ...(state === undefined ? {} : { states: state }),
+        ...(accountId === undefined ? {} : { accountId }),
+      })
+      const next = idCursor('all_purchases', nextCursor)
+      return { httpStatus: 200, body: listAnswer(purchases.map(adminPurchaseAnswer), next) }
+    },
+  })
+}
+
+function show({ store }: OperationParts): Operation {
+  return operation({
+    name: 'getPurchase',
+    method: 'GET',
+    paths: { admin: '/v1/admin/purchases/{purchase_id}' },
+    summary: 'One purchase, with its payment and why it is held.',
+    answers: { 200: adminPurchaseShape },
+    problems: ['not_found'],
+    async run({ param }) {
+      const row = await foundPurchase(store.db, param('purchase_id'))
+      return { httpStatus: 200, body: adminPurchaseAnswer(row) }
+    },
+  })
+}
+
+function approve(parts: OperationParts): Operation {
+  return operation({
+    name: 'creditPurchase',
+    method: 'POST',
+    paths: { admin: '/v1/admin/purchases/{purchase_id}/credit' },
+    summary: 'Add the credit of a purchase that is held or below the minimum.',
+    answers: { 200: adminPurchaseShape },
+    problems: ['not_found', 'purchase_not_held'],
+    async run({ param }) {
+      const row = await foundPurchase(parts.store.db, param('purchase_id'))
+      return creditHeld(parts, row)
+    },
+  })
+}
+
+async function creditHeld(parts: OperationParts, row: PurchaseRow): Promise<Answered> {
+  const isWaiting = row.state === 'held' || row.state === 'below_minimum'
+  if (!isWaiting || row.paid === null) throw notHeld(row)
+  const { paidCurrency, paidUnits } = row.paid
+  const verdict = await parts.ledger.postPurchase({
+    ...row,
+    seenReversals: row.reversals,
+    fact: {
+      kind: 'paid',
+      paid: { currency: paidCurrency, units: paidUnits },
+      reversedUnits: 0n,
+      paymentRef: row.paymentRef,
+      judgment: { kind: 'credit' },
+    },
+    approved: true,
+  })
+  switch (verdict.kind) {
+    case 'posted':
+      await parts.onCallersChanged({ accountId: row.accountId })
+      return { httpStatus: 200, body: adminPurchaseAnswer(verdict.purchase) }
+    case 'unchanged':
+    case 'stale':
+    case 'conflict':
+      // Another admin has decided meanwhile.
+      throw notHeld(verdict.purchase)
+    case 'unknownAccount':
+      throw notFound('account', row.accountId)
+    default:
+      return assertNever(verdict)
+  }
+}
+
+function dismiss({ ledger }: OperationParts): Operation {
+  return operation({
+    name: 'dismissPurchase',
+    method: 'POST',
+    paths: { admin: '/v1/admin/purchases/{purchase_id}/dismiss' },
+    summary: 'Decide that a held purchase adds no credit. Its money is paid back elsewhere.',
+    body: z.strictObject({
+      note: text({ charsMax: 500, missing: 'is required: why, for those who ask later' }),
+    }),
+    example: { note: 'paid back at the provider' },
+    answers: { 200: adminPurchaseShape },
+    problems: ['not_found', 'purchase_not_held'],
+    async run({ param, body: { note } }) {
+      const purchaseId = param('purchase_id')
+      const verdict = await ledger.dismissPurchase({ purchaseId, note })
+      switch (verdict.kind) {
+        case 'dismissed':
+          return { httpStatus: 200, body: adminPurchaseAnswer(verdict.purchase) }
+        case 'notHeld':
+          throw notHeld(verdict.purchase)
+        case 'unknownPurchase':
+          throw notFound('purchase', purchaseId)
+        default:
+          return assertNever(verdict)
+      }
+    },
+  })
+}
+
+async function foundPurchase(
+  db: OperationParts['store']['db'],
+  purchaseId: string,
+): Promise<PurchaseRow> {
+  const row = await getPurchase(db, purchaseId)
+  if (row === null) throw notFound('purchase', purchaseId)
+  return row
+}
+
+function notHeld({ state }: PurchaseRow): Problem {
+  return new Problem('purchase_not_held', { message: `This purchase is ${state}.` })
+}
+
+/** A purchase as its account sees it. */
+export const purchaseShape = z
+  .object({
+    id: idField('pur'),
+    object: z.literal('purchase'),
+    method: z.string().describe('The method of payment, an `id` of `GET /v1/credit`.'),
+    state: z
+      .enum(PURCHASE_STATES)
+      .describe(
+        '`open`: it can be paid. `credited`: the credit was added. `expired`: closed unpaid. `held`: paid, and the operator decides. `below_minimum`: too little was paid. `dismissed`: the operator decided against it.',
+      ),
+    credit: moneyField.describe('What it is worth, in micro-dollars.'),
+    reversed: moneyField.describe('The part that went back with refunds and disputes.'),
+    paid: z
+      .object({
+        currency: z.string(),
+        units: z.string().describe('Whole units of the currency: cents of `usd`.'),
+      })
+      .nullable(),
+    created_at: timeField,
+    credited_at: timeField.nullable(),
+  })
+  .meta({ id: 'Purchase' })
+
+/** A purchase as admins see it. */
+export const adminPurchaseShape = purchaseShape
+  .extend({
+    account_id: idField('acct'),
+    source: z.string().describe('Its own name at the provider.'),
+    payment_ref: z.string().nullable().describe("The provider's name of the payment."),
+    note: z.string().nullable().describe('Why it is held, and why it was dismissed.'),
+    expires_at: timeField.nullable().describe('When it can no longer be paid.'),
+  })
+  .meta({ id: 'AdminPurchase' })
+
+/** A purchase as its account is answered. */
+export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> {
+  return {
+    id: row.id,
+    object: 'purchase',
+    method: row.method,
+    state: row.state,
+    credit: row.creditMicros,
+    reversed: row.reversedMicros,
+    paid:
+      row.paid === null
+        ? null
+        : { currency: row.paid.paidCurrency, units: String(row.paid.paidUnits) },
+    created_at: timeAnswer(row.createdAtMs),
+    credited_at: timeOrNull(row.creditedAtMs),
+  }
+}
+
+function adminPurchaseAnswer(row: PurchaseRow): z.infer<typeof adminPurchaseShape> {
+  return {
+    ...purchaseAnswer(row),
+    account_id: row.accountId,
+    source: row.source,
+    payment_ref: row.paymentRef,
+    note: row.note,
+    expires_at: timeOrNull(row.expiresAtMs),
+  }
+}

@@ -1,0 +1,49 @@
+import { ZERO_MICROS } from '../vocabulary/money.ts'
+import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
+import {
+  amount,
+  integer,
+  oneOf,
+  orNull,
+  type RowOf,
+  startsAs,
+  Table,
+  text,
+  together,
+  wholeNumber,
+} from './table.ts'
+
+/** Credit that accounts buy, each purchase with the totals of the latest look that has changed it. */
+export const PURCHASES = new Table('purchases', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    account_id: text,
+    /** The id of the method on sale by which it is paid, such as `card`. */
+    method: text,
+    /** Its own name at the provider or on the chain, which the name of the provider begins. */
+    source: text,
+    /** What it is worth, however the rate or the fee has changed since. */
+    credit_micros: amount,
+    created_at_ms: integer,
+    /** When it can't be paid any more; null: never. */
+    expires_at_ms: orNull(integer),
+  },
+  moving: {
+    state: oneOf(PURCHASE_STATES),
+    /** The part of its credit that went back with refunds and disputes. */
+    reversed_micros: startsAs(ZERO_MICROS, amount),
+    /** How many entries have changed that part. */
+    reversals: startsAs(0, integer),
+    /** The provider's name of the payment, by which it reports refunds and disputes. */
+    payment_ref: orNull(text),
+    /** What was paid; null until then. */
+    paid: together({ paid_currency: text, paid_units: wholeNumber }),
+    /** Why it is held, and why it was dismissed. */
+    note: orNull(text),
+    credited_at_ms: orNull(integer),
+  },
+})
+
+/** Credit that an account buys. */
+export type PurchaseRow = RowOf<typeof PURCHASES>

@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Micros, micros } from './money.ts'
+import { creditOf, type ExchangeTerms, reversedCredit, unitsFor } from './purchase.ts'
+
+const CENTS: ExchangeTerms = { decimals: 2, rate8: 100_000_000n, feeBps: 0 }
+const USDC: ExchangeTerms = { decimals: 6, rate8: 100_000_000n, feeBps: 0 }
+
+const terms: fc.Arbitrary<ExchangeTerms> = fc.record({
+  decimals: fc.integer({ min: 0, max: 24 }),
+  rate8: fc.bigInt({ min: 1n, max: 300_000_000n }),
+  feeBps: fc.integer({ min: 0, max: 9_999 }),
+})
+const creditMicros: fc.Arbitrary<Micros> = fc
+  .oneof(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }))
+  .map(micros)
+
+describe('the credit of a payment', () => {
+  test.each([
+    [1_000n, CENTS, 10_000_000],
+    [1n, CENTS, 10_000],
+    [10_000_000n, USDC, 10_000_000],
+    [1n, USDC, 1],
+    [0n, USDC, 0],
+    [10_000_000n, { ...USDC, rate8: 99_000_000n }, 9_900_000],
+    // Never more than a dollar for one.
+    [10_000_000n, { ...USDC, rate8: 101_000_000n }, 10_000_000],
+    [10_000_000n, { ...USDC, feeBps: 250 }, 9_750_000],
+    // 18 decimals: less than a micro-dollar is none.
+    [999_999_999_999n, { ...USDC, decimals: 18 }, 0],
+    [1_000_000_000_000n, { ...USDC, decimals: 18 }, 1],
+    [2n ** 53n - 1n, USDC, Number.MAX_SAFE_INTEGER],
+    [2n ** 53n, USDC, null],
+    [2n ** 255n, USDC, null],
+  ] as const)('of %s units at %o is %s', (units, atTerms, credited) => {
+    expect(creditOf(units, atTerms)).toBe(credited)
+  })
+
+  test('is never more than the units are worth, and less than a micro-dollar below their part', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), terms, (units, atTerms) => {
+        const credited = creditOf(units, atTerms)
+        if (credited === null) return
+        const rate8 = atTerms.rate8 > 100_000_000n ? 100_000_000n : atTerms.rate8
+        // Both sides times 10^decimals × 10^8 × 10^4.
+        const whole = 10n ** BigInt(atTerms.decimals) * 10n ** 12n
+        const worth = units * 10n ** 6n * rate8 * BigInt(10_000 - atTerms.feeBps)
+        expect(BigInt(credited) * whole <= worth).toBe(true)
+        expect((BigInt(credited) + 1n) * whole > worth).toBe(true)
+      }),
+    )
+  })
+
+  test('is at least what was asked for the units that a quote names, and not for one unit less', () => {
+    fc.assert(
+      fc.property(creditMicros, terms, (asked, atTerms) => {
+        const units = unitsFor(asked, atTerms)
+        expect(creditOf(units, atTerms) ?? Number.MAX_SAFE_INTEGER).toBeGreaterThanOrEqual(asked)
+        expect(creditOf(units - 1n, atTerms)).toBeLessThan(asked)
+      }),
+    )
+  })
+
+  test.each([
+    [{ ...USDC, rate8: 0n }],
+    [{ ...USDC, rate8: -1n }],
+    [{ ...USDC, feeBps: 10_000 }],
+    [{ ...USDC, feeBps: -1 }],
+  ])('does not exist at %o', (impossible) => {
+    expect(() => creditOf(1n, impossible)).toThrow(RangeError)
+    expect(() => unitsFor(micros(1), impossible)).toThrow(RangeError)
+  })
+
+  test('of a negative payment does not exist', () => {
+    expect(() => creditOf(-1n, USDC)).toThrow(RangeError)
+  })
+})
+
+describe('the credit that goes back', () => {
+  const of = (credit: number, paidUnits: bigint, reversedUnits: bigint) =>
+    reversedCredit({ creditMicros: micros(credit), paidUnits, reversedUnits })
+
+  test.each([
+    [25_000_000, 2_500n, 0n, 0],
+    [25_000_000, 2_500n, 1_000n, 10_000_000],
+    [25_000_000, 2_500n, 2_500n, 25_000_000],
+    [25_000_000, 2_500n, 9_999n, 25_000_000],
+    // A third of a micro-dollar goes back as one.
+    [1, 3n, 1n, 1],
+    [10, 3n, 1n, 4],
+    [10, 3n, 2n, 7],
+    [10, 3n, 3n, 10],
+  ])('of %s, when of %s units %s are back, is %s', (credit, paid, reversed, expected) => {
+    expect(of(credit, paid, reversed)).toBe(expected)
+  })
+
+  test('is never below its part nor above the credit, never falls, and is all at the end', () => {
+    const units = fc.bigInt({ min: 0n, max: 10n ** 24n })
+    fc.assert(
+      fc.property(creditMicros, units, units, units, (credit, paid, one, other) => {
+        const paidUnits = paid + 1n
+        const back = of(credit, paidUnits, one)
+        expect(back).toBeLessThanOrEqual(credit)
+        const counted = one > paidUnits ? paidUnits : one
+        expect(BigInt(back) * paidUnits >= BigInt(credit) * counted).toBe(true)
+        expect((BigInt(back) - 1n) * paidUnits < BigInt(credit) * counted).toBe(true)
+        expect(of(credit, paidUnits, one + other)).toBeGreaterThanOrEqual(back)
+        expect(of(credit, paidUnits, paidUnits)).toBe(credit)
+        expect(of(credit, paidUnits, 0n)).toBe(0)
+      }),
+    )
+  })
+
+  test('of nothing paid, or of a negative total, does not exist', () => {
+    expect(() => of(1, 0n, 0n)).toThrow(RangeError)
+    expect(() => of(1, 1n, -1n)).toThrow(RangeError)
+  })
+})

@@ -1,0 +1,127 @@
+import { divCeil, type Micros, micros } from './money.ts'
+
+/** How far a purchase of credit has come. */
+export type PurchaseState = (typeof PURCHASE_STATES)[number]
+
+/** Every state of a purchase. */
+export const PURCHASE_STATES = [
+  /** It can be paid, and is not. */
+  'open',
+  /** Its credit was added. Refunds and disputes take credit back, and the state stays. */
+  'credited',
+  /** It was closed unpaid. */
+  'expired',
+  /** Paid, but not as asked or above a ceiling: an admin decides. */
+  'held',
+  /** The payment is below the minimum. */
+  'below_minimum',
+  /** It was held, and an admin has decided against its credit. */
+  'dismissed',
+] as const
+
+/** The states in which a purchase may still become credit: what an account is shown as pending. */
+export const PENDING_STATES = [
+  'open',
+  'held',
+  'below_minimum',
+] as const satisfies readonly PurchaseState[]
+
+/** The truth about a purchase, as one look at its provider or chain found it. */
+export type PurchaseFact =
+  | {
+      readonly kind: 'open'
+      /** When it can't be paid any more; null: never. */
+      readonly expiresAtMs: number | null
+    }
+  | { readonly kind: 'expired' }
+  | {
+      readonly kind: 'paid'
+      /** All that was paid, in the smallest unit of a currency or token: cents, or a millionth of a USDC. */
+      readonly paid: {
+        /** Such as `usd` or `USDC`. */
+        readonly currency: string
+        readonly units: bigint
+      }
+      /** All that went back by now, of the units that were paid. */
+      readonly reversedUnits: bigint
+      /** The provider's name of the payment, by which it reports refunds and disputes; null: none. */
+      readonly paymentRef: string | null
+      readonly judgment: PaymentJudgment
+    }
+
+/** What a payment is good for, if it is not credited yet. */
+export type PaymentJudgment =
+  | { readonly kind: 'credit' }
+  | {
+      readonly kind: 'hold'
+      /** Why an admin has to decide. */
+      readonly reason: string
+    }
+  | { readonly kind: 'below_minimum' }
+
+/** How payments of a currency or token become credit. */
+export interface ExchangeTerms {
+  /** How many decimal places a unit is behind one of the currency: 2 for cents. */
+  readonly decimals: number
+  /** Dollars for one of the currency, times 10^8. Above one dollar it counts as one. */
+  readonly rate8: bigint
+  /** The gateway's part, in hundredths of a percent. */
+  readonly feeBps: number
+}
+
+const MICROS_DECIMALS = 6n
+const ONE_DOLLAR_8 = 100_000_000n
+const ALL_BPS = 10_000n
+
+/**
+ * The credit for so many units, rounded down to a micro-dollar; null where it is more than an account can
+ * have. Throws RangeError for impossible units or terms.
+ */
+export function creditOf(units: bigint, terms: ExchangeTerms): Micros | null {
+  if (units < 0n) throw new RangeError(`a payment is not negative: ${units}`)
+  const { over, under } = creditPerUnit(terms)
+  const credited = (units * over) / under
+  return credited > BigInt(Number.MAX_SAFE_INTEGER) ? null : micros(Number(credited))
+}
+
+/** The fewest units that come to at least this credit. Throws RangeError for impossible terms. */
+export function unitsFor(creditMicros: Micros, terms: ExchangeTerms): bigint {
+  const { over, under } = creditPerUnit(terms)
+  return divCeil(BigInt(creditMicros) * under, over)
+}
+
+/** Micro-dollars of credit for one unit, as an exact fraction above zero. */
+function creditPerUnit({ decimals, rate8, feeBps }: ExchangeTerms): {
+  readonly over: bigint
+  readonly under: bigint
+} {
+  const rest = ALL_BPS - BigInt(feeBps)
+  if (rate8 <= 0n || rest <= 0n || rest > ALL_BPS) {
+    throw new RangeError(`no payment becomes credit at a rate of ${rate8} and a fee of ${feeBps}`)
+  }
+  const counted = rate8 < ONE_DOLLAR_8 ? rate8 : ONE_DOLLAR_8
+  return {
+    over: 10n ** MICROS_DECIMALS * counted * rest,
+    under: 10n ** BigInt(decimals) * ONE_DOLLAR_8 * ALL_BPS,
+  }
+}
+
+/**
+ * The part of a purchase's credit that goes with the units that went back: in proportion, rounded up to a
+ * micro-dollar; all of it once all units are back. Throws RangeError for impossible totals.
+ */
+export function reversedCredit({
+  creditMicros,
+  paidUnits,
+  reversedUnits,
+}: {
+  readonly creditMicros: Micros
+  readonly paidUnits: bigint
+  readonly reversedUnits: bigint
+}): Micros {
+  if (paidUnits <= 0n || reversedUnits < 0n) {
+    throw new RangeError(`${reversedUnits} of ${paidUnits} units can not go back`)
+  }
+  if (reversedUnits >= paidUnits) return creditMicros
+  return micros(Number(divCeil(BigInt(creditMicros) * reversedUnits, paidUnits)))
+}

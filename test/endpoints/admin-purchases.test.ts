@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PaymentJudgment } from '../../src/vocabulary/purchase.ts'
+import { column, errorOf, Management } from './management.ts'
+
+let admin: Management
+
+beforeAll(async () => {
+  admin = await Management.start()
+})
+afterAll(async () => {
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+})
+
+const HOLD: PaymentJudgment = { kind: 'hold', reason: 'paid in another currency' }
+
+const decide = (purchaseId: string, decision: 'credit' | 'dismiss', body: object = {}) =>
+  admin.post(`/v1/admin/purchases/${purchaseId}/${decision}`, body)
+
+test('a held purchase is credited once by an admin, and is then no longer pending', async () => {
+  const accountId = await admin.account()
+  const { text } = await admin.apiKey(accountId)
+  const id = await admin.purchase(accountId, HOLD)
+  const shown = {
+    id,
+    object: 'purchase',
+    method: 'card',
+    state: 'held',
+    credit: 25_000_000,
+    reversed: 0,
+    paid: { currency: 'usd', units: '2500' },
+    created_at: expect.any(String),
+    credited_at: null,
+  }
+  expect((await admin.get('/v1/credit/purchases', text)).json).toMatchObject({
+    data: [],
+    pending: [shown],
+  })
+  expect((await admin.get(`/v1/admin/purchases/${id}`)).json).toEqual({
+    ...shown,
+    account_id: accountId,
+    source: expect.stringMatching(/^test:/),
+    payment_ref: expect.stringMatching(/^pay_/),
+    note: 'paid in another currency',
+    expires_at: null,
+  })
+  expect((await admin.chat(text)).json).toEqual(errorOf('insufficient_credit'))
+
+  expect(await decide(id, 'credit')).toMatchObject({
+    httpStatus: 200,
+    json: { state: 'credited', credited_at: expect.any(String) },
+  })
+  const again = await decide(id, 'credit')
+  expect([again.httpStatus, again.json]).toEqual([409, errorOf('purchase_not_held')])
+  expect((await admin.get('/v1/credit/purchases', text)).json).toMatchObject({
+    data: [{ kind: 'purchase', purse: 'backed', amount: 25_000_000, reference: id }],
+    pending: [],
+  })
+  expect((await admin.chat(text)).httpStatus).toBe(200)
+})
+
+test('of 20 admins who credit a held purchase at once, one adds the credit', async () => {
+  const accountId = await admin.account()
+  const id = await admin.purchase(accountId, HOLD)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => decide(id, 'credit')))
+  const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
+  expect(statuses).toEqual([200, ...new Array(19).fill(409)])
+  expect((await admin.get(`/v1/admin/accounts/${accountId}`)).json).toMatchObject({
+    credit: { backed: { balance: 25_000_000 } },
+  })
+})
+
+test('a purchase that is dismissed adds no credit, and keeps both reasons', async () => {
+  const accountId = await admin.account()
+  const id = await admin.purchase(accountId, HOLD)
+  const unsaid = await decide(id, 'dismiss')
+  expect([unsaid.httpStatus, unsaid.json]).toEqual([400, errorOf('invalid_parameter', 'note')])
+  expect(await decide(id, 'dismiss', { note: 'paid back' })).toMatchObject({
+    httpStatus: 200,
+    json: { state: 'dismissed', note: 'paid in another currency; paid back' },
+  })
+  for (const decision of ['credit', 'dismiss'] as const) {
+    const answer = await decide(id, decision, { note: 'again' })
+    expect([answer.httpStatus, answer.json]).toEqual([409, errorOf('purchase_not_held')])
+  }
+  expect((await admin.get(`/v1/admin/accounts/${accountId}`)).json).toMatchObject({
+    credit: { backed: { balance: 0 } },
+  })
+})
+
+test('what is below the minimum is credited, and what is open is not', async () => {
+  const accountId = await admin.account()
+  const small = await admin.purchase(accountId, { kind: 'below_minimum' })
+  expect((await decide(small, 'credit')).json).toMatchObject({ state: 'credited' })
+  const open = await admin.purchase(accountId, null)
+  expect((await decide(open, 'credit')).json).toEqual(errorOf('purchase_not_held'))
+})
+
+test('purchases are listed by state and account, newest first', async () => {
+  const [one, other] = [await admin.account(), await admin.account()]
+  const made = [
+    await admin.purchase(one, HOLD),
+    await admin.purchase(one, null),
+    await admin.purchase(other, HOLD),
+  ]
+  const ids = async (query: string): Promise<unknown[]> => {
+    const answer = await admin.get(`/v1/admin/purchases?limit=100&${query}`)
+    return column(answer, 'id').filter((id) => made.includes(String(id)))
+  }
+  expect(await ids(`account_id=${one}`)).toEqual([made[1], made[0]])
+  expect(await ids('state=held')).toEqual([made[2], made[0]])
+  expect(await ids(`state=open,held&account_id=${one}`)).toEqual([made[1], made[0]])
+  const wrong = await admin.get('/v1/admin/purchases?state=lost')
+  expect([wrong.httpStatus, wrong.json]).toEqual([400, errorOf('invalid_parameter', 'state')])
+  const unknown = await admin.get('/v1/admin/purchases/pur_0')
+  expect([unknown.httpStatus, unknown.json]).toEqual([404, errorOf('not_found')])
+})
