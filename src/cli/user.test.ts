@@ -32,6 +32,14 @@ test.each([
   expect(seen.exitCode).toBe(exitCode)
 })
 
+test('an open invitation is withdrawn, once', async () => {
+  await line.run('user', 'invite', 'ada@example.org', '--operator')
+  const removed = await line.run('user', 'remove', 'ADA@example.org')
+  expect([removed.exitCode, removed.out]).toEqual([0, 'open invitations that have ended: 1\n'])
+  const again = await line.run('user', 'remove', 'ada@example.org')
+  expect([again.exitCode, again.notes]).toEqual([3, expect.stringContaining('nothing of this')])
+})
+
 test('a store without users says how people become users', async () => {
   expect((await line.run('user', 'list')).out).toContain('no users yet')
 })

@@ -1,5 +1,5 @@
 import { listShape } from '../operations/fields.ts'
-import { linkShape, userShape } from '../operations/people.ts'
+import { linkShape, removalShape, userShape } from '../operations/people.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { moment, table } from './table.ts'
 
@@ -7,6 +7,16 @@ const showLink = show(linkShape, ({ url, expires_at }) => ({
   out: url,
   note: `The link works once, until ${moment(expires_at)}. Only you have seen it: send it to the person.`,
 }))
+
+const showRemoval = show(removalShape, ({ email, user, operator, account_ids, invitations }) => {
+  const ended = [
+    ...(user ? [`${email} can no longer sign in`] : []),
+    ...(operator ? [`${email} is no longer an operator`] : []),
+    ...account_ids.map((id) => `${email} is no longer a member of ${id}`),
+    ...(invitations === 0 ? [] : [`open invitations that have ended: ${invitations}`]),
+  ]
+  return { out: ended.join('\n') }
+})
 
 const email = {
   flags: '<email>',
@@ -17,7 +27,7 @@ const email = {
 /** `tollgate user`: people who sign in to the page. */
 export const USER_COMMANDS: CommandGroup = {
   name: 'user',
-  words: 'list the users of the page, invite people, and reset passwords',
+  words: 'list the users of the page, invite and remove people, and reset passwords',
   commands: [
     {
       name: 'list',
@@ -72,6 +82,26 @@ export const USER_COMMANDS: CommandGroup = {
       words: 'print a link by which a user sets a new password, once, within 24 hours',
       takes: [email],
       show: showLink,
+    },
+    {
+      name: 'remove',
+      runs: 'removeUser',
+      words: 'let a person no longer sign in, or take one right from them; open invitations end',
+      takes: [
+        email,
+        {
+          flags: '--account <id>',
+          words: 'only end the membership of this account, acct_…',
+          to: 'body.account_id',
+        },
+        {
+          flags: '--operator',
+          words: 'only end the rights of an operator',
+          to: 'body.operator',
+          read: () => true,
+        },
+      ],
+      show: showRemoval,
     },
   ],
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { makeLink, type NewLink } from '../people/links.ts'
+import { remove } from '../people/removal.ts'
 import { findUser, listUsers } from '../people/users.ts'
 import type { UserRow } from '../store/people-tables.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -18,7 +19,7 @@ import { notFound, type Operation, type OperationParts, operation } from './oper
 
 /** Who may sign in to the page. */
 export function peopleOperations(parts: OperationParts): readonly Operation[] {
-  return [list(parts), invite(parts), reset(parts)]
+  return [list(parts), invite(parts), reset(parts), removeRights(parts)]
 }
 
 function list({ store }: OperationParts): Operation {
@@ -94,6 +95,52 @@ function reset(parts: OperationParts): Operation {
   })
 }
 
+function removeRights({ store, clock }: OperationParts): Operation {
+  return operation({
+    name: 'removeUser',
+    method: 'POST',
+    paths: { admin: '/v1/admin/users/remove' },
+    summary:
+      'Let a person no longer sign in, or take an account or the rights of an operator from them. Open invitations to it end.',
+    body: z.strictObject({
+      email: emailField.describe('The address of the person.'),
+      account_id: idFilterField('acct')
+        .optional()
+        .describe('The account that the person is to be no member of. The person stays a user.'),
+      operator: z
+        .boolean()
+        .default(false)
+        .describe('Whether the person is to be no operator. The person stays a user.'),
+    }),
+    example: { email: 'ada@example.org' },
+    answers: { 200: removalShape },
+    problems: ['not_found', 'last_operator'],
+    async run({ body: { email, account_id, operator: asOperator } }) {
+      const removal = { email, accountId: account_id ?? null, asOperator }
+      const { isUser, wasOperator, accountIds, invitations } = await remove(
+        { db: store.db, clock },
+        removal,
+      )
+      if (!isUser && !wasOperator && accountIds.length + invitations === 0) {
+        throw new Problem('not_found', {
+          message: 'This e-mail address has nothing of this, and no open invitation to it.',
+        })
+      }
+      return {
+        httpStatus: 200,
+        body: {
+          object: 'removal',
+          email,
+          user: isUser,
+          operator: wasOperator,
+          account_ids: accountIds,
+          invitations,
+        },
+      }
+    },
+  })
+}
+
 function linkParts({ store: { db }, ids, clock }: OperationParts) {
   return { db, ids, clock }
 }
@@ -120,6 +167,20 @@ export const linkShape = z
     expires_at: timeField,
   })
   .meta({ id: 'Link' })
+
+/** What was taken from a person. */
+export const removalShape = z
+  .object({
+    object: z.literal('removal'),
+    email: z.string(),
+    user: z.boolean().describe('Whether a user can no longer sign in: all sessions have ended.'),
+    operator: z.boolean().describe('Whether an operator is none any more.'),
+    account_ids: z
+      .array(idField('acct'))
+      .describe('The accounts that the person is no longer a member of.'),
+    invitations: z.int().describe('How many open invitations have ended.'),
+  })
+  .meta({ id: 'Removal' })
 
 /** A user as it is answered. */
 function userAnswer(user: UserRow): z.infer<typeof userShape> {

@@ -116,6 +116,7 @@ export class People {
       await takeLink(trx, { kind: 'setup', text: linkText, nowMs })
       if (await hasUsers(trx)) throw new Problem('invalid_link')
       const user = await addUser(trx, { ...person, ids, nowMs, passwordHash, isOperator: true })
+      if (user === null) throw new Problem('invalid_link')
       await claimFirstUser(trx, user.id)
       if (!joinsFirstAccount) return
       const first = await trx.selectFrom('accounts').select('id').orderBy('id').executeTakeFirst()

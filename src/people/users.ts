@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { MEMBERS, SIGN_INS, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
@@ -18,25 +18,33 @@ export async function hasUsers(db: Kysely<Tables>): Promise<boolean> {
   return row !== undefined
 }
 
+/** Users who were removed stay in the table, because what they did names them. No sign-in is left of them. */
+function mayEnter(build: ExpressionBuilder<Tables, 'users'>) {
+  const signIns = build.selectFrom('sign_ins').select('sign_ins.id')
+  return build.exists(signIns.whereRef('sign_ins.user_id', '=', 'users.id'))
+}
+
 /** Null where no user has this e-mail address, in whichever case it is written. */
 export async function findUser(db: Kysely<Tables>, email: string): Promise<UserRow | null> {
   const row = await db
     .selectFrom('users')
     .selectAll()
     .where('email', '=', email.toLowerCase())
+    .where(mayEnter)
     .executeTakeFirst()
   return row === undefined ? null : USERS.read(row)
 }
 
 /** Null where there is no such user. */
 export async function getUser(db: Kysely<Tables>, userId: string): Promise<UserRow | null> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst()
+  const users = db.selectFrom('users').selectAll().where(mayEnter)
+  const row = await users.where('id', '=', userId).executeTakeFirst()
   return row === undefined ? null : USERS.read(row)
 }
 
 /** All users, in the order in which they were made. */
 export async function listUsers(db: Kysely<Tables>): Promise<readonly UserRow[]> {
-  const rows = await db.selectFrom('users').selectAll().orderBy('id').execute()
+  const rows = await db.selectFrom('users').selectAll().where(mayEnter).orderBy('id').execute()
   return rows.map((row) => USERS.read(row))
 }
 
@@ -90,11 +98,14 @@ interface AddUserInput {
   readonly isOperator: boolean
 }
 
-/** Inserts a user who signs in by password. */
+/**
+ * Inserts a user who signs in by password, or lets one in again who was removed. Null: another transaction has made a
+ * user with this e-mail address meanwhile.
+ */
 export async function addUser(
   trx: Transaction<Tables>,
   { ids, nowMs, email, name, passwordHash, isOperator }: AddUserInput,
-): Promise<UserRow> {
+): Promise<UserRow | null> {
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const user: UserRow = {
     ...USERS.start,
@@ -104,13 +115,21 @@ export async function addUser(
     isOperator,
     ...times,
   }
-  const signIn = { id: ids.next('sign'), userId: user.id, providerUserId: user.id, passwordHash }
-  await trx.insertInto('users').values(USERS.record(user)).execute()
-  await trx
+  const again = { name, is_operator: isOperator ? 1 : 0, updated_at_ms: nowMs }
+  const row = await trx
+    .insertInto('users')
+    .values(USERS.record(user))
+    .onConflict((conflict) => conflict.column('email').doUpdateSet(again))
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const signIn = { id: ids.next('sign'), userId: row.id, providerUserId: row.id, passwordHash }
+  const made = await trx
     .insertInto('sign_ins')
     .values(SIGN_INS.record({ ...signIn, provider: PASSWORD_PROVIDER, ...times }))
-    .execute()
-  return user
+    .onConflict((conflict) => conflict.columns(['provider', 'provider_user_id']).doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return made === undefined ? null : USERS.read(row)
 }
 
 /** How better-auth names sign-in by password. */

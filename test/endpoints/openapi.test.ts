@@ -60,6 +60,7 @@ const BODIES: Readonly<Record<string, () => object>> = {
   dismissPurchase: () => ({ note: 'paid back' }),
   createInvitation: () => ({ email: 'eve@example.org', account_id: params['account_id'] }),
   createResetLink: () => ({ email: ADA.email }),
+  removeUser: () => ({ email: 'eve@example.org' }),
 }
 
 /** Asked last: what they change is asked for by others. */

@@ -1,0 +1,120 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { endResetLinks } from './links.ts'
+import { endOtherSessions } from './sessions.ts'
+import { findUser, lockPassword } from './users.ts'
+
+/** What to take from the person with an e-mail address. */
+export interface Removal {
+  readonly email: string
+  /** The account that the person is to be no member of; null: none. */
+  readonly accountId: string | null
+  /** Whether the person is to be no operator. With neither, the person may not sign in any more at all. */
+  readonly asOperator: boolean
+}
+
+/**
+ * Takes rights from a user, and ends the open invitations to them. Returns what was taken: whether a user can't sign
+ * in any more, whether an operator is none any more, memberships by their accounts, and how many invitations. Throws
+ * Problem `last_operator` rather than leave a store without operators, and changes nothing then.
+ */
+export function remove(
+  { db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock },
+  removal: Removal,
+) {
+  const { email, accountId, asOperator } = removal
+  const isAll = accountId === null && !asOperator
+  return db.transaction().execute(async (trx) => {
+    const nowMs = clock.nowMs()
+    const known = await findUser(trx, email)
+    // The same order as where an invitation is accepted, so that the two never wait for each other.
+    if (known !== null) await lockPassword(trx, known.id)
+    const invitations = await endInvitations(trx, { ...removal, isAll, nowMs })
+    // An invitation that was being accepted has made its user by now.
+    const user = known ?? (await findUser(trx, email))
+    let accountIds: readonly string[] = []
+    if (user === null) return { isUser: false, wasOperator: false, accountIds, invitations }
+    const from = { userId: user.id, nowMs }
+    const wasOperator = (asOperator || isAll) && (await endOperator(trx, from))
+    accountIds = await endMemberships(trx, { userId: user.id, accountId, isAll })
+    if (isAll) {
+      await endResetLinks(trx, from)
+      await endOtherSessions(trx, { userId: user.id, keptSessionId: null })
+      await trx.deleteFrom('sign_ins').where('user_id', '=', user.id).execute()
+    }
+    return { isUser: isAll, wasOperator, accountIds, invitations }
+  })
+}
+
+/** Returns whether the user was an operator. */
+async function endOperator(
+  trx: Transaction<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<boolean> {
+  // Locks all of them: two that are removed at the same time do not take each other for the one who stays.
+  const operators = await trx
+    .updateTable('users')
+    .set(({ ref }) => ({ updated_at_ms: ref('updated_at_ms') }))
+    .where('is_operator', '=', 1)
+    .returning('id')
+    .execute()
+  if (operators.every(({ id }) => id !== userId)) return false
+  if (operators.length === 1) throw new Problem('last_operator')
+  await trx
+    .updateTable('users')
+    .set({ is_operator: 0, updated_at_ms: nowMs })
+    .where('id', '=', userId)
+    .execute()
+  return true
+}
+
+/** Returns the accounts that the user was a member of. */
+async function endMemberships(
+  trx: Transaction<Tables>,
+  {
+    userId,
+    accountId,
+    isAll,
+  }: Pick<Removal, 'accountId'> & { readonly userId: string; readonly isAll: boolean },
+): Promise<readonly string[]> {
+  const rows = await trx
+    .deleteFrom('members')
+    .where('user_id', '=', userId)
+    .$if(!isAll, (query) => query.where('account_id', '=', accountId ?? ''))
+    .returning('account_id')
+    .execute()
+  return rows.map((row) => row.account_id)
+}
+
+/** Returns how many invitations were open. */
+async function endInvitations(
+  trx: Transaction<Tables>,
+  {
+    email,
+    accountId,
+    asOperator,
+    isAll,
+    nowMs,
+  }: Removal & { readonly isAll: boolean; readonly nowMs: number },
+): Promise<number> {
+  const ended = await trx
+    .updateTable('links')
+    .set({ used_at_ms: nowMs })
+    .where('kind', '=', 'invitation')
+    .where('email', '=', email.toLowerCase())
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .$if(!isAll, (query) =>
+      query.where(({ eb, or }) =>
+        or([
+          ...(accountId === null ? [] : [eb('account_id', '=', accountId)]),
+          ...(asOperator ? [eb('is_operator', '=', 1)] : []),
+        ]),
+      ),
+    )
+    .returning('id')
+    .execute()
+  return ended.length
+}
