@@ -14,6 +14,7 @@ import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
+import type { PaymentJudgment } from '../src/vocabulary/purchase.ts'
 import { MemoryLog } from './memory-log.ts'
 
 export interface WorldInput {
@@ -56,6 +57,11 @@ export interface World {
   readonly folder: string
   url(path: string): string
   account(input?: NewAccount): Promise<TestAccount>
+  /**
+   * Makes a purchase of $25 by card, as a look at its provider does: paid and judged, or open without a
+   * judgment. Resolves with its id.
+   */
+  purchase(accountId: string, judgment: PaymentJudgment | null): Promise<string>
   backedBalanceMicros(accountId: string): Promise<Micros>
   audit(): Promise<Audit>
   close(): Promise<void>
@@ -72,6 +78,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     ...settings,
   })
   const log = new MemoryLog()
+  let purchases = 0
   const gateway = await startGateway({
     config,
     upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
@@ -90,6 +97,8 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     folder,
     url: (path) => `${gateway.address}${path}`,
     account: (input = {}) => makeAccount(gateway, input),
+    purchase: (accountId, judgment) =>
+      makePurchase(gateway, { accountId, judgment, number: ++purchases }),
     async backedBalanceMicros(accountId) {
       const balance = await getBalance(gateway.store.db, { accountId, nowMs: Date.now() })
       if (balance === null) throw new Error(`no account ${accountId}`)
@@ -102,6 +111,33 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+interface NewPurchase {
+  readonly accountId: string
+  readonly judgment: PaymentJudgment | null
+  readonly number: number
+}
+
+async function makePurchase({ ledger }: Gateway, input: NewPurchase): Promise<string> {
+  const { accountId, judgment } = input
+  const number = String(input.number).padStart(26, '0')
+  const paid = { currency: 'usd', units: 2_500n }
+  const verdict = await ledger.postPurchase({
+    id: `pur_${number}`,
+    accountId,
+    method: 'card',
+    source: `test:${number}`,
+    creditMicros: micros(25_000_000),
+    seenReversals: 0,
+    fact:
+      judgment === null
+        ? { kind: 'open', expiresAtMs: null }
+        : { kind: 'paid', paid, reversedUnits: 0n, paymentRef: `pay_${number}`, judgment },
+    approved: false,
+  })
+  if (verdict.kind !== 'posted') throw new Error(`a purchase was ${verdict.kind}`)
+  return verdict.purchase.id
 }
 
 async function makeAccount(

@@ -114,9 +114,9 @@ export interface Ledger extends HoldLedger {
    * Brings a purchase, and the credit of its account, to what a look found. Any look may be repeated, late or
    * doubled. Rejects with `StoreRefused` for impossible totals.
    */
-  postPurchase(input: PostPurchaseInput): Promise<PurchaseVerdict>
+  postPurchase(input: PostPurchaseInput, by?: OperatorAction | null): Promise<PurchaseVerdict>
   /** Decides that a held purchase adds no credit. */
-  dismissPurchase(input: DismissPurchaseInput): Promise<DismissVerdict>
+  dismissPurchase(input: DismissPurchaseInput, by?: OperatorAction | null): Promise<DismissVerdict>
   /** Makes every open hold of a dead instance unresolved; returns how many. */
   abandonInstance(instanceId: string): Promise<number>
   /** The same for single holds. Those that are not open stay as they are. */
@@ -147,6 +147,8 @@ type CommandOfAdmins =
   | 'correct'
   | 'addCredit'
   | 'redeemCode'
+  | 'postPurchase'
+  | 'dismissPurchase'
   | 'createAccount'
   | 'updateAccount'
   | 'addApiKey'

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { ChangedCallers } from '../journey/gate/authenticator.ts'
-import type { CommandedLedger, Ledger } from '../ledger/ledger.ts'
+import type { CommandedLedger } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -186,7 +186,7 @@ export function mayOpen(caller: Caller, accountId: string): boolean {
 /** What a process has for its operations. */
 export interface OperationParts {
   readonly store: Store
-  readonly ledger: CommandedLedger & Pick<Ledger, 'postPurchase' | 'dismissPurchase'>
+  readonly ledger: CommandedLedger
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */

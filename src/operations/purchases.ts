@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { getPurchase, listAllPurchases } from '../ledger/purchases.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -24,6 +25,7 @@ import {
   type Operation,
   type OperationParts,
   operation,
+  readsFor,
 } from './operation.ts'
 
 /** What accounts have bought, and what an admin decides about payments that are held. */
@@ -40,7 +42,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listAllPurchases',
     method: 'GET',
-    paths: { admin: '/v1/admin/purchases' },
+    paths: { admin: '/v1/admin/purchases', operator: '/app/api/operator/purchases' },
     summary: 'Purchases of credit, newest first.',
     query: pageQuery('all_purchases', {
       state: stateFilter.optional(),
@@ -64,12 +66,15 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getPurchase',
     method: 'GET',
-    paths: { admin: '/v1/admin/purchases/{purchase_id}' },
+    paths: {
+      admin: '/v1/admin/purchases/{purchase_id}',
+      operator: '/app/api/operator/purchases/{purchase_id}',
+    },
     summary: 'One purchase, with its payment and why it is held.',
     answers: { 200: adminPurchaseShape },
     problems: ['not_found'],
-    async run({ param }) {
-      const row = await foundPurchase(store.db, param('purchase_id'))
+    async run({ caller, param }) {
+      const row = await foundPurchase(readsFor(caller, store), param('purchase_id'))
       return { httpStatus: 200, body: adminPurchaseAnswer(row) }
     },
   })
@@ -79,22 +84,29 @@ function approve(parts: OperationParts): Operation {
   return operation({
     name: 'creditPurchase',
     method: 'POST',
-    paths: { admin: '/v1/admin/purchases/{purchase_id}/credit' },
+    paths: {
+      admin: '/v1/admin/purchases/{purchase_id}/credit',
+      operator: '/app/api/operator/purchases/{purchase_id}/credit',
+    },
+    needsRecentSignIn: true,
     summary: 'Add the credit of a purchase that is held or below the minimum.',
     answers: { 200: adminPurchaseShape },
     problems: ['not_found', 'purchase_not_held'],
-    async run({ param }) {
+    async run({ by, param }) {
       const row = await foundPurchase(parts.store.db, param('purchase_id'))
-      return creditHeld(parts, row)
+      return creditHeld(parts, { row, by })
     },
   })
 }
 
-async function creditHeld(parts: OperationParts, row: PurchaseRow): Promise<Answered> {
+async function creditHeld(
+  parts: OperationParts,
+  { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
+): Promise<Answered> {
   const isWaiting = row.state === 'held' || row.state === 'below_minimum'
   if (!isWaiting || row.paid === null) throw notHeld(row)
   const { paidCurrency, paidUnits } = row.paid
-  const verdict = await parts.ledger.postPurchase({
+  const credited = {
     ...row,
     seenReversals: row.reversals,
     fact: {
@@ -105,7 +117,8 @@ async function creditHeld(parts: OperationParts, row: PurchaseRow): Promise<Answ
       judgment: { kind: 'credit' },
     },
     approved: true,
-  })
+  } as const
+  const verdict = await parts.ledger.postPurchase(credited, by)
   switch (verdict.kind) {
     case 'posted':
       await parts.onCallersChanged({ accountId: row.accountId })
@@ -126,7 +139,11 @@ function dismiss({ ledger }: OperationParts): Operation {
   return operation({
     name: 'dismissPurchase',
     method: 'POST',
-    paths: { admin: '/v1/admin/purchases/{purchase_id}/dismiss' },
+    paths: {
+      admin: '/v1/admin/purchases/{purchase_id}/dismiss',
+      operator: '/app/api/operator/purchases/{purchase_id}/dismiss',
+    },
+    needsRecentSignIn: true,
     summary: 'Decide that a held purchase adds no credit. Its money is paid back elsewhere.',
     body: z.strictObject({
       note: text({ charsMax: 500, missing: 'is required: why, for those who ask later' }),
@@ -134,9 +151,9 @@ function dismiss({ ledger }: OperationParts): Operation {
     example: { note: 'paid back at the provider' },
     answers: { 200: adminPurchaseShape },
     problems: ['not_found', 'purchase_not_held'],
-    async run({ param, body: { note } }) {
+    async run({ by, param, body: { note } }) {
       const purchaseId = param('purchase_id')
-      const verdict = await ledger.dismissPurchase({ purchaseId, note })
+      const verdict = await ledger.dismissPurchase({ purchaseId, note }, by)
       switch (verdict.kind) {
         case 'dismissed':
           return { httpStatus: 200, body: adminPurchaseAnswer(verdict.purchase) }

@@ -60,7 +60,7 @@ const LISTS: readonly ListCase[] = [
     list: 'all_purchases',
     path: () => '/v1/admin/purchases',
     token: asAdmin,
-    insert: () => admin.purchase(accountId, null),
+    insert: () => admin.world.purchase(accountId, null),
   },
   {
     list: 'requests',

@@ -20,7 +20,7 @@ const decide = (purchaseId: string, decision: 'credit' | 'dismiss', body: object
 test('a held purchase is credited once by an admin, and is then no longer pending', async () => {
   const accountId = await admin.account()
   const { text } = await admin.apiKey(accountId)
-  const id = await admin.purchase(accountId, HOLD)
+  const id = await admin.world.purchase(accountId, HOLD)
   const shown = {
     id,
     object: 'purchase',
@@ -61,7 +61,7 @@ test('a held purchase is credited once by an admin, and is then no longer pendin
 
 test('of 20 admins who credit a held purchase at once, one adds the credit', async () => {
   const accountId = await admin.account()
-  const id = await admin.purchase(accountId, HOLD)
+  const id = await admin.world.purchase(accountId, HOLD)
   const answers = await Promise.all(Array.from({ length: 20 }, () => decide(id, 'credit')))
   const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
   expect(statuses).toEqual([200, ...new Array(19).fill(409)])
@@ -72,7 +72,7 @@ test('of 20 admins who credit a held purchase at once, one adds the credit', asy
 
 test('a purchase that is dismissed adds no credit, and keeps both reasons', async () => {
   const accountId = await admin.account()
-  const id = await admin.purchase(accountId, HOLD)
+  const id = await admin.world.purchase(accountId, HOLD)
   const unsaid = await decide(id, 'dismiss')
   expect([unsaid.httpStatus, unsaid.json]).toEqual([400, errorOf('invalid_parameter', 'note')])
   expect(await decide(id, 'dismiss', { note: 'paid back' })).toMatchObject({
@@ -90,18 +90,18 @@ test('a purchase that is dismissed adds no credit, and keeps both reasons', asyn
 
 test('what is below the minimum is credited, and what is open is not', async () => {
   const accountId = await admin.account()
-  const small = await admin.purchase(accountId, { kind: 'below_minimum' })
+  const small = await admin.world.purchase(accountId, { kind: 'below_minimum' })
   expect((await decide(small, 'credit')).json).toMatchObject({ state: 'credited' })
-  const open = await admin.purchase(accountId, null)
+  const open = await admin.world.purchase(accountId, null)
   expect((await decide(open, 'credit')).json).toEqual(errorOf('purchase_not_held'))
 })
 
 test('purchases are listed by state and account, newest first', async () => {
   const [one, other] = [await admin.account(), await admin.account()]
   const made = [
-    await admin.purchase(one, HOLD),
-    await admin.purchase(one, null),
-    await admin.purchase(other, HOLD),
+    await admin.world.purchase(one, HOLD),
+    await admin.world.purchase(one, null),
+    await admin.world.purchase(other, HOLD),
   ]
   const ids = async (query: string): Promise<unknown[]> => {
     const answer = await admin.get(`/v1/admin/purchases?limit=100&${query}`)

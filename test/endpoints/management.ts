@@ -1,8 +1,6 @@
 import { type Dispatcher, request } from 'undici'
 import { expect } from 'vitest'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/walk.ts'
-import { micros } from '../../src/vocabulary/money.ts'
-import type { PaymentJudgment } from '../../src/vocabulary/purchase.ts'
 import { startWorld, type World, type WorldInput } from '../world.ts'
 
 export const ADMIN_TOKEN = 'a-token-for-tests-alone'
@@ -25,7 +23,6 @@ export interface Call {
 /** A world whose admin API is on. */
 export class Management {
   readonly world: World
-  #purchases = 0
 
   private constructor(world: World) {
     this.world = world
@@ -82,35 +79,6 @@ export class Management {
   ): Promise<Answer> {
     const body = { kind: 'backed', amount: amountMicros, reference }
     return this.post(`/v1/admin/accounts/${accountId}/credit`, body)
-  }
-
-  /**
-   * Makes a purchase of $25 by card, as a look at its provider does: paid and judged, or open without a
-   * judgment. Answers its id.
-   */
-  async purchase(accountId: string, judgment: PaymentJudgment | null): Promise<string> {
-    const number = String(++this.#purchases).padStart(26, '0')
-    const verdict = await this.world.gateway.ledger.postPurchase({
-      id: `pur_${number}`,
-      accountId,
-      method: 'card',
-      source: `test:${number}`,
-      creditMicros: micros(25_000_000),
-      seenReversals: 0,
-      fact:
-        judgment === null
-          ? { kind: 'open', expiresAtMs: null }
-          : {
-              kind: 'paid',
-              paid: { currency: 'usd', units: 2_500n },
-              reversedUnits: 0n,
-              paymentRef: `pay_${number}`,
-              judgment,
-            },
-      approved: false,
-    })
-    expect(verdict.kind).toBe('posted')
-    return `pur_${number}`
   }
 
   /** Makes a key of an account. */

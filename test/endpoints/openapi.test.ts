@@ -143,7 +143,7 @@ test('every operation answers as it is documented, and those that take a body ha
     }
     if (['getPurchase', 'creditPurchase', 'dismissPurchase'].includes(operation.name)) {
       const held = { kind: 'hold', reason: 'paid in another currency' } as const
-      params['purchase_id'] = await admin.purchase(params['account_id'] ?? '', held)
+      params['purchase_id'] = await admin.world.purchase(params['account_id'] ?? '', held)
     }
     const called = await call(
       operation,

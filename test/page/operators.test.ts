@@ -47,9 +47,14 @@ async function callOf({ method, paths, example, name }: Operation) {
   if (path.includes('{key_id}')) path = path.replace('{key_id}', await newKeyId())
   if (path.includes('{request_id}')) path = path.replace('{request_id}', await newRequestId())
   if (path.includes('{code_id}')) path = path.replace('{code_id}', (await newCode()).id)
+  if (path.includes('{purchase_id}')) {
+    path = path.replace('{purchase_id}', await world.purchase(account.id, HOLD))
+  }
   if (name === 'redeemCode') body['code'] = (await newCode()).code
   return { method, path, body }
 }
+
+const HOLD = { kind: 'hold', reason: 'paid in another currency' } as const
 
 async function newKeyId(): Promise<string> {
   const { json } = await owner.post(`accounts/${account.id}/keys`, { name: 'made for a test' })

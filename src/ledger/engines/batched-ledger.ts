@@ -152,12 +152,18 @@ export class BatchedLedger implements Ledger {
     return this.#submit({ kind: 'redeemCode', input, by })
   }
 
-  postPurchase(input: PostPurchaseInput): Promise<PurchaseVerdict> {
-    return this.#submit({ kind: 'postPurchase', input })
+  postPurchase(
+    input: PostPurchaseInput,
+    by: OperatorAction | null = null,
+  ): Promise<PurchaseVerdict> {
+    return this.#submit({ kind: 'postPurchase', input, by })
   }
 
-  dismissPurchase(input: DismissPurchaseInput): Promise<DismissVerdict> {
-    return this.#submit({ kind: 'dismissPurchase', input })
+  dismissPurchase(
+    input: DismissPurchaseInput,
+    by: OperatorAction | null = null,
+  ): Promise<DismissVerdict> {
+    return this.#submit({ kind: 'dismissPurchase', input, by })
   }
 
   /** As the interface says. An engine may abandon a limited number of holds in a commit. */

@@ -43,8 +43,8 @@ interface Commands {
   correct(takes: Recorded & { readonly input: CorrectInput }): Corrected
   addCredit(takes: Recorded & { readonly input: AddCreditInput }): CreditVerdict
   redeemCode(takes: Recorded & { readonly input: RedeemCodeInput }): RedeemVerdict
-  postPurchase(takes: { readonly input: PostPurchaseInput }): PurchaseVerdict
-  dismissPurchase(takes: { readonly input: DismissPurchaseInput }): DismissVerdict
+  postPurchase(takes: Recorded & { readonly input: PostPurchaseInput }): PurchaseVerdict
+  dismissPurchase(takes: Recorded & { readonly input: DismissPurchaseInput }): DismissVerdict
   /** The verdict is how many holds it has made unresolved. */
   abandonInstance(takes: { readonly instanceId: string }): number
   /** The verdict is how many holds it has made unresolved. */

@@ -21,6 +21,12 @@ export function subjectOf(work: UnitOfWork, command: LedgerCommand<RecordedKind>
       const { accountId, codeHash } = command.input
       return { ...ofCode(work.creditCode(codeHash)), accountId }
     }
+    case 'postPurchase':
+      return ofPurchase(work.purchase(command.input.source), {})
+    case 'dismissPurchase': {
+      const { purchaseId, note } = command.input
+      return ofPurchase(work.purchaseOfId(purchaseId), { note })
+    }
     case 'correct':
       return ofRequest(work, command.input)
     case 'addApiKey':
@@ -54,6 +60,12 @@ function ofApiKey(
 function ofCode(code: ReturnType<UnitOfWork['creditCode']>): ActionSubject {
   const { id: targetId = null, amountMicros = null, expiresAtMs = null } = code ?? {}
   return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
+}
+
+/** By position: the purchase, and what else was said of it. */
+function ofPurchase(purchase: ReturnType<UnitOfWork['purchase']>, detail: Detail): ActionSubject {
+  const { accountId = null, id: targetId = null, creditMicros = null } = purchase ?? {}
+  return { accountId, targetId, amountMicros: creditMicros, detail }
 }
 
 function ofRequest(
