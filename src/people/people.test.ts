@@ -1,5 +1,7 @@
 import { randomFillSync } from 'node:crypto'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { createSqliteFile, TEST_DATABASES } from '../store/testing/test-databases.ts'
 import { systemClock } from '../vocabulary/clock.ts'
@@ -194,6 +196,78 @@ test('a sign-in waits for another process that is changing the password, and is 
   })
   await signIn.attempt
   expect(await place.sessionIds()).toEqual([])
+})
+
+test('of a setup link and an invitation that are taken at the same time, one makes the first user', async () => {
+  const database = await TEST_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
+  if (database === undefined) throw new Error('there is no PostgreSQL')
+  closing.push(() => database.remove())
+  const store = await openStore({ url: database.url })
+  closing.push(() => store.close())
+  const ledger = createLedger({ location: store.location })
+  closing.push(() => ledger.close())
+  await ledger.createAccount({ id: 'acct_1', name: 'one' })
+  const parts = { db: store.db, clock: systemClock, ids: IDS }
+  const membership = { accountId: 'acct_1', role: 'owner' } as const
+  const to = { email: 'eve@example.org', isOperator: true, membership }
+  const invitation = await makeLink(parts, { kind: 'invitation', ...to })
+  const setup = await makeLink(parts, { kind: 'setup' })
+  const people = peopleOf(store, async (input) => ({
+    ...openPasswords(input),
+    hash: async () => 'a hash that takes no time',
+  }))
+
+  // The invitation's transaction has made its user, and waits for the account.
+  const { invited, made } = await store.db.transaction().execute(async (trx) => {
+    await sql`select id from accounts for update`.execute(trx)
+    const guest = { linkText: invitation.text, name: 'Eve', password: OTHER }
+    const invited = Promise.allSettled([people.acceptInvitation(guest, VISITOR)])
+    await lockWaits(store, 1)
+    const first = { linkText: setup.text, name: 'Ada', ...ADA }
+    const made = Promise.allSettled([people.setUp(first, VISITOR)])
+    await Promise.race([made, lockWaits(store, 2)])
+    return { invited, made }
+  })
+  expect(await invited).toMatchObject([{ status: 'fulfilled' }])
+  expect(await made).toEqual([{ status: 'rejected', reason: USED }])
+  const users = await store.db.selectFrom('users').select('email').execute()
+  expect(users).toEqual([{ email: 'eve@example.org' }])
+})
+
+/** Resolves once so many statements of a PostgreSQL database wait for others. */
+async function lockWaits({ db }: Store, count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await sql<{ waits: number }>`
+      select count(*) as waits from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+    if ((rows[0]?.waits ?? 0) >= count) return
+  }
+}
+
+test('no count of wrong passwords keeps out a person who takes a link', async () => {
+  const database = await createSqliteFile()
+  closing.push(() => database.remove())
+  const store = await openStore({ url: database.url })
+  closing.push(() => store.close())
+  const people = peopleOf(store, async (input) => openPasswords(input))
+  const parts = { db: store.db, clock: systemClock, ids: IDS }
+  const eve = { email: 'eve@example.org', isOperator: true, membership: null }
+  const links = {
+    setup: await makeLink(parts, { kind: 'setup' }),
+    invitation: await makeLink(parts, { kind: 'invitation', ...eve }),
+  }
+  for (const { email } of [ADA, eve]) {
+    for (let i = 0; i < 5; i++) {
+      const wrong = people.signIn({ email, password: 'wrong' }, VISITOR)
+      await expect(wrong).rejects.toMatchObject({ name: 'Problem' })
+    }
+  }
+  const { setup, invitation } = links
+  const first = await people.setUp({ linkText: setup.text, name: 'Ada', ...ADA }, VISITOR)
+  const guest = { linkText: invitation.text, name: 'Eve', password: OTHER }
+  const second = await people.acceptInvitation(guest, VISITOR)
+  expect(await people.sessions.find(first.sessionToken)).not.toBeNull()
+  expect(await people.sessions.find(second.sessionToken)).not.toBeNull()
 })
 
 describe('while the server is busy', () => {

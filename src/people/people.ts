@@ -111,19 +111,16 @@ export class People {
     const { db, clock, ids, joinsFirstAccount } = this.#input
     await readLink(db, { kind: 'setup', text: linkText, nowMs: clock.nowMs() })
     const passwordHash = await this.#hash(person.password)
-    await db.transaction().execute(async (trx) => {
+    const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       await takeLink(trx, { kind: 'setup', text: linkText, nowMs })
       if (await hasUsers(trx)) throw new Problem('invalid_link')
       const user = await addUser(trx, { ...person, ids, nowMs, passwordHash, isOperator: true })
-      if (user === null) throw new Problem('invalid_link')
-      await claimFirstUser(trx, user.id)
-      if (!joinsFirstAccount) return
-      const first = await trx.selectFrom('accounts').select('id').orderBy('id').executeTakeFirst()
-      if (first === undefined) return
-      await joinAccount(trx, { userId: user.id, accountId: first.id, role: 'owner', nowMs })
+      if (user === null || !(await claimFirstUser(trx, user.id))) throw new Problem('invalid_link')
+      if (joinsFirstAccount) await joinFirstAccount(trx, { userId: user.id, nowMs })
+      return { userId: user.id, passwordHash }
     })
-    return this.signIn(person, visitor)
+    return this.#startSession(made, visitor)
   }
 
   /** Makes a user an owner of an account. */
@@ -145,25 +142,30 @@ export class People {
     const { email } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
     if (email === null) throw new Problem('invalid_link')
     const known = await findUser(db, email)
-    const checked =
-      known && (await this.#requirePassword({ user: known, password, field: 'password' }, visitor))
-    const passwordHash = known === null ? await this.#hash(password) : null
-    await db.transaction().execute(async (trx) => {
+    const proved =
+      known === null
+        ? { userId: null, passwordHash: await this.#hash(password) }
+        : await this.#requirePassword({ user: known, password, field: 'password' }, visitor)
+    const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
-      if (checked !== null && !(await hasStill(trx, checked))) throw wrongPassword('password')
+      const { userId, passwordHash } = proved
+      if (userId !== null && !(await hasStill(trx, { userId, passwordHash })))
+        throw wrongPassword('password')
       const { isOperator, accountId, role } = await takeLink(trx, { ...presented, nowMs })
       // Another invitation of the same address may have been accepted in between.
       if ((await findUser(trx, email))?.id !== known?.id) throw new Problem('invalid_link')
       const user =
-        passwordHash === null || known !== null
-          ? known
-          : await addUser(trx, { ids, nowMs, email, name, passwordHash, isOperator })
+        known ?? (await addUser(trx, { ids, nowMs, email, name, passwordHash, isOperator }))
       if (user === null) throw new Problem('invalid_link')
+      // No setup link works from now on, nor one that is being taken at this moment.
+      await claimFirstUser(trx, user.id)
       if (isOperator) await makeOperator(trx, { userId: user.id, nowMs })
-      if (accountId === null || role === null) return
-      await joinAccount(trx, { userId: user.id, accountId, role, nowMs })
+      if (accountId !== null && role !== null) {
+        await joinAccount(trx, { userId: user.id, accountId, role, nowMs })
+      }
+      return { userId: user.id, passwordHash }
     })
-    return this.signIn({ email, password }, visitor)
+    return this.#startSession(checked, visitor)
   }
 
   /** Sets a new password by a link, and ends all sessions. Throws Problem `invalid_link`. */
@@ -183,7 +185,7 @@ export class People {
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
     })
     await this.#attempts.forget({ address: visitor.address, email: user.email })
-    return this.signIn({ email: user.email, password }, visitor)
+    return this.#startSession({ userId: user.id, passwordHash }, visitor)
   }
 
   /**
@@ -241,7 +243,8 @@ export class People {
   }
 
   /**
-   * Makes a session of a user whose password was checked. The transaction that sets another password ends the
+   * Makes a session of a user whose password was checked, or set by a link. It needs no check, so that no queue and
+   * no count of attempts refuses it once the link is used up. The transaction that sets another password ends the
    * user's sessions: this one by that, or it began later and finds the other password here.
    */
   async #startSession(checked: StoredPassword, visitor: Visitor): Promise<NewSession> {
@@ -279,15 +282,24 @@ async function loadBetterAuth(input: PasswordsInput): Promise<Passwords> {
 }
 
 /**
- * Two setup links can be taken at the same time, through two processes. The second insert waits for the
- * first transaction and then inserts nothing.
+ * Links that make the first user can be taken at the same time, through two processes. The second insert waits for
+ * the first transaction and then inserts nothing: false.
  */
-async function claimFirstUser(trx: Transaction<Tables>, userId: string): Promise<void> {
+async function claimFirstUser(trx: Transaction<Tables>, userId: string): Promise<boolean> {
   const claimed = await trx
     .insertInto('settings')
     .values({ name: 'first_user', value: userId })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .returning('name')
     .executeTakeFirst()
-  if (claimed === undefined) throw new Problem('invalid_link')
+  return claimed !== undefined
+}
+
+async function joinFirstAccount(
+  trx: Transaction<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  const first = await trx.selectFrom('accounts').select('id').orderBy('id').executeTakeFirst()
+  if (first === undefined) return
+  await joinAccount(trx, { userId, accountId: first.id, role: 'owner', nowMs })
 }
