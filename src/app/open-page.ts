@@ -1,8 +1,12 @@
 import { join } from 'node:path'
 import type { PageInput } from '../http/page/page-routes.ts'
 import { PageSite } from '../http/page/page-site.ts'
+import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { Gate, type GateSettings } from '../journey/gate/gate.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
+import { getPlaygroundKeyHash } from '../ledger/api-keys.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { notFound } from '../operations/operation.ts'
 import { makeLink } from '../people/links.ts'
 import { People } from '../people/people.ts'
 import { hasUsers } from '../people/users.ts'
@@ -31,12 +35,14 @@ interface PageParts {
   readonly store: Store
   readonly unknownCallers: UnknownCallers
   readonly addressOf: (arrival: Arrival) => string
+  readonly ledger: Pick<Ledger, 'addApiKey'>
+  readonly authenticator: Pick<Authenticator, 'callerOf'>
 }
 
 /** What the page is made of; null where it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
   { config, address: { mode }, log, clock, ids }: Wiring,
-  { store, unknownCallers, addressOf }: PageParts,
+  { store, unknownCallers, addressOf, ledger, authenticator }: PageParts,
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
   if (config.TOLLGATE_PAGE === 'off') return null
   const { db } = store
@@ -58,6 +64,11 @@ export function openPage(
     addressOf,
     clock,
     ids,
+    async playgroundCaller(accountId, arrival) {
+      const keyHash = await getPlaygroundKeyHash(accountId, { db, ledger })
+      if (keyHash === null) throw notFound('account', accountId)
+      return authenticator.callerOf(keyHash, arrival)
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
 import { clientClosed } from '../journey/client-answer.ts'
+import type { Caller } from '../journey/gate/authenticator.ts'
 import { type JourneyParts, type JourneyRecord, runJourney } from '../journey/journey.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -35,6 +36,8 @@ export interface EndedRequest {
 export interface Inference {
   /** Serves a request, or answers false: it is for another path. */
   serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
+  /** Serves a request of another route, which has an authentication of its own. All else is the same. */
+  serveAs(arrived: Arrived): void
   /** Whether the journey of a request is under way: from before its hold can be opened. */
   isUnderWay(requestId: string): boolean
   /** Requests whose answers have not ended. */
@@ -48,6 +51,15 @@ export interface Inference {
    * streams are charged as if their clients had left, calls without an answer yet stay unresolved.
    */
   drain(input: DrainInput): Promise<void>
+}
+
+interface Arrived {
+  readonly clientRequest: IncomingMessage
+  readonly client: ServerResponse
+  readonly requestId: string
+  readonly format: WireFormat
+  /** Who sends it; null: its API key says. Throws Problem. */
+  readonly authenticate: (() => Promise<Caller>) | null
 }
 
 interface DrainInput {
@@ -67,6 +79,15 @@ export function createInference(input: InferenceInput): Inference {
   const idle = async (): Promise<void> => {
     while (inFlight.size > 0) await Promise.all(inFlight.values())
   }
+  const begin = (arrived: Arrived): void => {
+    const { client } = arrived
+    const answered = serve(input, { ...arrived, draining, underWay })
+    // A refused request does not keep the server from stopping, however many come.
+    if (draining) return
+    const ended = answered.then(() => clientClosed(client))
+    inFlight.set(client, ended)
+    void ended.finally(() => inFlight.delete(client))
+  }
   return {
     isUnderWay: (requestId) => underWay.has(requestId),
     get inFlight() {
@@ -80,14 +101,11 @@ export function createInference(input: InferenceInput): Inference {
       if (clientRequest.method !== 'POST') return false
       const format = formats.get(pathOf(clientRequest.url ?? ''))
       if (format === undefined) return false
-      const answered = serve(input, { clientRequest, client, format, draining, underWay })
-      // A refused request does not keep the server from stopping, however many come.
-      if (draining) return true
-      const ended = answered.then(() => clientClosed(client))
-      inFlight.set(client, ended)
-      void ended.finally(() => inFlight.delete(client))
+      const requestId = input.ids.next('req')
+      begin({ clientRequest, client, requestId, format, authenticate: null })
       return true
     },
+    serveAs: begin,
     async drain({ timeoutMs, cutOff }) {
       draining = true
       const timer = setTimeout(() => {
@@ -106,10 +124,7 @@ function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query)
 }
 
-interface Exchange {
-  readonly clientRequest: IncomingMessage
-  readonly client: ServerResponse
-  readonly format: WireFormat
+interface Exchange extends Arrived {
   readonly draining: boolean
   /** The requests whose journeys are under way. */
   readonly underWay: Set<string>
@@ -117,8 +132,7 @@ interface Exchange {
 
 /** Never rejects. */
 async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
-  const { clientRequest, client, format } = exchange
-  const requestId = input.ids.next('req')
+  const { clientRequest, client, requestId, format, authenticate } = exchange
   exchange.underWay.add(requestId)
   const startedAtMs = input.parts.clock.nowMs()
   const record = emptyRecord()
@@ -144,6 +158,7 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
       requestId,
       headers: clientRequest.headers,
       peerAddress: clientRequest.socket.remoteAddress,
+      authenticate,
       client,
       readBody: (account) =>
         readBody(clientRequest, {

@@ -99,19 +99,26 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   })
   registerPublicRoutes(app, { ...input.root, formats, catalog: input.catalog })
   if (input.metrics != null) registerMetricsRoute(app, input.metrics)
-  if (input.management !== undefined) registerManagement(app, { ...input.management, formats })
+  if (input.management !== undefined) {
+    registerManagement(app, { ...input.management, formats, inference })
+  }
   return app
 }
 
 function registerManagement(
   app: FastifyInstance,
-  { formats, ...input }: ManagementInput & Pick<HttpServerInput, 'formats'>,
+  {
+    formats,
+    inference,
+    ...input
+  }: ManagementInput & Pick<HttpServerInput, 'formats' | 'inference'>,
 ): void {
   const { sections, bodyTimeoutMs, page } = input
   registerOpenApiRoutes(app, { ...input.document, formats, sections, hasPage: page !== null })
   const operations = sections.flatMap((section) => section.operations)
   for (const access of input.access) registerOperations(app, { operations, access, bodyTimeoutMs })
-  if (page !== null) registerPage(app, { ...page, operations, bodyTimeoutMs })
+  if (page === null) return
+  registerPage(app, { ...page, operations, formats, inference, bodyTimeoutMs })
 }
 
 interface NodeServerInput {

@@ -77,7 +77,10 @@ export class HeldRequest {
   answerHeaders(upstreamHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
     const { format, requestId } = this.request
     const { publicNames } = this.#parts
-    return answerHeaders(upstreamHeaders, { format, requestId, publicNames })
+    const headers = answerHeaders(upstreamHeaders, { format, requestId, publicNames })
+    // The page's calls have it already, and stricter.
+    if (this.client.hasHeader('cache-control')) delete headers['cache-control']
+    return headers
   }
 
   /**

@@ -76,6 +76,8 @@ export interface JourneyRequest extends Arrival {
   readonly format: WireFormat
   readonly requestId: string
   readonly headers: IncomingHttpHeaders
+  /** Who sends it, where another route knows; null: its API key says. Throws Problem. */
+  readonly authenticate: (() => Promise<Caller>) | null
   readonly client: ServerResponse
   /** Reads the whole body, inflated, within the limits of the format and the account. */
   readonly readBody: (account: {
@@ -123,7 +125,7 @@ export interface JourneyRecord {
  */
 export async function runJourney(parts: JourneyParts, request: JourneyRequest): Promise<void> {
   const { format, record } = request
-  const caller = await parts.authenticate(request) // 401, 429
+  const caller = await (request.authenticate?.() ?? parts.authenticate(request)) // 401, 429
   record.accountId = caller.accountId
   record.apiKeyId = caller.apiKeyId
 

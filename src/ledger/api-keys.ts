@@ -1,6 +1,7 @@
 import { hash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
+import { micros } from '../vocabulary/money.ts'
 import type { Page } from './activity/activity.ts'
 import type { AddApiKeyInput, CommandedLedger } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
@@ -23,6 +24,46 @@ export async function createApiKey(
   const { text, hash, displayPrefix } = makeApiKey(keyTag)
   const apiKey = await ledger.addApiKey({ ...input, keyHash: hash, displayPrefix }, by)
   return apiKey === null ? null : { apiKey, text }
+}
+
+/** What the Playground's key of an account may spend until somebody changes its limit. */
+const PLAYGROUND_LIMIT_MICROS = micros(5_000_000)
+
+/**
+ * The key that requests of the page's Playground run on, which is made at its first use, and again after it
+ * was deleted. It has no text: what stands for its hash is no SHA-256, so that nothing that a client sends is
+ * this key. Its id follows from the account and from how many came before, so that two first uses make one.
+ * Null where there is no such account.
+ */
+export async function getPlaygroundKeyHash(
+  accountId: string,
+  {
+    db,
+    ledger,
+  }: {
+    readonly db: Kysely<Tables>
+    readonly ledger: Pick<Ledger, 'addApiKey'>
+  },
+): Promise<string | null> {
+  const earlier = await db
+    .selectFrom('api_keys')
+    .select(['key_hash', 'deleted_at_ms'])
+    .where('account_id', '=', accountId)
+    .where('key_hash', 'like', 'playground/%')
+    .execute()
+  const current = earlier.find((row) => row.deleted_at_ms === null)
+  if (current !== undefined) return current.key_hash
+  const keyHash = `playground/${accountId}/${earlier.length}`
+  const time = accountId.slice('acct_'.length).slice(0, 10)
+  const added = await ledger.addApiKey({
+    id: `key_${time}${hash('sha256', keyHash, 'hex').slice(0, 16)}`,
+    accountId,
+    name: 'Playground',
+    keyHash,
+    displayPrefix: '',
+    creditLimitMicros: PLAYGROUND_LIMIT_MICROS,
+  })
+  return added?.keyHash ?? null
 }
 
 /** Null where there is no such key, or it was deleted. */

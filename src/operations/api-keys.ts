@@ -193,7 +193,11 @@ const common = {
   id: idField('key'),
   object: z.literal('key'),
   name: z.string(),
-  prefix: z.string().describe('The first and last characters of the key.'),
+  prefix: z
+    .string()
+    .describe(
+      'The first and last characters of the key; empty for the key of the Playground, which has no text.',
+    ),
   disabled: z.boolean(),
   expires_at: timeField.nullable(),
   credit_limit: moneyField

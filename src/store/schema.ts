@@ -68,9 +68,9 @@ export const API_KEYS = new Table('api_keys', {
     id: text,
     account_id: text,
     name: text,
-    /** Lower-case hexadecimal. */
+    /** Lower-case hexadecimal; a name with slashes, which no hash is, for a key that has no text. */
     key_hash: text,
-    /** The part of the key that is shown: its first and last characters, `sk-<tag>-AbC…wxyz`. */
+    /** The part of the key that is shown: its first and last characters, `sk-<tag>-AbC…wxyz`. Empty: it has no text. */
     display_prefix: text,
     disabled: startsAs(false, flag),
     /** Null while the key exists. */

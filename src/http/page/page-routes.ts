@@ -1,7 +1,11 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import type { WireFormat } from '../../formats/format.ts'
+import type { Caller } from '../../journey/gate/authenticator.ts'
 import type { Operation } from '../../operations/operation.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
 import { unknownRoute } from '../answer-problem.ts'
+import type { Inference } from '../inference.ts'
 import { arrivalOf, registerOperations } from '../operation-routes.ts'
 import { isNamed } from '../public-routes.ts'
 import { memberAccess, operatorAccess } from './page-access.ts'
@@ -12,6 +16,15 @@ import { registerSessionRoutes, type SessionRoutesInput } from './session-routes
 export interface PageInput extends Omit<SessionRoutesInput, 'operations'> {
   /** The folder of its built files. */
   readonly folder: string
+  /** Who a request of the Playground is from: the account, by a key that has no text. Throws Problem. */
+  readonly playgroundCaller: (accountId: string, arrival: Arrival) => Promise<Caller>
+}
+
+/** What the page's routes use of the server. */
+interface ServerParts {
+  readonly operations: readonly Operation[]
+  readonly formats: readonly WireFormat[]
+  readonly inference: Pick<Inference, 'serveAs'>
 }
 
 /** What a call of the page is answered is for this browser, now. */
@@ -30,7 +43,7 @@ const READING = new Set(['GET', 'HEAD'])
  */
 export function registerPage(
   app: FastifyInstance,
-  { operations, ...input }: PageInput & { readonly operations: readonly Operation[] },
+  { operations, formats, inference, ...input }: PageInput & ServerParts,
 ): void {
   registerPageFiles(app, input.folder)
   app.register(async (api) => {
@@ -52,10 +65,41 @@ export function registerPage(
     for (const access of [memberAccess(input), operatorAccess(input)]) {
       registerOperations(api, { operations, access, bodyTimeoutMs })
     }
+    registerPlayground(api, { ...input, formats, inference })
     for (const url of ['/app/api', '/app/api/*']) {
       api.all(url, ({ raw }) => {
         throw unknownRoute(raw)
       })
     }
   })
+}
+
+/** A chat completion by a session: the journey of any other one, on the account's key for it. */
+function registerPlayground(
+  api: FastifyInstance,
+  { formats, inference, ...input }: PageInput & Omit<ServerParts, 'operations'>,
+): void {
+  const format = formats.find(({ endpoint }) => endpoint === 'chat')
+  if (format === undefined) return
+  const members = memberAccess(input)
+  api.post<{ Params: { account_id: string } }>(
+    '/app/api/accounts/:account_id/playground/chat',
+    (request, reply) => {
+      reply.hijack()
+      const { raw: clientRequest, params, id: requestId } = request
+      // A model may take longer than anything else that the page asks for.
+      reply.raw.setTimeout(0)
+      inference.serveAs({
+        clientRequest,
+        client: reply.raw,
+        requestId,
+        format,
+        async authenticate() {
+          const arrival = arrivalOf(request)
+          members.onCaller?.(await members.authenticate(arrival, params), reply.raw)
+          return input.playgroundCaller(params.account_id, arrival)
+        },
+      })
+    },
+  )
 }

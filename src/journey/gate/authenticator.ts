@@ -86,7 +86,7 @@ export class Authenticator {
    * `api_key_expired` and `rate_limited`, and `StoreUnavailable` if the store did not answer.
    */
   async authenticate(arrival: Arrival): Promise<Caller> {
-    const { keyTag, clock, unknownCallers } = this.#input
+    const { keyTag, unknownCallers } = this.#input
     const presented = readCredentials(arrival.headers)
     const text = presented.find((candidate) => isApiKeyShaped({ text: candidate, keyTag }))
     const known = text === undefined ? null : await this.#find(hashApiKey(text), arrival)
@@ -94,11 +94,25 @@ export class Authenticator {
       const code = presented.length === 0 ? 'missing_api_key' : 'invalid_api_key'
       throw unknownCallers.refusal(arrival, { code })
     }
-    if (known.disabled) throw new Problem('api_key_disabled')
-    if (known.expiresAtMs !== null && clock.nowMs() >= known.expiresAtMs) {
+    return this.#admit(known)
+  }
+
+  /**
+   * The caller by a key without a text, which the page's sessions stand for. Throws as `authenticate` does; a key
+   * that is not there is an `invalid_api_key`.
+   */
+  async callerOf(keyHash: string, arrival: Arrival): Promise<Caller> {
+    const known = await this.#find(keyHash, arrival)
+    if (known === null) throw new Problem('invalid_api_key')
+    return this.#admit(known)
+  }
+
+  #admit({ caller, disabled, expiresAtMs }: KnownKey): Caller {
+    if (disabled) throw new Problem('api_key_disabled')
+    if (expiresAtMs !== null && this.#input.clock.nowMs() >= expiresAtMs) {
       throw new Problem('api_key_expired')
     }
-    return known.caller
+    return caller
   }
 
   /** Looks up again what has just been changed: at once, as keys that were known before. */
