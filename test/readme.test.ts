@@ -38,7 +38,7 @@ function snippet(language: string, word: string): string {
 
 test('the curl line of README answers, with its cost', async () => {
   const { stdout } = await run('sh', ['-c', snippet('sh', 'curl')], {
-    env: { ...process.env, API_KEY: apiKey },
+    env: { ...process.env, TOLLGATE_API_KEY: apiKey },
   })
   expect(stdout).toMatch(/^HTTP\/1\.1 200 /)
   expect(stdout).toMatch(/^x-service-cost: [1-9]\d*\r$/m)
@@ -48,7 +48,7 @@ test('the SDK snippet of README streams an answer', async () => {
   const { stdout } = await run(
     process.execPath,
     ['--input-type=module', '--eval', snippet('js', 'new OpenAI')],
-    { cwd: ROOT, env: { ...process.env, API_KEY: apiKey } },
+    { cwd: ROOT, env: { ...process.env, TOLLGATE_API_KEY: apiKey } },
   )
   expect(stdout.length).toBeGreaterThan(0)
 })

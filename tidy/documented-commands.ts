@@ -116,8 +116,8 @@ function isThere(path: string, texts: ReadonlyMap<string, string>): boolean {
 }
 
 const README_SNIPPETS = [
-  'export API_KEY=sk-tollgate-...',
-  `curl -i http://127.0.0.1:8787/v1/chat/completions -H "authorization: Bearer $API_KEY" -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'`,
+  'export TOLLGATE_API_KEY=sk-tollgate-...',
+  `curl -i http://127.0.0.1:8787/v1/chat/completions -H "authorization: Bearer $TOLLGATE_API_KEY" -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'`,
 ]
 
 const README_COMMANDS = [

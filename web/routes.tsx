@@ -11,11 +11,13 @@ import { ApiError } from './api/client.ts'
 import { meQuery, startQuery } from './api/queries.ts'
 import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
+import { readConnectSearch } from './screens/connect/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
 import { readKeysSearch } from './screens/keys/search.ts'
 import { readModelsSearch } from './screens/models/search.ts'
 import { readAccountsSearch } from './screens/operator/search.ts'
 import { readOverviewSearch } from './screens/overview/search.ts'
+import { readPlaygroundSearch } from './screens/playground/search.ts'
 import { readUsageSearch } from './screens/usage/search.ts'
 import { Shell } from './shell/shell.tsx'
 
@@ -120,6 +122,23 @@ const models = createRoute({
   component: lazyRouteComponent(() => import('./screens/models/models.tsx'), 'ModelsScreen'),
 })
 
+const connect = createRoute({
+  getParentRoute: () => account,
+  path: '/connect',
+  validateSearch: readConnectSearch,
+  component: lazyRouteComponent(() => import('./screens/connect/connect.tsx'), 'ConnectScreen'),
+})
+
+const playground = createRoute({
+  getParentRoute: () => account,
+  path: '/playground',
+  validateSearch: readPlaygroundSearch,
+  component: lazyRouteComponent(
+    () => import('./screens/playground/playground.tsx'),
+    'PlaygroundScreen',
+  ),
+})
+
 const profile = createRoute({
   getParentRoute: () => account,
   path: '/profile',
@@ -181,6 +200,8 @@ export function createPageRouter(queries: QueryClient) {
         keys,
         credit,
         models,
+        playground,
+        connect,
         profile,
         operatorAccounts,
         operatorAccount,

@@ -66,6 +66,10 @@ test.each([
   ])
 })
 
+test('a shell that has the API key of a client may run a command', () => {
+  expect(() => readConfig({ TOLLGATE_API_KEY: 'sk-tollgate-x' })).not.toThrow()
+})
+
 test('no message has the value of a secret', () => {
   const faults = faultsOf({
     ADMIN_API_TOKEN: 'hush hush',

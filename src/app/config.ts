@@ -256,6 +256,9 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
+// Clients read their API key from it, often in the shell that a command runs in.
+const CLIENTS_KEY = 'TOLLGATE_API_KEY'
+
 /** Reads and checks the whole environment. Throws `ConfigError` that names every fault at once. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = []
@@ -266,7 +269,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     else faults.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join('; ')}`)
   }
   for (const name of Object.keys(env)) {
-    if (name.startsWith('TOLLGATE_') && !Object.hasOwn(SETTINGS, name)) {
+    if (!name.startsWith('TOLLGATE_') || name === CLIENTS_KEY) continue
+    if (!Object.hasOwn(SETTINGS, name)) {
       faults.push(`${name} is not a setting${suggestion(name)}`)
     }
   }

@@ -23,7 +23,7 @@ async function claude(...args: readonly string[]): Promise<ReturnType<typeof JSO
   const script = settings.replace(/^claude$/m, 'exec "$0" "$@"')
   const command = [inject('agentProgram'), '-p', 'Do it.', '--output-format', 'json', ...args]
   const { out } = await room.run(['sh', '-c', script, process.execPath, ...command], {
-    API_KEY: room.account.apiKey,
+    TOLLGATE_API_KEY: room.account.apiKey,
   })
   return JSON.parse(out)
 }

@@ -25,7 +25,7 @@ function codex(change: (settings: string) => string = (same) => same): Promise<F
   writeFileSync(join(room.home, '.codex', 'config.toml'), change(settings))
   const flags = ['--skip-git-repo-check', '--sandbox', 'danger-full-access', '--json']
   return room.run([process.execPath, inject('agentProgram'), 'exec', ...flags, 'Do it.'], {
-    API_KEY: room.account.apiKey,
+    TOLLGATE_API_KEY: room.account.apiKey,
   })
 }
 

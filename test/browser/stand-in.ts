@@ -27,6 +27,9 @@ const TYPES: Readonly<Record<string, string>> = {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+/** The id of each answer. */
+export const ANSWER_ID = 'req_01kbh2x9q4e7m0v6rt3z8ycd5n'
+
 /** What the API answers at a path: JSON, a refusal, or nothing until the end of the test. */
 export type StandInAnswer =
   | { readonly kind: 'json'; readonly body: unknown; readonly httpStatus?: number }
@@ -136,7 +139,7 @@ function sendAnswer(
     etag,
     'content-type': 'application/json',
     'cache-control': 'no-store',
-    'x-request-id': 'req_01kbh2x9q4e7m0v6rt3z8ycd5n',
+    'x-request-id': ANSWER_ID,
   })
   response.end(text)
 }

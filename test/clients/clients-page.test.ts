@@ -8,8 +8,9 @@ import Anthropic from '@anthropic-ai/sdk'
 import { generateText } from 'ai'
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { clientOf, keyLine, CLIENTS as SETTINGS } from '../../web/parts/client-lines.ts'
 import { startWorld, type World } from '../world.ts'
-import { type PageRow, pageBlock, pageRows } from './page.ts'
+import { ADDRESS, type PageRow, pageBlocks, pageRows } from './page.ts'
 
 /** docs/clients.md, run as it reads; only the address is this test's own. */
 
@@ -66,19 +67,34 @@ test.each(Object.keys(CLIENTS))('%s answers at its address, set by its variables
   expect(inferences()).toBe(before + 1)
 })
 
-test.each(['new Anthropic', 'createOpenAI'])('the snippet with %s says hello', async (word) => {
-  const snippet = pageBlock({ language: 'js', word, address: world.url('') })
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', snippet], {
-    cwd: ROOT,
-    env: { ...process.env, API_KEY: apiKey },
-  })
-  expect(stdout).toContain('Say hello.')
+test('each block is the lines of a client as the page shows them under Connect, in its order', () => {
+  const shown = SETTINGS.map(({ language, writes, lines }) => ({
+    language,
+    text: lines({ baseUrl: ADDRESS, model: `sim/${writes}`, smallModel: 'sim/open' }),
+  }))
+  const key = { language: 'sh', text: keyLine('paste-your-key-here') }
+  expect(pageBlocks()).toEqual([key, ...shown])
 })
 
-test('the curl line of images draws', async () => {
-  const line = pageBlock({ language: 'sh', word: 'curl', address: world.url('') })
-  const { stdout } = await run('sh', ['-c', line], { env: { ...process.env, API_KEY: apiKey } })
-  expect(JSON.parse(stdout)).toMatchObject({ data: [{ media_type: 'image/png' }] })
+// Python's packages are not installed here; agents have tests of their own.
+const RUN = SETTINGS.filter(
+  ({ language, group }) => language !== 'python' && group !== 'Agents',
+).map(({ id }) => id)
+
+test.each(RUN)('the lines of %s run as they are printed', async (id) => {
+  const { language, writes, lines } = clientOf(id)
+  const text = lines({ baseUrl: world.url('').replace(/\/$/, ''), model: `sim/${writes}` })
+  const before = inferences()
+  const [program, args] =
+    language === 'js'
+      ? [process.execPath, ['--input-type=module', '--eval', text]]
+      : ['sh', ['-c', text]]
+  const { stdout } = await run(program, args, {
+    cwd: ROOT,
+    env: { ...process.env, TOLLGATE_API_KEY: apiKey },
+  })
+  expect(stdout).toContain(writes === 'text' ? 'Say hello.' : 'image/png')
+  expect(inferences()).toBe(before + 1)
 })
 
 test.each(['/v1/v1/chat/completions', '/chat/completions', '/messages', '/v1/v1/messages'])(

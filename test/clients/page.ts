@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const CLIENTS = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'clients.md'), 'utf8')
-const ADDRESS = 'http://127.0.0.1:8787'
+/** The address that docs/clients.md has in its lines. */
+export const ADDRESS = 'http://127.0.0.1:8787'
 
 /** A block of docs/clients.md: the first of a language that has this word in it. */
 export interface BlockWanted {
@@ -19,6 +20,14 @@ export function pageBlock({ language, word, address }: BlockWanted): string {
     if (block.includes(word)) return block.replaceAll(ADDRESS, address)
   }
   throw new Error(`docs/clients.md has no ${language} block with ${word}`)
+}
+
+/** Every block of docs/clients.md, as it stands there. */
+export function pageBlocks(): readonly { readonly language: string; readonly text: string }[] {
+  return [...CLIENTS.matchAll(/```(\w+)\n(.*?)\n```/gs)].map(([, language = '', text = '']) => ({
+    language,
+    text,
+  }))
 }
 
 /** A row of the table of clients: which address goes into which variables. */

@@ -117,7 +117,7 @@ test('every operation but the retired has a command, which succeeds as it is pas
   const env = {
     PATH: process.env['PATH'],
     GATEWAY: admin.world.url(''),
-    API_KEY: apiKey,
+    TOLLGATE_API_KEY: apiKey,
     ADMIN_API_TOKEN: ADMIN_TOKEN,
     ACCOUNT_ID: accountId,
     KEY_ID: keyId,

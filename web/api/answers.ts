@@ -82,6 +82,8 @@ export interface Model {
   /** Not empty: the weights are open, and free credit pays for its texts. */
   readonly hugging_face_id?: string | null
   readonly context_length?: number | null
+  /** The fields of a chat that it takes. */
+  readonly supported_parameters?: readonly string[]
   readonly architecture?: {
     readonly input_modalities?: readonly string[]
     readonly output_modalities?: readonly string[]

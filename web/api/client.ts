@@ -74,6 +74,23 @@ export async function write<T>(
   return (await bodyOf(response)) as T
 }
 
+/** POST whose answer is read as it comes, and is kept nowhere. Throws as {@link write} does. */
+export async function openAnswer(
+  path: string,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<Response> {
+  const response = await request(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    cache: 'no-store',
+    signal,
+  })
+  if (!response.ok) await bodyOf(response)
+  return response
+}
+
 /** A path with a query; undefined and empty values are left out, lists are repeated. */
 export function withQuery(
   path: string,

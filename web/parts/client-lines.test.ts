@@ -1,28 +1,27 @@
 import { describe, expect, test } from 'vitest'
-import { CLIENTS, clientLines, quotedPieces } from './client-lines.ts'
+import { CLIENTS, clientOf, quotedPieces } from './client-lines.ts'
 
-const given = { baseUrl: 'https://gate.example', model: 'sim/text', apiKey: null }
+const given = { baseUrl: 'https://gate.example', model: 'acme/sage' }
 
-describe('the lines of each client', () => {
-  test.each(CLIENTS.map(({ value }) => value))('%s: name the address and the model', (client) => {
-    const lines = clientLines(client, given)
+describe.each(CLIENTS.map(({ id }) => id))('the lines of %s', (id) => {
+  const lines = clientOf(id).lines(given)
+
+  test('name the address, the model, and the variable of the key', () => {
     expect(lines).toContain('https://gate.example')
-    expect(lines).toContain('sim/text')
-  })
-
-  test('begin with a key that was just made', () => {
-    const lines = clientLines('curl', { ...given, apiKey: 'sk-tollgate-x' })
-    expect(lines.split('\n')[0]).toBe('export TOLLGATE_KEY=sk-tollgate-x')
+    expect(lines).toContain('acme/sage')
+    expect(lines).toContain('TOLLGATE_API_KEY')
+    expect(lines).not.toMatch(/sim\/|127\.0\.0\.1/)
   })
 
   test('are whole when their pieces are joined', () => {
-    for (const { value } of CLIENTS) {
-      const lines = clientLines(value, given)
-      expect(
-        quotedPieces(lines)
-          .map(({ text }) => text)
-          .join(''),
-      ).toBe(lines)
-    }
+    expect(
+      quotedPieces(lines)
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe(lines)
   })
+})
+
+test('an address that names no client shows the first one', () => {
+  expect(clientOf('no-such-client')).toBe(CLIENTS[0])
 })

@@ -1,9 +1,11 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useMe } from '../shell/use-account.ts'
-import { CLIENTS, type Client, clientLines, quotedPieces } from './client-lines.ts'
+import { useAccountId, useMe } from '../shell/use-account.ts'
+import { clientOf, keyLine } from './client-lines.ts'
+import { CodeLines } from './code-lines.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Segments } from './segments.tsx'
-import { useExampleModel } from './use-example-model.ts'
+import { useExampleModel } from './use-models.ts'
 
 interface SnippetProps {
   readonly title: string
@@ -11,27 +13,36 @@ interface SnippetProps {
   readonly apiKey: string | null
 }
 
-/** Lines to copy that use a key. */
+const TABS = [
+  { value: 'curl', text: 'curl' },
+  { value: 'openai-python', text: 'Python' },
+  { value: 'openai-js', text: 'TypeScript' },
+  { value: 'claude-code', text: 'Agents' },
+] as const
+
+type Tab = (typeof TABS)[number]['value']
+
+/** Lines to copy that use a key; Connect has those of more clients. */
 export function Snippet({ title, apiKey }: SnippetProps) {
-  const [client, setClient] = useState<Client>('curl')
+  const [tab, setTab] = useState<Tab>('curl')
   const model = useExampleModel()
-  const lines = clientLines(client, { baseUrl: useMe().base_url, model, apiKey })
+  const account = useAccountId()
+  const { language, lines: linesOf } = clientOf(tab)
+  const own = linesOf({ baseUrl: useMe().base_url, model })
+  const lines = apiKey !== null && language === 'sh' ? `${keyLine(apiKey)}\n${own}` : own
   return (
     <section className="card snip" aria-label={title}>
       <header className="flex-wrap">
         <h2>{title}</h2>
-        <Segments label="Client" options={CLIENTS} value={client} onChange={setClient} />
+        <Segments label="Client" options={TABS} value={tab} onChange={setTab} />
         <CopyButton text={lines} label="Copy the lines" className="hide-s" />
       </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways is reached by keys */}
-      <pre className="mono" tabIndex={0}>
-        {quotedPieces(lines).map(({ text, isQuoted }, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other name
-          <span key={at} className={isQuoted ? 's' : ''}>
-            {text}
-          </span>
-        ))}
-      </pre>
+      <CodeLines lines={lines} />
+      <p className="pager">
+        <Link className="link" to="/$account/connect" params={{ account }} search={{ client: tab }}>
+          More clients
+        </Link>
+      </p>
     </section>
   )
 }

@@ -17,6 +17,8 @@ export const SECTIONS = [
   { to: '/$account/keys', text: 'Keys', icon: 'key', key: 'k' },
   { to: '/$account/credit', text: 'Credit', icon: 'credit', key: 'c' },
   { to: '/$account/models', text: 'Models', icon: 'models', key: 'm' },
+  { to: '/$account/playground', text: 'Playground', icon: 'chat', key: 'p' },
+  { to: '/$account/connect', text: 'Connect', icon: 'plug', key: 't' },
 ] as const satisfies readonly {
   readonly to: string
   readonly text: string

@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react'
 import { counted } from '../../format/numbers.ts'
 import { dayAndMinute } from '../../format/time.ts'
+import { clientOf } from '../../parts/client-lines.ts'
+import { CodeLines } from '../../parts/code-lines.tsx'
 import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
-import { useExampleModel } from '../../parts/use-example-model.ts'
+import { useExampleModel } from '../../parts/use-models.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { RequestHeads, RequestRow } from './request-row.tsx'
 import {
@@ -126,11 +128,7 @@ function NoRequests({ activity, search, onRange }: RequestListProps) {
       range={range}
     >
       <p>A request shows up here as soon as it starts, and is followed until it is settled.</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways is reached by keys */}
-      <pre className="mono" tabIndex={0}>
-        {`curl ${baseUrl}/v1/chat/completions -H "authorization: Bearer $TOLLGATE_KEY" \\
-  -d '{"model":"${model}","messages":[{"role":"user","content":"Say hello."}]}'`}
-      </pre>
+      <CodeLines lines={clientOf('curl').lines({ baseUrl, model })} />
     </Wider>
   )
 }

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { accountQuery, keysQuery } from '../../api/queries.ts'
+import { KEY_VARIABLE } from '../../parts/client-lines.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
@@ -69,7 +70,7 @@ function KeyTable() {
         <Empty title="No keys yet">
           <p>
             A key is what a client sends with each request. Create one, give it a limit if you like,
-            and put it into <span className="mono">TOLLGATE_KEY</span> for the lines below.
+            and put it into <span className="mono">{KEY_VARIABLE}</span> for the lines below.
           </p>
         </Empty>
       </section>

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { KEY_VARIABLE } from '../../parts/client-lines.ts'
 import { Snippet } from '../../parts/snippet.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 
@@ -10,7 +11,7 @@ export function FirstRequest() {
       <section className="card blank">
         <h2>No requests yet</h2>
         <p>
-          Create a key, put it into <span className="mono">TOLLGATE_KEY</span> and run the line
+          Create a key, put it into <span className="mono">{KEY_VARIABLE}</span> and run the line
           below. The request shows up here and in Activity within seconds.
         </p>
         <Link

@@ -69,7 +69,7 @@ function article(operation, openapi) {
 }
 
 const ACCESS = {
-  key: { words: 'API key', header: '-H "authorization: Bearer $API_KEY"' },
+  key: { words: 'API key', header: '-H "authorization: Bearer $TOLLGATE_API_KEY"' },
   adminToken: { words: 'admin token', header: '-H "authorization: Bearer $ADMIN_API_TOKEN"' },
   none: { words: 'no key needed', header: null },
 }

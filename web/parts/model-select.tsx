@@ -1,0 +1,23 @@
+import { useModels, type Writes } from './use-models.ts'
+
+interface ModelSelectProps {
+  readonly writes: Writes
+  readonly value: string
+  readonly onChange: (modelId: string) => void
+}
+
+/** One of the catalog's models, in the browser's own list. */
+export function ModelSelect({ writes, value, onChange }: ModelSelectProps) {
+  const ids = useModels(writes).map(({ id }) => id)
+  const shown = ids.includes(value) ? ids : [value, ...ids]
+  return (
+    <label className="fld">
+      Model
+      <select className="inp" value={value} onChange={(event) => onChange(event.target.value)}>
+        {shown.map((id) => (
+          <option key={id}>{id}</option>
+        ))}
+      </select>
+    </label>
+  )
+}

@@ -1,0 +1,178 @@
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { CLIENTS, type ClientSettings, clientOf, keyLine } from '../../parts/client-lines.ts'
+import { CodeLines } from '../../parts/code-lines.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { ModelSelect } from '../../parts/model-select.tsx'
+import { useExampleModel, useModels } from '../../parts/use-models.ts'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId, useMe } from '../../shell/use-account.ts'
+
+const route = getRouteApi('/$account/connect')
+
+/** What each client is set to, with lines to copy. */
+export function ConnectScreen() {
+  useTitle('Connect')
+  const { client: clientId = '' } = route.useSearch()
+  const client = clientOf(clientId)
+  return (
+    <>
+      <div className="top">
+        <h1>Connect</h1>
+      </div>
+      <div className="connect">
+        <ClientList picked={client} />
+        <div className="grid gap-4 min-w-0">
+          <KeyStep />
+          <LinesStep client={client} />
+          <AnyClient />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function ClientList({ picked }: { picked: ClientSettings }) {
+  const navigate = route.useNavigate()
+  const account = useAccountId()
+  const search = route.useSearch()
+  const groups = Map.groupBy(CLIENTS, ({ group }) => group)
+  return (
+    <>
+      <nav className="card hide-s clients" aria-label="Clients">
+        {[...groups].map(([group, clients]) => (
+          <section key={group} aria-label={group}>
+            <h2>{group}</h2>
+            {clients.map(({ id, name }) => (
+              <Link
+                key={id}
+                className="menu-item"
+                to="/$account/connect"
+                params={{ account }}
+                search={{ ...search, client: id }}
+                activeProps={{}}
+                aria-current={id === picked.id ? 'true' : undefined}
+                replace
+              >
+                {name}
+              </Link>
+            ))}
+          </section>
+        ))}
+      </nav>
+      <label className="fld only-s">
+        Client
+        <select
+          className="inp"
+          value={picked.id}
+          onChange={({ target }) =>
+            navigate({
+              search: (before) => ({ ...before, client: target.value }),
+              replace: true,
+            })
+          }
+        >
+          {[...groups].map(([group, clients]) => (
+            <optgroup key={group} label={group}>
+              {clients.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      </label>
+    </>
+  )
+}
+
+const PASTE_HERE = 'paste-your-key-here'
+
+function KeyStep() {
+  const account = useAccountId()
+  return (
+    <section className="card snip" aria-label="The key">
+      <header>
+        <h2>1. Your key</h2>
+        <Link className="btn" to="/$account/keys" params={{ account }} search={{ create: true }}>
+          Create key
+        </Link>
+        <CopyButton text={keyLine(PASTE_HERE)} label="Copy the line of the key" />
+      </header>
+      <CodeLines lines={keyLine(PASTE_HERE)} />
+      <p className="pager">
+        In the terminal or the settings of the program. Keys are for servers: never put one into a
+        web page or an app.
+      </p>
+    </section>
+  )
+}
+
+function LinesStep({ client }: { client: ClientSettings }) {
+  const { model: asked } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { base_url: baseUrl } = useMe()
+  const fallback = useExampleModel(client.writes)
+  const fits = useModels(client.writes).some(({ id }) => id === asked)
+  const model = asked !== undefined && fits ? asked : fallback
+  const lines = client.lines({ baseUrl, model })
+  return (
+    <section className="card snip" aria-label={`Lines of ${client.name}`}>
+      <header>
+        <h2>2. {client.name}</h2>
+        <CopyButton text={lines} label={`Copy the lines of ${client.name}`} />
+      </header>
+      <div className="lines-of">
+        <p className={/^(?:npm|pip) /.test(client.place) ? 'mono' : ''}>{client.place}</p>
+        <ModelSelect
+          writes={client.writes}
+          value={model}
+          onChange={(picked) =>
+            navigate({ search: (before) => ({ ...before, model: picked }), replace: true })
+          }
+        />
+      </div>
+      <CodeLines lines={lines} />
+      <ul className="pager-notes">
+        {client.notes.map((note) => (
+          <li key={note}>{note}</li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function AnyClient() {
+  const { base_url: baseUrl } = useMe()
+  return (
+    <section className="card" aria-label="Any other client">
+      <header>
+        <h2>Any other client</h2>
+      </header>
+      <dl className="addresses">
+        <Address name="OpenAI-style address" text={`${baseUrl}/v1`} />
+        <Address name="Anthropic-style address" text={baseUrl} />
+      </dl>
+      <p className="note px-[18px] pb-4">
+        The key goes into the header <span className="mono">authorization: Bearer</span> or{' '}
+        <span className="mono">x-api-key</span>. A program that reads variables takes{' '}
+        <span className="mono">OPENAI_BASE_URL</span> and{' '}
+        <span className="mono">OPENAI_API_KEY</span>, or{' '}
+        <span className="mono">ANTHROPIC_BASE_URL</span> and{' '}
+        <span className="mono">ANTHROPIC_API_KEY</span>.
+      </p>
+    </section>
+  )
+}
+
+function Address({ name, text }: { name: string; text: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <span className="mono">{text}</span>
+        <CopyButton text={text} label={`Copy the ${name}`} bare />
+      </dd>
+    </div>
+  )
+}

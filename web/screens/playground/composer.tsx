@@ -1,0 +1,84 @@
+import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { Icon } from '../../parts/icon.tsx'
+import type { Role } from './use-chat.ts'
+
+interface ComposerProps {
+  readonly isRunning: boolean
+  /** Whether the conversation can be sent as it stands. */
+  readonly canContinue: boolean
+  /** Whether the settings can be sent. */
+  readonly isReady: boolean
+  readonly onSend: (content: string) => void
+  readonly onAdd: (role: Role, content: string) => void
+  readonly onStop: () => void
+}
+
+/** Writes the next message; Ctrl+Enter, or ⌘ Enter, sends it. */
+export function Composer(props: ComposerProps) {
+  const { isRunning, canContinue, isReady, onSend, onAdd, onStop } = props
+  const [content, setContent] = useState('')
+  const hasContent = content.trim() !== ''
+  const canSend = isReady && !isRunning && (hasContent || canContinue)
+  const send = () => {
+    if (!canSend) return
+    onSend(hasContent ? content : '')
+    setContent('')
+  }
+  const add = (role: Role) => {
+    onAdd(role, content)
+    setContent('')
+  }
+  return (
+    <form
+      className="composer"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      <textarea
+        className="inp area"
+        aria-label="Message"
+        rows={3}
+        placeholder="Write a message"
+        value={content}
+        onChange={(event) => setContent(event.target.value)}
+        onKeyDown={(event) => {
+          if (!isSendKey(event)) return
+          event.preventDefault()
+          send()
+        }}
+      />
+      <div className="row">
+        {hasContent && !isRunning && (
+          <>
+            <button type="button" className="btn ghost" onClick={() => add('user')}>
+              Add
+            </button>
+            <button type="button" className="btn ghost" onClick={() => add('assistant')}>
+              Add as answer
+            </button>
+          </>
+        )}
+        <span className="note hide-s">
+          <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends
+        </span>
+        {isRunning ? (
+          <button type="button" className="btn" onClick={onStop}>
+            <Icon name="stop" small />
+            Stop
+          </button>
+        ) : (
+          <button type="submit" className="btn pri" disabled={!canSend}>
+            Send
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+/** Whether a key press is Ctrl+Enter or ⌘ Enter. */
+export function isSendKey({ key, ctrlKey, metaKey }: KeyboardEvent): boolean {
+  return key === 'Enter' && (ctrlKey || metaKey)
+}

@@ -1,0 +1,95 @@
+import { type ReactNode, useState } from 'react'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Icon, type IconName } from '../../parts/icon.tsx'
+import { isSendKey } from './composer.tsx'
+import type { Message } from './use-chat.ts'
+
+interface MessageItemProps {
+  readonly message: Message
+  /** Whether an answer is under way. */
+  readonly isLocked: boolean
+  readonly onEdit: (content: string) => void
+  readonly onRemove: () => void
+  readonly onResend: () => void
+}
+
+const SPEAKERS = { user: 'You', assistant: 'Assistant' } as const
+
+/** A message: read, edited, removed, or sent again. */
+export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: MessageItemProps) {
+  const { role, content } = message
+  const [draft, setDraft] = useState<string | null>(null)
+  const speaker = SPEAKERS[role]
+  const save = () => {
+    if (draft !== null) onEdit(draft)
+    setDraft(null)
+  }
+  return (
+    <li className={`said ${role}`}>
+      <header>
+        <b>{speaker}</b>
+        {!isLocked && draft === null && (
+          <span className="actions">
+            <CopyButton text={content} label="Copy the message" bare />
+            {role === 'user' && (
+              <Act icon="again" label="Send again from here" onClick={onResend} />
+            )}
+            <Act icon="pencil" label="Edit the message" onClick={() => setDraft(content)} />
+            <Act icon="bin" label="Remove the message" onClick={onRemove} />
+          </span>
+        )}
+      </header>
+      {draft === null ? (
+        <Content text={content} />
+      ) : (
+        <form
+          className="grid gap-2"
+          onSubmit={(event) => {
+            event.preventDefault()
+            save()
+          }}
+        >
+          <textarea
+            className="inp area"
+            aria-label={`Message of ${speaker}`}
+            rows={Math.min(12, draft.split('\n').length + 1)}
+            value={draft}
+            // biome-ignore lint/a11y/noAutofocus: it stands where the button was that opened it
+            autoFocus
+            onChange={(event) => setDraft(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Escape') setDraft(null)
+              if (isSendKey(event)) save()
+            }}
+          />
+          <span className="flex gap-2">
+            <button type="submit" className="btn">
+              Save
+            </button>
+            <button type="button" className="btn ghost" onClick={() => setDraft(null)}>
+              Cancel
+            </button>
+          </span>
+        </form>
+      )}
+    </li>
+  )
+}
+
+function Content({ text }: { text: string }): ReactNode {
+  return text === '' ? <p className="dimmed">…</p> : <p className="text">{text}</p>
+}
+
+interface ActProps {
+  readonly icon: IconName
+  readonly label: string
+  readonly onClick: () => void
+}
+
+function Act({ icon, label, onClick }: ActProps) {
+  return (
+    <button type="button" className="iconb" aria-label={label} title={label} onClick={onClick}>
+      <Icon name={icon} small />
+    </button>
+  )
+}

@@ -1,0 +1,153 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { ActivityRequest } from '../../api/answers.ts'
+import { ApiError } from '../../api/client.ts'
+import { requestQuery } from '../../api/queries.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import type { Run } from './use-chat.ts'
+
+/** How the latest request ended, what it cost, and what to do about an error. */
+export function Outcome({ run }: { run: Run }) {
+  switch (run.kind) {
+    case 'none':
+      return null
+    case 'running':
+      return (
+        <p className="outcome" role="status">
+          <span className="chip busy">Answering</span>
+        </p>
+      )
+    case 'stopped':
+      return (
+        <p className="outcome" role="status">
+          <span className="chip off">Stopped</span>
+          <Cost requestId={run.requestId} />
+        </p>
+      )
+    case 'ended':
+      return (
+        <p className="outcome" role="status">
+          {run.reason === 'length' && <span className="chip wait">Ended by the output cap</span>}
+          <Cost requestId={run.requestId} />
+        </p>
+      )
+    case 'failed':
+      return (
+        <div className="problem" role="alert">
+          <p>{run.error.message}</p>
+          <NextStep error={run.error} />
+          {/* Its answer had begun, so that it was charged for what came. */}
+          {run.error instanceof ApiError && run.error.httpStatus === 200 && (
+            <p className="outcome">
+              <Cost requestId={run.requestId} />
+            </p>
+          )}
+        </div>
+      )
+  }
+}
+
+const ASK_AGAIN_MS = 700
+
+/** What a request was charged, followed until it is settled. */
+function Cost({ requestId }: { requestId: string | null }) {
+  const account = useAccountId()
+  const { data } = useQuery({
+    ...requestQuery(account, requestId ?? ''),
+    enabled: requestId !== null,
+    refetchInterval: ({ state: { data: request } }) =>
+      request === undefined || request.state === 'open' || request.state === 'provisional'
+        ? ASK_AGAIN_MS
+        : false,
+  })
+  if (requestId === null) return <span>It was stopped before an answer began.</span>
+  const { usage = null } = data ?? {}
+  return (
+    <>
+      {data !== undefined && <span className="num">{costWords(data)}</span>}
+      {usage !== null && (
+        <span className="num dimmed">
+          {counted(usage.input_tokens, 'token')} in, {counted(usage.output_tokens, 'token')} out
+        </span>
+      )}
+      <Link
+        className="link"
+        to="/$account/activity"
+        params={{ account }}
+        search={{ request: requestId }}
+      >
+        See it in Activity
+      </Link>
+    </>
+  )
+}
+
+function costWords({ state, charge, held }: Pick<ActivityRequest, 'state' | 'charge' | 'held'>) {
+  if (state === 'open' || state === 'unresolved') {
+    return `${money(held, 4)} is held until its cost is known`
+  }
+  return `Charged ${money(charge, 4)}`
+}
+
+/** Where an error can be put right. */
+function NextStep({ error }: { error: Error }): ReactNode {
+  const account = useAccountId()
+  if (!(error instanceof ApiError)) return null
+  const params = { account }
+  switch (error.code) {
+    case 'insufficient_credit':
+      return (
+        <p>
+          A lower output cap needs a smaller hold.{' '}
+          <Link className="link" to="/$account/credit" params={params}>
+            See the credit
+          </Link>
+        </p>
+      )
+    case 'key_limit_reached':
+      return (
+        <p>
+          The Playground has a key of its own, with a limit.{' '}
+          <Link className="link" to="/$account/keys" params={params}>
+            Raise the limit of “Playground”
+          </Link>
+        </p>
+      )
+    case 'api_key_disabled':
+    case 'api_key_expired':
+      return (
+        <p>
+          It is the key “Playground”.{' '}
+          <Link className="link" to="/$account/keys" params={params}>
+            Change it under Keys
+          </Link>
+        </p>
+      )
+    case 'free_credit_not_eligible':
+      return (
+        <p>
+          <Link className="link" to="/$account/models" params={params} search={{ open: true }}>
+            See the models that free credit pays for
+          </Link>
+        </p>
+      )
+    case 'output_cap_required':
+      return <p>Set an output cap: this model lists no maximum.</p>
+    case 'not_signed_in':
+      return (
+        <p>
+          <a className="link" href="/app/sign-in" target="_blank" rel="noreferrer">
+            Sign in in another tab
+          </a>
+          , then send again: what you wrote is kept here.
+        </p>
+      )
+    default:
+      return error.retryAfterSeconds === null ? null : (
+        <p>Send it again in {counted(error.retryAfterSeconds, 'second')}.</p>
+      )
+  }
+}
