@@ -28,16 +28,18 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
+    // The key of the Playground, which has no text.
     // What operators change is recorded in the commit that changes it.
     // Purchases: rows, rules and audit.
-    ledger: { files: 36, lines: 5_770 },
+    ledger: { files: 36, lines: 5_790 },
     formats: { files: 21, lines: 2_745 },
     upstreams: { files: 18, lines: 2_650 },
     catalog: { files: 5, lines: 1_021 },
     // A body leaves the memory budget once it is sent. A changed key is looked up again alone.
     // The page's users have limits as keys do.
+    // A request that another route has authenticated.
     // Who turns maintenance is recorded in the same commit.
-    journey: { files: 23, lines: 3_690 },
+    journey: { files: 23, lines: 3_706 },
     reconcile: { files: 4, lines: 737 },
     // Roll-ups of requests, charts of them, and their audit.
     // Days also have rows of accounts without their keys.
@@ -57,8 +59,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Purchases, for admins.
     operations: { files: 20, lines: 3_680 },
     // The page: its files, sign-in and guards. Callers are asked for again after their body.
-    // Access of operators.
-    http: { files: 24, lines: 3_445 },
+    // Access of operators. The route of the Playground.
+    http: { files: 24, lines: 3_490 },
     // The names of a command's context are longer. `tollgate user`.
     // `tollgate purchase`.
     // `tollgate user remove`.

@@ -42,7 +42,7 @@ export async function getPlaygroundKeyHash(
     ledger,
   }: {
     readonly db: Kysely<Tables>
-    readonly ledger: Pick<Ledger, 'addApiKey'>
+    readonly ledger: Pick<CommandedLedger, 'addApiKey'>
   },
 ): Promise<string | null> {
   const earlier = await db
@@ -55,14 +55,15 @@ export async function getPlaygroundKeyHash(
   if (current !== undefined) return current.key_hash
   const keyHash = `playground/${accountId}/${earlier.length}`
   const time = accountId.slice('acct_'.length).slice(0, 10)
-  const added = await ledger.addApiKey({
+  const apiKey = {
     id: `key_${time}${hash('sha256', keyHash, 'hex').slice(0, 16)}`,
     accountId,
     name: 'Playground',
     keyHash,
     displayPrefix: '',
     creditLimitMicros: PLAYGROUND_LIMIT_MICROS,
-  })
+  }
+  const added = await ledger.addApiKey(apiKey, null)
   return added?.keyHash ?? null
 }
 

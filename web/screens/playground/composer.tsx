@@ -64,12 +64,13 @@ export function Composer(props: ComposerProps) {
           <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends
         </span>
         {isRunning ? (
-          <button type="button" className="btn" onClick={onStop}>
+          // Its own element: one that turned into Send under the click would send.
+          <button key="stop" type="button" className="btn" onClick={onStop}>
             <Icon name="stop" small />
             Stop
           </button>
         ) : (
-          <button type="submit" className="btn pri" disabled={!canSend}>
+          <button key="send" type="submit" className="btn pri" disabled={!canSend}>
             Send
           </button>
         )}
