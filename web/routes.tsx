@@ -13,12 +13,15 @@ import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { readConnectSearch } from './screens/connect/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
-import { readKeysSearch } from './screens/keys/search.ts'
-import { readModelsSearch } from './screens/models/search.ts'
 import { readAccountsSearch } from './screens/operator/search.ts'
-import { readOverviewSearch } from './screens/overview/search.ts'
 import { readPlaygroundSearch } from './screens/playground/search.ts'
-import { readUsageSearch } from './screens/usage/search.ts'
+import {
+  readCreditSearch,
+  readKeysSearch,
+  readModelsSearch,
+  readOverviewSearch,
+  readUsageSearch,
+} from './searches.ts'
 import { Shell } from './shell/shell.tsx'
 
 const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
@@ -112,6 +115,7 @@ const keys = createRoute({
 const credit = createRoute({
   getParentRoute: () => account,
   path: '/credit',
+  validateSearch: readCreditSearch,
   component: lazyRouteComponent(() => import('./screens/credit/credit.tsx'), 'CreditScreen'),
 })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Gate, type GateSettings } from '../journey/gate/gate.ts'
 import {
   createCreditCode,
   getCreditCode,
@@ -112,21 +113,36 @@ function revoke({ ledger }: OperationParts): Operation {
   })
 }
 
-function redeem({ ledger, onCallersChanged }: OperationParts): Operation {
+/** So that codes are not guessed: tries of a user of the page. */
+const TRIES: GateSettings = {
+  counts: 'user',
+  inFlightMax: 5,
+  requestsPerMinuteMax: 5,
+  // Of callers without backed credit, which users are not.
+  unbackedRequestsPerMinuteMax: 0,
+}
+
+function redeem({ ledger, clock, onCallersChanged }: OperationParts): Operation {
+  // Lists of operations are also made without a process, to be read alone.
+  let tries: Gate | null = null
   return operation({
     name: 'redeemCode',
     method: 'POST',
     paths: {
       admin: '/v1/admin/accounts/{account_id}/redeem',
+      member: '/app/api/accounts/{account_id}/redeem',
       operator: '/app/api/operator/accounts/{account_id}/redeem',
     },
+    needsOwner: true,
     summary:
       'Give an account the credit of a code, once a code: a repeat by the same account answers 200 and the entry that is there.',
     body: z.strictObject({ code: text({ charsMax: 100 }) }),
     example: { code: 'XXXXXX-XXXXXX-XXXXXX-XXXXXX' },
     answers: { 200: entryShape, 201: entryShape },
     problems: ['not_found', 'unknown_credit_code', 'credit_code_redeemed', 'credit_code_expired'],
-    async run({ accountId, by, body: { code } }) {
+    async run({ caller, accountId, by, body: { code } }) {
+      tries ??= new Gate({ clock, settings: TRIES })
+      if (caller.kind === 'member') countTry(tries, caller)
       const input = { accountId, codeHash: hashCreditCode(code) }
       const verdict = await ledger.redeemCode(input, by)
       switch (verdict.kind) {
@@ -156,6 +172,11 @@ function redeem({ ledger, onCallersChanged }: OperationParts): Operation {
       }
     },
   })
+}
+
+/** Throws Problem `rate_limited`. */
+function countTry(tries: Gate, { userId }: { readonly userId: string }): void {
+  tries.enter({ apiKeyId: userId, accountId: userId, hasBackedCredit: true }).leave()
 }
 
 /** A credit code, never with its text. */

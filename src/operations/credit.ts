@@ -1,17 +1,18 @@
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import { findCredit, listEntries } from '../ledger/activity/activity.ts'
+import { findCredit, listStatement } from '../ledger/activity/activity.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { isReservedReference } from '../ledger/rules/credit.ts'
+import type { Store } from '../store/open-store.ts'
 import type { Entry } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { ENTRY_KINDS, PURSES, showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import {
   changeField,
-  entryCursor,
-  entryPageQuery,
   idField,
   listAnswer,
   listShape,
@@ -19,6 +20,8 @@ import {
   momentField,
   moneyField,
   positiveAmountField,
+  statementCursor,
+  statementPageQuery,
   text,
   timeAnswer,
   timeField,
@@ -35,7 +38,7 @@ import {
 
 /** Adding credit to accounts, and their entries. */
 export function creditOperations(parts: OperationParts): readonly Operation[] {
-  return [add(parts), entries(parts)]
+  return [add(parts), entries(parts), download(parts)]
 }
 
 const referenceField = text({
@@ -147,17 +150,65 @@ function entries({ store }: OperationParts): Operation {
       operator: '/app/api/operator/accounts/{account_id}/entries',
     },
     summary: "The account's entries, newest first.",
-    query: entryPageQuery('entries'),
-    answers: { 200: listShape(entryShape) },
+    query: statementPageQuery(),
+    answers: { 200: listShape(statementLineShape) },
     problems: ['not_found'],
     async run({ caller, accountId, query: { limit, cursor } }) {
       const account = await getAccount(readsFor(caller, store), accountId)
       if (account === null) throw notFound('account', accountId)
-      const page = await listEntries(store.pages, { accountId, before: cursor ?? null, limit })
-      const next = entryCursor('entries', page.nextBefore)
-      return { httpStatus: 200, body: listAnswer(page.entries.map(entryAnswer), next) }
+      const page = await listStatement(store.pages, { accountId, place: cursor ?? null, limit })
+      const lines = page.lines.map(({ entry, balanceMicros }) => ({
+        ...entryAnswer(entry),
+        balance: balanceMicros,
+      }))
+      return { httpStatus: 200, body: listAnswer(lines, statementCursor(page.next)) }
     },
   })
+}
+
+function download({ store }: OperationParts): Operation {
+  return operation({
+    name: 'downloadEntries',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/entries.csv' },
+    summary: "The account's entries as CSV, newest first, with amounts in exact dollars.",
+    answers: { 200: z.string() },
+    async run({ accountId }) {
+      return { httpStatus: 200, body: Readable.from(entryCsv(store.pages, accountId)) }
+    },
+  })
+}
+
+const CSV_ROWS_AT_ONCE = 1_000
+
+// Amounts are dollars, exact to the micro-dollar.
+const CSV_COLUMNS: Readonly<Record<string, (entry: Entry) => CsvCell>> = {
+  number: ({ number }) => number,
+  created_at: ({ createdAtMs }) => timeAnswer(createdAtMs),
+  kind: ({ kind }) => kind,
+  purse: ({ purse }) => purse,
+  amount: ({ amountMicros }) => dollarsCell(amountMicros),
+  reference: ({ reference }) => reference,
+  request_id: ({ requestId }) => requestId,
+  expires_at: ({ expiresAtMs }) => timeOrNull(expiresAtMs),
+}
+
+/** Entries with the balance after each, a thousand at a time: each part is read when the one before was taken. */
+async function* entryCsv(db: Store['pages'], accountId: string): AsyncGenerator<string> {
+  yield csvLine([...Object.keys(CSV_COLUMNS), 'balance'])
+  const limit = CSV_ROWS_AT_ONCE
+  let page = await listStatement(db, { accountId, limit })
+  while (page.lines.length > 0) {
+    const lines = page.lines.map(({ entry, balanceMicros }) =>
+      csvLine([
+        ...Object.values(CSV_COLUMNS).map((cell) => cell(entry)),
+        dollarsCell(balanceMicros),
+      ]),
+    )
+    yield lines.join('')
+    if (page.next === null) return
+    page = await listStatement(db, { accountId, limit, place: page.next })
+  }
 }
 
 /** A line of an account's ledger. */
@@ -180,6 +231,15 @@ export const entryShape = z
     created_at: timeField,
   })
   .meta({ id: 'Entry' })
+
+/** A line of an account's statement. */
+export const statementLineShape = entryShape
+  .extend({
+    balance: moneyField.describe(
+      'What both purses together have after the entry, in micro-dollars.',
+    ),
+  })
+  .meta({ id: 'StatementLine' })
 
 /** An entry as it is answered. */
 export function entryAnswer(entry: Entry): z.infer<typeof entryShape> {

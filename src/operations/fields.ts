@@ -100,6 +100,36 @@ export function entryPageQuery(list: ListName) {
   })
 }
 
+/** `?limit=` and `?cursor=` of a statement: its cursor has the number of an entry and the balance before it. */
+export function statementPageQuery() {
+  return z.strictObject({
+    limit: limitField,
+    cursor: cursorField('entries')
+      .transform((after, checked) => {
+        const [, before = '', sign, digits = ''] = /^(\d{1,15})_(n?)(\d{1,16})$/.exec(after) ?? []
+        const balanceMicros = Number(digits) * (sign === 'n' ? -1 : 1)
+        if (before !== '' && Number.isSafeInteger(balanceMicros)) {
+          return { before: Number(before), balanceMicros: micros(balanceMicros) }
+        }
+        checked.addIssue({ code: 'custom', message: CURSOR_MESSAGE })
+        return z.NEVER
+      })
+      .optional(),
+  })
+}
+
+/** The cursor of the next page of a statement; null: there is none. */
+export function statementCursor(
+  next: { readonly before: number; readonly balanceMicros: Micros } | null,
+): string | null {
+  if (next === null) return null
+  const { before, balanceMicros } = next
+  return writeCursor(
+    'entries',
+    `${before}_${balanceMicros < 0 ? 'n' : ''}${Math.abs(balanceMicros)}`,
+  )
+}
+
 /** The cursor of the next page of a list in the order of ids; null: there is none. */
 export function idCursor(list: ListName, after: string | null): string | null {
   return after === null ? null : writeCursor(list, after)

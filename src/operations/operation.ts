@@ -68,6 +68,8 @@ export interface Operation {
   readonly answers: Readonly<Record<number, z.ZodType>>
   /** The refusals of its own, beside those of its callers and of its input. */
   readonly problems: readonly ProblemCode[]
+  /** Whether members must be owners of their account. */
+  readonly needsOwner: boolean
   /** Throws Problem. */
   run(call: OperationCall): Promise<Answered>
 }
@@ -123,6 +125,8 @@ interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends 
   readonly problems?: readonly ProblemCode[]
   /** Whether an operator must have signed in within the last ten minutes. Default: no. */
   readonly needsRecentSignIn?: true
+  /** Default: every member may call it. */
+  readonly needsOwner?: true
   readonly run: (
     call: CheckedCall<keyof P & CallerKind, z.output<Query>, z.output<Body>>,
   ) => Promise<Answered>
@@ -134,14 +138,27 @@ export function operation<
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
 >(input: OperationInput<P, Query, Body>): Operation {
-  const { query, body, example, problems = [], needsRecentSignIn, run, ...described } = input
+  const {
+    query,
+    body,
+    example,
+    problems = [],
+    needsOwner = false,
+    needsRecentSignIn,
+    run,
+    ...described
+  } = input
   return {
     ...described,
     query: query ?? null,
     body: body ?? null,
     example: typeof example === 'object' && example !== null ? example : undefined,
     problems,
+    needsOwner,
     async run({ caller, params, onProgress = () => {}, ...sent }) {
+      if (needsOwner && caller.kind === 'member' && caller.role !== 'owner') {
+        throw new Problem('owner_required')
+      }
       const param = (name: string): string => {
         const value = params[name]
         if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)

@@ -22,7 +22,7 @@ const RANGE_MS_DEFAULT = 30 * DAY_MS
 const RANGE_MS_MAX = 366 * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
 // Requests of hours are read one by one where keys are told apart.
-const HOURLY_MS_MAX = { model: 31 * DAY_MS, endpoint: 31 * DAY_MS, key: HOURS_UP_TO_MS } as const
+const HOURLY_MS_MAX = { model: 14 * DAY_MS, endpoint: 14 * DAY_MS, key: HOURS_UP_TO_MS } as const
 const KEYS_AT_ONCE = 1_000
 const CSV_STEPS_AT_ONCE = 7
 

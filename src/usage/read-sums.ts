@@ -27,39 +27,24 @@ export interface ReadHours {
 /** The group of requests by key and hour that were pruned: their keys are known by day alone. */
 export const NO_KEY = ''
 
-/** Sums by group: at null where there is no column. */
-interface GroupedSums {
-  /** Over all hours. */
-  readonly totals: ReadonlyMap<string | null, UsageSums>
-  /**
-   * By group and step: the number of the day or hour since the Unix epoch. `ownIds` are groups of their own,
-   * all other groups are together at null.
-   */
-  steps(
-    ownIds: readonly string[] | 'all',
-  ): Promise<ReadonlyMap<string | null, ReadonlyMap<number, UsageSums>>>
-}
-
-/** Adds up requests. Counts of first-byte times that are not among the `columns` are zero. */
-export async function readSums(
-  view: Kysely<Tables>,
-  hours: ReadHours,
-  columns: SelectedSums,
-): Promise<GroupedSums> {
+/**
+ * Adds up requests by group: at null where there is no column. `totals` are over all hours. `steps` also adds up
+ * by the number of the day or hour since the Unix epoch: `ownIds` are groups of their own, all other groups are
+ * together at null. Counts of first-byte times that are not among the `columns` are zero.
+ */
+export async function readSums(view: Kysely<Tables>, hours: ReadHours, columns: SelectedSums) {
   const parts = await partsOf(view, hours)
-  const rolled = parts.filter((part) => part.source !== 'requests')
-  const { step } = hours
-  // Requests take longest to read: their rows are for totals and steps.
-  const raw: PartRow[] = []
-  for (const part of parts.filter((part) => part.source === 'requests')) {
-    for (const one of bySteps(part, step)) {
-      const input = { hours, part: one, label: labelOf(one, hours), step: stepOf(one, step) }
-      raw.push(...(await readPart(view, { ...input, columns })))
-    }
+  // Requests take longest to read: rows of their few days are for totals and steps.
+  const isRead = ({ source }: Part) => hours.step === 'day' && source === 'requests'
+  const rest = parts.filter((part) => !isRead(part))
+  const ofDays: PartRow[] = []
+  for (const part of parts.filter(isRead).flatMap((each) => bySteps(each, 'day'))) {
+    const place = { label: labelOf(part, hours), step: stepOf(part, 'day') }
+    ofDays.push(...(await readPart(view, { hours, part, ...place, columns })))
   }
   const totals = new Map<string | null, UsageSums>()
-  for (const row of raw) add(totals, row.label, row.sums)
-  for (const part of rolled) {
+  for (const row of ofDays) add(totals, row.label, row.sums)
+  for (const part of rest) {
     const label = labelOf(part, hours)
     for (const row of await readPart(view, { hours, part, label, step: sql`0`, columns })) {
       add(totals, row.label, row.sums)
@@ -67,11 +52,11 @@ export async function readSums(
   }
   return {
     totals,
-    async steps(ownIds) {
+    async steps(ownIds: readonly string[] | 'all') {
       const groups = new StepSums()
       const own = new Set<string | null>(ownIds === 'all' ? totals.keys() : ownIds)
-      for (const row of raw) groups.add(own.has(row.label) ? row.label : null, row)
-      for (const part of rolled) {
+      for (const row of ofDays) groups.add(own.has(row.label) ? row.label : null, row)
+      for (const part of rest.flatMap((each) => bySteps(each, hours.step))) {
         for (const row of await readSteps(view, { hours, part, ownIds, columns })) {
           groups.add(row.label, row)
         }
@@ -89,7 +74,7 @@ async function readSteps(
     ownIds,
     columns,
   }: Pick<ReadPartInput, 'hours' | 'columns'> & {
-    readonly part: RolledPart
+    readonly part: Part
     readonly ownIds: readonly string[] | 'all'
   },
 ): Promise<readonly PartRow[]> {
@@ -207,8 +192,9 @@ async function isReadFromHour(
   return isOfDay && (await countRequests(view, hour)) < requests
 }
 
-/** A part of several steps as a part for each, since its rows don't say their step. */
-function bySteps(part: RawPart, step: UsageStep): readonly RawPart[] {
+/** A part of several steps as a part for each, where its rows don't say their step. */
+function bySteps(part: Part, step: UsageStep): readonly Part[] {
+  if (part.source !== 'requests') return [part]
   const stepHours = step === 'day' ? DAY_HOURS : 1
   const parts: RawPart[] = []
   for (let fromHour = part.fromHour; fromHour < part.untilHour; ) {

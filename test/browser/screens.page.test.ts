@@ -222,6 +222,61 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'credit', path: at('credit'), text: 'invoice-1042' },
   {
+    name: 'credit-purchases',
+    path: `${at('credit')}?list=purchases`,
+    text: 'Code redeemed',
+  },
+  {
+    name: 'credit-empty',
+    path: at('credit'),
+    before: () => server.answer('/entries', json(EMPTY)),
+    text: 'No entries yet',
+  },
+  {
+    name: 'credit-no-purchases',
+    path: `${at('credit')}?list=purchases`,
+    before: () => server.answer('/purchases', json(EMPTY)),
+    text: 'Nothing was bought yet',
+  },
+  {
+    name: 'credit-entries-error',
+    path: at('credit'),
+    before: () => server.answer('/entries', { ...down, httpStatus: 500 }),
+    text: 'The entries could not be read.',
+  },
+  {
+    name: 'credit-redeem',
+    path: `${at('credit')}?redeem=true`,
+    text: 'Each code works once. Its credit is backed credit, which does not end.',
+  },
+  {
+    name: 'credit-redeem-refused',
+    path: at('credit'),
+    before: () => server.answer('/redeem', { ...down, httpStatus: 429 }),
+    async act(page) {
+      await page.getByRole('button', { name: 'Redeem a code' }).click()
+      await page.getByRole('textbox', { name: 'Code' }).fill('AAAAAA-BBBBBB-CCCCCC-DDDDDD')
+      await page.getByRole('button', { name: 'Redeem', exact: true }).click()
+    },
+    text: 'The store is busy.',
+  },
+  {
+    name: 'credit-redeemed',
+    path: `${at('credit')}?redeem=true`,
+    async act(page) {
+      await page.getByRole('textbox', { name: 'Code' }).fill('AAAAAA-BBBBBB-CCCCCC-DDDDDD')
+      await page.getByRole('button', { name: 'Redeem', exact: true }).click()
+    },
+    text: '$25.00 was added',
+  },
+  {
+    name: 'credit-of-member',
+    path: at('credit'),
+    before: () =>
+      server.answer('/me', json({ ...ME, accounts: [{ ...ME.accounts[0], role: 'member' }] })),
+    text: 'invoice-1042',
+  },
+  {
     name: 'credit-error',
     path: at('credit'),
     before: () => server.answer('/balance', { ...down, httpStatus: 500 }),

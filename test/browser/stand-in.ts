@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { listenOnLoopback } from './listen.ts'
-import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
+import { BALANCE, ENTRIES, PENDING, PURCHASES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { ACCOUNTS, ACTIONS } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
@@ -109,7 +109,9 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/requests/summary', SUMMARY],
     ['/models', data.MODEL_LIST],
     ['/balance', BALANCE],
-    ['/entries', list(ENTRIES)],
+    ['/entries', list(ENTRIES, 'older')],
+    ['/purchases', { ...list(PURCHASES), pending: PENDING }],
+    ['/redeem', PURCHASES[1]],
     ['/auth/sessions', list(SESSIONS)],
     ['/operator/accounts', list(ACCOUNTS)],
     ['/operator/actions', list(ACTIONS)],

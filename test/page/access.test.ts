@@ -1,10 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createCreditCode } from '../../src/ledger/credit-codes.ts'
 import type { Operation } from '../../src/operations/operation.ts'
 import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { micros } from '../../src/vocabulary/money.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
-import { Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+import {
+  Browser,
+  errorOf,
+  inviteGuest,
+  microsOf,
+  type PageAnswer,
+  setUpOperator,
+} from './page-client.ts'
 
 interface Place {
   readonly account: TestAccount
@@ -69,6 +78,19 @@ function callOf(
   return { method, path, body: example ?? {} }
 }
 
+/** A call that succeeds: an example names no code that exists. */
+async function workingCall(operation: Operation): Promise<ReturnType<typeof callOf>> {
+  const call = callOf(operation, own)
+  return operation.name === 'redeemCode' ? { ...call, body: { code: await newCode() } } : call
+}
+
+/** The text of a credit code of five dollars. */
+async function newCode(): Promise<string> {
+  const { ledger, ids } = world.gateway
+  const made = { id: ids.next('code'), amountMicros: micros(5_000_000), expiresAtMs: null }
+  return (await createCreditCode(ledger, made)).text
+}
+
 // Deletions last, so that the others find what they name.
 const NAMED = OPERATIONS_OF_MEMBERS.toSorted((a, b) =>
   a.method === 'DELETE' ? 1 : b.method === 'DELETE' ? -1 : 0,
@@ -108,9 +130,15 @@ describe.each(NAMED)('%s', (_, operation) => {
     }
   })
 
-  test('is answered to a member, an owner and an operator', async () => {
-    for (const browser of [browsers.member, browsers.owner, browsers.operator]) {
+  test(`is answered to ${operation.needsOwner ? '' : 'a member, '}an owner and an operator`, async () => {
+    if (operation.needsOwner) {
       const { method, path, body } = callOf(operation, own)
+      const answer = await browsers.member.call(method, path, { body })
+      expect(errorOf(answer)).toEqual({ httpStatus: 403, code: 'owner_required', param: null })
+    }
+    const { member, owner, operator } = browsers
+    for (const browser of operation.needsOwner ? [owner, operator] : [member, owner, operator]) {
+      const { method, path, body } = await workingCall(operation)
       const answer = await browser.call(method, path, { body })
       expect(answer.text).not.toContain('"error"')
       expect([200, 201]).toContain(answer.httpStatus)
@@ -173,4 +201,67 @@ test('Activity is downloaded as CSV, of the own account alone, and an unknown fi
   expect(errorOf(await browsers.member.get(`${path}?limit=5`))).toMatchObject({ param: 'limit' })
   // A HEAD would read all of it, with no client that takes it.
   expect((await fetch(world.url(`/app/api/${path}`), { method: 'HEAD' })).status).toBe(404)
+})
+
+test('a code is redeemed once by an owner, and the sixth try of a user in a minute is refused', async () => {
+  const account = await world.account()
+  const of = (email: string) => inviteGuest(world, { email, accountId: account.id, role: 'owner' })
+  const [eve, mallory] = [await of('eve@example.org'), await of('mallory@example.org')]
+  const path = `accounts/${account.id}/redeem`
+  const code = await newCode()
+  const redeemed = await eve.post(path, { code })
+  expect(redeemed.httpStatus).toBe(201)
+  expect(redeemed.json).toMatchObject({ kind: 'activation', amount: 5_000_000, purse: 'backed' })
+  const again = await eve.post(path, { code })
+  expect(again.httpStatus).toBe(200)
+  expect(again.json).toEqual(redeemed.json)
+  for (let tried = 2; tried < 5; tried++) {
+    const wrong = await eve.post(path, { code: `WRONG-${tried}` })
+    expect(errorOf(wrong)).toEqual({ httpStatus: 404, code: 'unknown_credit_code', param: 'code' })
+  }
+  const sixth = await eve.post(path, { code: await newCode() })
+  expect(errorOf(sixth)).toEqual({ httpStatus: 429, code: 'rate_limited', param: null })
+  expect(Number(sixth.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await mallory.post(path, { code: await newCode() })).httpStatus).toBe(201)
+  const { json } = await eve.get(`accounts/${account.id}/balance`)
+  expect(json).toMatchObject({ total: { balance: 20_000_000 } })
+})
+
+test('entries have the balance after each, and their CSV adds up to the balance to the micro-dollar', async () => {
+  await world.gateway.settled()
+  const path = `accounts/${own.account.id}`
+  const { json } = await browsers.member.get(`${path}/balance`)
+  const balanceMicros: number = Object(json['total']).balance
+  const pages = []
+  let cursor = ''
+  do {
+    const page: PageAnswer = await browsers.member.get(`${path}/entries?limit=2${cursor}`)
+    pages.push(...(page.json['data'] as readonly StatementLine[]))
+    cursor = page.json['next_cursor'] === null ? '' : `&cursor=${page.json['next_cursor']}`
+  } while (cursor !== '')
+  expect(pages[0]?.balance).toBe(balanceMicros)
+  for (const [place, line] of pages.entries()) {
+    expect(line.balance - line.amount).toBe(pages[place + 1]?.balance ?? 0)
+  }
+  const { text, headers } = await browsers.member.get(`${path}/entries.csv`)
+  expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const [head = [], ...rows] = text
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(','))
+  const column = (name: string) => rows.map((row) => microsOf(row[head.indexOf(name)] ?? ''))
+  expect(column('amount')).toEqual(pages.map(({ amount }) => amount))
+  expect(column('balance')).toEqual(pages.map(({ balance }) => balance))
+  expect(column('amount').reduce((sum, amount) => sum + amount, 0)).toBe(balanceMicros)
+})
+
+type StatementLine = Readonly<Record<'amount' | 'balance', number>>
+
+test('a cursor of another list, or one that was changed, is refused', async () => {
+  const path = `accounts/${own.account.id}`
+  for (const text of ['entries 5', 'purchases 5', 'entries 5_99999999999999999', 'entries 5_x']) {
+    const cursor = Buffer.from(text).toString('base64url')
+    const answer = await browsers.member.get(`${path}/entries?cursor=${cursor}`)
+    expect(errorOf(answer)).toMatchObject({ httpStatus: 400, param: 'cursor' })
+  }
 })

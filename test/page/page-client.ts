@@ -130,3 +130,10 @@ export function errorOf(answer: PageAnswer): object {
   const { code, param } = Object(error)
   return { httpStatus: answer.httpStatus, code, param }
 }
+
+/** Exact dollars of a CSV as micro-dollars. */
+export function microsOf(dollars: string): number {
+  const [, sign, whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(dollars) ?? []
+  const amountMicros = Number(whole) * 1_000_000 + Number(fraction.padEnd(6, '0'))
+  return sign === '-' ? -amountMicros : amountMicros
+}

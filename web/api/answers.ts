@@ -2,9 +2,10 @@ import type { z } from 'zod'
 import type { MeAnswer, StartAnswer } from '../../src/http/page/session-answers.ts'
 import type { accountShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
-import type { entryShape } from '../../src/operations/credit.ts'
+import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
+import type { purchaseShape } from '../../src/operations/purchases.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { requestShape } from '../../src/operations/requests.ts'
 import type { usageShape } from '../../src/operations/usage.ts'
@@ -62,6 +63,18 @@ export type Balance = z.infer<typeof balanceShape>
 
 /** A line of the ledger. */
 export type Entry = z.infer<typeof entryShape>
+
+/** A line of the ledger, and what both purses have after it. */
+export type StatementLine = z.infer<typeof statementLineShape>
+
+/** A purchase of credit. */
+export type Purchase = z.infer<typeof purchaseShape>
+
+/** A page of entries, or of what was bought. */
+export interface EntryPage extends Page<Entry | StatementLine> {
+  /** On the first page of what was bought: purchases that may still become credit. */
+  readonly pending?: readonly Purchase[]
+}
 
 /** A browser that a user is signed in with. */
 export interface Session {

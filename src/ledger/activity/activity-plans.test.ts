@@ -6,6 +6,7 @@ import { openPostgresWriter } from '../../store/postgres/postgres-connection.ts'
 import { postgresPoolDialect } from '../../store/postgres/postgres-store.ts'
 import type { Tables } from '../../store/schema.ts'
 import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
+import { micros } from '../../vocabulary/money.ts'
 import * as statements from '../engines/postgres-statements.ts'
 import { ForgottenHolds } from '../instances/forgotten-holds.ts'
 import { abandonEarlierInstances } from '../instances/instances.ts'
@@ -20,6 +21,7 @@ import {
   listEntries,
   listPurchases,
   listRequests,
+  listStatement,
 } from './activity.ts'
 import { listUnsettled } from './unsettled.ts'
 
@@ -42,6 +44,8 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
   }
   await getRequest(db, 'req_1')
   await listEntries(db, { accountId: 'A1', before: 9, limit: 5 })
+  const place = { before: 9, balanceMicros: micros(9) }
+  await listStatement(db, { accountId: 'A1', place, limit: 5 })
   await listPurchases(db, { accountId: 'A1', before: 9, limit: 5 })
   await findCredit(db, { accountId: 'A1', reference: 'r1' })
   await getBalance(db, { accountId: 'A1', nowMs: 0 })
@@ -62,7 +66,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
 }
 
 /** The queries of `readAll`; a balance is two. */
-const READS = 14
+const READS = 15
 
 test('on SQLite no read goes through all of Activity, however it is filtered', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })

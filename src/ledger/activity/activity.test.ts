@@ -18,6 +18,7 @@ import {
   listEntries,
   listPurchases,
   listRequests,
+  listStatement,
   type RequestFilter,
 } from './activity.ts'
 
@@ -140,6 +141,32 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       entries: [{ number: 1, kind: 'top_up', reference: 'r1' }],
       nextBefore: null,
     })
+  })
+
+  test('a statement has the balance of both purses after each entry, however it is paged', async () => {
+    await runScript(
+      bench,
+      `credit A1 backed -10 r3
+     credit A1 free 40 r4 until ${50 * HOUR}
+     credit A1 backed 20 r5`,
+    )
+    const { entries } = await listEntries(bench.store.reports, { accountId: 'A1', limit: 9 })
+    const sums = entries.map((_, place) =>
+      entries.slice(place).reduce((sum, { amountMicros }) => sum + amountMicros, 0),
+    )
+    const read = (page: object) =>
+      listStatement(bench.store.reports, { accountId: 'A1', limit: 9, ...page })
+    for (const limit of [1, 2, 9]) {
+      let page = await read({ limit })
+      const lines = [...page.lines]
+      while (page.next !== null) {
+        page = await read({ limit, place: page.next })
+        lines.push(...page.lines)
+      }
+      expect(lines.map(({ entry }) => entry)).toEqual(entries)
+      expect(lines.map(({ balanceMicros }) => balanceMicros)).toEqual(sums)
+    }
+    expect(await read({ accountId: 'none' })).toEqual({ lines: [], next: null })
   })
 
   test('purchases are top-ups and activations alone, newest first, by pages', async () => {

@@ -2,7 +2,7 @@ import type { UsageFigures } from '../../api/answers.ts'
 import { money, moneyTick } from '../../format/money.ts'
 import { count, countTick, shortCount } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
-import type { Measure } from './search.ts'
+import type { Measure } from '../../searches.ts'
 
 interface MeasureRules {
   readonly text: string

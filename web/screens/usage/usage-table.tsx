@@ -5,9 +5,9 @@ import { money } from '../../format/money.ts'
 import { count, counted, percent, shortCount } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
 import { ModelName } from '../../parts/model-name.tsx'
+import type { Measure } from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { MEASURE_RULES } from './measures.ts'
-import type { Measure } from './search.ts'
 
 type Group = Usage['groups'][number]
 

@@ -16,9 +16,9 @@ import { Choose } from '../../parts/pick.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty, Failed, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import { hasSteps, MEASURES, type Measure, stepOf, type UsageSearch } from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { MEASURE_RULES } from './measures.ts'
-import { hasSteps, MEASURES, type Measure, stepOf, type UsageSearch } from './search.ts'
 import { UsageTable } from './usage-table.tsx'
 
 const route = getRouteApi('/$account/usage')

@@ -1,0 +1,87 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Entry } from '../../api/answers.ts'
+import { ApiError, write } from '../../api/client.ts'
+import { money } from '../../format/money.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+
+/** Takes a credit code, and says what it was worth. */
+export function RedeemCode({ onClose }: { onClose: () => void }) {
+  const accountId = useAccountId()
+  const queries = useQueryClient()
+  const [code, setCode] = useState('')
+  const redeem = useMutation({
+    mutationFn: (text: string) =>
+      write<Entry>('POST', `accounts/${accountId}/redeem`, { code: text }),
+    onSuccess() {
+      for (const name of ['balance', 'entries', 'overview', 'account']) {
+        void queries.invalidateQueries({ queryKey: [name, accountId] })
+      }
+    },
+  })
+  if (redeem.data !== undefined) return <Redeemed entry={redeem.data} onClose={onClose} />
+  const { error } = redeem
+  const isOfField = error instanceof ApiError && error.param === 'code'
+  return (
+    <Dialog title="Redeem a code" onClose={onClose}>
+      <form
+        className="contents"
+        onSubmit={(event) => {
+          event.preventDefault()
+          redeem.mutate(code.trim())
+        }}
+      >
+        <Field
+          label="Code"
+          name="code"
+          className="mono"
+          placeholder="XXXXXX-XXXXXX-XXXXXX-XXXXXX"
+          required
+          maxLength={100}
+          autoComplete="off"
+          autoCapitalize="characters"
+          spellCheck={false}
+          value={code}
+          onChange={(event) => setCode(event.target.value)}
+          error={isOfField ? error.message : null}
+          hint="Each code works once. Its credit is backed credit, which does not end."
+        />
+        {error !== null && !isOfField && (
+          <p className="problem" role="alert">
+            {error.message}
+            {error instanceof ApiError && error.retryAfterSeconds !== null
+              ? ` Try again in ${error.retryAfterSeconds} seconds.`
+              : ''}
+          </p>
+        )}
+        <footer>
+          <button type="button" className="btn ghost" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            className="btn pri"
+            disabled={redeem.isPending || code.trim() === ''}
+          >
+            Redeem
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+function Redeemed({ entry, onClose }: { entry: Entry; onClose: () => void }) {
+  return (
+    <Dialog title={`${money(entry.amount)} was added`} onClose={onClose}>
+      <p>The code is used up. Its credit pays for requests from now on.</p>
+      <footer>
+        <button type="button" className="btn pri" onClick={onClose}>
+          Done
+        </button>
+      </footer>
+    </Dialog>
+  )
+}

@@ -1,0 +1,105 @@
+import type { Usage } from './api/answers.ts'
+import { CHART_DAYS, type ChartRange, type ChartSplit } from './api/queries.ts'
+
+// What the addresses of the smaller screens say, and how they are read. Routes read addresses before a
+// screen is loaded.
+
+/** What the address of the Overview says; what is left out is 30 days, by model. */
+export interface OverviewSearch {
+  readonly range?: ChartRange
+  readonly by?: ChartSplit
+}
+
+const SPLITS = ['model', 'key', 'endpoint'] as const
+
+/** Reads it; what no range or split is called is left out. */
+export function readOverviewSearch({ range, by }: Record<string, unknown>): OverviewSearch {
+  const isRange = typeof range === 'string' && Object.hasOwn(CHART_DAYS, range)
+  const split = SPLITS.find((one) => one === by)
+  return {
+    ...(isRange ? { range: range as ChartRange } : {}),
+    ...(split === undefined ? {} : { by: split }),
+  }
+}
+
+/** What can be measured, in the order of the menu. */
+export const MEASURES = ['spend', 'requests', 'tokens', 'p50', 'p95'] as const
+
+/** One of them. */
+export type Measure = (typeof MEASURES)[number]
+
+/** What the address of the usage says; what is left out is the spend of 30 days by model and day. */
+export interface UsageSearch {
+  readonly range?: ChartRange
+  readonly by?: ChartSplit
+  readonly measure?: Measure
+  readonly step?: 'hour'
+}
+
+/** Reads it; what it can't mean is left out. */
+export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
+  const { range, step } = search
+  const isRange = typeof range === 'string' && Object.hasOwn(CHART_DAYS, range)
+  const by = SPLITS.find((one) => one === search['by'])
+  const measure = MEASURES.find((one) => one === search['measure'])
+  return {
+    ...(isRange ? { range: range as ChartRange } : {}),
+    ...(by === undefined ? {} : { by }),
+    ...(measure === undefined ? {} : { measure }),
+    ...(step === 'hour' ? { step } : {}),
+  }
+}
+
+/** Whether a chart can be by day and by hour: a day is shown by hour, and a month has too many of them. */
+export function hasSteps({ range, by }: Required<Pick<UsageSearch, 'range' | 'by'>>): boolean {
+  return range === '7d' && by !== 'key'
+}
+
+/** The steps of a chart: by hour where that was asked for and can be. */
+export function stepOf({ range = '30d', by = 'model', step }: UsageSearch): Usage['step'] {
+  if (range === '24h') return 'hour'
+  return hasSteps({ range, by }) && step === 'hour' ? 'hour' : 'day'
+}
+
+/** What the address of the keys says. */
+export interface KeysSearch {
+  /** Whether the form for a new key is open. */
+  readonly create?: true
+}
+
+/** Reads it. */
+export function readKeysSearch({ create }: Record<string, unknown>): KeysSearch {
+  return create === 'true' || create === true ? { create: true } : {}
+}
+
+/** What the address of the credit says. */
+export interface CreditSearch {
+  /** Purchases alone. */
+  readonly list?: 'purchases'
+  /** Whether the form for a code is open. */
+  readonly redeem?: true
+}
+
+/** Reads it. */
+export function readCreditSearch({ list, redeem }: Record<string, unknown>): CreditSearch {
+  return {
+    ...(list === 'purchases' ? { list } : {}),
+    ...(redeem === 'true' || redeem === true ? { redeem: true as const } : {}),
+  }
+}
+
+/** What the address of the models says. */
+export interface ModelsSearch {
+  /** A part of an id or a name. */
+  readonly find?: string
+  /** Those alone that free credit pays for. */
+  readonly open?: true
+}
+
+/** Reads it. */
+export function readModelsSearch({ find, open }: Record<string, unknown>): ModelsSearch {
+  return {
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(open === 'true' || open === true ? { open: true as const } : {}),
+  }
+}
