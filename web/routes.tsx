@@ -162,6 +162,24 @@ const operatorAccount = createRoute({
   component: lazyRouteComponent(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
 })
 
+const operatorToSettle = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/to-settle',
+  component: lazyRouteComponent(() => import('./screens/operator/to-settle.tsx'), 'ToSettleScreen'),
+})
+
+const operatorCodes = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/codes',
+  component: lazyRouteComponent(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
+})
+
+const operatorHealth = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/health',
+  component: lazyRouteComponent(() => import('./screens/operator/health.tsx'), 'HealthScreen'),
+})
+
 const accountHome = createRoute({
   getParentRoute: () => account,
   path: '/',
@@ -209,6 +227,9 @@ export function createPageRouter(queries: QueryClient) {
         profile,
         operatorAccounts,
         operatorAccount,
+        operatorToSettle,
+        operatorCodes,
+        operatorHealth,
       ]),
     ]),
     basepath: '/app',

@@ -157,6 +157,7 @@ async function serve(
     onUnsettled: (request) => reconciler.noticed(request),
     onAbandoned: () => reconciler.scanNow(),
     refreshCatalog: () => refresher.refreshNow(),
+    doubtedIds: () => refresher.doubtedIds,
     metricsRoute: telemetryParts.metricsRoute,
     readiness: checks,
   })

@@ -32,6 +32,8 @@ export interface HttpParts {
   readonly catalog: Catalog
   /** Never rejects. */
   readonly refreshCatalog: () => Promise<RefreshOutcome>
+  /** Models with a figure whose steep fall is not believed yet. */
+  readonly doubtedIds: () => readonly string[]
   readonly upstream: Upstream
   readonly metricsRoute: TelemetryParts['metricsRoute']
   /** The checks of `/readyz`. */
@@ -69,7 +71,11 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     },
     readiness: () => readiness(() => inference.isDraining),
     metrics: metricsRoute,
-    management: managementOf(wiring, { ...http, maintenance }),
+    management: managementOf(wiring, {
+      ...http,
+      maintenance,
+      checks: () => readiness(() => inference.isDraining),
+    }),
     onFailure: (requestId, problem) =>
       log.error({ requestId, cause: faultOf(problem.cause) }, 'request failed'),
   })
@@ -103,10 +109,17 @@ async function openMaintenance(
 
 function managementOf(
   wiring: Wiring,
-  { maintenance, ...http }: HttpParts & { readonly maintenance: Maintenance },
+  {
+    maintenance,
+    checks,
+    ...http
+  }: HttpParts & {
+    readonly maintenance: Maintenance
+    readonly checks: () => readonly ReadinessCheck[]
+  },
 ): ManagementInput {
-  const { config, operations, log, clock, ids } = wiring
-  const { store, ledger, authenticator, unknownCallers, refreshCatalog } = http
+  const { config, operations, address, log, clock, ids } = wiring
+  const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
@@ -121,6 +134,16 @@ function managementOf(
       pageUrl: pageUrlOf(config),
       maintenance,
       refreshCatalog,
+      server: {
+        version: VERSION,
+        mode: address.mode,
+        checks,
+        catalog: () => ({
+          models: catalog.modelIds.size,
+          refreshedAtMs: catalog.refreshedAtMs,
+          doubtedIds: http.doubtedIds(),
+        }),
+      },
       onCallersChanged: async (changed) => authenticator.forget(changed),
     }),
     access:

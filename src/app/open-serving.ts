@@ -23,7 +23,8 @@ import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
 
 /** The parts of a server, and its events. */
-interface ServingInput extends Pick<HttpParts, 'refreshCatalog' | 'metricsRoute' | 'readiness'> {
+interface ServingInput
+  extends Pick<HttpParts, 'refreshCatalog' | 'doubtedIds' | 'metricsRoute' | 'readiness'> {
   readonly served: ServedStore
   readonly catalog: Catalog
   readonly endpoints: EndpointPrices

@@ -113,6 +113,11 @@ export class CatalogRefresher {
     return this.#underWay
   }
 
+  /** Models with a figure whose steep fall is not believed yet. */
+  get doubtedIds(): readonly string[] {
+    return [...this.#input.catalog.modelIds].filter((id) => this.#beliefs.doubts(id))
+  }
+
   /** Ends the repetition; resolves when no refresh is under way. */
   async stop(): Promise<void> {
     this.#repeating = false

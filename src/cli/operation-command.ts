@@ -145,6 +145,7 @@ function operationOf(
       const { refreshCatalog } = await import('./refresh-catalog.ts')
       return refreshCatalog(opened, upstream, onImageModel)
     },
+    server: null,
     // A running server reads the store again within seconds.
     onCallersChanged: async () => {},
   })

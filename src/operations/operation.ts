@@ -213,6 +213,20 @@ export interface OperationParts {
   /** Where browsers reach the page, without `/app`: links begin with it. */
   readonly pageUrl: string
   readonly maintenance: MaintenanceSwitch
+  /** What a serving process knows of itself; null: it serves nothing. */
+  readonly server: {
+    readonly version: string
+    readonly mode: 'simulator' | 'live'
+    /** The checks of `/readyz`: what is wrong, or null. */
+    checks(): readonly { readonly name: string; readonly fault: string | null }[]
+    catalog(): {
+      readonly models: number
+      /** Null: no list was ever loaded. */
+      readonly refreshedAtMs: number | null
+      /** Models with a figure whose steep fall is not believed yet. */
+      readonly doubtedIds: readonly string[]
+    }
+  } | null
   /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
   readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOutcome>
   /**

@@ -1,5 +1,12 @@
 import { z } from 'zod'
+import {
+  countHolds,
+  heldByState,
+  listWaiting,
+  type WaitingRequest,
+} from '../ledger/activity/unsettled.ts'
 import { listOperatorActions, type NamedAction } from '../ledger/operator-actions.ts'
+import { nextLookupAtMs, settledAsItStandsAtMs } from '../reconcile/schedule.ts'
 import {
   idCursor,
   idField,
@@ -10,12 +17,14 @@ import {
   pageQuery,
   timeAnswer,
   timeField,
+  timeOrNull,
 } from './fields.ts'
 import { type Operation, type OperationParts, operation } from './operation.ts'
+import { requestAnswer, requestShape } from './requests.ts'
 
 /** What operators have on the page beside the operations of admins. */
 export function operatorDeskOperations(parts: OperationParts): readonly Operation[] {
-  return [listActions(parts)]
+  return [listActions(parts), listUnsettled(parts), showHealth(parts)]
 }
 
 function listActions({ store }: OperationParts): Operation {
@@ -69,3 +78,126 @@ function actionAnswer(row: NamedAction): z.infer<typeof operatorActionShape> {
     created_at: timeAnswer(row.createdAtMs),
   }
 }
+
+function listUnsettled({ store, clock, settleAfterMs }: OperationParts): Operation {
+  return operation({
+    name: 'listUnsettledRequests',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/unsettled' },
+    summary: 'Requests of all accounts that wait for their cost, the oldest first.',
+    query: pageQuery('unsettled', {}),
+    answers: { 200: listShape(unsettledRequestShape) },
+    async run({ query: { limit, cursor } }) {
+      const page = await listWaiting(store.pages, { limit, cursor: cursor ?? null })
+      const nowMs = clock.nowMs()
+      const answers = page.requests.map((row) => unsettledAnswer(row, { nowMs, settleAfterMs }))
+      return {
+        httpStatus: 200,
+        body: listAnswer(answers, idCursor('unsettled', page.nextCursor)),
+      }
+    },
+  })
+}
+
+/** A request that waits for its cost. */
+export const unsettledRequestShape = requestShape
+  .extend({
+    account_name: z.string(),
+    next_lookup_by: timeField
+      .nullable()
+      .describe(
+        'When the provider is asked for its cost again, at the latest; null: it has no id to ask by.',
+      ),
+    stands_at: timeField.describe(
+      'When it is settled as it stands if the provider has no cost until then; later if it does not answer.',
+    ),
+  })
+  .meta({ id: 'UnsettledRequest' })
+
+function unsettledAnswer(
+  row: WaitingRequest,
+  { nowMs, settleAfterMs }: { readonly nowMs: number; readonly settleAfterMs: number },
+): z.infer<typeof unsettledRequestShape> {
+  const request = {
+    requestId: row.id,
+    state: row.state === 'provisional' ? row.state : 'unresolved',
+    generationId: row.generationId,
+    expectsCost: false,
+    endedAtMs: row.endedAtMs ?? row.openedAtMs,
+  } as const
+  const patience = { settleAfterMs, settleAfterNoLookupMs: settleAfterMs }
+  const scheduled = { request, silence: 'unknown', patience, askingSinceMs: nowMs } as const
+  const nextAtMs = row.generationId === null ? null : nextLookupAtMs({ ...scheduled, nowMs })
+  return {
+    ...requestAnswer(row),
+    account_name: row.accountName,
+    next_lookup_by: timeOrNull(nextAtMs),
+    stands_at: timeAnswer(settledAsItStandsAtMs(scheduled)),
+  }
+}
+
+function showHealth({ store, server, clock }: OperationParts): Operation {
+  return operation({
+    name: 'getHealth',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/health' },
+    summary: 'The state of the process, of its catalog and of the holds that are not settled.',
+    answers: { 200: healthShape },
+    async run() {
+      if (server === null) throw new TypeError('the process serves nothing')
+      const { refreshedAtMs, ...catalog } = server.catalog()
+      const holds = await countHolds(store.pages)
+      const held = await heldByState(store.pages)
+      const checks = server.checks()
+      const body: z.infer<typeof healthShape> = {
+        object: 'health',
+        version: server.version,
+        mode: server.mode,
+        store: store.location.kind,
+        ready: checks.every(({ fault }) => fault === null),
+        checks: checks.map(({ name, fault }) => ({ name, ok: fault === null, message: fault })),
+        catalog: {
+          models: catalog.models,
+          refreshed_at: timeOrNull(refreshedAtMs),
+          doubted: [...catalog.doubtedIds],
+        },
+        holds: holds.map(({ state, holds: count, oldestOpenedAtMs }) => ({
+          state,
+          requests: count,
+          held: held.get(state) ?? 0,
+          oldest_opened_at: timeOrNull(oldestOpenedAtMs),
+        })),
+        as_of: timeAnswer(clock.nowMs()),
+      }
+      return { httpStatus: 200, body }
+    },
+  })
+}
+
+/** The state of a process and its store. */
+export const healthShape = z
+  .object({
+    object: z.literal('health'),
+    version: z.string(),
+    mode: z.enum(['simulator', 'live']),
+    store: z.enum(['sqlite', 'postgres']),
+    ready: z.boolean(),
+    checks: z.array(
+      z.object({ name: z.string(), ok: z.boolean(), message: z.string().nullable() }),
+    ),
+    catalog: z.object({
+      models: z.int(),
+      refreshed_at: timeField.nullable(),
+      doubted: z.array(z.string()),
+    }),
+    holds: z.array(
+      z.object({
+        state: z.enum(['open', 'provisional', 'unresolved']),
+        requests: z.int(),
+        held: moneyField,
+        oldest_opened_at: timeField.nullable(),
+      }),
+    ),
+    as_of: timeField,
+  })
+  .meta({ id: 'Health' })

@@ -241,7 +241,7 @@ export const requestShape = z
   .meta({ id: 'Request' })
 
 /** A request as it is answered. */
-function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
+export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
   const holdMicros = row.backedGrantedMicros + row.freeGrantedMicros
   return {
     id: row.id,

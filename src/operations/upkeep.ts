@@ -17,13 +17,14 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [auditUsage]
 
 /** The audit, refreshing the catalog, and maintenance. */
 export function upkeepOperations(parts: OperationParts): readonly Operation[] {
-  return [audit(parts), refreshCatalog(parts), showMaintenance(parts), turnMaintenance(parts)]
+  return [...audits(parts), refreshCatalog(parts), showMaintenance(parts), turnMaintenance(parts)]
 }
 
-function audit({ store }: OperationParts): Operation {
+function audits({ store }: OperationParts): readonly Operation[] {
   // An audit reads the whole store, so calls that come meanwhile are given the same one.
   let underWay: Promise<Audit> | null = null
-  return operation({
+  let rows = 0
+  const audit = operation({
     name: 'audit',
     method: 'GET',
     paths: { admin: '/v1/admin/audit', operator: '/app/api/operator/audit' },
@@ -32,14 +33,39 @@ function audit({ store }: OperationParts): Operation {
     async run({ onProgress }) {
       underWay ??= auditStore(store, {
         checks: AUDIT_CHECKS,
-        onRows: onProgress,
+        onRows(done) {
+          rows = done
+          onProgress(done)
+        },
       }).finally(() => {
         underWay = null
+        rows = 0
       })
       return { httpStatus: 200, body: auditAnswer(await underWay) }
     },
   })
+  const progress = operation({
+    name: 'getAuditProgress',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/audit/progress' },
+    summary: 'How far the audit is that this process runs.',
+    answers: { 200: auditProgressShape },
+    async run() {
+      return {
+        httpStatus: 200,
+        body: { object: 'audit_progress', running: underWay !== null, rows },
+      }
+    },
+  })
+  return [audit, progress]
 }
+
+/** How far an audit is. */
+export const auditProgressShape = z.object({
+  object: z.literal('audit_progress'),
+  running: z.boolean(),
+  rows: z.int().describe('The rows read so far.'),
+})
 
 function refreshCatalog(parts: OperationParts): Operation {
   return operation({

@@ -8,6 +8,7 @@ import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import {
+  readCharges,
   readUsage,
   readUsageCells,
   readUsageGroups,
@@ -132,6 +133,7 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
 async function expectExact(history: UsageHistory): Promise<void> {
   const [fromMs, toMs] = [HISTORY_FROM_MS - DAY_MS, history.nowMs + 1]
   const { db, pages } = history.bench.store
+  const charges = await readCharges(pages, { accountIds: ['A1', 'A2'], fromMs, toMs })
   for (const accountId of [null, 'A1', 'A2']) {
     for (const by of [null, 'model', 'key', 'endpoint'] as const) {
       await expectChart(history, { accountId, by, step: 'day', fromMs, toMs, seriesMax: 1 })
@@ -147,6 +149,7 @@ async function expectExact(history: UsageHistory): Promise<void> {
       .$if(accountId !== null, (query) => query.where('account_id', '=', accountId))
       .executeTakeFirstOrThrow()
     expect(totals.chargeMicros + Number(posted ?? 0)).toBe(0)
+    if (accountId !== null) expect(charges.get(accountId) ?? 0).toBe(totals.chargeMicros)
   }
   await history.audit()
 }

@@ -1,5 +1,13 @@
-import type { ListedAccount, OperatorAction } from '../../web/api/operator.ts'
+import type {
+  Audit,
+  CreditCode,
+  Health,
+  ListedAccount,
+  OperatorAction,
+  UnsettledRequest,
+} from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
+import { REQUESTS } from './stand-in-requests.ts'
 
 /** What the operator of the busy account sees of all accounts. */
 
@@ -88,4 +96,94 @@ export const ACTIONS: readonly OperatorAction[] = [
     account_id: null,
     detail: { outcome: 'refreshed', models: 214, doubted: 0 },
   }),
+]
+
+const [RUNNING] = REQUESTS
+
+function waiting(place: number, fields: Partial<UnsettledRequest>): UnsettledRequest {
+  if (RUNNING === undefined) throw new Error('the stand-in has no request')
+  return {
+    ...RUNNING,
+    id: `req_01kbh2x9q4e7m0v6rt3z8yc00${place}`,
+    account_name: HELIX.name,
+    state: 'unresolved',
+    http_status: 502,
+    error_code: 'upstream_error',
+    hold: 380_000,
+    held: 380_000,
+    charge: 0,
+    generation_id: 'gen-1763761498-Kq2vWmXo8aT',
+    ended_at: ago(place * 3_600_000),
+    next_lookup_by: ago(-240_000),
+    stands_at: ago(place * 3_600_000 - DAY_MS),
+    ...fields,
+  }
+}
+
+/** What waits for its cost, the oldest first. */
+export const UNSETTLED: readonly UnsettledRequest[] = [
+  waiting(9, { account_name: 'Night Shift', account_id: ACCOUNTS[1]?.id ?? '' }),
+  waiting(3, { generation_id: null, next_lookup_by: null }),
+  waiting(1, {
+    state: 'provisional',
+    http_status: 200,
+    error_code: null,
+    held: 0,
+    charge: 18_530,
+    provider_cost: '0.017648',
+  }),
+]
+
+/** How the process is. */
+export const HEALTH: Health = {
+  object: 'health',
+  version: '1.4.0',
+  mode: 'live',
+  store: 'sqlite',
+  ready: true,
+  checks: [
+    { name: 'store', ok: true, message: null },
+    { name: 'prices', ok: true, message: null },
+    { name: 'serving', ok: true, message: null },
+    { name: 'upstream_account', ok: true, message: null },
+  ],
+  catalog: { models: 214, refreshed_at: ago(130_000), doubted: ['google/gemini-3-flash'] },
+  holds: [
+    { state: 'open', requests: 3, held: 2_410_000, oldest_opened_at: ago(41_000) },
+    { state: 'provisional', requests: 1, held: 0, oldest_opened_at: ago(3_600_000) },
+    { state: 'unresolved', requests: 2, held: 760_000, oldest_opened_at: ago(32_400_000) },
+  ],
+  as_of: ago(0),
+}
+
+/** An audit without a difference. */
+export const AUDIT: Audit = {
+  object: 'audit',
+  ok: true,
+  checked: { accounts: 5, keys: 31, requests: 48_213, entries: 51_902, codes: 4 },
+  newest_request: null,
+  differences: [],
+}
+
+function code(place: number, fields: Partial<CreditCode>): CreditCode {
+  return {
+    id: `code_01kbh0c7x5qv3m9t2r8w6e000${place}`,
+    object: 'credit_code',
+    suffix: `7QM4X${place}`,
+    amount: 25_000_000,
+    expires_at: null,
+    revoked_at: null,
+    redeemed_at: null,
+    redeemed_by: null,
+    created_at: ago(place * DAY_MS),
+    ...fields,
+  }
+}
+
+/** Credit codes, one of each state, newest first. */
+export const CODES: readonly CreditCode[] = [
+  code(1, { expires_at: '2027-01-31T00:00:00.000Z' }),
+  code(2, { redeemed_at: ago(DAY_MS), redeemed_by: HELIX.id }),
+  code(3, { revoked_at: ago(DAY_MS) }),
+  code(4, { expires_at: '2026-11-12T00:00:00.000Z' }),
 ]

@@ -5,7 +5,7 @@ import { extname, join } from 'node:path'
 import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, PENDING, PURCHASES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
-import { ACCOUNTS, ACTIONS } from './stand-in-operator.ts'
+import { ACCOUNTS, ACTIONS, AUDIT, CODES, HEALTH, UNSETTLED } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { USAGE } from './stand-in-usage.ts'
@@ -115,6 +115,12 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/auth/sessions', list(SESSIONS)],
     ['/operator/accounts', list(ACCOUNTS)],
     ['/operator/actions', list(ACTIONS)],
+    ['/operator/unsettled', list(UNSETTLED)],
+    ['/operator/health', HEALTH],
+    ['/operator/audit', AUDIT],
+    ['/operator/audit/progress', { object: 'audit_progress', running: true, rows: 31_204 }],
+    ['/operator/maintenance', { object: 'maintenance', enabled: false }],
+    ['/operator/codes', list(CODES)],
     ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
   ] as const) {
     answers.set(end, { kind: 'json', body })

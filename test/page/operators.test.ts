@@ -89,11 +89,12 @@ test('operators have the operations of admins on accounts, credit, codes, reques
   const ofAdmins = makeOperations(OPERATIONS, new Proxy(Object(null), { get: () => ({}) }))
     .flatMap(({ operations }) => operations)
     .filter(({ paths }) => paths.admin !== undefined && paths.operator === undefined)
-  // People are let in by the command line and the admin API.
+  // People are let in and removed by the command line and the admin API.
   expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
     'createInvitation',
     'createResetLink',
     'listUsers',
+    'removeUser',
   ])
   for (const { paths } of OPERATIONS_OF_OPERATORS) {
     if (paths.admin === undefined) continue
@@ -273,5 +274,42 @@ describe('the list of accounts', () => {
     const listed = Object(json['data']).find((each: object) => Object(each).id === account.id)
     expect(listed.recent_charge).toBeGreaterThan(0)
     expect(listed.recent_charge).toBe(Object(overview.json['figures']).charge)
+  })
+})
+
+test('what waits for its cost is listed over all accounts, oldest first, with what is held and when it ends', async () => {
+  const [first, second] = [await newRequestId(), await newRequestId()]
+  const listed = async () => {
+    const { json } = await operator.get('operator/unsettled?limit=100')
+    const data: readonly Readonly<Record<string, unknown>>[] = Object(json['data'])
+    return data.filter(({ id }) => id === first || id === second)
+  }
+  const [one] = await listed()
+  expect((await listed()).map(({ id }) => id)).toEqual([first, second])
+  expect(one).toMatchObject({ state: 'provisional', account_id: account.id })
+  const endedAtMs = Date.parse(String(one?.['ended_at']))
+  expect(one?.['stands_at']).toBe(
+    new Date(endedAtMs + world.config.TOLLGATE_SETTLE_AFTER_MS).toISOString(),
+  )
+  expect(Date.parse(String(one?.['next_lookup_by']))).toBeGreaterThan(endedAtMs)
+  await signInAgain()
+  await operator.post(`operator/requests/${first}/settle`, { cost: 0 })
+  expect((await listed()).map(({ id }) => id)).toEqual([second])
+})
+
+test('health is what /readyz says, with the catalog and the holds that are not settled', async () => {
+  await newRequestId()
+  const { json } = await operator.get('operator/health')
+  const readiness = await fetch(world.url('/readyz'))
+  expect(await readiness.json()).toMatchObject({ ready: json['ready'], checks: json['checks'] })
+  expect(json).toMatchObject({
+    mode: 'live',
+    store: 'sqlite',
+    catalog: { models: expect.any(Number), refreshed_at: expect.any(String), doubted: [] },
+    holds: [
+      { state: 'open', requests: 0, held: 0, oldest_opened_at: null },
+      { state: 'provisional', held: 0, oldest_opened_at: expect.any(String) },
+      { state: 'unresolved', requests: 0 },
+    ],
   })
 })

@@ -60,9 +60,9 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return body as T
 }
 
-/** POST, PATCH or DELETE with a JSON body. */
+/** POST, PUT, PATCH or DELETE with a JSON body. */
 export async function write<T>(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body: unknown = {},
 ): Promise<T> {

@@ -1,7 +1,17 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { listedAccountShape } from '../../src/operations/accounts.ts'
-import type { operatorActionShape } from '../../src/operations/operator-desk.ts'
+import type { createdCreditCodeShape, creditCodeShape } from '../../src/operations/credit-codes.ts'
+import type {
+  healthShape,
+  operatorActionShape,
+  unsettledRequestShape,
+} from '../../src/operations/operator-desk.ts'
+import type {
+  auditProgressShape,
+  auditShape,
+  maintenanceShape,
+} from '../../src/operations/upkeep.ts'
 import type { Account, ActivityRequest, ApiKey, Entry, Page } from './answers.ts'
 import { read, withQuery } from './client.ts'
 
@@ -94,3 +104,72 @@ export function actionsQuery(accountId: string | null) {
     getNextPageParam: (page) => page.next_cursor,
   })
 }
+
+/** A request that waits for its cost. */
+export type UnsettledRequest = z.infer<typeof unsettledRequestShape>
+
+/** The requests of all accounts that wait for their cost, the oldest first. */
+export const unsettledQuery = infiniteQueryOptions({
+  queryKey: ['operator', 'unsettled'],
+  queryFn: ({ pageParam, signal }) =>
+    read<Page<UnsettledRequest>>(
+      withQuery('operator/unsettled', { limit: ROWS, cursor: pageParam }),
+      signal,
+    ),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
+  refetchInterval: 10_000,
+})
+
+/** The state of the process and its store. */
+export type Health = z.infer<typeof healthShape>
+
+/** Checks, catalog and holds. */
+export const healthQuery = queryOptions({
+  queryKey: ['operator', 'health'],
+  queryFn: ({ signal }) => read<Health>('operator/health', signal),
+  refetchInterval: 5_000,
+})
+
+/** The result of an audit. */
+export type Audit = z.infer<typeof auditShape>
+
+/** An audit of the whole store, which runs when it is asked for and goes on when the page is left. */
+export const auditQuery = queryOptions({
+  queryKey: ['audit'],
+  queryFn: () => read<Audit>('operator/audit'),
+  enabled: false,
+  retry: false,
+  staleTime: Number.POSITIVE_INFINITY,
+  gcTime: Number.POSITIVE_INFINITY,
+})
+
+/** How far the audit is. */
+export const auditProgressQuery = queryOptions({
+  queryKey: ['audit', 'progress'],
+  queryFn: ({ signal }) =>
+    read<z.infer<typeof auditProgressShape>>('operator/audit/progress', signal),
+  refetchInterval: 1_000,
+})
+
+/** Whether inference is refused. */
+export const maintenanceQuery = queryOptions({
+  queryKey: ['operator', 'maintenance'],
+  queryFn: ({ signal }) => read<z.infer<typeof maintenanceShape>>('operator/maintenance', signal),
+  refetchInterval: 5_000,
+})
+
+/** A credit code, without its text. */
+export type CreditCode = z.infer<typeof creditCodeShape>
+
+/** A credit code that was just made, with its text. */
+export type CreatedCode = z.infer<typeof createdCreditCodeShape>
+
+/** Credit codes, newest first. */
+export const codesQuery = infiniteQueryOptions({
+  queryKey: ['operator', 'codes'],
+  queryFn: ({ pageParam, signal }) =>
+    read<Page<CreditCode>>(withQuery('operator/codes', { limit: ROWS, cursor: pageParam }), signal),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
+})

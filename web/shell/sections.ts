@@ -3,6 +3,9 @@ import type { IconName } from '../parts/icon.tsx'
 /** The pages of operators, below those of an account. */
 export const OPERATOR_SECTIONS = [
   { to: '/$account/operator/accounts', text: 'Accounts', icon: 'users' },
+  { to: '/$account/operator/to-settle', text: 'To settle', icon: 'clock' },
+  { to: '/$account/operator/codes', text: 'Codes', icon: 'gift' },
+  { to: '/$account/operator/health', text: 'Ledger and health', icon: 'shield' },
 ] as const satisfies readonly {
   readonly to: string
   readonly text: string

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../store/schema.ts'
+import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
+import { type Micros, micros } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 
 /** A request whose attempt has ended and whose charge is not final: the reconciler looks it up. */
@@ -120,6 +121,33 @@ function startOf(state: UnsettledPlace['state']): UnsettledPlace {
   return { state, instanceId: '', requestId: '' }
 }
 
+/** A request that waits for its cost, with the name of its account. */
+export interface WaitingRequest extends RequestRow {
+  readonly accountName: string
+}
+
+/** One page of the requests of all accounts that wait for their cost, the oldest first; `cursor` is the last id before. */
+export async function listWaiting(
+  db: Kysely<Tables>,
+  { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
+): Promise<{ readonly requests: readonly WaitingRequest[]; readonly nextCursor: string | null }> {
+  const rows = await db
+    .selectFrom('requests')
+    .innerJoin('accounts', 'accounts.id', 'requests.account_id')
+    .selectAll('requests')
+    .select('accounts.name as account_name')
+    // Literals: the index covers unsettled states alone, which SQLite can't see of a parameter.
+    .where(sql<boolean>`(requests.state = 'provisional' or requests.state = 'unresolved')`)
+    .where('requests.id', '>', cursor ?? '')
+    .orderBy('requests.id')
+    .limit(limit + 1)
+    .execute()
+  const requests = rows
+    .slice(0, limit)
+    .map((row) => ({ ...REQUESTS.read(row), accountName: row.account_name }))
+  return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
+}
+
 /** States of a hold that is not settled. */
 const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
 
@@ -158,4 +186,17 @@ export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount
     counts.push({ state, holds: Number(holds), oldestOpenedAtMs: oldest?.opened_at_ms ?? null })
   }
   return counts
+}
+
+/** The credit that the holds of each state keep reserved; a state without any is left out. */
+export async function heldByState(db: Kysely<Tables>): Promise<ReadonlyMap<string, Micros>> {
+  const rows = await db
+    .selectFrom('requests')
+    .select('state')
+    // Sums of PostgreSQL are `numeric`, which the driver gives as text.
+    .select(sql<number>`cast(sum(backed_held_micros + free_held_micros) as bigint)`.as('held'))
+    .where(sql<boolean>`(state = 'open' or state = 'provisional' or state = 'unresolved')`)
+    .groupBy('state')
+    .execute()
+  return new Map(rows.map(({ state, held }) => [state, micros(Number(held))]))
 }

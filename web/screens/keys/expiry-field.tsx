@@ -26,10 +26,20 @@ interface ExpiryFieldProps {
   readonly value: Expiry
   readonly onChange: (expiry: Expiry) => void
   readonly error: string | null
+  /** What happens then. Default: what happens to a key. */
+  readonly then?: string
+  /** What no expiry means. Default: what it means for a key. */
+  readonly never?: string
 }
 
 /** Picks an expiry and says what it means. */
-export function ExpiryField({ value, onChange, error }: ExpiryFieldProps) {
+export function ExpiryField({
+  value,
+  onChange,
+  error,
+  then = 'From then on it is refused with api_key_expired.',
+  never = 'It stays valid until it is disabled or deleted.',
+}: ExpiryFieldProps) {
   const now = useNow()
   const hintId = useId()
   const at = momentOf(value, now)
@@ -72,10 +82,7 @@ export function ExpiryField({ value, onChange, error }: ExpiryFieldProps) {
         />
       )}
       <small id={hintId} className={error === null ? '' : 'err'}>
-        {error ??
-          (at === null
-            ? 'It stays valid until it is disabled or deleted.'
-            : `On ${dayAndMinute(at)}. From then on it is refused with api_key_expired.`)}
+        {error ?? (at === null ? never : `On ${dayAndMinute(at)}. ${then}`)}
       </small>
     </fieldset>
   )

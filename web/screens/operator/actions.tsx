@@ -81,7 +81,9 @@ function ActionRow({ action }: { action: OperatorAction }) {
         <b>{actionWords(action)}</b>
         <span className="two">{detailWords(action)}</span>
       </td>
-      <td className="num">{action.amount === null ? '' : money(action.amount, 4)}</td>
+      <td className="num">
+        {action.amount !== null && money(action.amount, action.action === 'settleRequest' ? 4 : 2)}
+      </td>
       <td className="mono">
         {id === null ? (
           targetId
@@ -114,6 +116,12 @@ const WORDS: Readonly<Record<string, string>> = {
   settleRequest: 'Request settled',
 }
 
+const REFRESH_WORDS: Readonly<Record<string, string>> = {
+  asked: 'Catalog refresh asked for',
+  refreshed: 'Catalog refreshed',
+  failed: 'Catalog refresh failed',
+}
+
 /** What was done, in words; an operation without words of its own is named. */
 function actionWords({ action, amount, detail }: OperatorAction): string {
   switch (action) {
@@ -125,7 +133,7 @@ function actionWords({ action, amount, detail }: OperatorAction): string {
     case 'setMaintenance':
       return detail['enabled'] === true ? 'Maintenance switched on' : 'Maintenance switched off'
     case 'refreshCatalog':
-      return `Catalog refresh ${detail['outcome'] ?? ''}`
+      return REFRESH_WORDS[String(detail['outcome'])] ?? 'Catalog refresh'
     default:
       return WORDS[action] ?? action
   }

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { USERS } from '../store/people-tables.ts'
+import { micros } from '../vocabulary/money.ts'
+import { createApiKey } from './api-keys.ts'
+import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
+import { listOperatorActions } from './operator-actions.ts'
+import { STORE_BENCHES } from './testing/benches.ts'
+import type { StoreBench } from './testing/store-bench.ts'
+
+let bench: StoreBench
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench.setNowMs(5)
+    const times = { createdAtMs: 1, updatedAtMs: 1 }
+    const ada = { ...USERS.start, id: 'user_1', name: 'Ada', email: 'a@b.example', ...times }
+    await bench.store.db.insertInto('users').values(USERS.record(ada)).execute()
+  })
+  afterEach(() => bench.close())
+
+  const by = (id: string, action: string) => ({ id, userId: 'user_1', action })
+  const page = { limit: 10, accountId: null }
+
+  test('what an operator changes is recorded in the same commit, and nothing where nothing changed', async () => {
+    const { ledger, store } = bench
+    await ledger.createAccount({ id: 'acct_1', name: 'one' }, by('act_1', 'createAccount'))
+    const grant = {
+      accountId: 'acct_1',
+      purse: 'backed',
+      amountMicros: micros(7),
+      expiresAtMs: null,
+      reference: 'r',
+    } as const
+    await ledger.addCredit(grant, by('act_2', 'addCredit'))
+    await ledger.addCredit(grant, by('act_3', 'addCredit'))
+    await ledger.updateAccount({ id: 'acct_9', name: 'x' }, by('act_4', 'changeAccount'))
+    await ledger.updateAccount({ id: 'acct_1', disabled: true })
+    const { actions } = await listOperatorActions(store.db, page)
+    expect(actions).toEqual([
+      {
+        id: 'act_2',
+        userId: 'user_1',
+        userName: 'Ada',
+        action: 'addCredit',
+        accountId: 'acct_1',
+        targetId: null,
+        amountMicros: 7,
+        detailJson: '{"purse":"backed","reference":"r","expires_at":null}',
+        createdAtMs: 5,
+      },
+      expect.objectContaining({ id: 'act_1', targetId: 'acct_1', detailJson: '{"name":"one"}' }),
+    ])
+  })
+
+  test('a change whose record can not be inserted is not made', async () => {
+    const { ledger, store } = bench
+    const unknown = { id: 'act_1', userId: 'user_none', action: 'createAccount' }
+    await expect(ledger.createAccount({ id: 'acct_1', name: 'one' }, unknown)).rejects.toThrow()
+    expect(await store.db.selectFrom('accounts').select('id').execute()).toEqual([])
+  })
+
+  test('the record of a key has neither its text nor its hash', async () => {
+    const { ledger, store } = bench
+    await ledger.createAccount({ id: 'acct_1', name: 'one' })
+    const key = { id: 'key_1', accountId: 'acct_1', name: 'laptop', keyTag: 't' }
+    const made = await createApiKey(ledger, key, by('act_1', 'createKey'))
+    const [record] = (await listOperatorActions(store.db, page)).actions
+    expect(record).toMatchObject({ targetId: 'key_1', detailJson: '{"name":"laptop"}' })
+    expect(JSON.stringify(record)).not.toContain(made?.apiKey.keyHash)
+  })
+})

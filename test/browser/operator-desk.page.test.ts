@@ -1,0 +1,200 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openBrowser, openPage, openWindow } from './chromium.ts'
+import { type Screen, testScreens } from './each-screen.ts'
+import { type StandIn, startStandIn } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
+import { AUDIT, CODES, HEALTH } from './stand-in-operator.ts'
+
+/** What operators look after beside accounts: requests to settle, the ledger's health, and codes. */
+
+let browser: Browser
+let server: StandIn
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  server = await startStandIn()
+})
+afterEach(() => server.close())
+
+const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
+const json = (body: unknown) => ({ kind: 'json', body }) as const
+const down = { kind: 'refusal', httpStatus: 500, message: 'The store is busy.' } as const
+const at = (section: string) => `${HELIX.id}/operator/${section}`
+
+const TO_SETTLE: readonly Screen[] = [
+  { name: 'op-to-settle', path: at('to-settle'), text: 'No id to ask the provider by' },
+  {
+    name: 'op-to-settle-empty',
+    path: at('to-settle'),
+    before: () => server.answer('/operator/unsettled', json(EMPTY)),
+    text: 'Nothing waits for its cost',
+  },
+  {
+    name: 'op-to-settle-error',
+    path: at('to-settle'),
+    before() {
+      server.answer('/operator/unsettled', down)
+      server.answer('/operator/health', down)
+    },
+    text: 'The requests could not be read.',
+  },
+  {
+    name: 'op-to-settle-loading',
+    path: at('to-settle'),
+    before: () => server.answer('/operator/unsettled', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'To settle',
+  },
+  {
+    name: 'op-settle',
+    path: at('to-settle'),
+    async act(page) {
+      await page
+        .getByRole('button', { name: /^Settle/ })
+        .first()
+        .click()
+      await page.getByLabel('The provider’s cost').fill('0.2')
+    },
+    text: /is charged \$0.210000, the cost plus 5%. Its hold of \$0.380000 ends: \$0.170000 more is available./,
+  },
+]
+
+const HEALTH_SCREENS: readonly Screen[] = [
+  { name: 'op-health', path: at('health'), text: 'google/gemini-3-flash' },
+  {
+    name: 'op-health-fault',
+    path: at('health'),
+    before() {
+      const message = 'Prices are 75 minutes old: check the log.'
+      const checks = HEALTH.checks.map((check) =>
+        check.name === 'prices' ? { ...check, ok: false, message } : check,
+      )
+      server.answer('/operator/health', json({ ...HEALTH, ready: false, checks }))
+    },
+    text: 'Prices are 75 minutes old: check the log.',
+  },
+  {
+    name: 'op-health-error',
+    path: at('health'),
+    before: () => server.answer('/operator/health', down),
+    text: 'The health could not be read.',
+  },
+  {
+    name: 'op-health-loading',
+    path: at('health'),
+    before: () => server.answer('/operator/health', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Readiness',
+  },
+  {
+    name: 'op-audit',
+    path: at('health'),
+    act: (page) => page.getByRole('button', { name: 'Run the audit' }).click(),
+    text: /Every figure is exact. 5 accounts, 31 keys, 48,213 requests/,
+  },
+  {
+    name: 'op-audit-running',
+    path: at('health'),
+    before: () => server.answer('/operator/audit', { kind: 'silence' }),
+    act: (page) => page.getByRole('button', { name: 'Run the audit' }).click(),
+    text: 'Reading the store: 31,204 rows so far',
+  },
+  {
+    name: 'op-audit-difference',
+    path: at('health'),
+    before() {
+      const wrong = { what: 'backed balance', id: HELIX.id, stored: 187_060_000, recomputed: 5 }
+      server.answer('/operator/audit', json({ ...AUDIT, ok: false, differences: [wrong] }))
+    },
+    act: (page) => page.getByRole('button', { name: 'Run the audit' }).click(),
+    text: 'backed balance',
+  },
+  {
+    name: 'op-maintenance',
+    path: at('health'),
+    async act(page) {
+      await page.getByText('google/gemini-3-flash').waitFor()
+      await page.getByRole('button', { name: 'Switch on' }).click()
+    },
+    text: /3 requests under way, with \$2.41 held, end as they are./,
+  },
+]
+
+const CODE_SCREENS: readonly Screen[] = [
+  { name: 'op-codes', path: at('codes'), text: 'Redeemed' },
+  {
+    name: 'op-codes-empty',
+    path: at('codes'),
+    before: () => server.answer('/operator/codes', json(EMPTY)),
+    text: 'No codes yet',
+  },
+  {
+    name: 'op-codes-error',
+    path: at('codes'),
+    before: () => server.answer('/operator/codes', down),
+    text: 'The codes could not be read.',
+  },
+  {
+    name: 'op-code-new',
+    path: at('codes'),
+    async act(page) {
+      await page.getByRole('button', { name: 'Create code' }).click()
+      await page.getByLabel('Amount').fill('25')
+    },
+    text: 'It can be redeemed until it is revoked.',
+  },
+  {
+    name: 'op-code-made',
+    path: at('codes'),
+    // The list of codes, and the code that was made, in one.
+    before() {
+      const code = 'ABCDEF-GHJKMN-PQRSTV-WXYZ12'
+      server.answer('/operator/codes', json({ ...EMPTY, data: CODES, ...CODES[0], code }))
+    },
+    async act(page) {
+      await page.getByRole('button', { name: 'Create code' }).click()
+      await page.getByLabel('Amount').fill('25')
+      await page.getByText('It can be redeemed until it is revoked.').waitFor()
+      await page.getByRole('button', { name: 'Create a code of $25.00' }).click()
+    },
+    text: 'Copy it now: it is shown this once, and only its SHA-256 is stored.',
+  },
+  {
+    name: 'op-code-revoke',
+    path: at('codes'),
+    act: (page) =>
+      page
+        .getByRole('button', { name: /^Revoke/ })
+        .first()
+        .click(),
+    text: /Its \$25.00 can’t be redeemed any more/,
+  },
+]
+
+testScreens([...TO_SETTLE, ...HEALTH_SCREENS, ...CODE_SCREENS], {
+  open: () => browser,
+  address: () => server.address,
+})
+
+test('a request is settled by the cost that was typed, by keys alone', async () => {
+  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const { page } = await openPage(context)
+  server.answer('/settle', json({ object: 'request' }))
+  await page.goto(`${server.address}/app/${at('to-settle')}`)
+  await page
+    .getByRole('button', { name: /^Settle/ })
+    .first()
+    .focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.type('0.017648')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(server.asked.filter((call) => call.startsWith('POST'))).toEqual([
+    'POST operator/requests/req_01kbh2x9q4e7m0v6rt3z8yc009/settle',
+  ])
+  await context.close()
+})

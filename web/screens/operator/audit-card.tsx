@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query'
+import { type Audit, auditProgressQuery, auditQuery } from '../../api/operator.ts'
+import { count, counted } from '../../format/numbers.ts'
+import { minuteTime } from '../../format/time.ts'
+import { Failed } from '../../parts/states.tsx'
+
+/** Recomputes every figure of the ledger, and shows the result. */
+export function AuditCard() {
+  const audit = useQuery(auditQuery)
+  const progress = useQuery({ ...auditProgressQuery, enabled: audit.isFetching })
+  const rows = progress.data?.rows ?? 0
+  return (
+    <section className="card overflow-hidden" aria-label="Audit" aria-busy={audit.isFetching}>
+      <header className="pb-2">
+        <h2>Audit of the ledger</h2>
+        {audit.data !== undefined && !audit.isFetching && (
+          <span className={`chip ${audit.data.ok ? 'good' : 'bad'}`}>
+            {audit.data.ok ? 'Exact' : counted(audit.data.differences.length, 'difference')}
+          </span>
+        )}
+      </header>
+      {audit.isError && !audit.isFetching ? (
+        <Failed what="The audit did not end." error={audit.error} onRetry={() => audit.refetch()} />
+      ) : (
+        <div className="flex flex-wrap items-center gap-3 px-[18px] pt-1 pb-[18px]">
+          <p className="min-w-[200px] flex-1" role="status">
+            {audit.isFetching
+              ? `Reading the store${rows === 0 ? '' : `: ${count(rows)} rows so far`}. It goes on if you leave this page.`
+              : audit.data === undefined
+                ? 'Recomputes every balance, hold, charge and roll-up from the entries and requests. Requests go on meanwhile.'
+                : resultText(audit.data, new Date(audit.dataUpdatedAt))}
+          </p>
+          <button
+            type="button"
+            className="btn pri"
+            disabled={audit.isFetching}
+            onClick={() => audit.refetch()}
+          >
+            {audit.data === undefined ? 'Run the audit' : 'Run it again'}
+          </button>
+        </div>
+      )}
+      {audit.data !== undefined && !audit.data.ok && <Differences audit={audit.data} />}
+    </section>
+  )
+}
+
+function resultText({ ok, checked }: Audit, at: Date): string {
+  const rows = `${counted(checked.accounts, 'account')}, ${counted(checked.keys, 'key')}, ${counted(checked.requests, 'request')} and ${count(checked.entries)} ledger entries were recomputed at ${minuteTime(at)}.`
+  return ok
+    ? `Every figure is exact. ${rows}`
+    : `Some stored figures are not what the rows behind them come to. ${rows} Keep a copy of the store, and look at the log.`
+}
+
+function Differences({ audit: { differences } }: { audit: Audit }) {
+  return (
+    <table className="cards">
+      <thead>
+        <tr>
+          <th scope="col">Figure</th>
+          <th scope="col">Of</th>
+          <th scope="col" className="num">
+            Stored
+          </th>
+          <th scope="col" className="num">
+            Recomputed
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {differences.map(({ what, id, stored, recomputed }) => (
+          <tr key={`${what} ${id}`}>
+            <td>
+              <b>{what}</b>
+            </td>
+            <td className="mono">{id}</td>
+            <td className="num">
+              <span className="only-s dimmed">stored </span>
+              {String(stored ?? '–')}
+            </td>
+            <td className="num">
+              <span className="only-s dimmed">recomputed </span>
+              {String(recomputed ?? '–')}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,225 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { write } from '../../api/client.ts'
+import { type CreatedCode, type CreditCode, codesQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { dayOf } from '../../format/time.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { CreateCode } from './create-code.tsx'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+/** Credit codes: making, listing and revoking them, for operators. */
+export function CodesScreen() {
+  useTitle('Codes')
+  const [isCreating, setCreating] = useState(false)
+  // In the memory of this page alone, until it is left.
+  const [made, setMade] = useState<CreatedCode | null>(null)
+  return (
+    <>
+      <div className="top">
+        <h1>Codes</h1>
+        <button type="button" className="btn pri" onClick={() => setCreating(true)}>
+          <Icon name="plus" />
+          Create code
+        </button>
+      </div>
+      {made !== null && <MadeCode made={made} onDone={() => setMade(null)} />}
+      <CodeTable />
+      {isCreating && (
+        <CreateCode
+          onClose={() => setCreating(false)}
+          onMade={(code) => {
+            setMade(code)
+            setCreating(false)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function MadeCode({ made, onDone }: { made: CreatedCode; onDone: () => void }) {
+  return (
+    <section className="made" aria-labelledby="made-title">
+      <Icon name="check" />
+      <div>
+        <h2 id="made-title">A code of {money(made.amount)} is ready</h2>
+        <p>Copy it now: it is shown this once, and only its SHA-256 is stored.</p>
+      </div>
+      <div className="secret">
+        <input
+          className="mono"
+          readOnly
+          value={made.code}
+          aria-label="The new code"
+          autoComplete="off"
+          onFocus={(event) => event.target.select()}
+        />
+        <CopyButton text={made.code} label="Copy the code" />
+        <button type="button" className="btn ghost" onClick={onDone}>
+          Done
+        </button>
+      </div>
+    </section>
+  )
+}
+
+function CodeTable() {
+  const [revoking, setRevoking] = useState<CreditCode | null>(null)
+  const query = useInfiniteQuery(codesQuery)
+  const codes = query.data?.pages.flatMap(({ data }) => data)
+  return (
+    <section className="card overflow-hidden" aria-label="Codes" aria-busy={query.isPending}>
+      {codes === undefined && query.isError ? (
+        <Failed
+          what="The codes could not be read."
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      ) : codes?.length === 0 ? (
+        <Empty title="No codes yet">
+          <p>A code is worth backed credit, once. Create one and send it to the person.</p>
+        </Empty>
+      ) : (
+        <>
+          <Stale query={query} />
+          <table className="cards">
+            <thead>
+              <tr>
+                <th scope="col">Code</th>
+                <th scope="col" className="num">
+                  Amount
+                </th>
+                <th scope="col">State</th>
+                <th scope="col">Created</th>
+                <th scope="col">
+                  <span className="vh">Revoke</span>
+                </th>
+              </tr>
+            </thead>
+            {codes === undefined ? (
+              <GreyRows rows={6} columns={5} />
+            ) : (
+              <tbody>
+                {codes.map((code) => (
+                  <CodeRow key={code.id} code={code} onRevoke={setRevoking} />
+                ))}
+              </tbody>
+            )}
+          </table>
+        </>
+      )}
+      {query.hasNextPage && (
+        <footer className="pager">
+          <span>The newest {counted(codes?.length ?? 0, 'code')}</span>
+          <button
+            type="button"
+            className="btn"
+            disabled={query.isFetching}
+            onClick={() => query.fetchNextPage()}
+          >
+            Older codes
+          </button>
+        </footer>
+      )}
+      {revoking !== null && <RevokeCode code={revoking} onClose={() => setRevoking(null)} />}
+    </section>
+  )
+}
+
+interface CodeRowProps {
+  readonly code: CreditCode
+  readonly onRevoke: (code: CreditCode) => void
+}
+
+function CodeRow({ code, onRevoke }: CodeRowProps) {
+  const now = useNow()
+  const account = useAccountId()
+  const { word, tone } = codeState(code, now)
+  const createdAt = new Date(code.created_at)
+  return (
+    <tr className={word === 'Open' ? '' : 'dim'}>
+      <td>
+        <b className="mono">…{code.suffix}</b>
+        <span className="two">
+          {code.expires_at === null
+            ? 'no expiry'
+            : `until ${dayOf(new Date(code.expires_at), now)}`}
+        </span>
+      </td>
+      <td className="num">{money(code.amount)}</td>
+      <td>
+        <span className={`chip ${tone}`}>{word}</span>{' '}
+        {code.redeemed_by !== null && (
+          <Link
+            className="text-ink-2 hover:underline"
+            to="/$account/operator/accounts/$id"
+            params={{ account, id: code.redeemed_by }}
+          >
+            its account
+          </Link>
+        )}
+      </td>
+      <td className="text-ink-2">
+        <span className="only-s dimmed">Created </span>
+        <Time at={createdAt}>{dayOf(createdAt, now)}</Time>
+      </td>
+      <td className="num wide">
+        {word === 'Open' && (
+          <button
+            type="button"
+            className="btn"
+            aria-label={`Revoke the code that ends with ${code.suffix}`}
+            onClick={() => onRevoke(code)}
+          >
+            Revoke
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function codeState(code: CreditCode, now: Date) {
+  if (code.redeemed_at !== null) return { word: 'Redeemed', tone: 'info' }
+  if (code.revoked_at !== null) return { word: 'Revoked', tone: 'off' }
+  if (code.expires_at !== null && new Date(code.expires_at) <= now) {
+    return { word: 'Expired', tone: 'off' }
+  }
+  return { word: 'Open', tone: 'good' }
+}
+
+function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }) {
+  const revoke = useOperatorWrite(
+    (id: string) => write<unknown>('DELETE', `operator/codes/${id}`),
+    onClose,
+  )
+  return (
+    <>
+      <Confirm
+        title={`Revoke the code that ends with ${code.suffix}?`}
+        submit="Revoke"
+        isDangerous
+        error={revoke.error}
+        isSending={revoke.isPending}
+        onSubmit={() => revoke.mutate(code.id)}
+        onClose={onClose}
+      >
+        <p>
+          Its {money(code.amount)} can’t be redeemed any more, at once and for good. No account has
+          used it so far, so that no credit is taken back.
+        </p>
+      </Confirm>
+      {revoke.password}
+    </>
+  )
+}

@@ -1,0 +1,75 @@
+import { type FormEvent, useState } from 'react'
+import { ApiError, write } from '../../api/client.ts'
+import type { CreatedCode } from '../../api/operator.ts'
+import { money, readMoney } from '../../format/money.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { type Expiry, ExpiryField, expiryTime } from '../keys/expiry-field.tsx'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+interface CreateCodeProps {
+  readonly onClose: () => void
+  readonly onMade: (code: CreatedCode) => void
+}
+
+/** The form for a new code. */
+export function CreateCode({ onClose, onMade }: CreateCodeProps) {
+  const [amount, setAmount] = useState('')
+  const [expiry, setExpiry] = useState<Expiry>({ kind: 'never' })
+  const create = useOperatorWrite(
+    (body: object) => write<CreatedCode>('POST', 'operator/codes', body),
+    onMade,
+  )
+  const amountMicros = readMoney(amount)
+  const isWrong = amount.trim() !== '' && (amountMicros === null || amountMicros === 0)
+  const { error } = create
+  const param = error instanceof ApiError ? error.param : null
+  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (amountMicros === null || amountMicros === 0) return
+    create.mutate({ amount: amountMicros, expires_at: expiryTime(expiry, new Date()) })
+  }
+  return (
+    <>
+      <Dialog title="Create code" onClose={onClose}>
+        <form className="contents" onSubmit={submit}>
+          <Field
+            label="Amount"
+            name="amount"
+            className="num"
+            prefix="$"
+            inputMode="decimal"
+            autoComplete="off"
+            required
+            value={amount}
+            onChange={(event) => setAmount(event.target.value)}
+            error={isWrong ? 'Write an amount in dollars, such as 5 or 0.25.' : wrong('amount')}
+            hint="Backed credit for the account that redeems it, once."
+          />
+          <ExpiryField
+            value={expiry}
+            onChange={setExpiry}
+            error={wrong('expires_at')}
+            then="From then on it can’t be redeemed."
+            never="It can be redeemed until it is revoked."
+          />
+          {error !== null && param !== 'amount' && param !== 'expires_at' && (
+            <p className="problem" role="alert">
+              {error.message}
+            </p>
+          )}
+          <footer>
+            <button type="button" className="btn ghost" onClick={onClose}>
+              Cancel
+            </button>
+            <button type="submit" className="btn pri" disabled={create.isPending}>
+              Create {amountMicros === null ? 'code' : `a code of ${money(amountMicros)}`}
+            </button>
+          </footer>
+        </form>
+      </Dialog>
+      {create.password}
+    </>
+  )
+}

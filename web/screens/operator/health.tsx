@@ -1,0 +1,255 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { write } from '../../api/client.ts'
+import { type Health, healthQuery, maintenanceQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { count, counted } from '../../format/numbers.ts'
+import { ago } from '../../format/time.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Failed, Grey, Stale } from '../../parts/states.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { Actions } from './actions.tsx'
+import { AuditCard } from './audit-card.tsx'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+/** The ledger's audit, readiness, the catalog, maintenance, and what operators did. */
+export function HealthScreen() {
+  useTitle('Ledger and health')
+  const query = useQuery(healthQuery)
+  return (
+    <>
+      <div className="top">
+        <h1>Ledger and health</h1>
+      </div>
+      <div className="grid gap-4">
+        <AuditCard />
+        {query.data === undefined && query.isError ? (
+          <section className="card">
+            <Failed
+              what="The health could not be read."
+              error={query.error}
+              onRetry={() => query.refetch()}
+            />
+          </section>
+        ) : (
+          <div className="grid items-start gap-4 min-[1120px]:grid-cols-2">
+            <section className="card overflow-hidden" aria-label="Readiness">
+              <header className="pb-2">
+                <h2>Readiness</h2>
+              </header>
+              <Stale query={query} />
+              {query.data === undefined ? <GreyCard /> : <Readiness health={query.data} />}
+            </section>
+            <section className="card overflow-hidden" aria-label="Catalog">
+              <header className="pb-2">
+                <h2>Catalog</h2>
+              </header>
+              {query.data === undefined ? <GreyCard /> : <Catalog health={query.data} />}
+            </section>
+          </div>
+        )}
+        <Maintenance health={query.data} />
+        <Actions accountId={null} />
+      </div>
+    </>
+  )
+}
+
+function GreyCard() {
+  return (
+    <div className="grid gap-2 p-[18px] pt-1">
+      <Grey width="70%" />
+      <Grey width="50%" />
+      <Grey width="60%" />
+    </div>
+  )
+}
+
+const CHECKS: Readonly<Record<string, string>> = {
+  store: 'Store',
+  prices: 'Prices',
+  serving: 'Serving',
+  upstream_account: 'Account at the provider',
+}
+
+function Readiness({ health }: { health: Health }) {
+  const { checks, version, store, mode } = health
+  return (
+    <>
+      <ul>
+        {checks.map(({ name, ok, message }) => (
+          <li key={name} className="flex items-start gap-3 px-[18px] py-1.5">
+            <span className={`chip ${ok ? 'good' : 'bad'}`}>{ok ? 'Good' : 'Fault'}</span>
+            <span className="min-w-0">
+              {CHECKS[name] ?? name}
+              {message !== null && <span className="two">{message}</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p className="note px-[18px] pt-1 pb-[18px]">
+        tollgate {version} on {store === 'sqlite' ? 'SQLite' : 'PostgreSQL'},{' '}
+        {mode === 'simulator' ? 'with the simulator' : 'with a live provider'}. /readyz answers{' '}
+        {health.ready ? 'that it is ready' : '503'}.
+      </p>
+    </>
+  )
+}
+
+interface Refreshed {
+  readonly models: number
+  readonly doubted: readonly string[]
+  readonly skipped: readonly unknown[]
+}
+
+function Catalog({ health: { catalog } }: { health: Health }) {
+  const now = useNow()
+  const account = useAccountId()
+  const [done, setDone] = useState<Refreshed | null>(null)
+  const refresh = useOperatorWrite(
+    () => write<Refreshed>('POST', 'operator/catalog/refresh'),
+    setDone,
+  )
+  const { models, refreshed_at: refreshedAt, doubted } = catalog
+  return (
+    <div className="grid gap-3 px-[18px] pt-1 pb-[18px]">
+      <p>
+        {counted(models, 'model')},{' '}
+        {refreshedAt === null
+          ? 'prices were never read'
+          : `prices read ${ago(new Date(refreshedAt), now)}`}
+        .
+      </p>
+      {doubted.length === 0 ? (
+        <p className="note">No price is doubted.</p>
+      ) : (
+        <div>
+          <p>
+            {counted(doubted.length, 'model')} with a figure that fell to a tenth or less. Holds use
+            the old figure until three refreshes in a row have the new one:
+          </p>
+          <ul className="mt-1">
+            {doubted.map((id) => (
+              <li key={id}>
+                <Link
+                  className="mono hover:underline"
+                  to="/$account/models"
+                  params={{ account }}
+                  search={{ find: id }}
+                >
+                  {id}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {refresh.error !== null && (
+        <p className="problem" role="alert">
+          {refresh.error.message}
+        </p>
+      )}
+      <div className="flex flex-wrap items-center gap-3">
+        <button
+          type="button"
+          className="btn"
+          disabled={refresh.isPending}
+          onClick={() => refresh.mutate(undefined)}
+        >
+          {refresh.isPending ? 'Reading prices' : 'Refresh now'}
+        </button>
+        <span className="note" role="status">
+          {done !== null &&
+            !refresh.isPending &&
+            `${count(done.models)} models read, ${count(done.skipped.length)} not offered.`}
+        </span>
+      </div>
+    </div>
+  )
+}
+
+function Maintenance({ health }: { health: Health | undefined }) {
+  const query = useQuery(maintenanceQuery)
+  const [isAsking, setAsking] = useState(false)
+  const { data } = query
+  const isOn = data?.enabled === true
+  return (
+    <section className="card overflow-hidden" aria-label="Maintenance">
+      <header className="pb-2">
+        <h2>Maintenance</h2>
+        {data !== undefined && (
+          <span className={`chip ${isOn ? 'wait' : 'off'}`}>{isOn ? 'On' : 'Off'}</span>
+        )}
+      </header>
+      {data === undefined && query.isError ? (
+        <Failed
+          what="The switch could not be read."
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      ) : (
+        <div className="flex flex-wrap items-center gap-3 px-[18px] pt-1 pb-[18px]">
+          <p className="min-w-[200px] flex-1">
+            {data === undefined ? (
+              <Grey width="60%" />
+            ) : isOn ? (
+              'New inference requests are refused with 503.'
+            ) : (
+              'Inference is served. Switch maintenance on before you stop or move the gateway.'
+            )}
+          </p>
+          <button
+            type="button"
+            className="btn"
+            disabled={data === undefined}
+            onClick={() => setAsking(true)}
+          >
+            {isOn ? 'Switch off' : 'Switch on'}
+          </button>
+        </div>
+      )}
+      {isAsking && <TurnMaintenance isOn={isOn} health={health} onClose={() => setAsking(false)} />}
+    </section>
+  )
+}
+
+interface TurnProps {
+  readonly isOn: boolean
+  readonly health: Health | undefined
+  readonly onClose: () => void
+}
+
+function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
+  const turn = useOperatorWrite(
+    (enabled: boolean) => write<unknown>('PUT', 'operator/maintenance', { enabled }),
+    onClose,
+  )
+  const open = health?.holds.find(({ state }) => state === 'open')
+  const running =
+    open === undefined || open.requests === 0
+      ? 'No request is under way.'
+      : `${counted(open.requests, 'request')} under way, with ${money(open.held)} held, ${open.requests === 1 ? 'ends as it is' : 'end as they are'}.`
+  return (
+    <Confirm
+      title={isOn ? 'Switch maintenance off?' : 'Switch maintenance on?'}
+      submit={isOn ? 'Switch off' : 'Switch on'}
+      isDangerous={!isOn}
+      error={turn.error}
+      isSending={turn.isPending}
+      onSubmit={() => turn.mutate(!isOn)}
+      onClose={onClose}
+    >
+      {isOn ? (
+        <p>Inference is served again: in this process at once, in others within seconds.</p>
+      ) : (
+        <p>
+          New inference requests of all accounts are refused with 503 at once. {running} This page
+          and the lists of models stay. It stays on over a restart.
+        </p>
+      )}
+    </Confirm>
+  )
+}

@@ -1,0 +1,114 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { chargeForSaidCost, parseDecimal } from '../../../src/vocabulary/money.ts'
+import type { ActivityRequest } from '../../api/answers.ts'
+import { ApiError, write } from '../../api/client.ts'
+import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+interface SettleRequestProps {
+  readonly request: UnsettledRequest
+  readonly onClose: () => void
+}
+
+/** Settles a request by its cost, and says in figures what that does. */
+export function SettleRequest({ request, onClose }: SettleRequestProps) {
+  const [cost, setCost] = useState('')
+  const settle = useOperatorWrite(
+    (typed: string) =>
+      write<ActivityRequest>('POST', `operator/requests/${request.id}/settle`, { cost: typed }),
+    onClose,
+  )
+  const typed = cost.trim().replace(/^\$/, '')
+  const decimal = parseDecimal(typed)
+  const chargeMicros = decimal === null || decimal.digits < 0n ? null : chargeForSaidCost(decimal)
+  const isWrong = typed !== '' && chargeMicros === null
+  const { error } = settle
+  const isOfCost = error instanceof ApiError && error.param === 'cost'
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (chargeMicros !== null) settle.mutate(typed)
+  }
+  return (
+    <>
+      <Dialog title="Settle the request" onClose={onClose}>
+        <form className="contents" onSubmit={submit}>
+          <p>
+            {request.model} of {request.account_name},{' '}
+            <span className="mono break-all">{request.id}</span>
+            {request.generation_id !== null && (
+              <>
+                , at the provider <span className="mono break-all">{request.generation_id}</span>
+              </>
+            )}
+          </p>
+          <Field
+            label="The provider’s cost"
+            name="cost"
+            className="num"
+            prefix="$"
+            inputMode="decimal"
+            autoComplete="off"
+            required
+            value={cost}
+            onChange={(event) => setCost(event.target.value)}
+            error={
+              isWrong
+                ? 'Write the exact amount in dollars, such as 0.017648.'
+                : isOfCost
+                  ? error.message
+                  : null
+            }
+            hint="In dollars, exactly as the provider has it. 0 if it billed nothing."
+          />
+          <WhatHappens request={request} chargeMicros={chargeMicros} />
+          {error !== null && !isOfCost && (
+            <p className="problem" role="alert">
+              {error.message}
+            </p>
+          )}
+          <footer>
+            <button type="button" className="btn ghost" onClick={onClose}>
+              Cancel
+            </button>
+            <button type="submit" className="btn pri" disabled={settle.isPending}>
+              Charge {chargeMicros === null ? 'it' : money(chargeMicros, 6)}
+            </button>
+          </footer>
+        </form>
+      </Dialog>
+      {settle.password}
+    </>
+  )
+}
+
+interface WhatHappensProps {
+  readonly request: UnsettledRequest
+  readonly chargeMicros: number | null
+}
+
+function WhatHappens({ request, chargeMicros }: WhatHappensProps) {
+  const { account_name: name, held, charge, hold } = request
+  const { data: account } = useQuery(oneAccountQuery(request.account_id))
+  const has =
+    account === undefined ? '' : ` It has ${money(account.credit.backed.available)} available now.`
+  if (chargeMicros === null) {
+    return (
+      <p aria-live="polite">
+        {name} was charged {money(charge, 6)} for it so far, and {money(held, 6)} is held.{has}
+      </p>
+    )
+  }
+  const freed = held + charge - chargeMicros
+  return (
+    <p aria-live="polite">
+      {name} is charged <b>{money(chargeMicros, 6)}</b>, the cost plus 5%
+      {charge > 0 && `, in place of the ${money(charge, 6)} so far`}. Its hold of {money(held, 6)}{' '}
+      ends: {money(Math.abs(freed), 6)} {freed < 0 ? 'less' : 'more'} is available.{has}
+      {chargeMicros > hold && ' The charge is above the hold that was opened.'} This is final.
+    </p>
+  )
+}

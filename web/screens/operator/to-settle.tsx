@@ -1,0 +1,230 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import {
+  type Health,
+  healthQuery,
+  type UnsettledRequest,
+  unsettledQuery,
+} from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { ago, dayAndMinute } from '../../format/time.ts'
+import { ModelName } from '../../parts/model-name.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty, Failed, Grey, GreyRows, Stale } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { requestWord } from '../activity/request-words.ts'
+import { SettleRequest } from './settle-request.tsx'
+
+/** Requests of all accounts that wait for their cost, for operators. */
+export function ToSettleScreen() {
+  useTitle('To settle')
+  const health = useQuery(healthQuery)
+  return (
+    <>
+      <div className="top">
+        <h1>To settle</h1>
+      </div>
+      <section className="card mb-4 overflow-hidden" aria-label="What waits">
+        {health.data === undefined && health.isError ? (
+          <Failed
+            what="The sums could not be read."
+            error={health.error}
+            onRetry={() => health.refetch()}
+          />
+        ) : health.data === undefined ? (
+          <div className="p-5">
+            <Grey width="60%" height={60} />
+          </div>
+        ) : (
+          <Sums health={health.data} />
+        )}
+      </section>
+      <Waiting />
+      <p className="note mt-3">
+        The provider is asked for the cost of each by itself. Settle one by hand only if you know
+        its cost, such as from the provider’s own list.
+      </p>
+    </>
+  )
+}
+
+function Sums({ health: { holds } }: { health: Health }) {
+  const now = useNow()
+  const of = (state: string) => holds.find((each) => each.state === state)
+  const stat = (title: string, state: string, what: string) => {
+    const found = of(state)
+    const since = found?.oldest_opened_at ?? null
+    return (
+      <div className="stat">
+        <h2 className="lab">{title}</h2>
+        <b>{money(found?.held ?? 0)}</b>
+        <p>
+          {since === null
+            ? 'none waits'
+            : `held by ${counted(found?.requests ?? 0, 'request')}${what}, the oldest opened ${ago(new Date(since), now)}`}
+        </p>
+      </div>
+    )
+  }
+  return (
+    <div className="stats">
+      {stat('Unresolved', 'unresolved', ' of unknown cost')}
+      {stat('Provisional', 'provisional', ', charged already')}
+      {stat('Under way', 'open', '')}
+    </div>
+  )
+}
+
+function Waiting() {
+  const [settling, setSettling] = useState<UnsettledRequest | null>(null)
+  const query = useInfiniteQuery(unsettledQuery)
+  const requests = query.data?.pages.flatMap(({ data }) => data)
+  return (
+    <section className="card overflow-hidden" aria-label="Requests" aria-busy={query.isPending}>
+      {requests === undefined && query.isError ? (
+        <Failed
+          what="The requests could not be read."
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      ) : requests?.length === 0 ? (
+        <Empty title="Nothing waits for its cost">
+          <p>
+            Every request that ended has its final charge. A request whose answer was lost, or whose
+            cost is not confirmed yet, shows up here.
+          </p>
+        </Empty>
+      ) : (
+        <>
+          <Stale query={query} />
+          <table className="cards">
+            <Heads />
+            {requests === undefined ? (
+              <GreyRows rows={6} columns={6} />
+            ) : (
+              <tbody>
+                {requests.map((request) => (
+                  <WaitingRow key={request.id} request={request} onSettle={setSettling} />
+                ))}
+              </tbody>
+            )}
+          </table>
+        </>
+      )}
+      {query.hasNextPage && (
+        <footer className="pager">
+          <span>The oldest {counted(requests?.length ?? 0, 'request')}</span>
+          <button
+            type="button"
+            className="btn"
+            disabled={query.isFetching}
+            onClick={() => query.fetchNextPage()}
+          >
+            Newer requests
+          </button>
+        </footer>
+      )}
+      {settling !== null && <SettleRequest request={settling} onClose={() => setSettling(null)} />}
+    </section>
+  )
+}
+
+function Heads() {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Request</th>
+        <th scope="col">State</th>
+        <th scope="col" className="num">
+          Held
+        </th>
+        <th scope="col" className="num hide-m">
+          Charged
+        </th>
+        <th scope="col">What comes next</th>
+        <th scope="col">
+          <span className="vh">Settle</span>
+        </th>
+      </tr>
+    </thead>
+  )
+}
+
+interface WaitingRowProps {
+  readonly request: UnsettledRequest
+  readonly onSettle: (request: UnsettledRequest) => void
+}
+
+function WaitingRow({ request, onSettle }: WaitingRowProps) {
+  const now = useNow()
+  const { id, account_id: account, account_name: name, held, charge } = request
+  const { word, tone } = requestWord(request)
+  const endedAt = new Date(request.ended_at ?? request.opened_at)
+  return (
+    <tr>
+      <td className="model">
+        <Link
+          className="hover:underline"
+          to="/$account/activity"
+          params={{ account }}
+          search={{ range: 'all', request: id }}
+        >
+          <ModelName id={request.model} />
+        </Link>
+        <span className="two">
+          {name}, ended <Time at={endedAt}>{ago(endedAt, now)}</Time>
+        </span>
+      </td>
+      <td>
+        <span className={`chip ${tone}`}>{word}</span>
+      </td>
+      <td className="num wide">
+        <span className="only-s dimmed">held </span>
+        {money(held, 4)}
+      </td>
+      <td className="num hide-s hide-m">
+        {charge === 0 ? <span className="dimmed">–</span> : money(charge, 4)}
+      </td>
+      <td className="wide text-ink-2">
+        <Foreseen request={request} now={now} />
+      </td>
+      <td className="num wide">
+        <button
+          type="button"
+          className="btn"
+          aria-label={`Settle ${request.model} of ${name}`}
+          onClick={() => onSettle(request)}
+        >
+          Settle
+        </button>
+      </td>
+    </tr>
+  )
+}
+
+/** When the provider is asked again, and when it is settled without an answer. */
+function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
+  const { state, next_lookup_by: nextBy, stands_at: standsAt } = request
+  const stands = new Date(standsAt)
+  const end = state === 'unresolved' ? 'released without a charge' : 'its charge becomes final'
+  return (
+    <>
+      {nextBy === null
+        ? 'No id to ask the provider by'
+        : `Asked again within ${within(new Date(nextBy), now)}`}
+      <span className="two">
+        {stands > now
+          ? `else ${end} on ${dayAndMinute(stands)}`
+          : `${end} once the provider answers, or within an hour`}
+      </span>
+    </>
+  )
+}
+
+/** `1 min`, `5 min`. */
+function within(at: Date, now: Date): string {
+  return `${Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 60_000))} min`
+}
