@@ -26,6 +26,8 @@ export interface WorldInput {
   readonly dialect?: Dialect
   /** Settings over the defaults: shorter timeouts, smaller limits. */
   readonly settings?: Readonly<Record<string, string>>
+  /** `simulator`: play money, and so a sale of credit. Default `live`. */
+  readonly mode?: 'simulator' | 'live'
   /** The gateway's clock; default the system's. */
   readonly clock?: Clock
 }
@@ -68,7 +70,7 @@ export interface World {
 }
 
 export async function startWorld(input: WorldInput = {}): Promise<World> {
-  const { settings = {}, formats, operations, dialect, clock } = input
+  const { settings = {}, formats, operations, dialect, clock, mode = 'live' } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator()
   const config = readConfig({
@@ -81,7 +83,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
   let purchases = 0
   const gateway = await startGateway({
     config,
-    upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode: 'live' },
+    upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode },
     log: pino({ level: 'trace' }, log),
     ...(formats === undefined ? {} : { formats }),
     ...(operations === undefined ? {} : { operations }),
@@ -113,21 +115,27 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
   }
 }
 
+const FAR_MS = Date.parse('2999-01-01')
+
 interface NewPurchase {
   readonly accountId: string
   readonly judgment: PaymentJudgment | null
   readonly number: number
 }
 
-async function makePurchase({ ledger }: Gateway, input: NewPurchase): Promise<string> {
+async function makePurchase({ ledger, store }: Gateway, input: NewPurchase): Promise<string> {
   const { accountId, judgment } = input
   const number = String(input.number).padStart(26, '0')
   const paid = { currency: 'usd', units: 2_500n }
+  // What a look at the provider finds.
+  const state = judgment === null ? 'open' : 'paid'
+  const checkout = { id: `pur_${number}`, cents: 2_500, state, expires_at_ms: FAR_MS } as const
+  await store.db.insertInto('play_checkouts').values(checkout).execute()
   const verdict = await ledger.postPurchase({
     id: `pur_${number}`,
     accountId,
     method: 'card',
-    source: `test:${number}`,
+    source: `play:pur_${number}`,
     creditMicros: micros(25_000_000),
     seenReversals: 0,
     fact:

@@ -12,7 +12,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['upstreams'],
   ['catalog'],
   ['journey'],
-  ['reconcile', 'usage', 'people'],
+  ['reconcile', 'usage', 'people', 'sale'],
   ['operations'],
   ['http', 'cli'],
   ['telemetry'],

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
-import { type AnsweredCall, adminAccess, keyAccess } from '../http/access.ts'
+import { type AnsweredCall, adminAccess, anyoneAccess, keyAccess } from '../http/access.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createInference } from '../http/inference.ts'
 import { createHttpServer, type ManagementInput } from '../http/server.ts'
@@ -17,6 +17,7 @@ import type { Arrival } from '../vocabulary/call.ts'
 import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
 import { openPage } from './open-page.ts'
+import { openSale } from './open-sale.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
@@ -122,11 +123,13 @@ function managementOf(
   const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
+  const sold = openSale(wiring, http)
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
   return {
     sections: makeOperations(operations, {
       store,
       ledger,
+      sale: sold?.sale ?? null,
       ids,
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,
@@ -148,14 +151,15 @@ function managementOf(
     }),
     access:
       adminToken === null
-        ? [byKey]
-        : [byKey, adminAccess({ adminToken, unknownCallers, onAnswered })],
+        ? [anyoneAccess, byKey]
+        : [anyoneAccess, byKey, adminAccess({ adminToken, unknownCallers, onAnswered })],
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     document: {
       version: VERSION,
       costHeader: config.TOLLGATE_COST_HEADER,
     },
     page: openPage(wiring, http),
+    playPage: sold && { card: sold.card, onPaid: (source) => sold.sale.look(source) },
   }
 }
 

@@ -2,6 +2,8 @@ import { Command, Option } from 'commander'
 import type { z } from 'zod'
 import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
+import { PlayCard } from '../sale/card/play.ts'
+import { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
@@ -128,6 +130,8 @@ function operationOf(
   const sections = makeOperations(operations, {
     store,
     ledger,
+    // A server that has a provider for payments asks it; a command asks the simulator's alone.
+    sale: upstream === undefined ? playSale(opened, pageUrl) : null,
     ids,
     clock,
     keyTag,
@@ -152,6 +156,12 @@ function operationOf(
   const found = sections.flatMap((section) => section.operations).find((each) => each.name === name)
   if (found === undefined) throw new TypeError(`no operation is called ${name}`)
   return found
+}
+
+function playSale({ store: { db }, ledger, ids, clock }: CommandContext, publicUrl: string): Sale {
+  const card = new PlayCard({ db, clock, publicUrl })
+  // A running server reads the store again within seconds.
+  return new Sale({ card, db, ledger, ids, clock, onCreditChanged: async () => {} })
 }
 
 /** The input of the operation, from the typed words and options. */

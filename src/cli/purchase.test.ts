@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
+import { openStore } from '../store/open-store.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
 
@@ -11,23 +12,28 @@ beforeEach(() => {
 })
 afterEach(() => line.close())
 
-/** A payment of $25 that a look found to be in another currency. */
+/** A payment for $25 of credit that a look found to be a dollar short. */
 async function makeHeld(purchaseId: string): Promise<string> {
   const accountId = String((await line.json('account', 'create', 'Ada'))['id'])
   const ledger = createLedger({ location: parseDatabaseUrl(line.storeUrl) })
+  // What a look at the simulator's provider finds.
+  const store = await openStore({ url: line.storeUrl })
+  const checkout = { id: purchaseId, cents: 2_400, state: 'paid', expires_at_ms: 1 }
+  await store.db.insertInto('play_checkouts').values(checkout).execute()
+  await store.close()
   await ledger.postPurchase({
     id: purchaseId,
     accountId,
     method: 'card',
-    source: `test:${purchaseId}`,
+    source: `play:${purchaseId}`,
     creditMicros: micros(25_000_000),
     seenReversals: 0,
     fact: {
       kind: 'paid',
-      paid: { currency: 'eur', units: 2_500n },
+      paid: { currency: 'usd', units: 2_400n },
       reversedUnits: 0n,
       paymentRef: null,
-      judgment: { kind: 'hold', reason: 'paid in eur' },
+      judgment: { kind: 'hold', reason: 'a dollar short' },
     },
     approved: false,
   })
@@ -47,8 +53,8 @@ test('a held purchase is listed, shown and credited once', async () => {
     '$0.000000',
   ])
   const shown = cells((await line.run('purchase', 'show', 'pur_1')).out)
-  expect(shown).toContainEqual(['note', 'paid in eur'])
-  expect(shown).toContainEqual(['paid', '2500 eur'])
+  expect(shown).toContainEqual(['note', 'a dollar short'])
+  expect(shown).toContainEqual(['paid', '2400 usd'])
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 0,
     out: `added $25.000000 of backed credit to ${accountId}\n`,
@@ -78,7 +84,7 @@ test('a purchase is dismissed with a note, and only while it is held', async () 
   expect(dismissed).toMatchObject({ exitCode: 0, out: 'dismissed pur_2: no credit was added\n' })
   expect(await line.json('purchase', 'show', 'pur_2')).toMatchObject({
     state: 'dismissed',
-    note: 'paid in eur; paid back',
+    note: 'a dollar short; paid back',
   })
   expect((await line.run('purchase', 'dismiss', 'pur_2', '--note', 'x')).exitCode).toBe(1)
 })

@@ -53,6 +53,13 @@ export function adminAccess({ adminToken, unknownCallers, onAnswered }: AdminAcc
   }
 }
 
+/** Access of anyone: no credential is asked for, and any that is sent is ignored. */
+export const anyoneAccess: Access = {
+  kind: 'anyone',
+  guards: null,
+  authenticate: async () => ({ kind: 'anyone' }),
+}
+
 /** Access by an API key, to what concerns its own account. */
 export function keyAccess(
   authenticate: (arrival: Arrival) => Promise<{

@@ -27,14 +27,6 @@ export function registerPublicRoutes(app: FastifyInstance, input: PublicRoutesIn
   for (const { method, path: url } of RETIRED_PATHS) {
     app.route({ method, url, handler: refuse(() => new Problem('endpoint_retired')) })
   }
-  // Credit is given by admins.
-  const message = 'This service does not sell credit.'
-  for (const path of ['/v1/credit', '/v1/credit/quote']) {
-    app.get(
-      path,
-      refuse(() => new Problem('not_found', { message })),
-    )
-  }
 }
 
 function refuse(problem: () => Problem): () => never {

@@ -15,6 +15,7 @@ import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
 import { type PageInput, registerPage } from './page/page-routes.ts'
+import { type PlayPageInput, registerPlayPage } from './play-page.ts'
 import { type PublicRoutesInput, registerPublicRoutes } from './public-routes.ts'
 
 interface HttpServerInput {
@@ -46,6 +47,8 @@ export interface ManagementInput {
   readonly document: Pick<OpenApiInput, 'version' | 'costHeader'>
   /** The page at `/app`; null: it is off. */
   readonly page: Omit<PageInput, 'bodyTimeoutMs'> | null
+  /** The pages on which play money is paid; null: there are none. */
+  readonly playPage: PlayPageInput | null
 }
 
 /** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
@@ -117,6 +120,7 @@ function registerManagement(
   registerOpenApiRoutes(app, { ...input.document, formats, sections, hasPage: page !== null })
   const operations = sections.flatMap((section) => section.operations)
   for (const access of input.access) registerOperations(app, { operations, access, bodyTimeoutMs })
+  if (input.playPage !== null) registerPlayPage(app, input.playPage)
   if (page === null) return
   registerPage(app, { ...page, operations, formats, inference, bodyTimeoutMs })
 }

@@ -52,6 +52,20 @@ export async function listAllPurchases(
   return { purchases, nextCursor: rows.length > limit ? (purchases.at(-1)?.id ?? null) : null }
 }
 
+const OPEN_MAX = 10_000
+
+/** The open purchases of an account, or of all: the first ten thousand. */
+export async function listOpen(
+  db: Kysely<Tables>,
+  accountId?: string,
+): Promise<readonly PurchaseRow[]> {
+  // As a literal: the index of pending purchases is chosen by the text of the query.
+  let query = db.selectFrom('purchases').selectAll().where(sql<boolean>`state = 'open'`)
+  if (accountId !== undefined) query = query.where('account_id', '=', accountId)
+  const rows = await query.limit(OPEN_MAX).execute()
+  return rows.map((row) => PURCHASES.read(row))
+}
+
 // As literals: the index of pending purchases is chosen by the text of the query.
 const IS_PENDING = sql<boolean>`(${sql.join(
   PENDING_STATES.map((state) => sql`state = ${sql.lit(state)}`),

@@ -3,6 +3,7 @@ import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { ChangedCallers } from '../journey/gate/authenticator.ts'
 import type { CommandedLedger } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
+import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
@@ -12,6 +13,8 @@ import type { Role } from '../vocabulary/role.ts'
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
   | { readonly kind: 'admin' }
+  /** Without a key. */
+  | { readonly kind: 'anyone' }
   | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
   | MemberCaller
   | OperatorCaller
@@ -47,6 +50,7 @@ export type CallerKind = Caller['kind']
 interface Paths {
   readonly admin?: `/v1/admin/${string}`
   readonly key?: `/v1/${string}`
+  readonly anyone?: `/v1/${string}`
   readonly member?: `/app/api/accounts/{account_id}${'' | `/${string}`}`
   readonly operator?: `/app/api/operator/${string}`
 }
@@ -204,6 +208,8 @@ export function mayOpen(caller: Caller, accountId: string): boolean {
 export interface OperationParts {
   readonly store: Store
   readonly ledger: CommandedLedger
+  /** Null: the gateway sells no credit. */
+  readonly sale: Sale | null
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */

@@ -10,6 +10,7 @@ import { peopleOperations } from './people.ts'
 import { purchaseOperations } from './purchases.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
+import { saleOperations } from './sale.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { usageOperations } from './usage.ts'
 
@@ -27,6 +28,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['API keys', apiKeyOperations],
   ['Credit codes', creditCodeOperations],
   ['Purchases', purchaseOperations],
+  ['Purchases', saleOperations],
   ['Requests', requestOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],

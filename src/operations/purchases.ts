@@ -91,7 +91,7 @@ function approve(parts: OperationParts): Operation {
     needsRecentSignIn: true,
     summary: 'Add the credit of a purchase that is held or below the minimum.',
     answers: { 200: adminPurchaseShape },
-    problems: ['not_found', 'purchase_not_held'],
+    problems: ['not_found', 'purchase_not_held', 'payment_unavailable'],
     async run({ by, param }) {
       const row = await foundPurchase(parts.store.db, param('purchase_id'))
       return creditHeld(parts, { row, by })
@@ -100,39 +100,16 @@ function approve(parts: OperationParts): Operation {
 }
 
 async function creditHeld(
-  parts: OperationParts,
+  { sale }: OperationParts,
   { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
 ): Promise<Answered> {
-  const isWaiting = row.state === 'held' || row.state === 'below_minimum'
-  if (!isWaiting || row.paid === null) throw notHeld(row)
-  const { paidCurrency, paidUnits } = row.paid
-  const credited = {
-    ...row,
-    seenReversals: row.reversals,
-    fact: {
-      kind: 'paid',
-      paid: { currency: paidCurrency, units: paidUnits },
-      reversedUnits: 0n,
-      paymentRef: row.paymentRef,
-      judgment: { kind: 'credit' },
-    },
-    approved: true,
-  } as const
-  const verdict = await parts.ledger.postPurchase(credited, by)
-  switch (verdict.kind) {
-    case 'posted':
-      await parts.onCallersChanged({ accountId: row.accountId })
-      return { httpStatus: 200, body: adminPurchaseAnswer(verdict.purchase) }
-    case 'unchanged':
-    case 'stale':
-    case 'conflict':
-      // Another admin has decided meanwhile.
-      throw notHeld(verdict.purchase)
-    case 'unknownAccount':
-      throw notFound('account', row.accountId)
-    default:
-      return assertNever(verdict)
-  }
+  if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row)
+  // The money may have gone back since it was held, so the provider is asked again.
+  const looked = sale === null ? null : await sale.approve(row.source, by)
+  if (looked === null) throw new Problem('payment_unavailable')
+  const { purchase, isChanged } = looked
+  if (!isChanged) throw notHeld(purchase)
+  return { httpStatus: 200, body: adminPurchaseAnswer(purchase) }
 }
 
 function dismiss({ ledger }: OperationParts): Operation {

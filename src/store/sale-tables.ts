@@ -47,3 +47,15 @@ export const PURCHASES = new Table('purchases', {
 
 /** Credit that an account buys. */
 export type PurchaseRow = RowOf<typeof PURCHASES>
+
+/** Pages on which play money is paid for credit, while the simulator is the provider. */
+export const PLAY_CHECKOUTS = new Table('play_checkouts', {
+  key: ['id'],
+  fixed: {
+    /** That of the purchase. */
+    id: text,
+    cents: integer,
+    state: oneOf(['open', 'paid', 'expired'] as const),
+    expires_at_ms: integer,
+  },
+})

@@ -11,7 +11,7 @@ import {
   USERS,
   VERIFICATIONS,
 } from './people-tables.ts'
-import { PURCHASES } from './sale-tables.ts'
+import { PLAY_CHECKOUTS, PURCHASES } from './sale-tables.ts'
 import {
   amount,
   flag,
@@ -375,6 +375,7 @@ export const TABLES = [
   API_KEYS,
   CREDIT_CODES,
   PURCHASES,
+  PLAY_CHECKOUTS,
   SETTINGS,
   INSTANCES,
   PRICE_SNAPSHOTS,

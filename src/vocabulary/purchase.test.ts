@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Micros, micros } from './money.ts'
-import { creditOf, type ExchangeTerms, reversedCredit, unitsFor } from './purchase.ts'
+import { creditOf, type ExchangeTerms, formatUnits, reversedCredit, unitsFor } from './purchase.ts'
 
 const CENTS: ExchangeTerms = { decimals: 2, rate8: 100_000_000n, feeBps: 0 }
 const USDC: ExchangeTerms = { decimals: 6, rate8: 100_000_000n, feeBps: 0 }
@@ -74,6 +74,16 @@ describe('the credit of a payment', () => {
   test('of a negative payment does not exist', () => {
     expect(() => creditOf(-1n, USDC)).toThrow(RangeError)
   })
+})
+
+test.each([
+  [1_000n, 2, '10.00'],
+  [5n, 2, '0.05'],
+  [0n, 2, '0.00'],
+  [1n, 6, '0.000001'],
+  [12n, 0, '12'],
+] as const)('%s units of %s decimals are written %s', (units, decimals, written) => {
+  expect(formatUnits(units, decimals)).toBe(written)
 })
 
 describe('the credit that goes back', () => {

@@ -90,6 +90,13 @@ export function unitsFor(creditMicros: Micros, terms: ExchangeTerms): bigint {
   return divCeil(BigInt(creditMicros) * under, over)
 }
 
+/** Units as a person writes the currency: `10.00` for 1000 cents. */
+export function formatUnits(units: bigint, decimals: number): string {
+  if (decimals === 0) return String(units)
+  const digits = String(units).padStart(decimals + 1, '0')
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
 /** Micro-dollars of credit for one unit, as an exact fraction above zero. */
 function creditPerUnit({ decimals, rate8, feeBps }: ExchangeTerms): {
   readonly over: bigint

@@ -15,9 +15,11 @@ const nobody = () => new Browser(world)
 let aheadMs = 0
 
 beforeAll(async () => {
-  world = await startWorld({ clock: { nowMs: () => Date.now() + aheadMs } })
+  world = await startWorld({ mode: 'simulator', clock: { nowMs: () => Date.now() + aheadMs } })
   // What is unsure stays so until an operator settles it.
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+  // The first operator of a gateway with play money owns its first account.
+  await world.account()
   account = await world.account()
   operator = await setUpOperator(world)
   const { id: accountId } = account
@@ -303,7 +305,7 @@ test('health is what /readyz says, with the catalog and the holds that are not s
   const readiness = await fetch(world.url('/readyz'))
   expect(await readiness.json()).toMatchObject({ ready: json['ready'], checks: json['checks'] })
   expect(json).toMatchObject({
-    mode: 'live',
+    mode: 'simulator',
     store: 'sqlite',
     catalog: { models: expect.any(Number), refreshed_at: expect.any(String), doubted: [] },
     holds: [

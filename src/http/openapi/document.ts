@@ -67,7 +67,8 @@ type OpenApiDocument = Readonly<Record<string, unknown>>
 const ALWAYS: readonly ProblemCode[] = ['internal_error', 'service_unavailable']
 
 /** Codes of each kind of caller's credential. */
-const OF_CALLERS: Readonly<Record<'key' | 'admin', readonly ProblemCode[]>> = {
+const OF_CALLERS: Readonly<Record<'key' | 'admin' | 'anyone', readonly ProblemCode[]>> = {
+  anyone: [],
   key: [
     'missing_api_key',
     'invalid_api_key',
@@ -81,7 +82,7 @@ const OF_CALLERS: Readonly<Record<'key' | 'admin', readonly ProblemCode[]>> = {
 /** Describes an operation for one kind of caller, from its schemas; null: that kind may not call it. */
 export function documentedOperation(
   operation: Operation,
-  { access, named }: { readonly access: 'key' | 'admin'; readonly named: NamedSchemas },
+  { access, named }: { readonly access: keyof typeof OF_CALLERS; readonly named: NamedSchemas },
 ): DocumentedOperation | null {
   const path = operation.paths[access]
   if (path === undefined) return null
@@ -100,7 +101,7 @@ export function documentedOperation(
     method: operation.method.toLowerCase(),
     path,
     summary: operation.summary,
-    access,
+    access: access === 'anyone' ? 'none' : access,
     family: 'openai',
     isRetired: false,
     parameters: [...pathParameters(path), ...queryParameters(operation)],

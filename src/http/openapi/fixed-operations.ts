@@ -19,6 +19,7 @@ const OF_OTHERS = new Set<ProblemCode>([
   'credit_code_redeemed',
   'credit_code_expired',
   'purchase_not_held',
+  'payment_unavailable',
 ])
 
 /** Describes an inference endpoint. Most of its fields are the provider's. */

@@ -59,14 +59,20 @@ function sectionsOf(
   { formats, costHeader, sections }: OpenApiInput,
   named: NamedSchemas,
 ): readonly DocumentSection[] {
-  const of = (section: OperationSection, access: 'key' | 'admin'): readonly DocumentedOperation[] =>
+  const of = (
+    section: OperationSection,
+    access: 'key' | 'admin' | 'anyone',
+  ): readonly DocumentedOperation[] =>
     section.operations.flatMap((each) => documentedOperation(each, { access, named }) ?? [])
   return [
     {
       title: 'Inference',
       operations: formats.map((format) => inferenceOperation(format, { costHeader })),
     },
-    { title: 'Service and models', operations: PUBLIC_OPERATIONS },
+    {
+      title: 'Service and models',
+      operations: [...PUBLIC_OPERATIONS, ...sections.flatMap((section) => of(section, 'anyone'))],
+    },
     { title: 'Key and account', operations: sections.flatMap((section) => of(section, 'key')) },
     ...sections
       .map((section) => ({ title: `Admin: ${section.title}`, operations: of(section, 'admin') }))

@@ -8,6 +8,7 @@ import { up as usage } from './0005-usage.ts'
 import { up as people } from './0006-people.ts'
 import { up as operators } from './0007-operators.ts'
 import { up as purchases } from './0008-purchases.ts'
+import { up as playCheckouts } from './0009-play-checkouts.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 6, name: 'people', up: people },
   { number: 7, name: 'operators', up: operators },
   { number: 8, name: 'purchases', up: purchases },
+  { number: 9, name: 'play-checkouts', up: playCheckouts },
 ]

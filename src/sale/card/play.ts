@@ -1,0 +1,95 @@
+import type { Kysely } from 'kysely'
+import { PLAY_CHECKOUTS } from '../../store/sale-tables.ts'
+import type { Tables } from '../../store/schema.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
+import type { CardFact, CardProvider } from './provider.ts'
+
+const PREFIX = 'play:'
+const OPEN_MS = 30 * 60_000
+
+/**
+ * The card provider of the simulator: pages of the gateway's own, on which play money is paid. They are rows of
+ * the store, so that any process of it shows them, and a restart loses none.
+ */
+export class PlayCard implements CardProvider {
+  readonly #db: Kysely<Tables>
+  readonly #clock: Clock
+  readonly #publicUrl: string
+
+  constructor(input: {
+    readonly db: Kysely<Tables>
+    readonly clock: Clock
+    /** Where browsers reach the gateway. */
+    readonly publicUrl: string
+  }) {
+    this.#db = input.db
+    this.#clock = input.clock
+    this.#publicUrl = input.publicUrl
+  }
+
+  has(source: string): boolean {
+    return source.startsWith(PREFIX)
+  }
+
+  async begin({ purchaseId, cents }: Parameters<CardProvider['begin']>[0]) {
+    const expiresAtMs = this.#clock.nowMs() + OPEN_MS
+    const row = { id: purchaseId, cents: Number(cents), state: 'open', expiresAtMs } as const
+    await this.#db
+      .insertInto('play_checkouts')
+      .values(PLAY_CHECKOUTS.record(row))
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute()
+    const url = `${this.#publicUrl}/play/checkout/${purchaseId}`
+    return { source: `${PREFIX}${purchaseId}`, url, expiresAtMs }
+  }
+
+  /** A page that is not there was never paid on, and can't be. */
+  async look(source: string): Promise<CardFact> {
+    const checkout = await this.find(source.slice(PREFIX.length))
+    if (checkout === null) return { kind: 'expired' }
+    switch (checkout.state) {
+      case 'open':
+      case 'expired':
+        return { kind: checkout.state }
+      case 'paid':
+        return {
+          kind: 'paid',
+          paid: { currency: 'usd', units: BigInt(checkout.cents) },
+          reversedUnits: 0n,
+          paymentRef: checkout.id,
+        }
+      default:
+        return assertNever(checkout.state)
+    }
+  }
+
+  /** A page as it is now, expired if its time is over. Null where there is none. */
+  async find(checkoutId: string) {
+    // Its row decides, under its lock: once a look has found it expired, it is never paid.
+    await this.#close(checkoutId, 'expired')
+    const row = await this.#db
+      .selectFrom('play_checkouts')
+      .selectAll()
+      .where('id', '=', checkoutId)
+      .executeTakeFirst()
+    return row === undefined ? null : PLAY_CHECKOUTS.read(row)
+  }
+
+  /** Pays an open page with play money; returns the source to look at. Null: it is not open. */
+  async pay(checkoutId: string): Promise<string | null> {
+    return (await this.#close(checkoutId, 'paid')) ? `${PREFIX}${checkoutId}` : null
+  }
+
+  /** Closes an open page: as paid before its time is over, or as expired after it. */
+  async #close(checkoutId: string, state: 'paid' | 'expired'): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('play_checkouts')
+      .set({ state })
+      .where('id', '=', checkoutId)
+      .where('state', '=', 'open')
+      .where('expires_at_ms', state === 'paid' ? '>' : '<=', this.#clock.nowMs())
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  }
+}

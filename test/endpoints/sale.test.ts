@@ -1,0 +1,234 @@
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errorOf, Management, textOf } from './management.ts'
+import { objectAt } from './openapi-reading.ts'
+
+let admin: Management
+/** How far the gateway's clock is ahead. */
+let aheadMs = 0
+
+beforeAll(async () => {
+  admin = await Management.start({
+    mode: 'simulator',
+    clock: { nowMs: () => Date.now() + aheadMs },
+  })
+})
+afterAll(async () => {
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+})
+
+async function buyer() {
+  const accountId = await admin.account()
+  return { accountId, apiKey: (await admin.apiKey(accountId)).text }
+}
+
+const buy = (apiKey: string, body: object = { method: 'card', amount: 25_000_000 }) =>
+  admin.call({ method: 'POST', path: '/v1/credit/purchases', body, token: apiKey })
+
+/** The path of the page that a purchase is paid on. */
+async function begin(apiKey: string): Promise<string> {
+  const { httpStatus, json } = await buy(apiKey)
+  expect(httpStatus).toBe(201)
+  return new URL(textOf(json, 'url')).pathname
+}
+
+/** Opens a page of play money, or presses its button. */
+async function page(method: 'GET' | 'POST', path: string) {
+  const answer = await request(admin.world.url(path), {
+    method,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
+  return {
+    httpStatus: answer.statusCode,
+    headers: answer.headers,
+    text: await answer.body.text(),
+  }
+}
+
+const balance = async (accountId: string): Promise<unknown> =>
+  objectAt((await admin.get(`/v1/admin/accounts/${accountId}`)).json, 'credit', 'backed')['balance']
+
+describe('a gateway that sells credit', () => {
+  test('offers it to anyone, with or without a key', async () => {
+    for (const token of [null, 'sk-tollgate-wrong']) {
+      expect(await admin.get('/v1/credit', token)).toMatchObject({
+        httpStatus: 200,
+        json: {
+          object: 'credit_sale',
+          methods: [
+            {
+              id: 'card',
+              kind: 'card',
+              currency: 'usd',
+              minimum: 5_000_000,
+              maximum: 500_000_000,
+              fee_bps: 0,
+              available: true,
+            },
+          ],
+        },
+      })
+    }
+  })
+
+  test('quotes what an amount costs', async () => {
+    const quoted = await admin.get('/v1/credit/quote?amount=10000000', null)
+    expect([quoted.httpStatus, quoted.json]).toEqual([
+      200,
+      {
+        object: 'credit_quote',
+        method: 'card',
+        credit: 10_000_000,
+        pay: { currency: 'usd', amount: '10.00', units: '1000' },
+        rate: '1',
+        fee_bps: 0,
+        as_of: expect.any(String),
+        binding: false,
+      },
+    ])
+    const named = await admin.get('/v1/credit/quote?amount=5010000&method=card', null)
+    expect(named.json).toMatchObject({ pay: { amount: '5.01', units: '501' } })
+  })
+
+  test.each([
+    ['', 'amount'],
+    ['amount=', 'amount'],
+    ['amount=10000000&amount=10000000', 'amount'],
+    ['amount=1e7', 'amount'],
+    ['amount=10000000.5', 'amount'],
+    ['amount=0x10', 'amount'],
+    ['amount=0', 'amount'],
+    ['amount=-10000000', 'amount'],
+    ['amount=4990000', 'amount'],
+    ['amount=500010000', 'amount'],
+    ['amount=9007199254740993', 'amount'],
+    ['amount=99999999999999999999', 'amount'],
+    ['amount=10000001', 'amount'],
+    ['amount=10000000&method=', 'method'],
+    ['amount=10000000&method=card&method=card', 'method'],
+    ['amount=10000000&currency=eur', 'currency'],
+  ])('refuses to quote ?%s', async (query, param) => {
+    const answer = await admin.get(`/v1/credit/quote?${query}`, null)
+    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+  })
+
+  test.each([
+    [{ method: 'card' }, 'amount'],
+    [{ method: 'card', amount: '25000000' }, 'amount'],
+    [{ method: 'card', amount: 25_000_000.5 }, 'amount'],
+    [{ method: 'card', amount: 0 }, 'amount'],
+    [{ method: 'card', amount: -25_000_000 }, 'amount'],
+    [{ method: 'card', amount: 4_990_000 }, 'amount'],
+    [{ method: 'card', amount: 500_010_000 }, 'amount'],
+    [{ method: 'card', amount: 2 ** 53 }, 'amount'],
+    [{ method: 'card', amount: 25_000_001 }, 'amount'],
+    [{ amount: 25_000_000 }, 'method'],
+    [{ method: '', amount: 25_000_000 }, 'method'],
+    [{ method: 'card', amount: 25_000_000, currency: 'eur' }, 'currency'],
+  ])('refuses to begin %o', async (body, param) => {
+    const { apiKey } = await buyer()
+    const answer = await buy(apiKey, body)
+    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({ pending: [] })
+  })
+
+  test('knows no other method', async () => {
+    const quoted = await admin.get('/v1/credit/quote?amount=10000000&method=cash', null)
+    expect([quoted.httpStatus, quoted.json]).toEqual([404, errorOf('not_found', 'method')])
+    const { apiKey } = await buyer()
+    const begun = await buy(apiKey, { method: 'cash', amount: 25_000_000 })
+    expect([begun.httpStatus, begun.json]).toEqual([404, errorOf('not_found', 'method')])
+  })
+
+  test('begins nothing without a key', async () => {
+    const answer = await admin.call({
+      method: 'POST',
+      path: '/v1/credit/purchases',
+      body: { method: 'card', amount: 25_000_000 },
+      token: null,
+    })
+    expect([answer.httpStatus, answer.json]).toEqual([401, errorOf('missing_api_key')])
+  })
+})
+
+test('play money that is paid becomes credit at once, and once', async () => {
+  const { accountId, apiKey } = await buyer()
+  expect((await admin.chat(apiKey)).json).toEqual(errorOf('insufficient_credit'))
+  const begun = await buy(apiKey)
+  expect(begun).toMatchObject({
+    httpStatus: 201,
+    json: {
+      purchase: { state: 'open', credit: 25_000_000, paid: null, credited_at: null },
+      url: expect.stringMatching(/\/play\/checkout\/pur_[0-9a-z]{26}$/),
+      expires_at: expect.any(String),
+    },
+  })
+  const id = textOf(objectAt(begun.json, 'purchase'), 'id')
+  const path = new URL(textOf(begun.json, 'url')).pathname
+  expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({
+    data: [],
+    pending: [{ id, state: 'open' }],
+  })
+  const opened = await page('GET', path)
+  expect(opened.text).toContain('Pay $25.00')
+  expect(opened.headers['content-security-policy']).toContain("default-src 'none'")
+  expect(await balance(accountId)).toBe(0)
+
+  const paid = await Promise.all(Array.from({ length: 20 }, () => page('POST', path)))
+  for (const { text } of paid) expect(text).toContain('Paid')
+  expect(await balance(accountId)).toBe(25_000_000)
+  expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({
+    data: [{ kind: 'purchase', amount: 25_000_000, reference: id }],
+    pending: [],
+  })
+  expect((await admin.chat(apiKey)).httpStatus).toBe(200)
+  expect((await page('GET', path)).text).toContain('Paid')
+})
+
+test('an account has at most five payments open, until one is paid or expires', async () => {
+  const { apiKey } = await buyer()
+  const answers = await Promise.all(Array.from({ length: 12 }, () => buy(apiKey)))
+  const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
+  expect(statuses).toEqual([...new Array(5).fill(201), ...new Array(7).fill(429)])
+  for (const { httpStatus, json, headers } of answers) {
+    if (httpStatus === 201) continue
+    expect(json).toEqual(errorOf('rate_limited'))
+    expect(Number(headers['retry-after'])).toBeGreaterThan(1_700)
+  }
+  expect((await buy((await buyer()).apiKey)).httpStatus).toBe(201)
+  const open = answers.find(({ httpStatus }) => httpStatus === 201)
+  await page('POST', new URL(textOf(open?.json ?? {}, 'url')).pathname)
+  expect((await buy(apiKey)).httpStatus).toBe(201)
+  expect((await buy(apiKey)).httpStatus).toBe(429)
+})
+
+test('a page whose time is over is never paid', async () => {
+  const { accountId, apiKey } = await buyer()
+  const path = await begin(apiKey)
+  aheadMs += 31 * 60_000
+  expect((await page('POST', path)).text).toContain('Expired')
+  aheadMs -= 31 * 60_000
+  expect((await page('POST', path)).text).toContain('Expired')
+  expect(await balance(accountId)).toBe(0)
+  for (const unknown of ['/play/checkout/pur_0', '/play/checkout/%00', "/play/checkout/'"]) {
+    expect((await page('POST', unknown)).httpStatus).toBe(404)
+  }
+})
+
+test('a gateway with a real provider sells no credit with play money', async () => {
+  const live = await Management.start()
+  const { text } = await live.apiKey(await live.account())
+  for (const [method, path] of [
+    ['GET', '/v1/credit'],
+    ['GET', '/v1/credit/quote?amount=10000000'],
+    ['POST', '/v1/credit/purchases'],
+    ['GET', '/play/checkout/pur_0'],
+    ['POST', '/play/checkout/pur_0'],
+  ] as const) {
+    const body = method === 'POST' ? { method: 'card', amount: 25_000_000 } : undefined
+    const answer = await live.call({ method, path, token: text, ...(body && { body }) })
+    expect([answer.httpStatus, answer.json], path).toEqual([404, errorOf('not_found')])
+  }
+  await live.close()
+})
