@@ -217,7 +217,10 @@ function onConflict(step: UsageStep): string {
     where not exists (select 1 from usage_rolled where step = '${step}' and number = excluded.${step})`
 }
 
-/** Says that the rows of an hour are whole, if they are: another may have read it before its last request came. */
+/**
+ * Says that the rows of an hour are whole, if they are: another may have read it before its last request came, and
+ * have written some rows since.
+ */
 async function markHour(
   { store, nowMs }: RollInput,
   { hour, requests }: { readonly hour: number; readonly requests: number },
@@ -225,23 +228,31 @@ async function markHour(
   const { numAffectedRows } = await sql`
     insert into usage_rolled (step, number, requests, rolled_at_ms)
     select 'hour', cast(${hour} as bigint), cast(${requests} as bigint), cast(${nowMs} as bigint)
-    where ${requests} = (select coalesce(sum(requests), 0) from usage_hours
-      where hour = ${hour} and account_id <> '')
+    from (select ${countOf("account_id <> ''")} as own, ${countOf("account_id = ''")} as of_all
+      from usage_hours where hour = ${hour}) as counts
+    where own = ${requests} and of_all = ${requests}
     on conflict do nothing`.execute(store.db)
   return numAffectedRows === 1n
 }
 
 /** Says that the rows of a day are whole, if all of its hours are rolled and had as many requests. */
 async function markDay({ store, nowMs }: RollInput, day: number): Promise<boolean> {
-  const hours = sql`from usage_rolled where step = 'hour'
-    and number >= ${day * DAY_HOURS} and number < ${(day + 1) * DAY_HOURS}`
   const { numAffectedRows } = await sql`
     insert into usage_rolled (step, number, requests, rolled_at_ms)
-    select 'day', cast(${day} as bigint), (select cast(sum(requests) as bigint) ${hours}),
-      cast(${nowMs} as bigint)
-    where (select count(*) ${hours}) = ${DAY_HOURS}
-      and (select sum(requests) ${hours}) = (select coalesce(sum(requests), 0) from usage_days
-        where day = ${day} and api_key_id <> '')
+    select 'day', cast(${day} as bigint), requests, cast(${nowMs} as bigint)
+    from (select count(*) as hours, cast(sum(requests) as bigint) as requests
+      from usage_rolled where step = 'hour'
+      and number >= ${day * DAY_HOURS} and number < ${(day + 1) * DAY_HOURS}) as rolled,
+      (select ${countOf("api_key_id <> ''")} as of_keys,
+        ${countOf("api_key_id = '' and account_id <> ''")} as own,
+        ${countOf("account_id = ''")} as of_all
+      from usage_days where day = ${day}) as counts
+    where hours = ${DAY_HOURS} and of_keys = requests and own = requests and of_all = requests
     on conflict do nothing`.execute(store.db)
   return numAffectedRows === 1n
+}
+
+/** The requests of some rows. */
+function countOf(rows: string) {
+  return sql`coalesce(sum(case when ${sql.raw(rows)} then requests else 0 end), 0)`
 }

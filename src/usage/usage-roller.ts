@@ -3,8 +3,14 @@ import type { Store } from '../store/open-store.ts'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { ID_AGE_MS_MAX, timeOfId } from '../vocabulary/ids.ts'
-import { DAY_HOURS, HOUR_MS, requestIdsOf } from '../vocabulary/usage-step.ts'
+import { timeOfId } from '../vocabulary/ids.ts'
+import {
+  closedHourAt,
+  DAY_HOURS,
+  HOUR_MS,
+  requestIdsOf,
+  watchedHourAt,
+} from '../vocabulary/usage-step.ts'
 import { markEmptyHours, type RollInput, rollDay, rollHour, unrollHour } from './roll-period.ts'
 import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
 
@@ -27,9 +33,6 @@ const PASS_INTERVAL_MS = 60_000
 // History of months is rolled in minutes, and the store is free for most of them.
 const PAUSE_PER_STATEMENT = 3
 const PAUSE_MS_MIN = 2
-
-// How long an hour is watched for requests that come late, after it is closed.
-const WATCHED_HOURS = 24
 
 const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
 
@@ -71,9 +74,8 @@ export class UsageRoller {
   async pass(): Promise<number> {
     const { store, clock } = this.#input
     const nowMs = clock.nowMs()
-    // Hours before it ended so long ago that no hold opens in them any more.
-    const closedHour = Math.floor((nowMs - ID_AGE_MS_MAX) / HOUR_MS)
-    await this.#unrollLate(closedHour)
+    const closedHour = closedHourAt(nowMs)
+    await this.#unrollLate(watchedHourAt(nowMs))
     const requestHour = await requestHourFrom(store.reports, 0)
     if (requestHour === null) return 0
     const firstHour = Math.floor(requestHour / DAY_HOURS) * DAY_HOURS
@@ -117,9 +119,9 @@ export class UsageRoller {
   }
 
   /** No hold opens in a closed hour, unless a clock was set back: such an hour is rolled again. */
-  async #unrollLate(closedHour: number): Promise<void> {
+  async #unrollLate(watchedHour: number): Promise<void> {
     const { store, onLate } = this.#input
-    for (const hour of await lateHours(store.reports, closedHour - WATCHED_HOURS)) {
+    for (const hour of await lateHours(store.reports, watchedHour)) {
       await unrollHour(store.db, hour)
       this.#rolledUntilHour = Math.min(this.#rolledUntilHour ?? hour, hour)
       const day = Math.floor(hour / DAY_HOURS)
@@ -169,7 +171,10 @@ async function unsettledHours(
   return hours
 }
 
-/** Hours from one on that got requests after they were rolled, of days all of whose requests are there. */
+/**
+ * Hours from one on that got requests after they were rolled, of days all of whose requests are there. Of watched days
+ * nothing is pruned: where something was, before a clock was set back, the day could not be rolled again.
+ */
 async function lateHours(db: Kysely<Tables>, fromHour: number): Promise<readonly number[]> {
   const fromDay = Math.floor(fromHour / DAY_HOURS)
   const rolled = await rolledBetween(db, { step: 'hour', from: fromDay * DAY_HOURS })

@@ -1,4 +1,4 @@
-import { firstIdOf } from './ids.ts'
+import { firstIdOf, ID_AGE_MS_MAX } from './ids.ts'
 
 /** The length of a chart's steps. Days are UTC. */
 export type UsageStep = (typeof USAGE_STEPS)[number]
@@ -11,6 +11,19 @@ export const HOUR_MS = 3_600_000
 
 /** Hours of a day. */
 export const DAY_HOURS = 24
+
+// How long an hour is watched for requests that come late, after it is closed.
+const WATCHED_HOURS = 24
+
+/** At a moment, hours before this one ended so long ago that no hold opens in them any more. */
+export function closedHourAt(nowMs: number): number {
+  return Math.floor((nowMs - ID_AGE_MS_MAX) / HOUR_MS)
+}
+
+/** The first of the closed hours that are still counted: after a clock was set back they may get requests. */
+export function watchedHourAt(nowMs: number): number {
+  return closedHourAt(nowMs) - WATCHED_HOURS
+}
 
 /** The bounds of the request ids of some hours: from `fromId` on, before `untilId`. */
 export function requestIdsOf({

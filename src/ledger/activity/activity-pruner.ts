@@ -79,11 +79,13 @@ export class ActivityPruner {
   /** Prunes all that is old enough by now, and returns how many. Rejects where the store fails. */
   async pass(): Promise<number> {
     const { store, clock, keepDays, batchRowsMax = BATCH_ROWS_MAX_DEFAULT } = this.#input
-    const settledBeforeMs = clock.nowMs() - keepDays * DAY_MS
+    const nowMs = clock.nowMs()
+    const settledBeforeMs = nowMs - keepDays * DAY_MS
+    const untilId = pruneUntilId({ settledBeforeMs, nowMs })
     let requests = 0
     let afterId: string | null = ''
     while (afterId !== null && !this.#passes.stopped) {
-      const batch: PruneBatch = { settledBeforeMs, afterId, rowsMax: batchRowsMax }
+      const batch: PruneBatch = { settledBeforeMs, untilId, afterId, rowsMax: batchRowsMax }
       const begunAtMs = performance.now()
       const pruned: Pruned = await (this.#thread?.call(batch) ?? prunePostgres(store.db, batch))
       const pauseMs = PAUSE_PER_BATCH * (performance.now() - begunAtMs)
@@ -130,10 +132,10 @@ const PRUNE = `with gone as (
 /** Prunes a batch of a PostgreSQL store, beside other gateways that may do so too. */
 async function prunePostgres(
   db: Kysely<Tables>,
-  { settledBeforeMs, afterId, rowsMax }: PruneBatch,
+  { settledBeforeMs, untilId, afterId, rowsMax }: PruneBatch,
 ): Promise<Pruned> {
   const { rows } = await db.executeQuery<PageRow>(
-    CompiledQuery.raw(PAGE, [settledBeforeMs, afterId, pruneUntilId(settledBeforeMs), rowsMax]),
+    CompiledQuery.raw(PAGE, [settledBeforeMs, afterId, untilId, rowsMax]),
   )
   const ids = rows.filter(({ prunable }) => prunable).map(({ id }) => id)
   const charted = new Set(chartedWithout(ids, await rolledDays(db, ids)))

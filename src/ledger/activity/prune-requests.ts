@@ -1,12 +1,14 @@
 import type { Kysely } from 'kysely'
 import { PRUNED_REQUESTS, REQUESTS, type Tables } from '../../store/schema.ts'
 import { firstIdOf, timeOfId } from '../../vocabulary/ids.ts'
-import { DAY_HOURS, HOUR_MS } from '../../vocabulary/usage-step.ts'
+import { DAY_HOURS, HOUR_MS, watchedHourAt } from '../../vocabulary/usage-step.ts'
 
 /** The next part of Activity to prune. */
 export interface PruneBatch {
-  /** Only requests that were settled before this moment, and whose id is older, are pruned. */
+  /** Only requests that were settled before this moment are pruned. */
   readonly settledBeforeMs: number
+  /** Only ids that sort before this. */
+  readonly untilId: string
   /** Behind this request id; empty: from the oldest. */
   readonly afterId: string
   /** The most rows that are looked at. */
@@ -20,9 +22,20 @@ export interface Pruned {
   readonly nextAfterId: string | null
 }
 
-/** The ids of requests that may be old enough sort before this. */
-export function pruneUntilId(settledBeforeMs: number): string {
-  return firstIdOf({ prefix: 'req', timeMs: settledBeforeMs })
+/**
+ * The ids of requests that may be pruned sort before this: a request is settled after its id was made, and a day that
+ * may still get a late request is rolled up again from all of its requests.
+ */
+export function pruneUntilId({
+  settledBeforeMs,
+  nowMs,
+}: {
+  readonly settledBeforeMs: number
+  readonly nowMs: number
+}): string {
+  const watchedDay = Math.floor(watchedHourAt(nowMs) / DAY_HOURS)
+  const timeMs = Math.min(settledBeforeMs, watchedDay * DAY_HOURS * HOUR_MS)
+  return firstIdOf({ prefix: 'req', timeMs })
 }
 
 /** Whether a row is settled, and was before a moment: `$` stands for the moment's parameter. */
@@ -83,5 +96,6 @@ export async function prunedUntilMs(db: Kysely<Tables>, requestId: string): Prom
     .select(({ fn }) => fn.max('latest_settled_at_ms').as('latestMs'))
     .executeTakeFirst()
   const latestMs = row?.latestMs ?? null
-  return latestMs !== null && requestId < pruneUntilId(latestMs + 1) ? latestMs : null
+  const olderId = firstIdOf({ prefix: 'req', timeMs: (latestMs ?? 0) + 1 })
+  return latestMs !== null && requestId < olderId ? latestMs : null
 }

@@ -14,7 +14,6 @@ import {
   PRUNED_SUMS,
   type PruneBatch,
   type Pruned,
-  pruneUntilId,
 } from './prune-requests.ts'
 
 const OF_IDS = `from requests where id in (select value from json_each(?1)) and
@@ -48,8 +47,7 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
     this.#remove = connection.prepare(`delete ${OF_IDS}`)
   }
 
-  run({ settledBeforeMs, afterId, rowsMax }: PruneBatch): Pruned {
-    const untilId = pruneUntilId(settledBeforeMs)
+  run({ settledBeforeMs, untilId, afterId, rowsMax }: PruneBatch): Pruned {
     const page = this.#page.all(settledBeforeMs, afterId, untilId, rowsMax)
     const old = page.filter((row) => row['prunable'] === 1).map((row) => String(row['id']))
     const rolled = this.#rolled.all(JSON.stringify(daysOf(old)))

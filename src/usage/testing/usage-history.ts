@@ -55,7 +55,7 @@ const step: fc.Arbitrary<HistoryStep> = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('open'), pick, slowMs: fc.nat(900_000) }),
   },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('openLate'),
       pick,
@@ -67,7 +67,7 @@ const step: fc.Arbitrary<HistoryStep> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('giveUp'), pick }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('roll'), interruptedAfter }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('rollTwice'), interruptedAfter }) },
-  { weight: 1, arbitrary: fc.constant<HistoryStep>({ kind: 'prune' }) },
+  { weight: 2, arbitrary: fc.constant<HistoryStep>({ kind: 'prune' }) },
 )
 
 /** What happens to a store over some days. */
@@ -154,7 +154,7 @@ export class UsageHistory {
   }
 
   /** Opens a hold for a request whose id was made at a moment; returns the id. */
-  async open(picked: number, idMs: number): Promise<string> {
+  async open(picked: number, idMs: number, modelId = modelOf(picked)): Promise<string> {
     this.#idsMs = idMs
     const requestId = this.#ids.next('req')
     const apiKeys = [...OWNERS]
@@ -164,7 +164,7 @@ export class UsageHistory {
       accountId,
       apiKeyId,
       instanceId: 'I',
-      modelId: MODELS[picked % MODELS.length] ?? '',
+      modelId,
       endpoint: ENDPOINTS[picked % ENDPOINTS.length] ?? '',
       neededMicros: micros(30),
       leastMicros: micros(5),
@@ -261,6 +261,10 @@ export class UsageHistory {
             },
     }
   }
+}
+
+function modelOf(picked: number): string {
+  return MODELS[picked % MODELS.length] ?? ''
 }
 
 /** Of a request whose hold was refused. */

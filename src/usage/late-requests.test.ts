@@ -1,0 +1,140 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { micros } from '../vocabulary/money.ts'
+import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { readUsage } from './read-usage.ts'
+import { rollDay, rollHour } from './roll-period.ts'
+import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
+
+const LIMITS = {
+  openHoldsMax: 1_000,
+  keyRequestsPerMinuteMax: 1_000,
+  unbackedAccountRequestsPerMinuteMax: 1_000,
+}
+const FIRST_HOUR = Math.floor(HISTORY_FROM_MS / HOUR_MS)
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  let bench: StoreBench
+  let history: UsageHistory
+
+  beforeEach(async () => {
+    bench = await open({ limits: LIMITS })
+    history = new UsageHistory(bench)
+    await history.setUp()
+  })
+  afterEach(() => bench.close())
+
+  async function change(statement: string): Promise<void> {
+    await sql.raw(statement).execute(bench.store.db)
+  }
+
+  /** Requests of one hour in so many groups that their rows take several statements. */
+  async function manyGroups(): Promise<void> {
+    for (let count = 0; count < 30; count++) {
+      for (const picked of [0, 2]) {
+        const requestId = await history.open(picked, history.nowMs, `acme/${count + 10}`)
+        await history.settle(requestId, finalOf(micros(1)))
+      }
+    }
+  }
+
+  /** How many requests charts show, of all accounts and of each. */
+  async function charted(): Promise<readonly number[]> {
+    const range = { by: null, step: 'day', fromMs: HISTORY_FROM_MS, toMs: history.nowMs } as const
+    const counts: number[] = []
+    for (const accountId of [null, 'A1', 'A2']) {
+      const { totals } = await readUsage(bench.store.pages, { accountId, ...range })
+      counts.push(totals.requests)
+    }
+    return counts
+  }
+
+  /** Rolls an hour or a day up; something happens after some of its statements. */
+  function rolling(
+    { roll, number }: { readonly roll: typeof rollHour; readonly number: number },
+    happens: Readonly<Record<number, () => Promise<void>>>,
+  ): Promise<boolean> {
+    let statements = 0
+    const pause = async (): Promise<void> => {
+      await happens[++statements]?.()
+    }
+    return roll({ store: bench.store, nowMs: history.nowMs, pause }, number)
+  }
+
+  test.each([
+    // Six statements read an hour, and the next writes the rows of all accounts.
+    { step: 'hour', roll: rollHour, number: FIRST_HOUR, read: 6, yields: 7, wrote: 7 },
+    // Two read a day, three write rows of keys and accounts, and one those of all accounts.
+    { step: 'day', roll: rollDay, number: FIRST_HOUR / DAY_HOURS, read: 2, yields: 5, wrote: 6 },
+  ])(
+    'rows of one $step do not count where one gateway wrote some before a late request, and another wrote the others',
+    async ({ roll, number: exact, ...at }) => {
+      const number = Math.floor(exact)
+      await manyGroups()
+      history.wait(16 * HOUR_MS)
+      await history.roll()
+      await change("delete from usage_rolled where step = 'day'")
+      await change('delete from usage_days')
+      if (at.step === 'hour') await change(`delete from usage_rolled where number = ${FIRST_HOUR}`)
+
+      const hasRead = Promise.withResolvers<void>()
+      const mayWrite = Promise.withResolvers<void>()
+      const hasWritten = Promise.withResolvers<void>()
+      const mayEnd = Promise.withResolvers<void>()
+      const early = rolling(
+        { roll, number },
+        {
+          async [at.read]() {
+            hasRead.resolve()
+            await mayWrite.promise
+          },
+          async [at.wrote]() {
+            hasWritten.resolve()
+            await mayEnd.promise
+          },
+        },
+      )
+      await hasRead.promise
+      // In the last of its hour's rows, and the last of its day's.
+      const lateId = await history.open(2, HISTORY_FROM_MS, 'acme/39')
+      await history.settle(lateId, finalOf(micros(1)))
+      const late = rolling(
+        { roll, number },
+        {
+          async [at.yields]() {
+            mayWrite.resolve()
+            await hasWritten.promise
+          },
+        },
+      )
+      expect(await late).toBe(false)
+      mayEnd.resolve()
+      await early
+
+      await history.roll()
+      await history.audit()
+      expect(await charted()).toEqual([61, 30, 31])
+    },
+  )
+
+  test('a late request counts, although others of its day are old enough to be pruned', async () => {
+    await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))
+    history.wait(26 * HOUR_MS)
+    await history.roll()
+    await history.run({ kind: 'prune' })
+    const lateId = await history.open(2, history.nowMs - 16 * HOUR_MS)
+    await history.settle(lateId, finalOf(micros(7)))
+    await history.roll()
+    await history.audit()
+    expect(await charted()).toEqual([2, 1, 1])
+
+    history.wait(48 * HOUR_MS)
+    await history.roll()
+    await history.run({ kind: 'prune' })
+    expect(history.hasPruned).toBe(true)
+    await history.audit()
+    expect(await charted()).toEqual([2, 1, 1])
+  })
+})
