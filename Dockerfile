@@ -5,7 +5,8 @@ FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /opt/tollgate
 COPY package.json package-lock.json .npmrc ./
 # Not `npm ci`: see docs/decisions/no-build-step.md. What the packages run when they are installed is not needed.
-RUN npm install --omit=dev --ignore-scripts --no-audit --no-fund
+# Optional packages are those of the page's build and of tests, which a package could use if they were there.
+RUN npm install --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 # The page of the browser: its tools stay here.
 FROM node:24.21.0-bookworm-slim AS page

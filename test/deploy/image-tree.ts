@@ -12,7 +12,7 @@ import { filesSent, type Instruction, isIn, lastStage, ROOT, readCopy } from './
 
 /**
  * Lays out below a folder what the image has: the files that the Dockerfile copies, the packages that
- * `npm install --omit=dev` leaves, and this Node. Nothing of it can be written.
+ * its `npm install` leaves, and this Node. Nothing of it can be written.
  */
 export function layOutImage(recipe: readonly Instruction[], folder: string): void {
   const sent = filesSent()
@@ -27,7 +27,7 @@ export function layOutImage(recipe: readonly Instruction[], folder: string): voi
       place(join(ROOT, path), join(folder, to, below))
     }
   }
-  for (const path of packagesToRun()) {
+  for (const path of packagesToRun(recipe)) {
     cpSync(join(ROOT, path), join(folder, 'opt/tollgate', path), { recursive: true })
   }
   place(process.execPath, join(folder, 'usr/local/bin/node'))
@@ -49,15 +49,22 @@ function place(from: string, to: string): void {
 }
 
 /**
- * The packages that are not only development dependencies, as the lock file marks them. Of the optional ones npm
- * installs those for this platform.
+ * The packages that the first stage leaves of those in the lock file, as npm marks them there. `devOptional` is
+ * what development needs and a package to run could use: it stays unless both kinds are left out.
  */
-function packagesToRun(): readonly string[] {
-  const lock: { packages: Record<string, { dev?: boolean; optional?: boolean }> } = JSON.parse(
+export function packagesToRun(recipe: readonly Instruction[]): readonly string[] {
+  const install = recipe.find(({ name, rest }) => name === 'RUN' && rest.startsWith('npm install'))
+  const omits = (kind: string): boolean => install?.rest.includes(`--omit=${kind}`) ?? false
+  const lock: { packages: Record<string, Readonly<Record<string, unknown>>> } = JSON.parse(
     readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
   )
   return Object.entries(lock.packages)
-    .filter(([path, { dev = false }]) => path.startsWith('node_modules/') && !dev)
-    .filter(([path, { optional = false }]) => !optional || existsSync(join(ROOT, path)))
+    .filter(([path]) => path.startsWith('node_modules/'))
+    .filter(([, { dev, optional, devOptional }]) => {
+      if (dev === true && omits('dev')) return false
+      if (optional === true && omits('optional')) return false
+      return !(devOptional === true && omits('dev') && omits('optional'))
+    })
+    .filter(([path, { optional }]) => optional !== true || existsSync(join(ROOT, path)))
     .map(([path]) => path)
 }

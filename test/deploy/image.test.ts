@@ -11,11 +11,12 @@ import {
   type Instruction,
   isIn,
   lastStage,
+  ROOT,
   readCopy,
   readImageRecipe,
   readWords,
 } from './image-recipe.ts'
-import { layOutImage } from './image-tree.ts'
+import { layOutImage, packagesToRun } from './image-tree.ts'
 
 /** What the image is made of, and the image without a container around it. */
 
@@ -65,6 +66,16 @@ test('whatever is copied is sent to the build, and nothing else; no tests, no se
   }
   expect(sent.filter((path) => !isIn(path, sources))).toEqual([])
   expect(sent.filter((path) => /\.test\.ts$|\/testing\/|\.env|^data\//.test(path))).toEqual([])
+})
+
+test('no package of the image is one that only the build of the page or a test needs', () => {
+  const { devDependencies }: { devDependencies: Record<string, string> } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  )
+  const packages = packagesToRun(recipe)
+  expect(packages).toContain('node_modules/fastify')
+  const tools = [...Object.keys(devDependencies), 'rolldown', 'lightningcss', 'esbuild']
+  expect(tools.filter((name) => packages.includes(`node_modules/${name}`))).toEqual([])
 })
 
 test('the image runs as a user by number that is not root, with settings that exist', () => {
