@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { sourceStamp } from './stamp.ts'
+import { sourceStamp } from '../src/app/page-stamp.ts'
 
 /**
  * `node web/build.ts [folder]`: builds the page into build/web/, or into the folder. `npm install` runs

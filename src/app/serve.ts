@@ -8,6 +8,7 @@ import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { makeSetupLink } from './open-page.ts'
+import { faultOfBuild } from './page-stamp.ts'
 import { type RunningServer, startWorkers } from './start-workers.ts'
 import { stopSignal, type UpstreamAddress } from './wiring.ts'
 
@@ -41,8 +42,15 @@ export async function serve(terminal: Terminal): Promise<void> {
     throw error
   }
   log.info({ address: server.address, store: showDatabaseUrl(storeUrlOf(config)) }, 'serving')
+  if (config.TOLLGATE_PAGE === 'on') void warnOfStalePage(log)
   await stopping
   await closing.disposeAsync()
+}
+
+/** Reads the sources of the page while requests are served already. Never rejects. */
+async function warnOfStalePage(log: Logger): Promise<void> {
+  const fault = await faultOfBuild().catch(() => null)
+  if (fault !== null) log.warn(fault)
 }
 
 async function openUpstream(

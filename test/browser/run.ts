@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startVitest } from 'vitest/node'
-import { sourceStamp } from '../../web/stamp.ts'
+import { sourceStamp } from '../../src/app/page-stamp.ts'
 import { HANG_LIMITS } from '../hang-limits.ts'
 import { findChromium } from './chromium.ts'
 

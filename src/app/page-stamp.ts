@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+/**
+ * The SHA-256 of what the page is built from, in hex: paths and bytes of `web/` and of the lock file
+ * below the root. The build writes it into `stamp.json`.
+ */
+export async function sourceStamp(root: string): Promise<string> {
+  const entries = await readdir(join(root, 'web'), { recursive: true, withFileTypes: true })
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+  paths.push('package-lock.json')
+  paths.sort()
+  const hash = createHash('sha256')
+  for (const path of paths) {
+    const bytes = await readFile(join(root, path))
+    hash.update(`${path.replaceAll('\\', '/')}\n${bytes.length}\n`)
+    hash.update(bytes)
+  }
+  return hash.digest('hex')
+}
+
+/**
+ * What is wrong with the build of the page, in a checkout: it is not there, or was made from other sources.
+ * Null: nothing is, or there are no sources to compare it with, as in an image.
+ */
+export async function faultOfBuild(root = ROOT): Promise<string | null> {
+  if (!existsSync(join(root, 'web', 'main.tsx'))) return null
+  const sources = await sourceStamp(root)
+  const built = await readFile(join(root, 'build', 'web', 'stamp.json'), 'utf8').catch(() => null)
+  if (built === null) return 'the page is not built: run npm run build:page'
+  return built.includes(sources)
+    ? null
+    : 'the page was built from other sources than those of this checkout: run npm run build:page'
+}
