@@ -39,6 +39,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
     { apiKeyId: 'K1' },
     { state: 'unresolved' as const },
     { accountId: 'A1', state: 'open' as const, sinceMs: 5, untilMs: 9 },
+    { apiKeyId: 'K1', modelId: 'm', state: ['open', 'unresolved'] as const },
   ]) {
     await listRequests(db, { ...filter, ...page })
   }
@@ -66,7 +67,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
 }
 
 /** The queries of `readAll`; a balance is two. */
-const READS = 15
+const READS = 16
 
 test('on SQLite no read goes through all of Activity, however it is filtered', async () => {
   const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
@@ -92,6 +93,11 @@ test('on SQLite no read goes through all of Activity, however it is filtered', a
   await bench.close()
   expect(plans.length).toBe(READS + 1)
   for (const { sql, steps } of plans) expect(steps.join('; '), sql).not.toMatch(/\bSCAN\b/)
+  const unsettled = plans.filter(({ sql }) => /^select \* from "requests".*state = '/.test(sql))
+  expect(unsettled.length).toBeGreaterThan(2)
+  for (const { sql, steps } of unsettled) {
+    expect(steps.join('; '), sql).toContain('USING INDEX requests_unsettled')
+  }
   const purchases = plans.find(({ sql }) => sql.includes('top_up'))
   expect(purchases?.steps.join('; ')).toContain('entries_purchases')
 })

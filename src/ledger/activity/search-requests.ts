@@ -1,9 +1,14 @@
 import type { Kysely } from 'kysely'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
-import { isSettled } from '../../vocabulary/outcome.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
-import { listRequests, type Page, type RequestFilter, requestsLike } from './activity.ts'
+import {
+  isOfUnsettled,
+  listRequests,
+  type Page,
+  type RequestFilter,
+  requestsLike,
+} from './activity.ts'
 
 interface SearchInput extends RequestFilter, Page {
   /** The time limit of a search without an index. Default 150. */
@@ -49,9 +54,11 @@ export async function searchRequests(
 }
 
 /** Whether an index has the matching requests together: all of an account, of a key, or unsettled. */
-function isIndexed({ apiKeyId, state, modelId, endpoint, failed }: RequestFilter): boolean {
-  if (modelId !== undefined || endpoint !== undefined || failed !== undefined) return false
-  if (state !== undefined && [state].flat().some(isSettled)) return false
+function isIndexed(filter: RequestFilter): boolean {
+  if (isOfUnsettled(filter)) return true
+  const { apiKeyId, state, modelId, endpoint, failed } = filter
+  if (state !== undefined || modelId !== undefined) return false
+  if (endpoint !== undefined || failed !== undefined) return false
   return apiKeyId === undefined || [apiKeyId].flat().length === 1
 }
 
