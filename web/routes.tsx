@@ -8,6 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { ApiError } from './api/client.ts'
+import { accountsQuery } from './api/operator.ts'
 import { meQuery, startQuery } from './api/queries.ts'
 import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
@@ -36,7 +37,11 @@ const home = createRoute({
   async beforeLoad({ context }) {
     const me = await signedIn(context.queries, '/')
     const [account] = me.accounts
-    if (account === undefined) throw redirect({ to: '/new-account' })
+    if (account === undefined) {
+      const [other] = me.user.is_operator ? await anyAccounts(context.queries) : []
+      if (other === undefined) throw redirect({ to: '/new-account' })
+      throw redirect({ to: '/$account/operator/accounts', params: { account: other.id } })
+    }
     throw redirect({ to: '/$account/overview', params: { account: account.id } })
   },
 })
@@ -190,6 +195,12 @@ const accountHome = createRoute({
 
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
+/** For an operator without an account of its own: its desk stands beside the pages of any account. */
+async function anyAccounts(queries: QueryClient) {
+  const { pages } = await queries.ensureInfiniteQueryData(accountsQuery(''))
+  return pages.flatMap(({ data }) => data)
 }
 
 /** Who is signed in; leads to the sign-in, and back afterwards, where no user is. */

@@ -52,6 +52,17 @@ const SCREENS: readonly Screen[] = [
     text: 'Create account',
   },
   {
+    name: 'op-accounts-stale',
+    path: at('accounts'),
+    async act(page) {
+      await page.getByText('Night Shift').first().waitFor()
+      server.answer('/operator/accounts', down)
+      // What is shown is read again when its window is come back to.
+      await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+    },
+    text: 'As of 22:04: The store is busy.',
+  },
+  {
     name: 'op-account-new',
     path: `${at('accounts')}?create=true`,
     act: (page) => page.getByLabel('Name', { exact: true }).fill('Quay'),
@@ -154,10 +165,20 @@ test('a grant whose sign-in is too long ago asks for the password and is then se
   await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery')
   server.answer('/credit', json({ object: 'entry' }))
   await page.getByRole('button', { name: 'Go on' }).click()
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('dialog', { name: 'Add credit' }).waitFor({ state: 'detached' })
   const sent = server.asked.filter((call) => call.startsWith('POST'))
   const grant = `POST operator/accounts/${HELIX.id}/credit`
   expect(sent).toEqual([grant, 'POST auth/confirm', grant])
+  await context.close()
+})
+
+test('an operator without an account of its own is led to the desk', async () => {
+  const context = await openWindow(browser, SIZE)
+  const { page } = await openPage(context)
+  server.answer('/me', json({ ...ME, accounts: [] }))
+  await page.goto(`${server.address}/app/`)
+  await page.getByRole('heading', { name: 'Accounts' }).waitFor()
+  await page.getByText('Night Shift').first().waitFor()
   await context.close()
 })
 

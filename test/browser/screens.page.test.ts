@@ -328,7 +328,10 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'no-account',
     path: '',
-    before: () => server.answer('/me', json({ ...ME, accounts: [] })),
+    before() {
+      server.answer('/me', json({ ...ME, accounts: [] }))
+      server.answer('/operator/accounts', json(EMPTY))
+    },
     text: 'Create an account',
   },
 ]

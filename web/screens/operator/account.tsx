@@ -78,7 +78,7 @@ function Head({ account }: { account: Account | undefined }) {
         </Link>
       </p>
       <div className="top flex-wrap">
-        <h1 className="max-[820px]:basis-full">{account?.name ?? 'Account'}</h1>
+        <h1 className="max-[1120px]:basis-full">{account?.name ?? 'Account'}</h1>
         {account !== undefined && (
           <>
             <Link className="btn" to="/$account/overview" params={{ account: account.id }}>

@@ -84,7 +84,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
       <td className="num">
         {action.amount !== null && money(action.amount, action.action === 'settleRequest' ? 4 : 2)}
       </td>
-      <td className="mono">
+      <td className="mono wide">
         {id === null ? (
           targetId
         ) : (

@@ -70,10 +70,10 @@ function Differences({ audit: { differences } }: { audit: Audit }) {
       <tbody>
         {differences.map(({ what, id, stored, recomputed }) => (
           <tr key={`${what} ${id}`}>
-            <td>
+            <td className="wide">
               <b>{what}</b>
             </td>
-            <td className="mono">{id}</td>
+            <td className="mono wide">{id}</td>
             <td className="num">
               <span className="only-s dimmed">stored </span>
               {String(stored ?? '–')}
