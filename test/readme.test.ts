@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { README_PICTURES } from './readme-picture.ts'
 import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
 /** README's snippets, run as a person pastes them; only the address is this test's own. */
@@ -35,6 +36,19 @@ function snippet(language: string, word: string): string {
   }
   throw new Error(`README has no ${language} block with ${word}`)
 }
+
+test('the picture of README is there in both themes, in the size that `npm run picture` makes', () => {
+  const { width, height, paths } = README_PICTURES
+  const named = [...README.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, path]) => path)
+  expect(named.toSorted()).toEqual(Object.values(paths).toSorted())
+  expect(README).toContain(`width="${width}" height="${height}"`)
+  for (const path of Object.values(paths)) {
+    const png = readFileSync(join(ROOT, path))
+    expect(png.subarray(1, 4).toString()).toBe('PNG')
+    // The first chunk of every PNG begins with its size.
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([width, height])
+  }
+})
 
 test('the curl line of README answers, with its cost', async () => {
   const { stdout } = await run('sh', ['-c', snippet('sh', 'curl')], {
