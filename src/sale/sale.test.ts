@@ -117,6 +117,28 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await bench.account('A')).backedBalanceMicros).toBe(6_000_000)
   })
 
+  test('a look that contradicts what was credited changes nothing and is reported', async () => {
+    let found = paidOf('usd', 1_000n)
+    const card = { has: () => true, begin: beginFaked, look: async () => found }
+    const sale = new Sale({ ...parts(), card })
+    const { source } = await begin(sale)
+    await sale.look(source)
+    found = { ...paidOf('usd', 2_000n), reversedUnits: 500n }
+    await expect(sale.look(source)).rejects.toThrow(`a look at ${source} contradicts its purchase`)
+    expect((await bench.account('A')).backedBalanceMicros).toBe(CREDIT)
+  })
+
+  test('a provider that names a new payment as an earlier one begins nothing', async () => {
+    const once = { source: 'faked:same', url: 'http://there', expiresAtMs: 9_000_000 }
+    const card = { ...faked(paidOf('usd', 1_000n)), begin: async () => once }
+    const sale = new Sale({ ...parts(), card })
+    await bench.createAccount('A2')
+    await begin(sale)
+    await expect(sale.begin({ accountId: 'A2', creditMicros: CREDIT })).rejects.toThrow(
+      'the provider has named a new payment as an earlier one: faked:same',
+    )
+  })
+
   test('a look that changed something is followed by one that finds nothing new', async () => {
     // The provider's answer is old at the first look: the money has gone back since.
     const answers = [paidOf('usd', 1_000n), { ...paidOf('usd', 1_000n), reversedUnits: 1_000n }]
@@ -130,11 +152,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
 function paidOf(currency: string, units: bigint) {
   return {
-    kind: 'paid',
+    kind: 'paid' as const,
     paid: { currency, units },
     reversedUnits: 0n,
     paymentRef: null,
-  } as const
+  } satisfies CardFact
 }
 
 /** A provider that finds the same in every look. */

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Ledger, PurchaseVerdict } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { findPurchase, listOpen } from '../ledger/purchases.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
@@ -98,17 +98,29 @@ export class Sale {
       fact: { kind: 'open', expiresAtMs },
       approved: false,
     })
-    return verdict.kind === 'unknownAccount'
-      ? verdict
-      : { kind: 'begun', purchase: verdict.purchase, url }
+    switch (verdict.kind) {
+      case 'posted':
+      case 'unchanged':
+        return { kind: 'begun', purchase: verdict.purchase, url }
+      case 'unknownAccount':
+        return verdict
+      case 'stale':
+      case 'conflict':
+        throw new Error(`the provider has named a new payment as an earlier one: ${source}`)
+      default:
+        return assertNever(verdict)
+    }
   }
 
-  /** Looks at a purchase until nothing changes any more. Null: no provider here has it. */
+  /**
+   * Looks at a purchase until nothing changes any more. Null: no provider here has it. Throws where the provider
+   * contradicts what was credited; nothing is changed then.
+   */
   look(source: string): Promise<Looked | null> {
     return this.#look(source, null)
   }
 
-  /** Looks at a purchase that is held, and credits what is paid. Null: no provider here has it. */
+  /** As `look`, and credits what is paid of a purchase that is held or below the minimum. */
   approve(source: string, by: OperatorAction | null): Promise<Looked | null> {
     return this.#look(source, { by })
   }
@@ -120,36 +132,34 @@ export class Sale {
     const { card, db, ledger, onCreditChanged } = this.#input
     if (!card.has(source)) return null
     let isChanged = false
-    for (let looks = 1; ; looks++) {
+    for (let looks = 1; looks <= LOOKS_MAX; looks++) {
       // Read before the look, so that a reversal which is posted meanwhile makes this one stale.
       const row = await findPurchase(db, source)
       if (row === null) return null
       const fact = purchaseFactOf(await card.look(source), row)
-      const approved = approval !== null
-      const asked = { ...row, seenReversals: row.reversals, fact, approved }
-      const verdict = await ledger.postPurchase(asked, approval?.by ?? null)
-      if (verdict.kind === 'posted') {
-        isChanged = true
-        if (verdict.purchase.state === 'credited') await onCreditChanged(row.accountId)
-      }
-      if (isLast(verdict) || looks === LOOKS_MAX) {
-        return { purchase: 'purchase' in verdict ? verdict.purchase : row, isChanged }
+      // Decided once: what a later look finds is posted as any other.
+      const decision = isChanged ? null : approval
+      const verdict = await ledger.postPurchase(
+        { ...row, seenReversals: row.reversals, fact, approved: decision !== null },
+        decision?.by ?? null,
+      )
+      switch (verdict.kind) {
+        case 'posted':
+          isChanged = true
+          if (verdict.purchase.state === 'credited') await onCreditChanged(row.accountId)
+          break
+        case 'stale':
+          break
+        case 'unchanged':
+          return { purchase: verdict.purchase, isChanged }
+        case 'conflict':
+        case 'unknownAccount':
+          throw new Error(`a look at ${source} contradicts its purchase`)
+        default:
+          return assertNever(verdict)
       }
     }
-  }
-}
-
-function isLast({ kind }: PurchaseVerdict): boolean {
-  switch (kind) {
-    case 'posted':
-    case 'stale':
-      return false
-    case 'unchanged':
-    case 'conflict':
-    case 'unknownAccount':
-      return true
-    default:
-      return assertNever(kind)
+    throw new Error(`${source} changed at each of ${LOOKS_MAX} looks`)
   }
 }
 
