@@ -83,7 +83,8 @@ function purchases({ store }: OperationParts): Operation {
   })
 }
 
-const boughtShape = listShape(entryShape).extend({
+/** What an account bought, and what is pending. */
+export const boughtShape = listShape(entryShape).extend({
   pending: z
     .array(purchaseShape)
     .optional()

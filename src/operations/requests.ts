@@ -289,7 +289,7 @@ function usageAnswer(usage: TokenUsage): z.infer<typeof usageShape> {
 }
 
 /** A page of requests that were searched for. */
-const foundShape = listShape(requestShape).extend({
+export const foundShape = listShape(requestShape).extend({
   searched_back_to: timeField
     .nullable()
     .describe(

@@ -1,13 +1,13 @@
 import type { z } from 'zod'
-import type { MeAnswer, StartAnswer } from '../../src/http/page/session-answers.ts'
+import type { MeAnswer, SessionAnswer, StartAnswer } from '../../src/http/page/session-answers.ts'
 import type { accountShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
 import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
-import type { balanceShape } from '../../src/operations/own-account.ts'
+import type { balanceShape, boughtShape } from '../../src/operations/own-account.ts'
 import type { purchaseShape } from '../../src/operations/purchases.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
-import type { requestShape } from '../../src/operations/requests.ts'
+import type { foundShape, requestShape } from '../../src/operations/requests.ts'
 import type { usageShape } from '../../src/operations/usage.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
@@ -43,10 +43,7 @@ export type CreatedApiKey = z.infer<typeof createdApiKeyShape>
 export type ActivityRequest = z.infer<typeof requestShape>
 
 /** A page of requests that were searched for. */
-export interface FoundRequests extends Page<ActivityRequest> {
-  /** Where little matches: the search ended here for now, and the cursor continues it. */
-  readonly searched_back_to?: string | null
-}
+export type FoundRequests = z.infer<typeof foundShape>
 
 /** Counts and columns over Activity. */
 export type RequestSummary = z.infer<typeof requestSummaryShape>
@@ -73,19 +70,11 @@ export type Purchase = z.infer<typeof purchaseShape>
 /** A page of entries, or of what was bought. */
 export interface EntryPage extends Page<Entry | StatementLine> {
   /** On the first page of what was bought: purchases that may still become credit. */
-  readonly pending?: readonly Purchase[]
+  readonly pending?: z.infer<typeof boughtShape>['pending']
 }
 
 /** A browser that a user is signed in with. */
-export interface Session {
-  readonly id: string
-  readonly current: boolean
-  readonly created_at: string
-  readonly expires_at: string
-  /** Null: it was not recorded. */
-  readonly address: string | null
-  readonly agent: string | null
-}
+export type Session = SessionAnswer
 
 /** A model of the catalog, as `GET /v1/models` has it. */
 export interface Model {

@@ -41,7 +41,7 @@ export interface MeAnswer {
 }
 
 /** A browser that is signed in. */
-interface SessionAnswer {
+export interface SessionAnswer {
   readonly id: string
   readonly object: 'session'
   /** Whether it is the one that asks. */

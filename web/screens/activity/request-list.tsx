@@ -14,8 +14,7 @@ import {
   DEFAULT_RANGE,
 } from './search.ts'
 import { Summary } from './summary.tsx'
-import { type useActivity, useSummary } from './use-activity.ts'
-import { useFreshIds } from './use-fresh-ids.ts'
+import { type useActivity, useFreshIds, useSummary } from './use-activity.ts'
 
 interface RequestListProps {
   readonly activity: ReturnType<typeof useActivity>

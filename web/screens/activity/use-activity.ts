@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import type { FoundRequests, RequestSummary } from '../../api/answers.ts'
 import { read, withQuery } from '../../api/client.ts'
 import { pollDelayMs } from '../../api/live.ts'
@@ -99,4 +99,19 @@ function spanOf({ range = DEFAULT_RANGE }: ActivitySearch): { since?: string; un
     since: new Date(untilMs - spanMs).toISOString(),
     until: new Date(untilMs).toISOString(),
   }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** The ids that came with the last poll; none of the first answer. */
+export function useFreshIds(page: FoundRequests | undefined): ReadonlySet<string> {
+  const seen = useRef<ReadonlySet<string> | null>(null)
+  const before = seen.current
+  useEffect(() => {
+    if (page !== undefined) seen.current = new Set(page.data.map(({ id }) => id))
+  }, [page])
+  if (page === undefined || before === null) return NONE
+  const ids = page.data.map(({ id }) => id)
+  // Another filter is another list, in which nothing has just happened.
+  return ids.some((id) => before.has(id)) ? new Set(ids.filter((id) => !before.has(id))) : NONE
 }

@@ -8,9 +8,7 @@ import { useNow } from '../../parts/now.ts'
 import { Popover } from '../../parts/popover.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { ChangeKey } from './change-key.tsx'
-import { DeleteKey } from './delete-key.tsx'
-import { DisableKey } from './disable-key.tsx'
+import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
 import { keyState, remainingMicros } from './key-state.ts'
 
 /** The heads of the table of keys. */

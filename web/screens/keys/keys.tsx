@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { accountQuery, keysQuery } from '../../api/queries.ts'
 import { KEY_VARIABLE } from '../../parts/client-lines.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
-import { CreateKey } from './create-key.tsx'
+import { CreateKey } from './key-dialogs.tsx'
 import { KeyHeads, KeyRow } from './key-row.tsx'
-import { MadeKey } from './made-key.tsx'
 
 const route = getRouteApi('/$account/keys')
 
@@ -106,5 +106,37 @@ function Rows({ accountId, keys }: { accountId: string; keys: readonly ApiKey[] 
         />
       ))}
     </tbody>
+  )
+}
+
+/** A key that was just made: the only time that its text is shown. */
+function MadeKey({ made, onDone }: { made: CreatedApiKey; onDone: () => void }) {
+  const ref = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    ref.current?.focus()
+  }, [])
+  return (
+    <section className="made" aria-labelledby="made-title">
+      <Icon name="check" />
+      <div>
+        <h2 id="made-title">Key “{made.name}” is ready</h2>
+        <p>Copy it now: it is shown this once, and only its SHA-256 is stored.</p>
+      </div>
+      <div className="secret">
+        <input
+          ref={ref}
+          className="mono"
+          readOnly
+          value={made.key}
+          aria-label="The new key"
+          autoComplete="off"
+          onFocus={(event) => event.target.select()}
+        />
+        <CopyButton text={made.key} label="Copy the key" />
+        <button type="button" className="btn ghost" onClick={onDone}>
+          Done
+        </button>
+      </div>
+    </section>
   )
 }

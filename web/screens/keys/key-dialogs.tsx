@@ -1,0 +1,174 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
+import { write } from '../../api/client.ts'
+import { money } from '../../format/money.ts'
+import { ago } from '../../format/time.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useNow } from '../../parts/now.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { type KeyFields, KeyForm } from './key-form.tsx'
+
+/** A change of a key; afterwards, what shows keys is read again. */
+function useKeyWrite<Input, Answer>(
+  send: (keysPath: string, input: Input) => Promise<Answer>,
+  onDone: (answer: Answer) => void,
+) {
+  const queries = useQueryClient()
+  const accountId = useAccountId()
+  return useMutation({
+    mutationFn: (input: Input) => send(`accounts/${accountId}/keys`, input),
+    // The answer of a new key has its text, which stays out of what is kept.
+    gcTime: 0,
+    onSuccess(answer: Answer) {
+      void queries.invalidateQueries({ queryKey: ['keys', accountId] })
+      void queries.invalidateQueries({ queryKey: ['overview', accountId] })
+      onDone(answer)
+    },
+  })
+}
+
+interface CreateKeyProps {
+  readonly onClose: () => void
+  readonly onMade: (key: CreatedApiKey) => void
+}
+
+const NEW: KeyFields = { name: '', credit_limit: null, expires_at: null }
+
+/** The form for a new key. */
+export function CreateKey({ onClose, onMade }: CreateKeyProps) {
+  const create = useKeyWrite(
+    (path, fields: KeyFields) => write<CreatedApiKey>('POST', path, fields),
+    onMade,
+  )
+  return (
+    <Dialog title="Create key" onClose={onClose}>
+      <KeyForm
+        before={NEW}
+        spentMicros={null}
+        submit="Create key"
+        error={create.error}
+        isSending={create.isPending}
+        onSubmit={(fields) => create.mutate(fields)}
+        onCancel={onClose}
+      />
+    </Dialog>
+  )
+}
+
+interface KeyDialogProps {
+  readonly apiKey: ApiKey
+  readonly onClose: () => void
+}
+
+/** Its name, limit and expiry. */
+export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
+  const change = useKeyWrite(
+    (path, fields: Partial<KeyFields>) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, fields),
+    onClose,
+  )
+  return (
+    <Dialog title={`Change “${apiKey.name}”`} onClose={onClose}>
+      <KeyForm
+        before={apiKey}
+        spentMicros={apiKey.spend}
+        submit="Save"
+        error={change.error}
+        isSending={change.isPending}
+        onSubmit={(fields) => change.mutate(changedFields(apiKey, fields))}
+        onCancel={onClose}
+      />
+    </Dialog>
+  )
+}
+
+/** What was not touched is not sent: an expiry that has passed would be refused. */
+function changedFields(apiKey: ApiKey, fields: KeyFields): Partial<KeyFields> {
+  const { name, credit_limit, expires_at } = fields
+  return {
+    ...(name === apiKey.name ? {} : { name }),
+    ...(credit_limit === apiKey.credit_limit ? {} : { credit_limit }),
+    ...(isSameMoment(expires_at, apiKey.expires_at) ? {} : { expires_at }),
+  }
+}
+
+function isSameMoment(one: string | null, other: string | null): boolean {
+  if (one === null || other === null) return one === other
+  return Date.parse(one) === Date.parse(other)
+}
+
+/** Disables a key, or enables it again, after saying what that does. */
+export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
+  const now = useNow()
+  const change = useKeyWrite(
+    (path, disabled: boolean) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, { disabled }),
+    onClose,
+  )
+  const used =
+    apiKey.last_used_at === null
+      ? 'It was never used'
+      : `It was last used ${ago(new Date(apiKey.last_used_at), now)}`
+  return (
+    <Confirm
+      title={apiKey.disabled ? `Enable “${apiKey.name}”?` : `Disable “${apiKey.name}”?`}
+      submit={apiKey.disabled ? 'Enable' : 'Disable'}
+      error={change.error}
+      isSending={change.isPending}
+      onSubmit={() => change.mutate(!apiKey.disabled)}
+      onClose={onClose}
+    >
+      {apiKey.disabled ? (
+        <p>Requests with it are accepted again at once.</p>
+      ) : (
+        <p>
+          Requests with it are refused with api_key_disabled at once; those under way end as they
+          are. {used} and has spent {money(apiKey.spend)}. It can be enabled again.
+        </p>
+      )}
+    </Confirm>
+  )
+}
+
+/** Deletes a key for good, once its name is typed. */
+export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
+  const now = useNow()
+  const [typed, setTyped] = useState('')
+  const remove = useKeyWrite(
+    (path, id: string) => write<unknown>('DELETE', `${path}/${id}`),
+    onClose,
+  )
+  const used =
+    apiKey.last_used_at === null
+      ? 'It was never used.'
+      : `It was last used ${ago(new Date(apiKey.last_used_at), now)} and has spent ${money(apiKey.spend)}.`
+  const held =
+    apiKey.held === 0
+      ? ''
+      : ` ${money(apiKey.held)} is held by requests under way, which end as they are.`
+  return (
+    <Confirm
+      title={`Delete “${apiKey.name}”?`}
+      submit="Delete key"
+      isDangerous
+      isReady={typed.trim() === apiKey.name}
+      error={remove.error}
+      isSending={remove.isPending}
+      onSubmit={() => remove.mutate(apiKey.id)}
+      onClose={onClose}
+    >
+      <p>
+        Requests with it are refused with invalid_api_key at once and for good. {used}
+        {held} Its requests stay in Activity.
+      </p>
+      <Field
+        label={`Type ${apiKey.name} to delete it`}
+        name="typed"
+        autoComplete="off"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+    </Confirm>
+  )
+}
