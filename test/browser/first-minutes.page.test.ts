@@ -85,6 +85,24 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   await context.close()
 })
 
+test('the Playground streams an answer, which is charged on its own key and listed in Activity', async () => {
+  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const page = await context.newPage()
+  await setUp(page)
+  await page.getByRole('link', { name: 'Playground' }).click()
+  await page.getByLabel('Message').fill('Say hello to the heron.')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^Charged \$0\.0/).waitFor()
+  expect(await page.getByText('heron').count()).toBe(2)
+  await page.getByRole('link', { name: 'See it in Activity' }).click()
+  await page.getByText('Charged', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByText('Playground', { exact: true }).nth(1).waitFor()
+  await page.getByText('of $5.00').waitFor()
+  expect((await page.content()) + page.url()).not.toContain('heron')
+  await context.close()
+})
+
 test('a key is changed, disabled and deleted by its name', async () => {
   const context = await openWindow(browser, { width: 'phone', theme: 'dark' })
   const page = await context.newPage()
