@@ -13,11 +13,7 @@ let passedMs = 0
 beforeEach(async () => {
   const startedMs = Date.now()
   passedMs = 0
-  world = await startWorld({
-    // Bodies wait here for as long as a busy machine needs.
-    settings: { TOLLGATE_BODY_READ_TIMEOUT_MS: '600000' },
-    clock: { nowMs: () => startedMs + passedMs },
-  })
+  world = await startWorld({ clock: { nowMs: () => startedMs + passedMs } })
 })
 afterEach(() => world.close())
 
