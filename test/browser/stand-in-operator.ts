@@ -160,7 +160,7 @@ export const HEALTH: Health = {
 export const AUDIT: Audit = {
   object: 'audit',
   ok: true,
-  checked: { accounts: 5, keys: 31, requests: 48_213, entries: 51_902, codes: 4 },
+  checked: { accounts: 5, keys: 31, requests: 48_213, entries: 51_902, codes: 4, purchases: 0 },
   newest_request: null,
   differences: [],
 }

@@ -60,7 +60,7 @@ test('the audit says what was checked, and finds what is not exact', async () =>
   expect((await admin.get('/v1/admin/audit')).json).toEqual({
     object: 'audit',
     ok: true,
-    checked: { accounts: 1, keys: 1, requests: 1, entries: 2, codes: 0 },
+    checked: { accounts: 1, keys: 1, requests: 1, entries: 2, codes: 0, purchases: 0 },
     newest_request: { id: request.id, opened_at: request.opened_at },
     differences: [],
   })

@@ -21,7 +21,7 @@ let page: string
 let policy: unknown
 
 beforeAll(async () => {
-  admin = await Management.start({ operations: WITH_TOY })
+  admin = await Management.start({ operations: WITH_TOY, mode: 'simulator' })
   admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   const answer = await request(admin.world.url('/docs'))
   expect(answer.statusCode).toBe(200)
@@ -127,8 +127,10 @@ test('every operation but the retired has a command, which succeeds as it is pas
   for (const [name, command] of ordered) {
     const codeId = textOf((name === 'revokeCode' ? revocable : made).json, 'id')
     const typed = command.replace(/(?:X{6}-?){4}/, textOf(made.json, 'code'))
+    const held = { kind: 'hold', reason: 'paid in another currency' } as const
+    const purchaseId = await admin.world.purchase(accountId, held)
     const { stdout } = await run('sh', ['-c', `${typed} -s -w '\\n%{http_code}'`], {
-      env: { ...env, CODE_ID: codeId },
+      env: { ...env, CODE_ID: codeId, PURCHASE_ID: purchaseId },
       maxBuffer: 64 * 1024 * 1024,
     })
     expect(stdout.split('\n').at(-1), `${name}: ${typed}\n${stdout}`).toMatch(/^20[01]$/)

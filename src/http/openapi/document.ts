@@ -137,13 +137,25 @@ export function pathParameters(path: string): readonly Parameter[] {
 // A model's id is two parameters of a path.
 const PATH_EXAMPLES: Readonly<Record<string, string>> = { author: 'sim', name: 'text' }
 
+// The commands of the page at /docs send what is required.
+const QUERY_EXAMPLES: Readonly<Record<string, string>> = { amount: '10000000' }
+
 function queryParameters({ query }: Operation): readonly Parameter[] {
   if (query === null) return []
-  const { properties } = requestSchema(query)
+  const { properties, required } = requestSchema(query)
   if (typeof properties !== 'object' || properties === null) return []
   return Object.entries(properties).map(([name, property]) => {
     const { description = '', ...schema } = property
-    return { name, in: 'query', required: false, description, schema }
+    const isRequired = Array.isArray(required) && required.includes(name)
+    const example = QUERY_EXAMPLES[name]
+    return {
+      name,
+      in: 'query',
+      required: isRequired,
+      description,
+      schema,
+      ...(isRequired && example !== undefined ? { example } : {}),
+    }
   })
 }
 

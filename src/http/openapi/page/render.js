@@ -86,7 +86,10 @@ function curlExample(operation) {
   const place = path.replace(/\{(\w+)\}/g, (_, name) => examples[name] ?? `$${name.toUpperCase()}`)
   const example = requestBody?.content['application/json'].example
   const verb = example === undefined ? 'get' : 'post'
-  const lines = [`curl${method === verb ? '' : ` -X ${method.toUpperCase()}`} "$GATEWAY${place}"`]
+  const asked = parameters.filter((each) => each.in === 'query' && each.required)
+  const query = asked.map(({ name, example: value }) => `${name}=${value}`).join('&')
+  const url = `$GATEWAY${place}${query === '' ? '' : `?${query}`}`
+  const lines = [`curl${method === verb ? '' : ` -X ${method.toUpperCase()}`} "${url}"`]
   const { header } = ACCESS[accessOf(operation)]
   if (header !== null) lines.push(header)
   if (example !== undefined) lines.push(`-d '${JSON.stringify(example)}'`)
