@@ -26,10 +26,12 @@ const LOOKS: readonly Look[] = [
 interface Opened {
   readonly open: () => Browser
   readonly address: () => string
+  /** What else holds of each picture. Default: nothing. */
+  readonly check?: (page: Page) => Promise<void>
 }
 
 /** Tests screens in both themes, on a desk, a tablet and a phone of 360 pixels, and takes their pictures. */
-export function testScreens(screens: readonly Screen[], { open, address }: Opened): void {
+export function testScreens(screens: readonly Screen[], { open, address, check }: Opened): void {
   describe.each(LOOKS)('$width, $theme', (look) => {
     test.each(screens)('$name can be used by everybody and fits its window', async (screen) => {
       const context = await openWindow(open(), look)
@@ -40,8 +42,19 @@ export function testScreens(screens: readonly Screen[], { open, address }: Opene
       await page.getByText(screen.text).filter({ visible: true }).first().waitFor()
       await takePicture(page, `${screen.name}-${look.width}-${look.theme}`)
       await expectGoodPage(page)
+      await check?.(page)
       expect(complaints).toEqual([])
       await context.close()
     })
   })
+}
+
+/** No card is narrower than what it shows: it would cut off the last columns of a table. */
+export async function expectNothingCut(page: Page): Promise<void> {
+  const cut = await page.evaluate(() =>
+    [...document.querySelectorAll('.card')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map((card) => card.getAttribute('aria-label')),
+  )
+  expect(cut).toEqual([])
 }

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openBrowser, openPage, openWindow } from './chromium.ts'
-import { type Screen, testScreens } from './each-screen.ts'
+import { expectNothingCut, type Screen, testScreens } from './each-screen.ts'
 import { type StandIn, startStandIn } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { AUDIT, CODES, HEALTH } from './stand-in-operator.ts'
@@ -177,6 +177,7 @@ const CODE_SCREENS: readonly Screen[] = [
 testScreens([...TO_SETTLE, ...HEALTH_SCREENS, ...CODE_SCREENS], {
   open: () => browser,
   address: () => server.address,
+  check: expectNothingCut,
 })
 
 test('a request is settled by the cost that was typed, by keys alone', async () => {

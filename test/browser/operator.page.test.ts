@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openBrowser, openPage, openWindow } from './chromium.ts'
-import { type Screen, testScreens } from './each-screen.ts'
+import { expectNothingCut, type Screen, testScreens } from './each-screen.ts'
 import { type StandIn, startStandIn } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 
@@ -148,7 +148,11 @@ const PASSWORD_FIRST = json({
   error: { message: 'Enter your password again first.', code: 'sign_in_again', param: null },
 })
 
-testScreens(SCREENS, { open: () => browser, address: () => server.address })
+testScreens(SCREENS, {
+  open: () => browser,
+  address: () => server.address,
+  check: expectNothingCut,
+})
 
 const SIZE = { width: 'desk', theme: 'light' } as const
 

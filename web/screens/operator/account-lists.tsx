@@ -210,7 +210,7 @@ export function AccountEntries({ accountId: account }: { accountId: string }) {
               {entry.amount > 0 && '+'}
               {money(entry.amount, 4)}
             </td>
-            <td className="mono">{entry.reference ?? entry.request_id}</td>
+            <td className="mono break-all">{entry.reference ?? entry.request_id}</td>
             <td className="text-ink-2">
               <Time at={at}>{listTime(at, new Date())}</Time>
             </td>

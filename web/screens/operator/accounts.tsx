@@ -113,7 +113,7 @@ function AccountTable({ find }: { find: string }) {
             <th scope="col" className="num">
               Available
             </th>
-            <th scope="col" className="num">
+            <th scope="col" className="num hide-m">
               Held
             </th>
             <th scope="col" className="num">
@@ -169,7 +169,7 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
         >
           <b>{name}</b>
         </Link>
-        <span className="two">{email ?? id}</span>
+        <span className="two break-all">{email ?? id}</span>
       </td>
       <td className="num">
         {money(credit.backed.available)}
@@ -180,7 +180,9 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
           <span className="two">{money(credit.free.available)} free</span>
         )}
       </td>
-      <td className="num hide-s">{held === 0 ? <span className="dimmed">–</span> : money(held)}</td>
+      <td className="num hide-s hide-m">
+        {held === 0 ? <span className="dimmed">–</span> : money(held)}
+      </td>
       <td className="num hide-s">
         {spend === 0 ? <span className="dimmed">–</span> : money(spend)}
       </td>

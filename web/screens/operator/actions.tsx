@@ -39,12 +39,11 @@ export function Actions({ accountId }: { accountId: string | null }) {
                 Amount
               </th>
               <th scope="col">Of</th>
-              <th scope="col">Operator</th>
-              <th scope="col">Time</th>
+              <th scope="col">Time, operator</th>
             </tr>
           </thead>
           {actions === undefined ? (
-            <GreyRows rows={4} columns={5} />
+            <GreyRows rows={4} columns={4} />
           ) : (
             <tbody>
               {actions.map((action) => (
@@ -84,7 +83,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
       <td className="num">
         {action.amount !== null && money(action.amount, action.action === 'settleRequest' ? 4 : 2)}
       </td>
-      <td className="mono wide">
+      <td className="mono wide break-all">
         {id === null ? (
           targetId
         ) : (
@@ -97,9 +96,9 @@ function ActionRow({ action }: { action: OperatorAction }) {
           </Link>
         )}
       </td>
-      <td className="text-ink-2">{action.user_name}</td>
       <td className="text-ink-2">
         <Time at={at}>{listTime(at, new Date())}</Time>
+        <span className="two">{action.user_name}</span>
       </td>
     </tr>
   )

@@ -73,7 +73,7 @@ function Differences({ audit: { differences } }: { audit: Audit }) {
             <td className="wide">
               <b>{what}</b>
             </td>
-            <td className="mono wide">{id}</td>
+            <td className="mono wide break-all">{id}</td>
             <td className="num">
               <span className="only-s dimmed">stored </span>
               {String(stored ?? '–')}

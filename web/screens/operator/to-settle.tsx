@@ -165,7 +165,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
   const endedAt = new Date(request.ended_at ?? request.opened_at)
   return (
     <tr>
-      <td className="model">
+      <td className="model wrap-anywhere">
         <Link
           className="hover:underline"
           to="/$account/activity"
