@@ -58,8 +58,19 @@ interface Arrived {
   readonly client: ServerResponse
   readonly requestId: string
   readonly format: WireFormat
-  /** Who sends it; null: its API key says. Throws Problem. */
-  readonly authenticate: (() => Promise<Caller>) | null
+  /** Null: it is sent by an API key. */
+  readonly sender: Sender | null
+}
+
+/** The sender of a request that has no API key. */
+export interface Sender {
+  /** The caller that the request counts for. Throws Problem. */
+  authenticate(): Promise<Caller>
+  /**
+   * Called when the body has come, which may take minutes, and before a hold is opened. Throws Problem where the
+   * sender may not call any more.
+   */
+  bodyHasCome(): Promise<void>
 }
 
 interface DrainInput {
@@ -102,7 +113,7 @@ export function createInference(input: InferenceInput): Inference {
       const format = formats.get(pathOf(clientRequest.url ?? ''))
       if (format === undefined) return false
       const requestId = input.ids.next('req')
-      begin({ clientRequest, client, requestId, format, authenticate: null })
+      begin({ clientRequest, client, requestId, format, sender: null })
       return true
     },
     serveAs: begin,
@@ -132,7 +143,7 @@ interface Exchange extends Arrived {
 
 /** Never rejects. */
 async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
-  const { clientRequest, client, requestId, format, authenticate } = exchange
+  const { clientRequest, client, requestId, format, sender } = exchange
   exchange.underWay.add(requestId)
   const startedAtMs = input.parts.clock.nowMs()
   const record = emptyRecord()
@@ -158,17 +169,20 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
       requestId,
       headers: clientRequest.headers,
       peerAddress: clientRequest.socket.remoteAddress,
-      authenticate,
+      authenticate: sender === null ? null : () => sender.authenticate(),
       client,
-      readBody: (account) =>
-        readBody(clientRequest, {
+      async readBody(account) {
+        const bytes = await readBody(clientRequest, {
           bytesMax: format.bodyBytesMax,
           timeoutMs: input.bodyTimeoutMs,
           account,
           beforeReading: () => {
             if (asksToGoOn(clientRequest)) client.writeContinue()
           },
-        }),
+        })
+        await sender?.bodyHasCome()
+        return bytes
+      },
       record,
     })
   } catch (thrown) {

@@ -32,20 +32,20 @@ export function operatorActionRow(
   return { id, userId, action, ...subject, detailJson: JSON.stringify(detail), createdAtMs: nowMs }
 }
 
-/** Inserts the record of a change that the ledger does not make; null: no operator made it. */
-export async function recordAction(
-  db: Kysely<Tables>,
-  {
-    by,
-    detail,
-    nowMs,
-  }: Pick<ActionSubject, 'detail'> & {
+/** An action that is no command of the ledger. */
+type OtherAction = Partial<Pick<ActionSubject, 'accountId' | 'targetId'>> &
+  Pick<ActionSubject, 'detail'> & {
     readonly by: OperatorAction | null
     readonly nowMs: number
-  },
+  }
+
+/** Inserts the record of what the ledger does not change; `by` is null: no operator did it. */
+export async function recordAction(
+  db: Kysely<Tables>,
+  { by, accountId = null, targetId = null, detail, nowMs }: OtherAction,
 ): Promise<void> {
   if (by === null) return
-  const subject = { accountId: null, targetId: null, amountMicros: null, detail }
+  const subject = { accountId, targetId, amountMicros: null, detail }
   const row = operatorActionRow(by, { ...subject, nowMs })
   await db.insertInto('operator_actions').values(OPERATOR_ACTIONS.record(row)).execute()
 }

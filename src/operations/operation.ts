@@ -26,7 +26,7 @@ interface MemberCaller {
   readonly accountId: string
   /** Operators may do what owners may, in every account. */
   readonly role: Role
-  /** Under which id a change is recorded as an operator's; null: of a member, it is not. */
+  /** Under which id a change is recorded as an operator's; null: of a member or an owner, it is not. */
   readonly actionId: string | null
 }
 
@@ -194,7 +194,8 @@ export function operation<
   }
 }
 
-function operatorOf(caller: Caller, action: string): OperatorAction | null {
+/** The operator whose action is recorded; null: the caller is none, or acts as a member. */
+export function operatorOf(caller: Caller, action: string): OperatorAction | null {
   if (!('actionId' in caller) || caller.actionId === null) return null
   return { id: caller.actionId, userId: caller.userId, action }
 }

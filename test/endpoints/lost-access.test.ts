@@ -86,6 +86,18 @@ test('a member who is removed while the body arrives changes nothing', async () 
   expect(await sendSlowly(call, remove)).toEqual([404, 'not_found'])
 })
 
+test('a member whose session ends while the body arrives sends nothing from the Playground', async () => {
+  const member = { accountId: account.id, role: 'member' } as const
+  const browser = await inviteGuest(world, { email: 'trent@example.org', ...member })
+  const body = { model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }
+  const call = pageCall(browser, `accounts/${account.id}/playground/chat`, body)
+  expect(await sendSlowly(call, async () => {})).toEqual([200, undefined])
+  const { length } = world.simulator.requests
+  const answered = await sendSlowly(call, () => browser.post('auth/sign-out'))
+  expect(answered).toEqual([401, 'not_signed_in'])
+  expect(world.simulator.requests.slice(length).filter((sent) => sent.isInference)).toEqual([])
+})
+
 test('an operator whose session ends while the body arrives makes no account', async () => {
   const browser = await signIn()
   const call = pageCall(browser, 'accounts', { name: 'Late', email: null })

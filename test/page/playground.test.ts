@@ -103,7 +103,12 @@ describe('an answer', () => {
 describe('who may use it', () => {
   test('a member, and an operator of another account; a stranger gets a 404', async () => {
     const stranger = await guest('stranger@example.org', await world.account())
-    expect((await operator.post(pathOf(account), CHAT)).httpStatus).toBe(200)
+    const asOperator = await operator.post(pathOf(account), CHAT)
+    expect(asOperator.httpStatus).toBe(200)
+    const { json } = await operator.get(`operator/actions?account=${account.id}`)
+    expect(json['data']).toMatchObject([
+      { action: 'playground', target_id: asOperator.headers.get('x-request-id') },
+    ])
     const refused = await stranger.post(pathOf(account), CHAT)
     const unknown = await stranger.post('accounts/acct_unknown/playground/chat', CHAT)
     expect(errorOf(refused)).toEqual({ httpStatus: 404, code: 'not_found', param: null })

@@ -63,7 +63,7 @@ export function memberAccess(input: PageAccessInput): Access {
       const place = { userId: user.id, accountId }
       const found = await placeIn(input.db, place)
       if (found !== null && user.isOperator) {
-        const actionId = found.role === null ? input.ids.next('act') : null
+        const actionId = found.role === 'owner' ? null : input.ids.next('act')
         return { kind: 'member', ...place, role: 'owner', actionId }
       }
       if (found === null || found.role === null) throw notFound('account', accountId)

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { WireFormat } from '../../formats/format.ts'
 import type { Caller } from '../../journey/gate/authenticator.ts'
-import type { Operation } from '../../operations/operation.ts'
+import { recordAction } from '../../ledger/operator-actions.ts'
+import { type Operation, operatorOf } from '../../operations/operation.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { unknownRoute } from '../answer-problem.ts'
 import type { Inference } from '../inference.ts'
@@ -81,12 +82,14 @@ function registerPlayground(
 ): void {
   const format = formats.find(({ endpoint }) => endpoint === 'chat')
   if (format === undefined) return
+  const { db, clock } = input
   const members = memberAccess(input)
   api.post<{ Params: { account_id: string } }>(
     '/app/api/accounts/:account_id/playground/chat',
     (request, reply) => {
       reply.hijack()
       const { raw: clientRequest, params, id: requestId } = request
+      const arrival = arrivalOf(request)
       // A model may take longer than anything else that the page asks for.
       reply.raw.setTimeout(0)
       inference.serveAs({
@@ -94,10 +97,21 @@ function registerPlayground(
         client: reply.raw,
         requestId,
         format,
-        async authenticate() {
-          const arrival = arrivalOf(request)
-          members.onCaller?.(await members.authenticate(arrival, params), reply.raw)
-          return input.playgroundCaller(params.account_id, arrival)
+        sender: {
+          async authenticate() {
+            members.onCaller?.(await members.authenticate(arrival, params), reply.raw)
+            return input.playgroundCaller(params.account_id, arrival)
+          },
+          async bodyHasCome() {
+            const caller = await members.authenticate(arrival, params)
+            await recordAction(db, {
+              by: operatorOf(caller, 'playground'),
+              accountId: params.account_id,
+              targetId: requestId,
+              detail: {},
+              nowMs: clock.nowMs(),
+            })
+          },
         },
       })
     },

@@ -111,6 +111,7 @@ const WORDS: Readonly<Record<string, string>> = {
   deleteKey: 'Key deleted',
   createCode: 'Code created',
   revokeCode: 'Code revoked',
+  playground: 'Playground used',
   redeemCode: 'Code redeemed',
   settleRequest: 'Request settled',
 }
