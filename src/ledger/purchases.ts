@@ -42,7 +42,7 @@ export async function listAllPurchases(
 ): Promise<{ readonly purchases: readonly PurchaseRow[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('purchases').selectAll()
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
-  if (states !== undefined) query = query.where('state', 'in', states)
+  if (states !== undefined) query = query.where(isOneOf(states))
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   const rows = await query
     .orderBy('id', 'desc')
@@ -67,10 +67,13 @@ export async function listOpen(
 }
 
 // As literals: the index of pending purchases is chosen by the text of the query.
-const IS_PENDING = sql<boolean>`(${sql.join(
-  PENDING_STATES.map((state) => sql`state = ${sql.lit(state)}`),
-  sql` or `,
-)})`
+const isOneOf = (states: readonly PurchaseState[]) =>
+  sql<boolean>`(${sql.join(
+    states.map((state) => sql`state = ${sql.lit(state)}`),
+    sql` or `,
+  )})`
+
+const IS_PENDING = isOneOf(PENDING_STATES)
 
 const PENDING_MAX = 100
 

@@ -67,3 +67,10 @@ test('the next thousand is not read before the ones before were taken', async ()
   expect((await parts.next()).value).toContain('changed/later')
   await parts.return(undefined)
 })
+
+test('a search that finds nothing stops where its reader stops', async () => {
+  const parts = requestCsv(bench.store.pages, { accountId: 'A', modelId: 'unknown/model' })
+  expect((await parts.next()).value).toMatch(/^request_id,/)
+  expect(await parts.next()).toEqual({ done: false, value: '' })
+  expect(await parts.return(undefined)).toEqual({ done: true, value: undefined })
+})

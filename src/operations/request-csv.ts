@@ -41,7 +41,8 @@ export async function* requestCsv(
     const lines = found.requests.map((row) =>
       csvLine(Object.values(COLUMNS).map((cell) => cell(row))),
     )
-    if (lines.length > 0) yield lines.join('')
+    // Also where it found none: a client that has left is noticed between two parts.
+    yield lines.join('')
     cursor = found.nextCursor
   } while (cursor !== null)
 }

@@ -20,7 +20,7 @@ export const CARD_OFFER = {
   terms: { decimals: 2, rate8: 100_000_000n, feeBps: 0 } satisfies ExchangeTerms,
 } as const
 
-/** An account has at most so many payments open at a time. */
+/** So many payments an account may have open; beginnings at several gateways at once may add some. */
 const OPEN_PURCHASES_MAX = 5
 
 // A look that changed something is followed by another, so that the last one is newer than every change.

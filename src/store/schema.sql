@@ -31,6 +31,7 @@ CREATE INDEX "entries_purchases" on "entries" ("account_id", "number") where kin
 CREATE UNIQUE INDEX "entries_reference" on "entries" ("account_id", "reference") where "reference" is not null;
 CREATE INDEX "entries_request" on "entries" ("request_id") where "request_id" is not null;
 CREATE INDEX "members_user_id" on "members" ("user_id");
+CREATE INDEX "operator_actions_account_id_id" on "operator_actions" ("account_id", "id");
 CREATE INDEX "purchases_account_id_id" on "purchases" ("account_id", "id");
 CREATE INDEX "purchases_pending" on "purchases" ("state", "account_id", "id") where state = 'open' or state = 'held' or state = 'below_minimum';
 CREATE INDEX "requests_account_id_id" on "requests" ("account_id", "id");

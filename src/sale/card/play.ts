@@ -66,8 +66,14 @@ export class PlayCard implements CardProvider {
 
   /** A page as it is now, expired if its time is over. Null where there is none. */
   async find(checkoutId: string) {
+    const found = await this.#read(checkoutId)
+    if (found?.state !== 'open' || this.#clock.nowMs() < found.expiresAtMs) return found
     // Its row decides, under its lock: once a look has found it expired, it is never paid.
     await this.#close(checkoutId, 'expired')
+    return this.#read(checkoutId)
+  }
+
+  async #read(checkoutId: string) {
     const row = await this.#db
       .selectFrom('play_checkouts')
       .selectAll()

@@ -9,5 +9,10 @@ export async function up(db: Kysely<Tables>): Promise<void> {
     .alterTable('operator_actions')
     .addColumn('detail_json', 'text', (column) => column.notNull().defaultTo('{}'))
     .execute()
+  await db.schema
+    .createIndex('operator_actions_account_id_id')
+    .on('operator_actions')
+    .columns(['account_id', 'id'])
+    .execute()
   await db.schema.alterTable('sessions').addColumn('confirmed_at_ms', 'bigint').execute()
 }
