@@ -34,7 +34,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Purchases: rows, rules and audit. Statements: entries with the balance after each.
     // What waits for its cost is listed, and what it holds.
     // Pruning keeps days that may still get a late request. Lists of unsettled requests use their own index.
-    ledger: { files: 36, lines: 5_925 },
+    ledger: { files: 36, lines: 5_926 },
     formats: { files: 21, lines: 2_745 },
     upstreams: { files: 18, lines: 2_650 },
     // Which models have a doubted figure.
@@ -65,11 +65,12 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Purchases, for admins.
     // What waits for its cost, and how the process is.
     // Offers, quotes, and buying.
-    operations: { files: 21, lines: 3_945 },
+    operations: { files: 21, lines: 3_946 },
     // The page: its files, sign-in and guards. Callers are asked for again after their body.
     // Access of operators. The route of the Playground.
     // The page that play money is paid on.
-    http: { files: 25, lines: 3_585 },
+    // The Playground asks again once the body has come, and is on the record of operators.
+    http: { files: 25, lines: 3_592 },
     // The names of a command's context are longer. `tollgate user`.
     // `tollgate purchase`.
     // `tollgate user remove`.

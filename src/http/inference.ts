@@ -63,7 +63,7 @@ interface Arrived {
 }
 
 /** The sender of a request that has no API key. */
-export interface Sender {
+interface Sender {
   /** The caller that the request counts for. Throws Problem. */
   authenticate(): Promise<Caller>
   /**
