@@ -73,7 +73,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       name: 'entries',
       runs: 'listEntries',
       words: "list the account's entries, newest first: credit, charges, corrections",
-      takes: [account, ...listOptions('entries', 'entry')],
+      takes: [account, ...listOptions('entries', 'place')],
       show: ENTRIES.page,
     },
     {

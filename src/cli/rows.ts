@@ -85,7 +85,8 @@ const PLACES = {
   codes: /^code_\w+$/,
   all_purchases: /^pur_\w+$/,
   requests: /^req_\w+$/,
-  entries: /^\d+$/,
+  // The number of an entry, and the balance before it.
+  entries: /^\d+_n?\d+$/,
 } as const satisfies Partial<Record<ListName, RegExp>>
 
 /** A place in a list: the last id of the page before, or the `next_cursor` of its JSON. */

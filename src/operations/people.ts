@@ -112,7 +112,7 @@ function removeRights({ store, clock }: OperationParts): Operation {
         .default(false)
         .describe('Whether the person is to be no operator. The person stays a user.'),
     }),
-    example: { email: 'ada@example.org' },
+    example: { email: 'eve@example.org' },
     answers: { 200: removalShape },
     problems: ['not_found', 'last_operator'],
     async run({ body: { email, account_id, operator: asOperator } }) {

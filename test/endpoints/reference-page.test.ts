@@ -6,7 +6,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FIELD_WORDS } from '../../src/http/openapi/schemas.ts'
 import { PROBLEMS } from '../../src/vocabulary/problem.ts'
-import { setUpOperator } from '../page/page-client.ts'
+import { inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { ADMIN_TOKEN, Management, textOf } from './management.ts'
 import { operationsOf } from './openapi-reading.ts'
 import { WITH_TOY } from './toy-operation.ts'
@@ -108,8 +108,9 @@ test('every operation but the retired has a command, which succeeds as it is pas
 
   const accountId = await admin.account(1_000_000_000)
   const { id: keyId, text: apiKey } = await admin.apiKey(accountId)
-  // The user whose address the example has.
+  // The users whose addresses the examples have.
   await setUpOperator(admin.world)
+  await inviteGuest(admin.world, { email: 'eve@example.org', accountId, role: 'member' })
   const { headers } = await admin.chat(apiKey)
   await admin.world.gateway.settled()
   const made = await admin.post('/v1/admin/codes', { amount: 5 })
