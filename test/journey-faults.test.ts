@@ -60,7 +60,7 @@ function whole(body: string, httpStatus = '200 OK'): string {
 function failingObserver(part: keyof StreamObserver): Partial<Wire> {
   return {
     observeStream: () => {
-      const observer = chatWire.observeStream()
+      const observer = chatWire.observeStream({})
       let seen = 0
       const broken: StreamObserver = {
         onEvent: (event) => (part === 'onEvent' && ++seen === 2 ? fail() : observer.onEvent(event)),

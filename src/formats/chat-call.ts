@@ -57,11 +57,13 @@ export function requireMessages(root: JsonObject): void {
   readObjects(root, 'messages')
 }
 
-/** Whether chat or legacy completions stream. Throws `invalid_parameter`. */
-export function readChatStream(root: JsonObject): boolean {
+/** Whether chat or legacy completions stream, and with an event of the usage alone. Throws `invalid_parameter`. */
+export function readChatStream(root: JsonObject): Pick<UnsizedCall, 'stream' | 'asksForUsage'> {
   const streamOptions = readObject(root, 'stream_options') ?? {}
-  if (typeof (field(streamOptions, 'include_usage') ?? false) !== 'boolean') {
+  const asksForUsage = field(streamOptions, 'include_usage') ?? false
+  if (typeof asksForUsage !== 'boolean') {
     throw wrongType('stream_options.include_usage', 'true or false')
   }
-  return readBoolean(root, 'stream')
+  const stream = readBoolean(root, 'stream')
+  return asksForUsage ? { stream, asksForUsage } : { stream }
 }

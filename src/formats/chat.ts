@@ -65,7 +65,7 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   return {
     ...fields,
     rules: CHAT_RULES,
-    stream: readChatStream(root),
+    ...readChatStream(root),
     outputCapTokens: readChatCap(root),
     completions: readCompletions(root, countPrompts(root)),
   }

@@ -49,7 +49,7 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   return {
     ...fields,
     rules: CHAT_RULES,
-    stream: readChatStream(root),
+    ...readChatStream(root),
     outputCapTokens: readChatCap(root),
     completions: readCompletions(root, prompts),
   }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { SettleInput } from '../ledger/ledger.ts'
-import type { Wire } from '../upstreams/upstream.ts'
+import type { StreamObserver, Wire } from '../upstreams/upstream.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
@@ -42,6 +42,8 @@ interface HeldRequestInput {
   /** Bytes of the process's budget: for the request's body until it is sent, then for its buffered answer. */
   readonly memory: ByteReservation
   readonly wire: Wire
+  /** Whether the provider can be asked for the cost of a request that has ended. */
+  readonly hasLookUps: boolean
 }
 
 /** A request with an open hold, which is settled exactly once. The relay reports the call's progress to it. */
@@ -67,6 +69,11 @@ export class HeldRequest {
   /** Whether the client asked for a stream; the provider may still answer with a whole body. */
   get isStream(): boolean {
     return this.#held.call.stream
+  }
+
+  /** A fresh observer for this request's stream. */
+  observeStream(): StreamObserver {
+    return this.wire.observeStream(this.#held.call)
   }
 
   get limits(): Pick<JourneyParts, 'timeouts' | 'answerBytesMax' | 'eventBytesMax'> {
@@ -211,8 +218,9 @@ export class HeldRequest {
   // Even a fault in the money rule ends the hold: unresolved, with its credit reserved until reconciliation.
   #resolutionOf(outcome: Outcome): Resolution {
     try {
-      const { call, offer, grant } = this.#held
-      return resolveOutcome({ outcome, call, offer, grantedMicros: grant.grantedMicros })
+      const { call, offer, grant, hasLookUps } = this.#held
+      const { grantedMicros } = grant
+      return resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
     } catch (cause) {
       this.fault(cause)
       const generationId = 'reported' in outcome ? outcome.reported.generationId : null

@@ -178,6 +178,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     record.modelId = offer.modelId
     const wire = wireOf(parts.upstream, format) // 400
     checkOffer(call, { format, formats: parts.formats, offer, publicNames: parts.publicNames }) // 400
+    wire.refuse?.({ call, body, offer }) // 400
 
     // Prices may have to be fetched first, which needs no thread.
     turn?.end()
@@ -188,11 +189,20 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     slot.admitted()
     record.holdMicros = grant.grantedMicros
 
-    const held = new HeldRequest(parts, { request, call, offer, slot, grant, memory, wire })
+    const held = new HeldRequest(parts, {
+      request,
+      call,
+      offer,
+      slot,
+      grant,
+      memory,
+      wire,
+      hasLookUps: parts.upstream.dialect.fetchGeneration !== null,
+    })
     const forward = held.orRelease(() =>
       sendOnce(parts.upstream, {
         path: wire.path,
-        headers: forwardedHeaders(request, parts.publicNames),
+        headers: forwardedHeaders(request, wire, parts.publicNames),
         body: editJson(
           body,
           wire.rewrites({
@@ -237,15 +247,22 @@ function wireOf({ dialect }: Upstream, { endpoint }: WireFormat): Wire {
   })
 }
 
-/** The format's own request headers, as sent: name and value in turn. */
+/** The format's own request headers as sent, and the wire's in place of those that were not: name and value in turn. */
 function forwardedHeaders(
   { format, headers }: JourneyRequest,
+  wire: Wire,
   publicNames: PublicNames,
 ): readonly string[] {
-  return format.forwardedHeaders(publicNames).flatMap((name) => {
+  const sent = format.forwardedHeaders(publicNames).flatMap((name) => {
     const value = headers[name]
     return typeof value === 'string' ? [name, value] : []
   })
+  const { usualHeaders = {} } = wire
+  for (const name in usualHeaders) {
+    const value = usualHeaders[name]
+    if (value !== undefined && headers[name] === undefined) sent.push(name, value)
+  }
+  return sent
 }
 
 function deadlinesFor(call: Call, timeouts: AttemptTimeouts): Deadlines {

@@ -48,6 +48,13 @@ export interface Dialect {
 export interface Wire {
   /** Below the upstream's base address. */
   readonly path: `/${string}`
+  /** Headers in place of those of the format that the client did not send, by names in lower case. Default: none. */
+  readonly usualHeaders?: Readonly<Record<string, string>>
+  /**
+   * Throws Problem for a call that this kind of provider would bill in a way that the gateway can't follow, or would
+   * not run. Default: nothing is refused.
+   */
+  refuse?(input: Pick<RewriteInput, 'call' | 'body' | 'offer'>): void
   /** The spans of the client's body that are replaced before it goes upstream. */
   rewrites(input: RewriteInput): readonly JsonEdit[]
   /** The answer's generation id, by which it can be looked up; null if its headers have none. */
@@ -56,8 +63,8 @@ export interface Wire {
   readAnswer(answer: JsonBody): AnswerReading
   /** Reads the body of an error; null for an unreadable body, and for no status. */
   readError(root: JsonObject | null, httpStatus: number | null): ProviderError
-  /** A fresh observer for one stream. */
-  observeStream(): StreamObserver
+  /** A fresh observer for the stream of a call. */
+  observeStream(call: Pick<Call, 'asksForUsage'>): StreamObserver
 }
 
 /** The data that rewrites are made from. */
@@ -93,6 +100,8 @@ export interface StreamObserver {
 export type StreamEventReading =
   /** Relay it; the answer goes on. */
   | { readonly kind: 'relay' }
+  /** Relay this data, in latin-1, in its place; the answer goes on. Only of events without names. */
+  | { readonly kind: 'replaced'; readonly data: string }
   /** Relay it; the answer is complete with it. */
   | { readonly kind: 'terminal' }
   /** An error, which is rebuilt without the provider's text. */

@@ -31,6 +31,15 @@ export interface Reported {
   readonly generationId: string | null
   /** The tier that it was served at; left out where it did not say. */
   readonly servedTier?: 'standard' | 'priority'
+  /**
+   * Whether `usage` counts the whole answer of a provider that bills by its counts: at the listed prices they are the
+   * reported cost. Left out: they are not.
+   */
+  readonly countsAreCost?: true
+  /**
+   * Estimated output tokens of a whole stream that was to be counted and was not; left out of every other report.
+   */
+  readonly uncountedTokens?: number
 }
 
 /** The report of an answer that never came, or has none. */

@@ -134,6 +134,7 @@ function charge(held: Held, { reportsCost }: ChargeInput): Micros | null {
     call,
     offer,
     grantedMicros: heldMicros,
+    hasLookUps: true,
   })
   const isCharged = resolution.kind === 'final' || resolution.kind === 'provisional'
   return isCharged ? resolution.chargeMicros : null

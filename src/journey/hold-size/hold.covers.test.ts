@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pricesAtTier } from '../../upstreams/listing/price-table.ts'
-import { type Micros, micros, type Picos } from '../../vocabulary/money.ts'
+import { chargeForCost, type Micros, micros, type Picos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
-import { chargeForUsage, estimateUsage } from '../settle/usage-charge.ts'
+import { costOfUsage, estimateUsage } from '../settle/usage-charge.ts'
 import { capForGrant, sizeHold } from './hold.ts'
 import { callWith, offerWith, type TestCall } from './testing/offers.ts'
 
@@ -232,7 +232,7 @@ test('a hold covers the charge of every answer within its bounds, at every grant
       const grant = grantBetween(size.leastMicros, size.neededMicros, granted)
       const usage = usageWithin(shares, call, { offer, cap: capForGrant(size, grant) })
       const prices = pricesAtTier(offer, call)
-      const charge = chargeForUsage({ usage, prices })
+      const charge = chargeForCost(costOfUsage({ usage, prices }))
       expect(charge).toBeLessThanOrEqual(grant)
     }),
     { numRuns: 5_000 },
@@ -245,7 +245,7 @@ test('a hold covers the estimate for a call without counts', () => {
       fc.pre(isSizable(call, offer))
       const prices = pricesAtTier(offer, call)
       const usage = estimateUsage({ call, offer, relayedTokens })
-      const charge = chargeForUsage({ usage, prices })
+      const charge = chargeForCost(costOfUsage({ usage, prices }))
       expect(charge).toBeLessThanOrEqual(sizeHold(call, offer).neededMicros)
     }),
     { numRuns: 5_000 },

@@ -22,7 +22,7 @@ export class StreamReader {
 
   constructor(held: HeldRequest, headers: IncomingHttpHeaders, sink: EventSink) {
     this.headerGenerationId = held.wire.generationIdOf(headers)
-    this.#observer = held.wire.observeStream()
+    this.#observer = held.observeStream()
     this.#splitter = new EventSplitter(held.limits.eventBytesMax)
     this.#events = new EventReader(held.request.format)
     this.#sink = sink

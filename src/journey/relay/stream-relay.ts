@@ -70,6 +70,9 @@ export class StreamRelay implements EventSink {
       case 'relay':
         this.#pushReady(bytes)
         break
+      case 'replaced':
+        this.#pushReady(Buffer.from(`data: ${reading.data}\n\n`, 'latin1'))
+        break
       case 'terminal':
         this.#pushReady(bytes)
         this.#settleTerminal()
@@ -169,11 +172,13 @@ export class StreamRelay implements EventSink {
     return this.#failure !== null
   }
 
-  // A clean end without a terminal event is a dropped stream, unless the cost was reported, which comes last.
+  // A clean end without a terminal event is a dropped stream, unless the cost was reported, or counted in full,
+  // which comes last.
   #endedWithoutTerminal(): Outcome {
     const reported = this.#reader.reported()
     if (this.#hasFailed()) return { kind: 'failed', reported }
-    if (reported.costUsd !== null) return { kind: 'completed', reported }
+    const hasCost = reported.costUsd !== null || reported.countsAreCost === true
+    if (hasCost) return { kind: 'completed', reported }
     return this.#lostOutcome(reported)
   }
 

@@ -72,7 +72,7 @@ function inWords(resolution: Resolution): string {
 
 /** With a hold above any charge here. */
 function resolve(outcome: Outcome, call: Call, grantedMicros = micros(1_000_000)): Resolution {
-  return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros })
+  return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros, hasLookUps: true })
 }
 
 interface Way {

@@ -1,10 +1,18 @@
 import { pricesAtTier } from '../../upstreams/listing/price-table.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Call } from '../../vocabulary/call.ts'
-import { chargeForSaidCost, type Micros, maxMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import {
+  chargeForCost,
+  chargeForSaidCost,
+  type Decimal,
+  type Micros,
+  maxMicros,
+  minMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { Outcome, Reported, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
-import { chargeForUsage, estimateUsage } from './usage-charge.ts'
+import { costOfUsage, estimateUsage } from './usage-charge.ts'
 
 /** The call that ran, and the model with its prices. */
 interface Ran {
@@ -16,18 +24,21 @@ interface ResolveInput extends Ran {
   readonly outcome: Outcome
   /** The hold. */
   readonly grantedMicros: Micros
+  /** Whether the provider can be asked for the cost of a request that has ended. */
+  readonly hasLookUps: boolean
 }
 
 /**
  * Decides how an ended attempt's hold is settled. This is the one money rule: a pure function of the attempt's
  * ending, the answer's report and whether it was a stream.
  */
-export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveInput): Resolution {
+export function resolveOutcome(input: ResolveInput): Resolution {
+  const { outcome, call, offer, grantedMicros, hasLookUps } = input
   switch (outcome.kind) {
     case 'completed':
-      return resolveSuccess(outcome.reported, { call, offer })
+      return resolveSuccess(outcome.reported, { call, offer, grantedMicros })
     case 'failed':
-      return resolveFailure(outcome.reported)
+      return resolveFailure(outcome.reported, { call, offer })
     case 'neverOpened':
       return { kind: 'released' }
     case 'lost':
@@ -35,9 +46,10 @@ export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveI
       const { stage, reported } = outcome
       if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
       // Before its headers, a stream has given the client nothing to pay for.
-      return stage === 'beforeHeaders'
-        ? { kind: 'released' }
-        : resolveBrokenStream(reported, { call, offer })
+      if (stage === 'beforeHeaders') return { kind: 'released' }
+      return hasLookUps
+        ? resolveBrokenStream(reported, { call, offer })
+        : resolveUncounted(reported, { call, offer })
     }
     case 'unreadable': {
       const { usage, generationId } = outcome.reported
@@ -46,7 +58,9 @@ export function resolveOutcome({ outcome, call, offer, grantedMicros }: ResolveI
       return resolveBrokenStream(outcome.reported, { call, offer })
     }
     case 'clientGone':
-      return resolveLeftStream(outcome, { call, offer, grantedMicros })
+      return hasLookUps
+        ? resolveLeftStream(outcome, { call, offer, grantedMicros })
+        : resolveLeftUncounted(outcome, { call, offer, grantedMicros })
     case 'leftEarly':
       return resolveLeftEarly(outcome.reported, { call, offer })
     default:
@@ -69,10 +83,35 @@ function resolveLeftStream(
   return { ...guessed, chargeMicros: maxMicros(grantedMicros, countedMicros) }
 }
 
+// A provider without look-ups says nothing more of a stream that broke off: an admin can settle it meanwhile.
+function resolveUncounted(reported: Reported, ran: Ran): Resolution {
+  return chargeReported(reported, ran) ?? { kind: 'unresolved', generationId: null }
+}
+
+// An estimate of the tokens that the client got stands, because no record will correct it.
+function resolveLeftUncounted(
+  { stage, reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
+  { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
+): Resolution {
+  const charged = chargeReported(reported, ran)
+  if (charged !== null) return charged
+  if (stage === 'beforeHeaders') return { kind: 'released' }
+  if (reported.usage === null && relayedTokens === 0) {
+    return { kind: 'unresolved', generationId: null }
+  }
+  const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, ...ran })
+  return estimatedWithin(grantedMicros, estimated(reported, { usage, generationId: null, ...ran }))
+}
+
+function estimatedWithin(grantedMicros: Micros, resolution: Resolution): Resolution {
+  if (resolution.kind !== 'provisional') return resolution
+  return { ...resolution, chargeMicros: minMicros(resolution.chargeMicros, grantedMicros) }
+}
+
 // Most providers continue a stream whose client has left, and bill it: it is looked up if it can be.
 function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
-  const charged = chargeReported(reported)
+  const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
   if (generationId !== null || usage === null) return { kind: 'unresolved', generationId }
   return estimated(reported, { usage, generationId, ...ran })
@@ -97,25 +136,35 @@ function usageWhenClientLeft({
   return { ...counted, outputTokens: Math.max(counted.outputTokens, outputTokens) }
 }
 
-function resolveSuccess(reported: Reported, ran: Ran): Resolution {
-  const { generationId, usage } = reported
-  const charged = chargeReported(reported)
+function resolveSuccess(
+  reported: Reported,
+  { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
+): Resolution {
+  const { generationId, usage, uncountedTokens: relayedTokens } = reported
+  const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
+  if (usage === null && relayedTokens !== undefined) {
+    const guessed = estimateUsage({ ...ran, relayedTokens })
+    return estimatedWithin(
+      grantedMicros,
+      estimated(reported, { usage: guessed, generationId, ...ran }),
+    )
+  }
   if (generationId === null || usage === null) return { kind: 'unresolved', generationId }
   return estimated(reported, { usage, generationId, ...ran })
 }
 
 // A failure is charged only the cost that the provider reports, which is usually zero.
-function resolveFailure(reported: Reported): Resolution {
-  const { costUsd } = reported
+function resolveFailure(reported: Reported, ran: Ran): Resolution {
+  const costUsd = costReported(reported, ran)
   if (costUsd === null || costUsd.digits === 0n) return { kind: 'released' }
-  return chargeReported(reported) ?? { kind: 'released' }
+  return chargeReported(reported, ran) ?? { kind: 'released' }
 }
 
 // The reported cost; else counts, if they can be looked up later; else nothing.
 function resolveBrokenStream(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
-  const charged = chargeReported(reported)
+  const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
   if (generationId === null) return { kind: 'released' }
   if (usage === null) return { kind: 'released', billedAs: generationId }
@@ -123,7 +172,9 @@ function resolveBrokenStream(reported: Reported, ran: Ran): Resolution {
 }
 
 // Null if no cost was reported, or one above any real amount.
-function chargeReported({ costUsd, generationId }: Reported): Resolution | null {
+function chargeReported(reported: Reported, ran: Ran): Resolution | null {
+  const { generationId } = reported
+  const costUsd = costReported(reported, ran)
   if (costUsd === null) return null
   const chargeMicros = chargeForSaidCost(costUsd)
   if (chargeMicros === null) return null
@@ -131,9 +182,15 @@ function chargeReported({ costUsd, generationId }: Reported): Resolution | null 
   return { kind: 'provisional', chargeMicros, costUsd, generationId }
 }
 
-// At the requested tier, unless the answer names another.
+/** The cost that the provider names, or that its counts are; null: neither. */
+function costReported(reported: Reported, ran: Ran): Decimal | null {
+  const { costUsd, usage, countsAreCost } = reported
+  if (costUsd !== null || usage === null || countsAreCost !== true) return costUsd
+  return costAtTier(reported, { usage, ...ran })
+}
+
 function estimated(
-  { servedTier }: Reported,
+  reported: Reported,
   {
     usage,
     generationId,
@@ -141,9 +198,17 @@ function estimated(
     offer,
   }: Ran & { readonly usage: TokenUsage; readonly generationId: string | null },
 ): Resolution {
-  const priorityTier = call.priorityTier && servedTier !== 'standard'
-  const prices = pricesAtTier(offer, { priorityTier })
-  const chargeMicros = chargeForUsage({ usage, prices })
+  const chargeMicros = chargeForCost(costAtTier(reported, { usage, call, offer }))
+  // More than any real amount is as good as no count.
   if (chargeMicros === null) return { kind: 'unresolved', generationId }
   return { kind: 'provisional', chargeMicros, costUsd: null, generationId }
+}
+
+// At the requested tier, unless the answer names another.
+function costAtTier(
+  { servedTier }: Reported,
+  { usage, call, offer }: Ran & { readonly usage: TokenUsage },
+): Decimal {
+  const priorityTier = call.priorityTier && servedTier !== 'standard'
+  return costOfUsage({ usage, prices: pricesAtTier(offer, { priorityTier }) })
 }

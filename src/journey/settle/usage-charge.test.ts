@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../../vocabulary/call.ts'
+import { chargeForCost } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { callWith, OPEN, offerWith, SAGE, usd } from '../hold-size/testing/offers.ts'
-import { chargeForUsage, estimateUsage } from './usage-charge.ts'
+import { costOfUsage, estimateUsage } from './usage-charge.ts'
 
 const NO_TOKENS: TokenUsage = {
   inputTokens: 0,
@@ -108,12 +109,12 @@ describe('a charge from token counts', () => {
   ]
   test.each(rows)('$name', ({ usage: some, prices = SAGE.prices, chargeMicros }) => {
     const usage = { ...NO_TOKENS, ...some }
-    expect(chargeForUsage({ usage, prices })).toBe(chargeMicros)
+    expect(chargeForCost(costOfUsage({ usage, prices }))).toBe(chargeMicros)
   })
 
   test('is null for counts above any real amount', () => {
     const usage = { ...NO_TOKENS, inputTokens: Number.MAX_SAFE_INTEGER }
-    expect(chargeForUsage({ usage, prices: SAGE.prices })).toBeNull()
+    expect(chargeForCost(costOfUsage({ usage, prices: SAGE.prices }))).toBeNull()
   })
 })
 

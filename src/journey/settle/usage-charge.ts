@@ -1,24 +1,23 @@
 import { tokenPricesAt } from '../../upstreams/listing/price-table.ts'
 import type { Call } from '../../vocabulary/call.ts'
-import { chargeForCost, decimalOfPicos, type Micros } from '../../vocabulary/money.ts'
+import { type Decimal, decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { sizeOutput } from '../hold-size/output-size.ts'
 import { IMAGE_TOKENS_MIN, sizePrompt } from '../hold-size/prompt-size.ts'
 
 /**
- * The provisional charge for token counts, at the prices of the tier that served them, with the fee, rounded half
- * up once. Null for more than any real amount, which is as good as no count.
+ * What token counts cost, in dollars, at the prices of the tier that served them, without the fee.
  *
  * Reasoning and image tokens are part of the output, at their own prices if the model lists them.
  */
-export function chargeForUsage({
+export function costOfUsage({
   usage,
   prices,
 }: {
   readonly usage: TokenUsage
   readonly prices: PriceTable
-}): Micros | null {
+}): Decimal {
   const promptTokens =
     usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.cacheWriteLongTokens
   // After each search the provider reads the prompt again, and it counts all readings together.
@@ -35,7 +34,7 @@ export function chargeForUsage({
     BigInt(reasoningTokens) * (prices.reasoning || at.output) +
     BigInt(imageTokens) * (prices.imageOutput || at.output)
   const otherPicos = BigInt(usage.searches) * prices.search + prices.request
-  return chargeForCost(decimalOfPicos(tokenPicos + otherPicos))
+  return decimalOfPicos(tokenPicos + otherPicos)
 }
 
 /**

@@ -77,7 +77,7 @@ describe('a stream', () => {
   ])(
     '%s: all relayed, its end seen, its report read',
     (fileName, format, counts, cost, generationId) => {
-      const observer = format.observeStream()
+      const observer = format.observeStream({})
       const events = eventsFixture(fileName)
       expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
       expect(plainReport(observer.reported())).toEqual({
@@ -89,7 +89,7 @@ describe('a stream', () => {
   )
 
   test('the generation id is known from the first chunk', () => {
-    const observer = chat.observeStream()
+    const observer = chat.observeStream({})
     kindsOf(observer, eventsFixture('chat-stream.sse').slice(0, 1))
     expect(observer.reported().generationId).toBe('gen-1795000003-st')
   })
@@ -100,13 +100,13 @@ describe('a stream', () => {
     ['completions-stream-error.sse', completions, ['relay', 'error'], null],
     ['images-stream-error.sse', images, ['relay', 'error', 'terminal'], null],
   ])('%s has an error, and its cost is read', (fileName, format, kinds, costUsd) => {
-    const observer = format.observeStream()
+    const observer = format.observeStream({})
     expect(kindsOf(observer, eventsFixture(fileName))).toEqual(kinds)
     expect(plainReport(observer.reported()).cost).toBe(costUsd)
   })
 
   test('of several images has the last report, and ends after all of them', () => {
-    const observer = images.observeStream()
+    const observer = images.observeStream({})
     const completed = (costUsd: string) =>
       eventOf(
         `{"type":"image_generation.completed","b64_json":"AA==","usage":{"completion_tokens":1,"cost":${costUsd}}}`,
@@ -120,7 +120,7 @@ describe('a stream', () => {
   })
 
   test('with an image has no relayed text and no generation id', () => {
-    const observer = images.observeStream()
+    const observer = images.observeStream({})
     observer.onEvent(
       eventOf(
         '{"id":"gen-1","type":"image_generation.partial_image","b64_json":"AAAA","usage":{}}',
@@ -133,14 +133,14 @@ describe('a stream', () => {
   test.each([[{ text: 'Once upon' }], [{ reasoning: 'Assume' }]])(
     'of a legacy completion, %j counts as relayed text',
     (choice) => {
-      const observer = completions.observeStream()
+      const observer = completions.observeStream({})
       observer.onEvent(eventOf(JSON.stringify({ id: 'gen-1', choices: [choice] })))
       expect(observer.relayedTokens()).toBeGreaterThan(0)
     },
   )
 
   test('a stream that was cut off has its id and the tokens of its relayed text', () => {
-    const observer = chat.observeStream()
+    const observer = chat.observeStream({})
     kindsOf(observer, eventsFixture('chat-stream-drop.sse'))
     expect(plainReport(observer.reported())).toEqual({
       usage: null,
@@ -160,13 +160,13 @@ describe('a stream', () => {
     [{ refusal: 'I will not' }],
     [{ tool_calls: [{ function: { arguments: '{"city":"Oslo"}' } }] }],
   ])('%j counts as relayed text', (members) => {
-    const observer = chat.observeStream()
+    const observer = chat.observeStream({})
     observer.onEvent(delta(members))
     expect(observer.relayedTokens()).toBeGreaterThan(0)
   })
 
   test('text that says "usage" or "error" is text', () => {
-    const observer = chat.observeStream()
+    const observer = chat.observeStream({})
     const events = [
       delta({ content: '"usage": {"cost": 9}' }),
       delta({ content: '"error": {"code": 500}' }),
@@ -177,13 +177,13 @@ describe('a stream', () => {
 
   test('an event named error is an error with any data', () => {
     for (const data of ['{"message":"secret"}', 'secret', '[]']) {
-      expect(chat.observeStream().onEvent(eventOf(data, 'error')).kind).toBe('error')
+      expect(chat.observeStream({}).onEvent(eventOf(data, 'error')).kind).toBe('error')
     }
   })
 
   test.each(UNREADABLE)('%j is an error, and later events still report', (data) => {
     for (const format of [chat, completions, images]) {
-      const observer = format.observeStream()
+      const observer = format.observeStream({})
       const usage = eventOf('{"id":"gen-1","usage":{"cost":0.5}}')
       const events = [delta({ content: 'a' }), delta({ content: 'b' }), eventOf(data), usage]
       expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error', 'relay'])
@@ -197,13 +197,13 @@ describe('a stream', () => {
     String.raw`{"choices":[{"index":0,"\u0065rror":{"message":"x"}}]}`,
     String.raw`{"choices":[{"index":0,"finish_reason":"\u0065rror"}]}`,
   ])('%s is an error, escaped or not', (data) => {
-    const observer = chat.observeStream()
+    const observer = chat.observeStream({})
     const events = [delta({ content: 'a' }), delta({ content: 'b' }), eventOf(data)]
     expect(kindsOf(observer, events)).toEqual(['relay', 'relay', 'error'])
   })
 
   test('the latest usage counts, and null does not undo it', () => {
-    const observer = chat.observeStream()
+    const observer = chat.observeStream({})
     const usage = (costUsd: number | null) =>
       eventOf(`{"id":"gen-1","usage":{"prompt_tokens":1,"completion_tokens":2,"cost":${costUsd}}}`)
     kindsOf(observer, [usage(0.001), usage(0.002), usage(null), eventOf('{"usage":null}')])

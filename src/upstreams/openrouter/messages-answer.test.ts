@@ -120,7 +120,7 @@ describe('a stream', () => {
       'gen-1795000205',
     ],
   ])('%s is relayed to its end, and its report is read', (fileName, usage, cost, generationId) => {
-    const observer = messages.observeStream()
+    const observer = messages.observeStream({})
     const events = eventsFixture(fileName)
     expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
     expect(plainReport(observer.reported())).toEqual({ usage, cost, generationId })
@@ -128,7 +128,7 @@ describe('a stream', () => {
   })
 
   test('the first event reports generation id and input', () => {
-    const observer = messages.observeStream()
+    const observer = messages.observeStream({})
     kindsOf(observer, eventsFixture('messages-stream.sse').slice(0, 1))
     expect(plainReport(observer.reported())).toEqual({
       usage: usageOf({ inputTokens: 12, outputTokens: 1 }),
@@ -138,7 +138,7 @@ describe('a stream', () => {
   })
 
   test('an error event does not undo earlier reports', () => {
-    const observer = messages.observeStream()
+    const observer = messages.observeStream({})
     const kinds = kindsOf(observer, eventsFixture('messages-stream-error.sse'))
     expect(kinds).toEqual(['relay', 'relay', 'relay', 'error'])
     expect(observer.reported().usage).toEqual(usageOf({ inputTokens: 12, outputTokens: 1 }))
@@ -196,14 +196,14 @@ describe('a stream', () => {
       { inputTokens: 5, outputTokens: 20, searches: 3 },
     ],
   ])('usage %j, then %j, is %j', (first, last, expected) => {
-    const observer = messages.observeStream()
+    const observer = messages.observeStream({})
     kindsOf(observer, [start(first), end(last)])
     expect(observer.reported().usage).toEqual(usageOf(expected))
   })
 
   test('a cost is read from both places of usage', () => {
     for (const event of [start({ output_tokens: 1, cost: 0.01 }), end({ cost: 0.01 })]) {
-      const observer = messages.observeStream()
+      const observer = messages.observeStream({})
       observer.onEvent(event)
       expect(plainReport(observer.reported()).cost).toBe('0.01')
     }
@@ -214,7 +214,7 @@ describe('a stream', () => {
     [{ type: 'thinking_delta', thinking: 'Assume' }],
     [{ type: 'input_json_delta', partial_json: '{"city":"Oslo"}' }],
   ])('%j counts as relayed text until the provider has counted it', (members) => {
-    const observer = messages.observeStream()
+    const observer = messages.observeStream({})
     kindsOf(observer, [start({ input_tokens: 5, output_tokens: 1 }), delta(members)])
     expect(observer.relayedTokens()).toBeGreaterThan(0)
     observer.onEvent(end({ output_tokens: 20 }))
@@ -222,7 +222,7 @@ describe('a stream', () => {
   })
 
   test('text that mentions usage, errors and ends is text', () => {
-    const observer = messages.observeStream()
+    const observer = messages.observeStream({})
     const events = [
       delta({ type: 'text_delta', text: 'message_stop' }),
       delta({ type: 'text_delta', text: 'error' }),
@@ -251,7 +251,7 @@ describe('a stream', () => {
     [String.raw`{"type":"ping","\u0065rror":{"message":"x"}}`, 'ping'],
     [String.raw`{"type":"\u0065rror","message":"x"}`, null],
   ])('%s named %s is an error', (data, name) => {
-    expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('error')
+    expect(messages.observeStream({}).onEvent(eventOf(data, name)).kind).toBe('error')
   })
 
   test.each([
@@ -259,7 +259,7 @@ describe('a stream', () => {
     ['{"type":"message_stop"}', null],
     ['{}', 'message_stop'],
   ])('%s named %s is the end', (data, name) => {
-    expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('terminal')
+    expect(messages.observeStream({}).onEvent(eventOf(data, name)).kind).toBe('terminal')
   })
 
   test.each([
@@ -267,7 +267,7 @@ describe('a stream', () => {
     ['{"type":"a_new_event","error":null}', 'a_new_event'],
     ['[DONE]', null],
   ])('%s named %s is relayed', (data, name) => {
-    expect(messages.observeStream().onEvent(eventOf(data, name)).kind).toBe('relay')
+    expect(messages.observeStream({}).onEvent(eventOf(data, name)).kind).toBe('relay')
   })
 })
 
@@ -276,7 +276,7 @@ test('the error event is the messages envelope, without any text of the provider
     '{"type":"error","error":{"type":"overloaded_error","message":"SECRET","error_type":"SECRET"},' +
     '"request_id":"SECRET","metadata":{"provider_name":"SECRET"}}'
   const event = eventOf(data, 'error')
-  const reading = messages.observeStream().onEvent(event)
+  const reading = messages.observeStream({}).onEvent(event)
   if (reading.kind !== 'error') throw new Error('not read as an error')
   const problem = problemForProviderError(reading.error, { retryAfter: undefined })
   const frame = format.errorEvent({ problem, requestId: 'req_1', event })

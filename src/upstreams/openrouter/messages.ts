@@ -6,6 +6,7 @@ import { MESSAGES_TOOLS, readSteps, type SearchTool, searchToolsOf } from '../..
 import type { JsonEdit } from '../../json/edit.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
+import type { PublicNames } from '../../vocabulary/public-names.ts'
 import { objectAt, tokenCount } from '../json-reading.ts'
 import type { AnswerReading, RewriteInput, StreamEventReading, Wire } from '../upstream.ts'
 import { readProviderError, UNREADABLE_EVENT } from './provider-error.ts'
@@ -31,14 +32,20 @@ export const messages: Wire = {
 
 function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly JsonEdit[] {
   const { root } = body
-  const steps = readSteps(root)
   return [
     ...modelEdit(call, offer),
     ...fileEngineEdits(root, publicNames),
-    ...searchToolsOf(root, MESSAGES_TOOLS, publicNames).flatMap((searchTool) =>
-      searchCapEdits(searchTool, { steps, upstreamPrefix: publicNames.upstream.toolPrefix }),
-    ),
+    ...searchCapEdits(root, publicNames),
   ]
+}
+
+/** Caps how often each search tool may be used. */
+function searchCapEdits(root: JsonObject, publicNames: PublicNames): readonly JsonEdit[] {
+  const steps = readSteps(root)
+  const upstreamPrefix = publicNames.upstream.toolPrefix
+  return searchToolsOf(root, MESSAGES_TOOLS, publicNames).flatMap((searchTool) =>
+    toolCapEdits(searchTool, { steps, upstreamPrefix }),
+  )
 }
 
 /**
@@ -46,7 +53,7 @@ function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly Js
  * own tool has its settings one level down. A `max_uses` at the other level is capped too: which of two a
  * provider reads is not known.
  */
-function searchCapEdits(
+function toolCapEdits(
   { index, type, tool }: SearchTool,
   { steps, upstreamPrefix }: { readonly steps: number; readonly upstreamPrefix: string },
 ): readonly JsonEdit[] {

@@ -55,14 +55,23 @@ export function readUsage(
   if (inputTokens === null && outputTokens === null) return null
   const inputDetails = objectAt(usage, `${input}_tokens_details`)
   const outputDetails = objectAt(usage, `${output}_tokens_details`)
-  const cacheReadTokens = tokenCount(inputDetails['cached_tokens']) ?? 0
+  const cacheReadTokens =
+    tokenCount(inputDetails['cached_tokens']) ??
+    // DeepSeek's name, and Moonshot's.
+    tokenCount(usage['prompt_cache_hit_tokens']) ??
+    tokenCount(usage['cached_tokens']) ??
+    0
   const cacheWriteTokens = tokenCount(inputDetails['cache_write_tokens']) ?? 0
   return {
     inputTokens: Math.max(0, (inputTokens ?? 0) - cacheReadTokens - cacheWriteTokens),
     cacheReadTokens,
     cacheWriteTokens,
     cacheWriteLongTokens: 0,
-    outputTokens: outputTokens ?? 0,
+    // Gemini and xAI count reasoning in the total alone.
+    outputTokens: Math.max(
+      outputTokens ?? 0,
+      (tokenCount(usage['total_tokens']) ?? 0) - (inputTokens ?? 0),
+    ),
     reasoningTokens: tokenCount(outputDetails['reasoning_tokens']) ?? 0,
     imageOutputTokens: tokenCount(outputDetails['image_tokens']) ?? 0,
     searches: readSearches(usage),

@@ -105,7 +105,7 @@ describe('a stream', () => {
       'gen-1795000313',
     ],
   ])('%s is relayed to its end, and its report is read', (fileName, counts, cost, generationId) => {
-    const observer = responses.observeStream()
+    const observer = responses.observeStream({})
     const events = eventsFixture(fileName)
     const isDone = ({ data }: StreamEvent) => data === '[DONE]'
     const kinds = kindsOf(
@@ -121,7 +121,7 @@ describe('a stream', () => {
   })
 
   test('the generation id is known from the first event', () => {
-    const observer = responses.observeStream()
+    const observer = responses.observeStream({})
     kindsOf(observer, eventsFixture('responses-stream.sse').slice(0, 1))
     expect(plainReport(observer.reported())).toEqual({
       ...NOTHING,
@@ -134,7 +134,7 @@ describe('a stream', () => {
     ['responses-stream-error.sse', ['relay', 'error']],
     ['responses-stream-error-nested.sse', ['error']],
   ])('%s has an error', (fileName, kinds) => {
-    expect(kindsOf(responses.observeStream(), eventsFixture(fileName))).toEqual(kinds)
+    expect(kindsOf(responses.observeStream({}), eventsFixture(fileName))).toEqual(kinds)
   })
 
   const data = (value: object) => eventOf(JSON.stringify(value))
@@ -165,11 +165,11 @@ describe('a stream', () => {
       ['terminal', 'drop'],
     ],
   ])('has one terminal event: %s is dropped', (_, events, kinds) => {
-    expect(kindsOf(responses.observeStream(), events)).toEqual(kinds)
+    expect(kindsOf(responses.observeStream({}), events)).toEqual(kinds)
   })
 
   test('the cost of a failure is read from the event after the error', () => {
-    const observer = responses.observeStream()
+    const observer = responses.observeStream({})
     expect(kindsOf(observer, [error, failed])).toEqual(['error', 'drop'])
     expect(plainReport(observer.reported())).toEqual({
       usage: usageOf({ inputTokens: 3, outputTokens: 1 }),
@@ -195,7 +195,7 @@ describe('a stream', () => {
     [{ type: 'response.output_text.delta', delta: 'error' }, 'relay'],
     [{ type: 'response.output_text.delta', delta: '"response":{"error":{}}' }, 'relay'],
   ])('%j: %s', (event, kind) => {
-    expect(responses.observeStream().onEvent(data(event)).kind).toBe(kind)
+    expect(responses.observeStream({}).onEvent(data(event)).kind).toBe(kind)
   })
 
   test.each([
@@ -211,7 +211,7 @@ describe('a stream', () => {
     [String.raw`{"type":"x","response":{"\u0065rror":{"message":"x"}}}`, null, 'terminalError'],
     ['[DONE]', null, 'relay'],
   ])('%s named %s: %s', (text, name, kind) => {
-    expect(responses.observeStream().onEvent(eventOf(text, name)).kind).toBe(kind)
+    expect(responses.observeStream({}).onEvent(eventOf(text, name)).kind).toBe(kind)
   })
 
   test.each([
@@ -222,7 +222,7 @@ describe('a stream', () => {
     ['response.refusal.delta'],
     ['response.content_part.delta'],
   ])('%s counts as relayed text, and its repetitions do not', (type) => {
-    const observer = responses.observeStream()
+    const observer = responses.observeStream({})
     observer.onEvent(data({ type, delta: 'Hello there' }))
     const once = observer.relayedTokens()
     expect(once).toBeGreaterThan(0)
@@ -234,7 +234,7 @@ describe('a stream', () => {
 describe('the error event', () => {
   const SECRET = 'SECRET words'
   const frameFor = (event: StreamEvent) => {
-    const reading = responses.observeStream().onEvent(event)
+    const reading = responses.observeStream({}).onEvent(event)
     if (reading.kind !== 'error' && reading.kind !== 'terminalError') throw new Error('no error')
     const problem = problemForProviderError(reading.error, { retryAfter: undefined })
     return format.errorEvent({ problem, requestId: 'req_1', event })

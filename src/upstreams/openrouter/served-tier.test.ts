@@ -57,7 +57,7 @@ describe('the tier that an answer was served at', () => {
       ],
     ],
   ])('is the last one that a stream of %s names', (_, format, events) => {
-    const observer = format.observeStream()
+    const observer = format.observeStream({})
     for (const event of events) observer.onEvent({ name: null, data: JSON.stringify(event) })
     expect(observer.reported().servedTier).toBe('standard')
   })

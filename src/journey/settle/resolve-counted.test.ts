@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { formatDecimal, type Micros, micros } from '../../vocabulary/money.ts'
+import {
+  NOTHING_REPORTED,
+  type Outcome,
+  type Reported,
+  type TokenUsage,
+} from '../../vocabulary/outcome.ts'
+import { callWith, offerWith, usd } from '../hold-size/testing/offers.ts'
+import { resolveOutcome } from './resolve.ts'
+
+/* A provider that bills by its counts and has no look-ups. */
+
+const OFFER = offerWith({
+  input: usd('0.000001'),
+  output: usd('0.000004'),
+  cacheRead: usd('0.0000001'),
+  cacheWrite: usd('0.00000125'),
+  cacheWriteLong: usd('0.000002'),
+  search: usd('0.01'),
+})
+
+function usage(counts: Partial<TokenUsage>): TokenUsage {
+  return {
+    inputTokens: 100,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
+    outputTokens: 25,
+    reasoningTokens: 0,
+    imageOutputTokens: 0,
+    searches: 0,
+    ...counts,
+  }
+}
+
+const PARTIAL: Reported = { ...NOTHING_REPORTED, usage: usage({ outputTokens: 1 }) }
+const COUNTED: Reported = { ...NOTHING_REPORTED, usage: usage({}), countsAreCost: true }
+
+function resolve(outcome: Outcome, { stream = true, grantedMicros = micros(1_000_000) } = {}) {
+  const call = callWith({ stream, textTokens: 100 })
+  return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros, hasLookUps: false })
+}
+
+const UNRESOLVED = { kind: 'unresolved', generationId: null }
+const FINAL = { kind: 'final', chargeMicros: 210 }
+
+function left(reported: Reported, relayedTokens: number): Outcome {
+  return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
+}
+
+describe('counts of a whole answer are its cost', () => {
+  test.each<[string, Partial<TokenUsage>, string, number]>([
+    ['input and output', {}, '0.0002', 210],
+    ['cache reads', { cacheReadTokens: 1_000 }, '0.0003', 315],
+    [
+      'cache writes of both lifetimes',
+      { cacheWriteTokens: 80, cacheWriteLongTokens: 50 },
+      '0.0004',
+      420,
+    ],
+    ['reasoning, which is part of the output', { reasoningTokens: 20 }, '0.0002', 210],
+    ['searches', { searches: 2 }, '0.0202', 21_210],
+    ['nothing written', { outputTokens: 0 }, '0.0001', 105],
+  ])('%s', (_, counts, costUsd, chargeMicros) => {
+    const reported = { ...COUNTED, usage: usage(counts) }
+    const resolution = resolve({ kind: 'completed', reported })
+    expect(resolution).toMatchObject({ kind: 'final', chargeMicros })
+    expect(resolution.kind === 'final' && formatDecimal(resolution.costUsd)).toBe(costUsd)
+  })
+
+  test('also of one that breaks off after them, times out, fails, or is left', () => {
+    const stage = 'afterHeaders'
+    expect(resolve({ kind: 'lost', stage, reported: COUNTED })).toMatchObject(FINAL)
+    expect(resolve({ kind: 'timedOut', stage, reported: COUNTED })).toMatchObject(FINAL)
+    expect(resolve({ kind: 'failed', reported: COUNTED })).toMatchObject(FINAL)
+    expect(resolve({ kind: 'leftEarly', reported: COUNTED })).toMatchObject(FINAL)
+    expect(resolve(left(COUNTED, 0))).toMatchObject(FINAL)
+  })
+
+  test('a cost of nothing, of a model without a price, is final', () => {
+    const offer = offerWith({ input: 0n, output: 0n })
+    const outcome = { kind: 'completed', reported: COUNTED } as const
+    const grantedMicros = micros(0)
+    const call = callWith({ stream: false })
+    expect(resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps: false })).toEqual({
+      kind: 'final',
+      chargeMicros: 0,
+      costUsd: { digits: 0n, exponent: -12 },
+    })
+  })
+})
+
+test('an answer without counts is unresolved, streamed or not', () => {
+  const outcome: Outcome = { kind: 'completed', reported: NOTHING_REPORTED }
+  expect(resolve(outcome, { stream: true })).toEqual(UNRESOLVED)
+  expect(resolve(outcome, { stream: false })).toEqual(UNRESOLVED)
+})
+
+test('a stream that was to be counted and was not is estimated by its text, within the hold', () => {
+  const outcome: Outcome = {
+    kind: 'completed',
+    reported: { ...NOTHING_REPORTED, uncountedTokens: 25 },
+  }
+  const estimate = { kind: 'provisional', costUsd: null, generationId: null }
+  const resolution = resolve(outcome)
+  expect(resolution).toMatchObject(estimate)
+  expect(resolution.kind === 'provisional' && resolution.chargeMicros).toBeGreaterThanOrEqual(210)
+  const grantedMicros = micros(7)
+  expect(resolve(outcome, { grantedMicros })).toEqual({ ...estimate, chargeMicros: grantedMicros })
+})
+
+describe('a client that leaves', () => {
+  const chargeOf = (outcome: Outcome): Micros | null => {
+    const resolution = resolve(outcome)
+    return resolution.kind === 'provisional' ? resolution.chargeMicros : null
+  }
+
+  test('after some text is charged an estimate that no look-up will correct', () => {
+    const resolution = resolve(left(NOTHING_REPORTED, 10))
+    expect(resolution).toMatchObject({ kind: 'provisional', costUsd: null, generationId: null })
+    expect(chargeOf(left(NOTHING_REPORTED, 20))).toBe(
+      (chargeOf(left(NOTHING_REPORTED, 10)) ?? 0) + 42,
+    )
+  })
+
+  test('after the counts of its prompt is charged those and the text', () => {
+    // 100 in and 1 + 9 out: 140 micro-dollars with the fee of 5%.
+    expect(chargeOf(left(PARTIAL, 9))).toBe(147)
+  })
+
+  test('never more than the hold', () => {
+    const outcome = left(PARTIAL, 1_000)
+    expect(resolve(outcome, { grantedMicros: micros(100) })).toMatchObject({ chargeMicros: 100 })
+  })
+
+  test('before it has any text leaves the request unresolved', () => {
+    expect(resolve(left(NOTHING_REPORTED, 0))).toEqual(UNRESOLVED)
+  })
+
+  test('before the headers pays nothing', () => {
+    const stage = 'beforeHeaders'
+    const outcome = {
+      kind: 'clientGone',
+      stage,
+      reported: NOTHING_REPORTED,
+      relayedTokens: 0,
+    } as const
+    expect(resolve(outcome)).toEqual({ kind: 'released' })
+  })
+})
+
+test.each(['lost', 'timedOut'] as const)(
+  'a stream that is %s without its last counts is unresolved',
+  (kind) => {
+    const stage = 'afterHeaders'
+    expect(resolve({ kind, stage, reported: NOTHING_REPORTED })).toEqual(UNRESOLVED)
+    expect(resolve({ kind, stage, reported: PARTIAL })).toEqual(UNRESOLVED)
+    expect(resolve({ kind, stage: 'beforeHeaders', reported: NOTHING_REPORTED })).toEqual({
+      kind: 'released',
+    })
+  },
+)
+
+test('an error without counts costs nothing', () => {
+  expect(resolve({ kind: 'failed', reported: NOTHING_REPORTED })).toEqual({ kind: 'released' })
+  expect(resolve({ kind: 'failed', reported: PARTIAL })).toEqual({ kind: 'released' })
+})
