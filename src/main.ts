@@ -5,11 +5,13 @@ import {
   pageUrlOf,
   storeUrlOf,
 } from './app/config.ts'
+import { saleSettingsOf } from './app/sale-settings.ts'
 import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
 import { VERSION } from './app/wiring.ts'
 import { COMMANDS, runCommandLine, tollgateProgram } from './cli/program.ts'
 import { processTerminal } from './cli/terminal.ts'
 import { OPERATIONS } from './operations/operations.ts'
+import { StripeMissing } from './sale/card/stripe.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { UpstreamMismatch } from './store/settings.ts'
 import { ServeLockHeld } from './store/sqlite/sqlite-connection.ts'
@@ -28,6 +30,7 @@ const program = tollgateProgram({
       keyTag: config.TOLLGATE_KEY_TAG,
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       pageUrl: pageUrlOf(config),
+      sale: saleSettingsOf(config),
       ...(baseUrl === null
         ? {}
         : {
@@ -66,6 +69,7 @@ function isForThePerson(error: unknown): error is Error {
   return (
     error instanceof ConfigError ||
     error instanceof SchemaMismatch ||
+    error instanceof StripeMissing ||
     error instanceof ServeLockHeld ||
     error instanceof UpstreamMismatch ||
     error instanceof WorkerFailure

@@ -137,11 +137,19 @@ async function makePurchase({ ledger, store }: Gateway, input: NewPurchase): Pro
     method: 'card',
     source: `play:pur_${number}`,
     creditMicros: micros(25_000_000),
+    priceUnits: 2_500n,
     seenReversals: 0,
     fact:
       judgment === null
         ? { kind: 'open', expiresAtMs: null }
-        : { kind: 'paid', paid, reversedUnits: 0n, paymentRef: `pay_${number}`, judgment },
+        : {
+            kind: 'paid',
+            paid,
+            reversedUnits: 0n,
+            paymentRef: `pay_${number}`,
+            isDisputed: false,
+            judgment,
+          },
     approved: false,
   })
   if (verdict.kind !== 'posted') throw new Error(`a purchase was ${verdict.kind}`)

@@ -15,10 +15,9 @@ function faultsOf(env: Readonly<Record<string, string>>): string[] {
 test('an empty environment has every default', () => {
   const config = readConfig({})
   expect(Object.keys(config)).toEqual(Object.keys(SETTINGS))
-  for (const [name, { fallback }] of Object.entries(SETTINGS)) {
+  for (const [name, { fallback, schema }] of Object.entries(SETTINGS)) {
     const value = Object.entries(config).find(([found]) => found === name)?.[1]
-    const shown = Array.isArray(value) ? value.join(',') : value === null ? null : String(value)
-    expect([name, shown]).toEqual([name, fallback])
+    expect([name, value]).toEqual([name, fallback === null ? null : schema.parse(fallback)])
   }
   expect(Object.isFrozen(config)).toBe(true)
 })

@@ -10,6 +10,7 @@ import {
   type UpstreamNames,
 } from '../vocabulary/public-names.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
+import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
   list,
   type Matching,
@@ -242,6 +243,7 @@ export const SETTINGS = {
     'Model ids, comma-separated, that do not bill per search although the catalog looks as if they did.',
   ),
   ...PAGE_SETTINGS,
+  ...SALE_SETTINGS,
   ...TRACE_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>
 
@@ -274,7 +276,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       faults.push(`${name} is not a setting${suggestion(name)}`)
     }
   }
-  faults.push(...upstreamFaults(env), ...metricsFaults(env), ...workersFaults(env))
+  faults.push(
+    ...upstreamFaults(env),
+    ...metricsFaults(env),
+    ...workersFaults(env),
+    ...saleFaults(env),
+  )
   if (faults.length > 0) {
     throw new ConfigError(
       `the environment cannot be used (docs/config.md has all settings):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,

@@ -72,7 +72,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     },
     readiness: () => readiness(() => inference.isDraining),
     metrics: metricsRoute,
-    management: managementOf(wiring, {
+    management: await managementOf(wiring, {
       ...http,
       maintenance,
       checks: () => readiness(() => inference.isDraining),
@@ -108,7 +108,7 @@ async function openMaintenance(
   return maintenance
 }
 
-function managementOf(
+async function managementOf(
   wiring: Wiring,
   {
     maintenance,
@@ -118,12 +118,12 @@ function managementOf(
     readonly maintenance: Maintenance
     readonly checks: () => readonly ReadinessCheck[]
   },
-): ManagementInput {
+): Promise<ManagementInput> {
   const { config, operations, address, log, clock, ids } = wiring
   const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
-  const sold = openSale(wiring, http)
+  const sold = await openSale(wiring, http)
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
   return {
     sections: makeOperations(operations, {
@@ -159,7 +159,8 @@ function managementOf(
       costHeader: config.TOLLGATE_COST_HEADER,
     },
     page: openPage(wiring, http),
-    playPage: sold && { card: sold.card, onPaid: (source) => sold.sale.look(source) },
+    playPage: sold?.playPage ?? null,
+    webhook: sold?.webhook ?? null,
   }
 }
 

@@ -1,33 +1,89 @@
-import { PlayCard } from '../sale/card/play.ts'
+import type { PlayPageInput } from '../http/play-page.ts'
+import type { WebhookInput } from '../http/sale-webhook.ts'
+import { isSignedByStripe } from '../sale/card/stripe.ts'
 import { CardPoll } from '../sale/card-poll.ts'
+import { type OpenedCard, openCard } from '../sale/open-methods.ts'
 import { Sale } from '../sale/sale.ts'
 import { pageUrlOf } from './config.ts'
 import type { HttpParts } from './open-http.ts'
+import { saleSettingsOf } from './sale-settings.ts'
 import type { Wiring } from './wiring.ts'
 
-/** The sale of credit, and the pages of play money; null where nothing is sold. */
-export function openSale(
-  { config, address, clock, ids, log, closing }: Wiring,
+/** The sale of credit, and its routes that are no operations; null where nothing is sold. */
+export async function openSale(
+  wiring: Wiring,
   { store, ledger, authenticator }: Pick<HttpParts, 'store' | 'ledger' | 'authenticator'>,
-): { readonly sale: Sale; readonly card: PlayCard } | null {
-  if (address.mode !== 'simulator') return null
+): Promise<{
+  readonly sale: Sale
+  readonly playPage: PlayPageInput | null
+  readonly webhook: WebhookInput | null
+} | null> {
+  const { config, address, clock, ids } = wiring
   const { db } = store
-  const card = new PlayCard({ db, clock, publicUrl: pageUrlOf(config) })
+  const card = openCard(saleSettingsOf(config), {
+    db,
+    clock,
+    ids,
+    publicUrl: pageUrlOf(config),
+    isSimulator: address.mode === 'simulator',
+  })
+  if (card === null) return null
+  // The package that a setting needs is missed at the start, not at the first purchase.
+  if (card.kind === 'stripe') await card.stripe.load()
   const sale = new Sale({
-    card,
+    methods: [card.method],
     db,
     ledger,
     ids,
     clock,
     onCreditChanged: async (accountId) => authenticator.forget({ accountId }),
   })
+  const poll = startPoll(wiring, { db, sale, card })
+  return {
+    sale,
+    playPage:
+      card.kind === 'play'
+        ? { card: card.play, onPaid: (source: string) => sale.look(source) }
+        : null,
+    webhook: card.kind === 'stripe' ? webhookOf(wiring, poll) : null,
+  }
+}
+
+function startPoll(
+  { clock, log, closing }: Wiring,
+  {
+    db,
+    sale,
+    card: { method },
+  }: {
+    readonly db: HttpParts['store']['db']
+    readonly sale: Sale
+    readonly card: NonNullable<OpenedCard>
+  },
+): CardPoll {
   const poll = new CardPoll({
     db,
     sale,
+    method,
+    clock,
     onFailure: (source, cause) =>
-      log.warn({ source, cause: String(cause) }, 'open purchases could not be looked at'),
+      log.warn({ source, cause: String(cause) }, 'payments by card could not be looked at'),
   })
   closing.defer(() => poll.stop())
   poll.start()
-  return { sale, card }
+  return poll
+}
+
+/** A message of Stripe only makes the poll look; null: without a secret no message can be trusted even to do that. */
+function webhookOf({ config, clock }: Wiring, poll: CardPoll): WebhookInput | null {
+  const { STRIPE_WEBHOOK_SECRET: secret } = config
+  if (secret === null) return null
+  return {
+    path: '/v1/credit/webhooks/stripe',
+    bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
+    isGenuine: (body, { 'stripe-signature': header }) =>
+      typeof header === 'string' &&
+      isSignedByStripe(body, { header, secret, nowMs: clock.nowMs() }),
+    onMessage: () => poll.ring(),
+  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Micros, microsOfDecimal, parseDecimal } from '../vocabulary/money.ts'
 
 /** One setting of the environment: how it is read, and its description for operators. */
 export interface Setting<T> {
@@ -48,6 +49,24 @@ export function optionalWholeNumber(
     )
     .transform((text) => (text === undefined ? null : Number(text)))
   return { schema, fallback: null, description, secret: false }
+}
+
+/** Dollars of at least a cent and whole cents, read as micro-dollars. */
+export function dollars(
+  { fallback }: { readonly fallback: string },
+  description: string,
+): Setting<Micros> {
+  const schema = z
+    .string()
+    .default(fallback)
+    .transform((text, checked) => {
+      const usd = /^\d{1,8}(\.\d{1,2})?$/.test(text) ? parseDecimal(text) : null
+      const amountMicros = usd && microsOfDecimal(usd)
+      if (amountMicros !== null && amountMicros > 0) return amountMicros
+      checked.addIssue({ code: 'custom', message: 'must be dollars, such as 5 or 12.50' })
+      return z.NEVER
+    })
+  return { schema, fallback, description, secret: false }
 }
 
 /** A text of a certain form. */

@@ -4,6 +4,7 @@ import type { CatalogSettings } from '../catalog/catalog.ts'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { OperationSource } from '../operations/operations.ts'
+import type { SaleSettings } from '../sale/open-methods.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Dialect } from '../upstreams/upstream.ts'
@@ -29,6 +30,7 @@ export interface CommandSettings {
   readonly settleAfterMs: number
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: string
+  readonly sale: SaleSettings
   /** The provider; absent: none is configured, and the simulator stands in for it. */
   readonly upstream?: UpstreamSettings
 }

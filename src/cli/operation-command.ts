@@ -2,13 +2,14 @@ import { Command, Option } from 'commander'
 import type { z } from 'zod'
 import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
-import { PlayCard } from '../sale/card/play.ts'
+import { openCard } from '../sale/open-methods.ts'
 import { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
   type CommandContext,
   type CommandInput,
+  type CommandSettings,
   withNewStore,
   withStore,
 } from './command-context.ts'
@@ -126,12 +127,12 @@ function operationOf(
   name: string,
 ): Operation {
   const { store, ledger, ids, clock } = opened
-  const { keyTag, settleAfterMs, pageUrl, upstream } = settings()
+  const read = settings()
+  const { keyTag, settleAfterMs, pageUrl, upstream } = read
   const sections = makeOperations(operations, {
     store,
     ledger,
-    // A server that has a provider for payments asks it; a command asks the simulator's alone.
-    sale: upstream === undefined ? playSale(opened, pageUrl) : null,
+    sale: saleOf(opened, read),
     ids,
     clock,
     keyTag,
@@ -158,10 +159,23 @@ function operationOf(
   return found
 }
 
-function playSale({ store: { db }, ledger, ids, clock }: CommandContext, publicUrl: string): Sale {
-  const card = new PlayCard({ db, clock, publicUrl })
+/** What is sold, to be looked at again; null: nothing is. */
+function saleOf(
+  { store: { db }, ledger, ids, clock }: CommandContext,
+  { pageUrl: publicUrl, sale: settings, upstream }: CommandSettings,
+): Sale | null {
+  const isSimulator = upstream === undefined
+  const card = openCard(settings, { db, clock, ids, publicUrl, isSimulator })
+  if (card === null) return null
   // A running server reads the store again within seconds.
-  return new Sale({ card, db, ledger, ids, clock, onCreditChanged: async () => {} })
+  return new Sale({
+    methods: [card.method],
+    db,
+    ledger,
+    ids,
+    clock,
+    onCreditChanged: async () => {},
+  })
 }
 
 /** The input of the operation, from the typed words and options. */

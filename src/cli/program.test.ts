@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
 import { OPERATIONS } from '../operations/operations.ts'
+import { micros } from '../vocabulary/money.ts'
 import { COMMANDS, tollgateProgram } from './program.ts'
 import { openCommandLine } from './testing/command-line.ts'
 
@@ -76,7 +77,16 @@ describe('--help', () => {
   })
 
   test('has words for every command, argument and option', () => {
-    const settings = () => ({ storeUrl: '', keyTag: '', settleAfterMs: 0, pageUrl: '' })
+    const settings = () => ({
+      storeUrl: '',
+      keyTag: '',
+      settleAfterMs: 0,
+      pageUrl: '',
+      sale: {
+        terms: { minimumMicros: micros(1), maximumMicros: micros(1), feeBps: 0 },
+        stripe: null,
+      },
+    })
     const terminal = { out: () => {}, note: () => {}, progress: () => {} }
     const runs = { operations: OPERATIONS, commands: COMMANDS }
     const serve = async () => {}

@@ -27,13 +27,15 @@ async function makeHeld(purchaseId: string): Promise<string> {
     method: 'card',
     source: `play:${purchaseId}`,
     creditMicros: micros(25_000_000),
+    priceUnits: 2_500n,
     seenReversals: 0,
     fact: {
       kind: 'paid',
       paid: { currency: 'usd', units: 2_400n },
       reversedUnits: 0n,
       paymentRef: null,
-      judgment: { kind: 'hold', reason: 'a dollar short' },
+      isDisputed: false,
+      judgment: { kind: 'hold', reason: 'a dollar short', worthMicros: micros(24_000_000) },
     },
     approved: false,
   })
@@ -57,7 +59,7 @@ test('a held purchase is listed, shown and credited once', async () => {
   expect(shown).toContainEqual(['paid', '2400 usd'])
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 0,
-    out: `added $25.000000 of backed credit to ${accountId}\n`,
+    out: `added $24.000000 of backed credit to ${accountId}\n`,
   })
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 1,

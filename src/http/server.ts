@@ -17,6 +17,7 @@ import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.
 import { type PageInput, registerPage } from './page/page-routes.ts'
 import { type PlayPageInput, registerPlayPage } from './play-page.ts'
 import { type PublicRoutesInput, registerPublicRoutes } from './public-routes.ts'
+import { registerWebhook, type WebhookInput } from './sale-webhook.ts'
 
 interface HttpServerInput {
   /** Every format that is served. */
@@ -49,6 +50,8 @@ export interface ManagementInput {
   readonly page: Omit<PageInput, 'bodyTimeoutMs'> | null
   /** The pages on which play money is paid; null: there are none. */
   readonly playPage: PlayPageInput | null
+  /** Messages about payments; null: none are taken. */
+  readonly webhook: WebhookInput | null
 }
 
 /** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
@@ -121,6 +124,7 @@ function registerManagement(
   const operations = sections.flatMap((section) => section.operations)
   for (const access of input.access) registerOperations(app, { operations, access, bodyTimeoutMs })
   if (input.playPage !== null) registerPlayPage(app, input.playPage)
+  if (input.webhook !== null) registerWebhook(app, input.webhook)
   if (page === null) return
   registerPage(app, { ...page, operations, formats, inference, bodyTimeoutMs })
 }

@@ -264,8 +264,8 @@ export type RedeemVerdict =
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
 
 export interface PostPurchaseInput
-  extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros'> {
-  /** An id of the prefix `pur`. It and `creditMicros` are those of the row; if the source is known, unused. */
+  extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros' | 'priceUnits'> {
+  /** An id of the prefix `pur`. It, `creditMicros` and `priceUnits` are for a new row; if the source is known, unused. */
   readonly id: string
   /** `reversals` of the row, read before the look; 0 where there was none. */
   readonly seenReversals: number

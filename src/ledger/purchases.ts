@@ -20,6 +20,14 @@ export async function findPurchase(
   return one(db.selectFrom('purchases').selectAll().where('source', '=', source))
 }
 
+/** The purchase of a payment, by the provider's name of it; null where there is none. */
+export async function findPurchaseOfPayment(
+  db: Kysely<Tables>,
+  paymentRef: string,
+): Promise<PurchaseRow | null> {
+  return one(db.selectFrom('purchases').selectAll().where('payment_ref', '=', paymentRef))
+}
+
 type PurchaseQuery = SelectQueryBuilder<Tables, 'purchases', Selectable<Tables['purchases']>>
 
 async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {

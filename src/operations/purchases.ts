@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { getPurchase, listAllPurchases } from '../ledger/purchases.ts'
+import { PaymentUnavailable } from '../sale/card/provider.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -105,11 +106,17 @@ async function creditHeld(
 ): Promise<Answered> {
   if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row)
   // The money may have gone back since it was held, so the provider is asked again.
-  const looked = sale === null ? null : await sale.approve(row.source, by)
+  const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
   if (looked === null) throw new Problem('payment_unavailable')
   const { purchase, isChanged } = looked
   if (!isChanged) throw notHeld(purchase)
   return { httpStatus: 200, body: adminPurchaseAnswer(purchase) }
+}
+
+/** Rethrows a failure to ask a provider as the Problem that it is for a client. */
+export function rethrowUnavailable(cause: unknown): never {
+  if (cause instanceof PaymentUnavailable) throw new Problem('payment_unavailable', { cause })
+  throw cause
 }
 
 function dismiss({ ledger }: OperationParts): Operation {

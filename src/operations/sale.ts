@@ -1,23 +1,30 @@
 import { z } from 'zod'
-import { CARD_OFFER, type Sale } from '../sale/sale.ts'
+import type { CardMethod } from '../sale/card/card-method.ts'
+import type { DepositMethod, SaleMethod } from '../sale/method.ts'
+import type { Sale } from '../sale/sale.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { formatUnits, unitsFor } from '../vocabulary/purchase.ts'
+import { type ExchangeTerms, formatUnits, unitsFor } from '../vocabulary/purchase.ts'
 import { filterField, moneyField, timeAnswer, timeField } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
-import { purchaseAnswer, purchaseShape } from './purchases.ts'
+import {
+  type Answered,
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+} from './operation.ts'
+import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
 
 /** What is for sale, quotes, and buying. A gateway that sells nothing has none of them. */
 export function saleOperations({ sale, clock }: OperationParts): readonly Operation[] {
-  return sale === null ? [] : [offers(), quote(clock), buy(sale, clock)]
+  return sale === null ? [] : [offers(sale), quote(sale, clock), buy(sale, clock)]
 }
 
-const amountWords = 'The credit, in micro-dollars: whole cents.'
+const amountWords = 'The credit, in micro-dollars: whole cents by card.'
 
-const { currency, minimumMicros, maximumMicros, terms } = CARD_OFFER
-
-function offers(): Operation {
+function offers({ methods }: Sale): Operation {
   return operation({
     name: 'getCreditSale',
     method: 'GET',
@@ -25,21 +32,39 @@ function offers(): Operation {
     summary: 'How credit can be bought.',
     answers: { 200: saleShape },
     async run() {
-      const card = {
-        id: CARD_OFFER.id,
-        kind: 'card',
-        currency,
-        minimum: minimumMicros,
-        maximum: maximumMicros,
-        fee_bps: terms.feeBps,
-        available: true,
+      const offered = await Promise.all(methods.map(offerOf))
+      const isAnyAvailable = offered.some(({ available }) => available)
+      // Where something else is sold, an unavailable chain is one line of the list.
+      if (!isAnyAvailable && methods.every(({ kind }) => kind === 'deposit')) {
+        throw new Problem('chain_unavailable')
       }
-      return { httpStatus: 200, body: { object: 'credit_sale', methods: [card] } }
+      return { httpStatus: 200, body: { object: 'credit_sale', methods: offered } }
     },
   })
 }
 
-function quote(clock: Clock): Operation {
+async function offerOf(method: SaleMethod) {
+  const { id, kind, minimumMicros: minimum, feeBps: fee_bps } = method
+  switch (kind) {
+    case 'card': {
+      const { currency, maximumMicros: maximum } = method
+      return { id, kind, currency, minimum, maximum, fee_bps, available: true }
+    }
+    case 'deposit': {
+      const { confirm } = method
+      const available = (await method.terms()).kind === 'known'
+      return { id, kind, ...tokenAnswer(method), confirm, minimum, fee_bps, available }
+    }
+    default:
+      return assertNever(kind)
+  }
+}
+
+function tokenAnswer({ chainId, token: { symbol, address, decimals } }: DepositMethod) {
+  return { chain_id: chainId, token: symbol, token_address: address, decimals }
+}
+
+function quote(sale: Sale, clock: Clock): Operation {
   return operation({
     name: 'getCreditQuote',
     method: 'GET',
@@ -51,24 +76,27 @@ function quote(clock: Clock): Operation {
         .refine((typed) => /^\d{1,16}$/.test(typed), 'must be a whole number of micro-dollars')
         .transform(Number)
         .describe(amountWords),
-      method: filterField.optional().describe('An `id` of `GET /v1/credit`.'),
+      method: filterField
+        .optional()
+        .describe('An `id` of `GET /v1/credit`. It may be left out where there is one.'),
     }),
     answers: { 200: quoteShape },
-    problems: ['not_found'],
-    async run({ query: { amount, method = CARD_OFFER.id } }) {
-      requireCard(method)
-      const creditMicros = checkedAmount(amount)
+    problems: ['not_found', 'chain_unavailable', 'quote_unavailable'],
+    async run({ query: { amount, method: named } }) {
+      const method = methodOf(sale, named)
+      const creditMicros = checkedAmount(method, amount)
+      const { currency, terms, asOfMs } = await termsOf(method, clock)
       const units = unitsFor(creditMicros, terms)
       return {
         httpStatus: 200,
         body: {
           object: 'credit_quote',
-          method,
+          method: method.id,
           credit: creditMicros,
           pay: { currency, amount: formatUnits(units, terms.decimals), units: String(units) },
-          rate: '1',
-          fee_bps: terms.feeBps,
-          as_of: timeAnswer(clock.nowMs()),
+          rate: rateText(terms),
+          fee_bps: method.feeBps,
+          as_of: timeAnswer(asOfMs),
           binding: false,
         },
       }
@@ -76,42 +104,106 @@ function quote(clock: Clock): Operation {
   })
 }
 
+async function termsOf(
+  method: SaleMethod,
+  clock: Clock,
+): Promise<{ currency: string; terms: ExchangeTerms; asOfMs: number }> {
+  if (method.kind === 'card') {
+    const { currency, terms } = method
+    return { currency, terms, asOfMs: clock.nowMs() }
+  }
+  const found = await method.terms()
+  if (found.kind !== 'known') throw new Problem(found.kind)
+  return { ...found, currency: method.token.symbol }
+}
+
+/** Dollars for one of the currency, as it counts: never above one. */
+function rateText({ rate8 }: ExchangeTerms): string {
+  const counted = rate8 < 100_000_000n ? rate8 : 100_000_000n
+  return formatUnits(counted, 8).replace(/\.?0+$/, '')
+}
+
 function buy(sale: Sale, clock: Clock): Operation {
   return operation({
     name: 'createPurchase',
     method: 'POST',
-    paths: { key: '/v1/credit/purchases' },
-    summary: 'Begin a purchase of credit: the answer has the page to pay on.',
+    paths: { key: '/v1/credit/purchases', member: '/app/api/accounts/{account_id}/purchases' },
+    summary:
+      'Begin a purchase of credit: the answer has the page to pay on, or the address to send tokens to.',
     body: z.strictObject({
       method: filterField.describe('An `id` of `GET /v1/credit`.'),
-      amount: z.int().describe(amountWords),
+      amount: z
+        .int()
+        .optional()
+        .describe(`${amountWords} Required by card; of a deposit any amount counts.`),
     }),
-    example: { method: CARD_OFFER.id, amount: 25_000_000 },
-    answers: { 201: begunShape },
-    problems: ['not_found', 'rate_limited'],
-    async run({ accountId, body: { method, amount } }) {
-      requireCard(method)
-      const begun = await sale.begin({ accountId, creditMicros: checkedAmount(amount) })
-      switch (begun.kind) {
-        case 'begun': {
-          const { purchase, url } = begun
-          const expires_at = timeAnswer(purchase.expiresAtMs ?? clock.nowMs())
-          return { httpStatus: 201, body: { purchase: purchaseAnswer(purchase), url, expires_at } }
-        }
-        case 'tooManyOpen':
-          throw new Problem('rate_limited', {
-            message: 'The account has too many open purchases. Pay one, or wait until one expires.',
-            retryAfterSeconds: Math.max(1, Math.ceil((begun.nextAtMs - clock.nowMs()) / 1_000)),
-          })
-        case 'unknownAccount':
-          throw notFound('account', accountId)
+    example: { method: 'card', amount: 25_000_000 },
+    answers: { 200: depositShape, 201: begunShape },
+    problems: ['not_found', 'rate_limited', 'payment_unavailable', 'chain_unavailable'],
+    async run({ accountId, body: { method: named, amount } }) {
+      const method = methodOf(sale, named)
+      switch (method.kind) {
+        case 'card':
+          return beginCard({ sale, clock }, { method, accountId, amountMicros: amount })
+        case 'deposit':
+          if (amount !== undefined) throw amountProblem('is not known: send any amount')
+          return beginDeposit(method, accountId)
+        default:
+          return assertNever(method)
       }
     },
   })
 }
 
-function requireCard(method: string): void {
-  if (method === CARD_OFFER.id) return
+async function beginCard(
+  { sale, clock }: { readonly sale: Sale; readonly clock: Clock },
+  asked: {
+    readonly method: CardMethod
+    readonly accountId: string
+    readonly amountMicros: number | undefined
+  },
+): Promise<Answered> {
+  const { method, accountId, amountMicros } = asked
+  if (amountMicros === undefined) throw amountProblem('is required')
+  const creditMicros = checkedAmount(method, amountMicros)
+  const begun = await sale.begin({ method, accountId, creditMicros }).catch(rethrowUnavailable)
+  switch (begun.kind) {
+    case 'begun': {
+      const { purchase, url } = begun
+      const expires_at = timeAnswer(purchase.expiresAtMs ?? clock.nowMs())
+      return { httpStatus: 201, body: { purchase: purchaseAnswer(purchase), url, expires_at } }
+    }
+    case 'tooManyOpen':
+      throw new Problem('rate_limited', {
+        message: 'The account has too many open purchases. Pay one, or wait until one expires.',
+        retryAfterSeconds: Math.max(1, Math.ceil((begun.nextAtMs - clock.nowMs()) / 1_000)),
+      })
+    case 'unknownAccount':
+      throw notFound('account', accountId)
+    default:
+      return assertNever(begun)
+  }
+}
+
+async function beginDeposit(method: DepositMethod, accountId: string): Promise<Answered> {
+  const terms = await method.terms()
+  if (terms.kind === 'chain_unavailable') throw new Problem(terms.kind)
+  const { address, uri } = await method.depositAddress(accountId)
+  const { decimals: _, ...shown } = tokenAnswer(method)
+  const deposit = { address, ...shown, minimum: method.minimumMicros, uri }
+  return { httpStatus: 200, body: { deposit } }
+}
+
+function methodOf({ methods }: Sale, named: string | undefined): SaleMethod {
+  const [only, ...others] = methods
+  if (named === undefined && others.length > 0) {
+    throw new Problem('invalid_parameter', {
+      message: `\`method\` is required: ${methods.map(({ id }) => id).join(' or ')}.`,
+      param: 'method',
+    })
+  }
+  const method = named === undefined ? only : methods.find(({ id }) => id === named)
+  if (method !== undefined) return method
   throw new Problem('not_found', {
     message: 'This service does not sell credit by this method; GET /v1/credit lists the methods.',
     param: 'method',
@@ -120,11 +212,17 @@ function requireCard(method: string): void {
 
 const CENT_MICROS = 10_000
 
-function checkedAmount(typed: number): Micros {
+function checkedAmount(method: SaleMethod, typed: number): Micros {
+  const { minimumMicros } = method
+  const maximumMicros = method.kind === 'card' ? method.maximumMicros : Number.MAX_SAFE_INTEGER
   if (typed < minimumMicros || typed > maximumMicros) {
-    throw amountProblem(`must be ${showMicros(minimumMicros)} to ${showMicros(maximumMicros)}`)
+    throw amountProblem(
+      `must be ${showMicros(minimumMicros)} to ${showMicros(micros(maximumMicros))}`,
+    )
   }
-  if (typed % CENT_MICROS !== 0) throw amountProblem('must be whole cents, each 10,000')
+  if (method.kind === 'card' && typed % CENT_MICROS !== 0) {
+    throw amountProblem('must be whole cents, each 10,000')
+  }
   return micros(typed)
 }
 
@@ -134,20 +232,41 @@ function amountProblem(words: string): Problem {
 
 const feeField = z.int().describe("The gateway's part, in hundredths of a percent.")
 
+const offerFields = {
+  id: z.string(),
+  minimum: moneyField,
+  fee_bps: feeField,
+  available: z.boolean().describe('Whether it can be used now.'),
+}
+
+const tokenFields = {
+  chain_id: z.int(),
+  token: z.string().describe('Such as `USDC`.'),
+  token_address: z.string().describe('The address of its contract.'),
+}
+
 /** `GET /v1/credit`. */
 const saleShape = z
   .object({
     object: z.literal('credit_sale'),
     methods: z.array(
-      z.object({
-        id: z.string(),
-        kind: z.literal('card'),
-        currency: z.string(),
-        minimum: moneyField,
-        maximum: moneyField,
-        fee_bps: feeField,
-        available: z.boolean().describe('Whether it can be used now.'),
-      }),
+      z.discriminatedUnion('kind', [
+        z.object({
+          ...offerFields,
+          kind: z.literal('card').describe('Paid on a page of a card provider.'),
+          currency: z.string(),
+          maximum: moneyField,
+        }),
+        z.object({
+          ...offerFields,
+          ...tokenFields,
+          kind: z.literal('deposit').describe('Tokens sent to an address of the account.'),
+          decimals: z.int(),
+          confirm: z
+            .string()
+            .describe('When a deposit counts: `finalized`, `safe`, or after so many blocks.'),
+        }),
+      ]),
     ),
   })
   .meta({ id: 'CreditSale' })
@@ -176,3 +295,14 @@ const begunShape = z
     expires_at: timeField.describe('Until when it can be paid.'),
   })
   .meta({ id: 'BegunPurchase' })
+
+const depositShape = z
+  .object({
+    deposit: z.object({
+      address: z.string().describe('Of this account alone. Any amount may be sent, at any time.'),
+      ...tokenFields,
+      minimum: moneyField,
+      uri: z.string().describe('The same for wallets.'),
+    }),
+  })
+  .meta({ id: 'Deposit' })

@@ -1,31 +1,53 @@
 import type { Kysely } from 'kysely'
-import { listOpen } from '../ledger/purchases.ts'
+import { findPurchase, findPurchaseOfPayment, listOpen } from '../ledger/purchases.ts'
 import { Passes } from '../store/passes.ts'
+import type { PurchaseRow, SaleCursorRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Sale } from './sale.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { CardMethod } from './card/card-method.ts'
+import type { CardChange } from './card/provider.ts'
+import { moveCursor, readCursor } from './cursors.ts'
+import { LookContradicted, type Sale } from './sale.ts'
 
 const POLL_MS = 60_000
 
+/** However often it is rung, a look begins so long after the one before it. */
+const REST_MS = 1_000
+
+/** Reports may become visible later than others that are newer. */
+const REPORTS_LATE_SECONDS = 10 * 60
+
 interface CardPollInput {
   readonly db: Kysely<Tables>
-  readonly sale: Pick<Sale, 'look'>
-  /** Called with each purchase that could not be looked at; the next pass tries again. */
+  readonly sale: Pick<Sale, 'look' | 'postUnknown'>
+  readonly method: CardMethod
+  readonly clock: Clock
+  /**
+   * Called with each purchase that could not be looked at, and with null where the provider could not be asked
+   * for what changed; the next pass tries again.
+   */
   readonly onFailure: (source: string | null, cause: unknown) => void
 }
 
 /**
- * Looks at every open purchase once a minute, so that a payment is found without any message, and one that
- * has expired is closed. Several gateways repeat the work, harmlessly.
+ * Looks once a minute, or when it is rung, at payments of which the provider reports a change, and at those that
+ * are open, so that a payment is found without any message. Several gateways repeat the work, harmlessly.
  */
 export class CardPoll {
   readonly #input: CardPollInput
   readonly #passes: Passes
+  /** Reports that a look has followed, with their positions. */
+  readonly #followed = new Map<string, number>()
+  /** When each open purchase was last looked at. */
+  readonly #lookedAtMs = new Map<string, number>()
+  #isPassing = false
+  #isRung = false
 
   constructor(input: CardPollInput) {
     this.#input = input
     this.#passes = new Passes({
       intervalMs: POLL_MS,
-      pass: () => this.look(),
+      pass: () => this.#pass(),
       onFailure: (cause) => input.onFailure(null, cause),
     })
   }
@@ -38,16 +60,116 @@ export class CardPoll {
     return this.#passes.stop()
   }
 
-  /** One pass. */
+  /** Begins a look soon: at once, or a second after the one that is under way. */
+  ring(): void {
+    this.#isRung = true
+    if (!this.#isPassing) this.#passes.wake()
+  }
+
+  async #pass(): Promise<void> {
+    this.#isPassing = true
+    try {
+      do {
+        this.#isRung = false
+        await this.look()
+        await this.#passes.wait(REST_MS)
+      } while (this.#isRung && !this.#passes.stopped)
+    } finally {
+      this.#isPassing = false
+    }
+  }
+
+  /** One look at all that changed, and at what is open. Rejects where the provider can't say what changed. */
   async look(): Promise<void> {
-    const { db, sale, onFailure } = this.#input
-    for (const { source } of await listOpen(db)) {
-      if (this.#passes.stopped) return
-      try {
-        await sale.look(source)
-      } catch (cause) {
-        onFailure(source, cause)
+    try {
+      await this.#followReports()
+    } finally {
+      await this.#lookAtOpen()
+    }
+  }
+
+  async #followReports(): Promise<void> {
+    const { db, method, clock } = this.#input
+    const { name } = method.provider
+    const cursor = await readCursor(db, name)
+    const lookedAtMs = clock.nowMs()
+    const position = (await this.#followFrom(cursor)) ?? cursor?.position ?? '0'
+    const to: SaleCursorRow = { source: name, position, blockHash: null, lookedAtMs }
+    await moveCursor(db, { from: cursor, to })
+  }
+
+  /** Returns the position up to which each report was followed; null: there was none. */
+  async #followFrom(cursor: SaleCursorRow | null): Promise<string | null> {
+    const { provider } = this.#input.method
+    if (provider.changedSince === undefined) return null
+    const from =
+      cursor === null ? null : Math.max(0, Number(cursor.position) - REPORTS_LATE_SECONDS)
+    let newest = Number(cursor?.position ?? 0)
+    let oldestFailed = Number.POSITIVE_INFINITY
+    for await (const change of provider.changedSince(from)) {
+      if (this.#passes.stopped) return null
+      if (this.#followed.has(change.id) || (await this.#follow(change))) {
+        this.#followed.set(change.id, change.position)
+        newest = Math.max(newest, change.position)
+      } else {
+        oldestFailed = Math.min(oldestFailed, change.position)
       }
     }
+    const position = Math.min(newest, oldestFailed)
+    for (const [reportId, at] of this.#followed) {
+      if (at < position - REPORTS_LATE_SECONDS) this.#followed.delete(reportId)
+    }
+    return String(position)
+  }
+
+  /** Whether a change needs no further look. */
+  async #follow({ of }: CardChange): Promise<boolean> {
+    const { sale, method, onFailure } = this.#input
+    const row = await this.#rowOf(of)
+    const source = row?.source ?? ('source' in of ? of.source : null)
+    // A payment of something else that the operator sells.
+    if (source === null) return true
+    try {
+      if (row !== null) await sale.look(source)
+      // The store began it and does not know it: a backup was restored.
+      else if ('source' in of) await sale.postUnknown(method, of)
+      return true
+    } catch (cause) {
+      onFailure(source, cause)
+      // Another look would find the same.
+      return cause instanceof LookContradicted
+    }
+  }
+
+  async #rowOf(of: CardChange['of']): Promise<PurchaseRow | null> {
+    const { db } = this.#input
+    return 'source' in of ? findPurchase(db, of.source) : findPurchaseOfPayment(db, of.paymentRef)
+  }
+
+  async #lookAtOpen(): Promise<void> {
+    const { db, sale, method, clock, onFailure } = this.#input
+    const open = (await listOpen(db)).filter(({ source }) => method.has(source))
+    const sources = new Set(open.map(({ source }) => source))
+    for (const source of this.#lookedAtMs.keys()) {
+      if (!sources.has(source)) this.#lookedAtMs.delete(source)
+    }
+    for (const row of open) {
+      if (this.#passes.stopped) return
+      const nowMs = clock.nowMs()
+      if (!this.#isDue(row, nowMs)) continue
+      try {
+        await sale.look(row.source)
+        this.#lookedAtMs.set(row.source, nowMs)
+      } catch (cause) {
+        onFailure(row.source, cause)
+      }
+    }
+  }
+
+  #isDue({ source, expiresAtMs }: PurchaseRow, nowMs: number): boolean {
+    const lookedAtMs = this.#lookedAtMs.get(source)
+    if (lookedAtMs === undefined) return true
+    if (nowMs - lookedAtMs >= this.#input.method.provider.lookIntervalMs) return true
+    return expiresAtMs !== null && lookedAtMs < expiresAtMs && nowMs >= expiresAtMs
   }
 }

@@ -4,12 +4,19 @@ import { findPurchase } from '../ledger/purchases.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { micros } from '../vocabulary/money.ts'
+import { CardMethod } from './card/card-method.ts'
 import { PlayCard } from './card/play.ts'
-import type { CardFact } from './card/provider.ts'
+import type { CardFact, CardProvider } from './card/provider.ts'
 import { CardPoll } from './card-poll.ts'
 import { Sale } from './sale.ts'
 
 const CREDIT = micros(10_000_000)
+
+const TERMS = {
+  minimumMicros: micros(5_000_000),
+  maximumMicros: micros(500_000_000),
+  feeBps: 0,
+}
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let bench: StoreBench
@@ -29,8 +36,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   const playCard = () =>
     new PlayCard({ db: bench.store.db, clock: { nowMs: () => nowMs }, publicUrl: 'http://here' })
 
-  async function begin(sale: Sale) {
-    const begun = await sale.begin({ accountId: 'A', creditMicros: CREDIT })
+  const saleBy = (provider: CardProvider) =>
+    new Sale({ ...parts(), methods: [new CardMethod({ provider, ...TERMS })] })
+
+  function pollOf(sale: Sale, onFailure: (source: string | null, cause: unknown) => void) {
+    const method = cardOf(sale)
+    const clock = { nowMs: () => nowMs }
+    return new CardPoll({ db: bench.store.db, sale, method, clock, onFailure })
+  }
+
+  async function begin(sale: Sale, accountId = 'A') {
+    const begun = await sale.begin({ method: cardOf(sale), accountId, creditMicros: CREDIT })
     if (begun.kind !== 'begun') throw new Error(begun.kind)
     return begun.purchase
   }
@@ -47,16 +63,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('the poll credits what was paid and closes what has expired, without any message', async () => {
     const card = playCard()
-    const sale = new Sale({ ...parts(), card })
+    const sale = saleBy(card)
     const [paid, left] = [await begin(sale), await begin(sale)]
     await card.pay(paid.id)
     nowMs += 31 * 60_000
-    const poll = new CardPoll({
-      db: bench.store.db,
-      sale,
-      onFailure: (_source, cause) => {
-        throw cause
-      },
+    const poll = pollOf(sale, (_source, cause) => {
+      throw cause
     })
     await poll.look()
     await poll.look()
@@ -68,34 +80,43 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a look that fails stops no other', async () => {
     const card = playCard()
-    const [one, other] = await Promise.all([0, 1].map(() => begin(new Sale({ ...parts(), card }))))
+    const [one, other] = await Promise.all([0, 1].map(() => begin(saleBy(card))))
     await card.pay(other?.id ?? '')
-    const sale = new Sale({
-      ...parts(),
-      card: {
-        has: () => true,
-        begin: () => Promise.reject(new Error('away')),
-        look: (source) =>
-          source === one?.source ? Promise.reject(new Error('away')) : card.look(source),
-      },
+    const sale = saleBy({
+      name: 'play',
+      lookIntervalMs: 0,
+      begin: () => Promise.reject(new Error('away')),
+      look: (row) =>
+        row.source === one?.source ? Promise.reject(new Error('away')) : card.look(row),
     })
     const failed: (string | null)[] = []
     const onFailure = (source: string | null) => void failed.push(source)
-    await new CardPoll({ db: bench.store.db, sale, onFailure }).look()
+    await pollOf(sale, onFailure).look()
     expect(failed).toEqual([one?.source])
     expect((await bench.account('A')).backedBalanceMicros).toBe(CREDIT)
   })
 
-  test.each<[string, CardFact]>([
-    ['a cent too little', paidOf('usd', 999n)],
-    ['a cent too much', paidOf('usd', 1_001n)],
-    ['another currency', paidOf('eur', 1_000n)],
-  ])('a payment of %s is held, with the reason', async (_what, found) => {
-    const sale = new Sale({ ...parts(), card: { ...faked(found), begin: beginFaked } })
+  test.each<[string, CardFact, number]>([
+    ['a cent too little', paidOf('usd', 999n), 9_990_000],
+    ['a cent', paidOf('usd', 1n), 10_000],
+    ['a cent too much', paidOf('usd', 1_001n), 10_000_000],
+    ['taxes that took a part', { ...paidOf('usd', 1_000n), netUnits: 800n }, 8_000_000],
+    [
+      'doubt',
+      { ...paidOf('usd', 1_000n), doubt: 'asked for 1000 usd, paid otherwise' },
+      10_000_000,
+    ],
+  ])('a payment of %s is held, and its approval adds what it is worth', async (...row) => {
+    const [, found, worthMicros] = row
+    const sale = saleBy({ ...faked(found), begin: beginFaked })
     const purchase = await begin(sale)
     expect(await sale.look(purchase.source)).toMatchObject({
       isChanged: true,
-      purchase: { state: 'held', note: expect.stringContaining('asked for 1000 usd, paid') },
+      purchase: {
+        state: 'held',
+        creditMicros: CREDIT,
+        note: expect.stringContaining('asked for 1000 usd, paid'),
+      },
     })
     expect((await bench.account('A')).backedBalanceMicros).toBe(0)
     expect(await sale.approve(purchase.source, null)).toMatchObject({
@@ -103,24 +124,32 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       purchase: { state: 'credited' },
     })
     expect(await sale.approve(purchase.source, null)).toMatchObject({ isChanged: false })
-    expect((await bench.account('A')).backedBalanceMicros).toBe(CREDIT)
+    expect((await bench.account('A')).backedBalanceMicros).toBe(worthMicros)
+  })
+
+  test('a payment in another currency is held, and no approval adds credit for it', async () => {
+    const sale = saleBy({ ...faked(paidOf('eur', 1_000n)), begin: beginFaked })
+    const { source } = await begin(sale)
+    expect(await sale.look(source)).toMatchObject({ purchase: { state: 'held' } })
+    expect(await sale.approve(source, null)).toMatchObject({ isChanged: false })
+    expect((await bench.account('A')).backedBalanceMicros).toBe(0)
   })
 
   test('money that went back while a purchase was held is not credited with it', async () => {
-    let found: CardFact = paidOf('eur', 1_000n)
-    const card = { has: () => true, begin: beginFaked, look: async () => found }
-    const sale = new Sale({ ...parts(), card })
+    let found: CardFact = paidOf('usd', 2_000n)
+    const card = { ...FAKED, begin: beginFaked, look: async () => found }
+    const sale = saleBy(card)
     const { source } = await begin(sale)
     await sale.look(source)
-    found = { ...paidOf('eur', 1_000n), reversedUnits: 400n }
+    found = { ...paidOf('usd', 2_000n), reversedUnits: 800n }
     await sale.approve(source, null)
     expect((await bench.account('A')).backedBalanceMicros).toBe(6_000_000)
   })
 
   test('a look that contradicts what was credited changes nothing and is reported', async () => {
     let found = paidOf('usd', 1_000n)
-    const card = { has: () => true, begin: beginFaked, look: async () => found }
-    const sale = new Sale({ ...parts(), card })
+    const card = { ...FAKED, begin: beginFaked, look: async () => found }
+    const sale = saleBy(card)
     const { source } = await begin(sale)
     await sale.look(source)
     found = { ...paidOf('usd', 2_000n), reversedUnits: 500n }
@@ -131,10 +160,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a provider that names a new payment as an earlier one begins nothing', async () => {
     const once = { source: 'faked:same', url: 'http://there', expiresAtMs: 9_000_000 }
     const card = { ...faked(paidOf('usd', 1_000n)), begin: async () => once }
-    const sale = new Sale({ ...parts(), card })
+    const sale = saleBy(card)
     await bench.createAccount('A2')
     await begin(sale)
-    await expect(sale.begin({ accountId: 'A2', creditMicros: CREDIT })).rejects.toThrow(
+    await expect(begin(sale, 'A2')).rejects.toThrow(
       'the provider has named a new payment as an earlier one: faked:same',
     )
   })
@@ -143,12 +172,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     // The provider's answer is old at the first look: the money has gone back since.
     const answers = [paidOf('usd', 1_000n), { ...paidOf('usd', 1_000n), reversedUnits: 1_000n }]
     const look = async () => answers.shift() ?? { ...paidOf('usd', 1_000n), reversedUnits: 1_000n }
-    const sale = new Sale({ ...parts(), card: { has: () => true, begin: beginFaked, look } })
+    const sale = saleBy({ ...FAKED, begin: beginFaked, look })
     const { source } = await begin(sale)
     await sale.look(source)
     expect((await bench.account('A')).backedBalanceMicros).toBe(0)
   })
 })
+
+function cardOf({ methods: [method] }: Sale): CardMethod {
+  if (method?.kind !== 'card') throw new Error('no card')
+  return method
+}
 
 function paidOf(currency: string, units: bigint) {
   return {
@@ -156,12 +190,17 @@ function paidOf(currency: string, units: bigint) {
     paid: { currency, units },
     reversedUnits: 0n,
     paymentRef: null,
+    isDisputed: false,
+    netUnits: units,
+    doubt: null,
   } satisfies CardFact
 }
 
+const FAKED = { name: 'faked', lookIntervalMs: 0 }
+
 /** A provider that finds the same in every look. */
 function faked(found: CardFact) {
-  return { has: () => true, look: async () => found }
+  return { ...FAKED, look: async () => found }
 }
 
 async function beginFaked({ purchaseId }: { readonly purchaseId: string }) {

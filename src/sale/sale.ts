@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger, PostPurchaseInput, PurchaseVerdict } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { findPurchase, listOpen } from '../ledger/purchases.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
@@ -7,18 +7,10 @@ import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
-import { type Micros, micros } from '../vocabulary/money.ts'
-import { type ExchangeTerms, type PurchaseFact, unitsFor } from '../vocabulary/purchase.ts'
-import type { CardFact, CardProvider } from './card/provider.ts'
-
-/** How credit is sold by card. */
-export const CARD_OFFER = {
-  id: 'card',
-  currency: 'usd',
-  minimumMicros: micros(5_000_000),
-  maximumMicros: micros(500_000_000),
-  terms: { decimals: 2, rate8: 100_000_000n, feeBps: 0 } satisfies ExchangeTerms,
-} as const
+import type { Micros } from '../vocabulary/money.ts'
+import type { CardMethod } from './card/card-method.ts'
+import type { CardPayment } from './card/provider.ts'
+import type { SaleMethod } from './method.ts'
 
 /** So many payments an account may have open; beginnings at several gateways at once may add some. */
 const OPEN_PURCHASES_MAX = 5
@@ -39,8 +31,14 @@ type Begun =
   | { readonly kind: 'tooManyOpen'; readonly nextAtMs: number }
   | { readonly kind: 'unknownAccount' }
 
+/** A look found what can't be of the purchase; nothing was changed, and another look finds the same. */
+export class LookContradicted extends Error {
+  override readonly name = 'LookContradicted'
+}
+
 interface SaleInput {
-  readonly card: CardProvider
+  /** In the order in which they are offered. */
+  readonly methods: readonly SaleMethod[]
   readonly db: Kysely<Tables>
   readonly ledger: Pick<Ledger, 'postPurchase'>
   readonly ids: IdSource
@@ -59,8 +57,17 @@ export class Sale {
     this.#input = input
   }
 
-  /** Begins a purchase by card. Its row is durable before anybody sees its page. */
+  /** How credit can be bought, in the order in which it is offered. */
+  get methods(): readonly SaleMethod[] {
+    return this.#input.methods
+  }
+
+  /**
+   * Begins a purchase by card. Its row is durable before anybody sees its page. Rejects with
+   * `PaymentUnavailable` where the provider can't be asked.
+   */
   async begin(asked: {
+    readonly method: CardMethod
     readonly accountId: string
     readonly creditMicros: Micros
   }): Promise<Begun> {
@@ -76,8 +83,8 @@ export class Sale {
     }
   }
 
-  async #begin({ accountId, creditMicros }: Parameters<Sale['begin']>[0]): Promise<Begun> {
-    const { card, db, ledger, ids, clock } = this.#input
+  async #begin({ method, accountId, creditMicros }: Parameters<Sale['begin']>[0]): Promise<Begun> {
+    const { db, ids, clock } = this.#input
     const nowMs = clock.nowMs()
     const expiries = (await listOpen(db, accountId)).flatMap(({ expiresAtMs }) =>
       expiresAtMs !== null && expiresAtMs > nowMs ? [expiresAtMs] : [],
@@ -86,14 +93,15 @@ export class Sale {
       return { kind: 'tooManyOpen', nextAtMs: Math.min(...expiries) }
     }
     const purchaseId = ids.next('pur')
-    const cents = unitsFor(creditMicros, CARD_OFFER.terms)
-    const { source, url, expiresAtMs } = await card.begin({ purchaseId, cents })
-    const verdict = await ledger.postPurchase({
+    const begun = await method.begin({ purchaseId, accountId, creditMicros })
+    const { source, url, expiresAtMs, priceUnits } = begun
+    const verdict = await this.post({
       id: purchaseId,
       accountId,
-      method: CARD_OFFER.id,
+      method: method.id,
       source,
       creditMicros,
+      priceUnits,
       seenReversals: 0,
       fact: { kind: 'open', expiresAtMs },
       approved: false,
@@ -112,9 +120,19 @@ export class Sale {
     }
   }
 
+  /** Posts what a look found. Callers of the account hear of its new credit. */
+  async post(input: PostPurchaseInput, by: OperatorAction | null = null): Promise<PurchaseVerdict> {
+    const { ledger, onCreditChanged } = this.#input
+    const verdict = await ledger.postPurchase(input, by)
+    if (verdict.kind === 'posted' && verdict.purchase.state === 'credited') {
+      await onCreditChanged(input.accountId)
+    }
+    return verdict
+  }
+
   /**
-   * Looks at a purchase until nothing changes any more. Null: no provider here has it. Throws where the provider
-   * contradicts what was credited; nothing is changed then.
+   * Looks at a purchase until nothing changes any more. Null: no method here has it. Throws where the provider
+   * can't be asked, or contradicts what was credited; nothing is changed then.
    */
   look(source: string): Promise<Looked | null> {
     return this.#look(source, null)
@@ -125,28 +143,45 @@ export class Sale {
     return this.#look(source, { by })
   }
 
+  /**
+   * Posts a payment that this store began and has no row of, held, if it is paid. Rejects with
+   * `PaymentUnavailable` where the provider can't be asked.
+   */
+  async postUnknown(method: CardMethod, payment: CardPayment): Promise<void> {
+    const { purchaseId, cents, ...asked } = payment
+    const fact = await method.lookAtUnknown(payment)
+    if (fact.kind !== 'paid') return
+    const row = { ...asked, id: purchaseId, method: method.id, priceUnits: cents }
+    const verdict = await this.post({ ...row, seenReversals: 0, fact, approved: false })
+    if (verdict.kind === 'unknownAccount') {
+      throw new LookContradicted(
+        `${row.source} is of the account ${row.accountId}, which is not in the store`,
+      )
+    }
+  }
+
   async #look(
     source: string,
     approval: { readonly by: OperatorAction | null } | null,
   ): Promise<Looked | null> {
-    const { card, db, ledger, onCreditChanged } = this.#input
-    if (!card.has(source)) return null
+    const { db, methods } = this.#input
+    const method = methods.find((each) => each.has(source))
+    if (method === undefined) return null
     let isChanged = false
     for (let looks = 1; looks <= LOOKS_MAX; looks++) {
       // Read before the look, so that a reversal which is posted meanwhile makes this one stale.
       const row = await findPurchase(db, source)
       if (row === null) return null
-      const fact = purchaseFactOf(await card.look(source), row)
+      const fact = await method.look(row)
       // Decided once: what a later look finds is posted as any other.
       const decision = isChanged ? null : approval
-      const verdict = await ledger.postPurchase(
+      const verdict = await this.post(
         { ...row, seenReversals: row.reversals, fact, approved: decision !== null },
         decision?.by ?? null,
       )
       switch (verdict.kind) {
         case 'posted':
           isChanged = true
-          if (verdict.purchase.state === 'credited') await onCreditChanged(row.accountId)
           break
         case 'stale':
           break
@@ -154,32 +189,11 @@ export class Sale {
           return { purchase: verdict.purchase, isChanged }
         case 'conflict':
         case 'unknownAccount':
-          throw new Error(`a look at ${source} contradicts its purchase`)
+          throw new LookContradicted(`a look at ${source} contradicts its purchase`)
         default:
           return assertNever(verdict)
       }
     }
     throw new Error(`${source} changed at each of ${LOOKS_MAX} looks`)
-  }
-}
-
-/** What the totals of a payment mean for a purchase: only what was paid as asked becomes credit by itself. */
-function purchaseFactOf(fact: CardFact, row: PurchaseRow): PurchaseFact {
-  switch (fact.kind) {
-    case 'open':
-      return { kind: 'open', expiresAtMs: row.expiresAtMs }
-    case 'expired':
-      return { kind: 'expired' }
-    case 'paid': {
-      const { currency, units } = fact.paid
-      const cents = unitsFor(row.creditMicros, CARD_OFFER.terms)
-      if (currency === CARD_OFFER.currency && units === cents) {
-        return { ...fact, judgment: { kind: 'credit' } }
-      }
-      const reason = `asked for ${cents} ${CARD_OFFER.currency}, paid ${units} ${currency} (smallest units)`
-      return { ...fact, judgment: { kind: 'hold', reason } }
-    }
-    default:
-      return assertNever(fact)
   }
 }

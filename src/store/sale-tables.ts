@@ -2,6 +2,7 @@ import { ZERO_MICROS } from '../vocabulary/money.ts'
 import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
 import {
   amount,
+  flag,
   integer,
   oneOf,
   orNull,
@@ -23,20 +24,27 @@ export const PURCHASES = new Table('purchases', {
     method: text,
     /** Its own name at the provider or on the chain, which the name of the provider begins. */
     source: text,
-    /** What it is worth, however the rate or the fee has changed since. */
-    credit_micros: amount,
+    /** What a card page asks for, in cents, however the fee has changed since; null: a deposit of any amount. */
+    price_units: orNull(wholeNumber),
     created_at_ms: integer,
     /** When it can't be paid any more; null: never. */
     expires_at_ms: orNull(integer),
   },
   moving: {
     state: oneOf(PURCHASE_STATES),
+    /**
+     * What it is worth, whatever rates and fees are now. It changes at most once: the approval of a
+     * payment that was held adds what that payment is worth, never more than was asked for.
+     */
+    credit_micros: amount,
     /** The part of its credit that went back with refunds and disputes. */
     reversed_micros: startsAs(ZERO_MICROS, amount),
     /** How many entries have changed that part. */
     reversals: startsAs(0, integer),
     /** The provider's name of the payment, by which it reports refunds and disputes. */
     payment_ref: orNull(text),
+    /** Whether a dispute of its payment is open or lost. */
+    disputed: startsAs(false, flag),
     /** What was paid; null until then. */
     paid: together({ paid_currency: text, paid_units: wholeNumber }),
     /** Why it is held, and why it was dismissed. */
@@ -59,3 +67,20 @@ export const PLAY_CHECKOUTS = new Table('play_checkouts', {
     expires_at_ms: integer,
   },
 })
+
+/** How far the watcher of a source of payments has looked. */
+export const SALE_CURSORS = new Table('sale_cursors', {
+  key: ['source'],
+  fixed: {
+    /** `stripe`, or `chain:<chain id>`. */
+    source: text,
+    /** The number of the last block that was looked at, or the time of the last event, as the source counts. */
+    position: text,
+    /** The hash of that block; null where the source has no blocks. */
+    block_hash: orNull(text),
+    looked_at_ms: integer,
+  },
+})
+
+/** How far the watcher of a source of payments has looked. */
+export type SaleCursorRow = RowOf<typeof SALE_CURSORS>

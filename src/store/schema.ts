@@ -11,7 +11,7 @@ import {
   USERS,
   VERIFICATIONS,
 } from './people-tables.ts'
-import { PLAY_CHECKOUTS, PURCHASES } from './sale-tables.ts'
+import { PLAY_CHECKOUTS, PURCHASES, SALE_CURSORS } from './sale-tables.ts'
 import {
   amount,
   flag,
@@ -376,6 +376,7 @@ export const TABLES = [
   CREDIT_CODES,
   PURCHASES,
   PLAY_CHECKOUTS,
+  SALE_CURSORS,
   SETTINGS,
   INSTANCES,
   PRICE_SNAPSHOTS,

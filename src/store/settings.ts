@@ -9,6 +9,8 @@ type SettingName =
   | 'account_tag_secret'
   /** `on` during maintenance: inference answers 503. */
   | 'maintenance'
+  /** By which payments that this store began are told from others at their provider. */
+  | 'sale_store'
 
 /** Null where the setting was never written. */
 export async function readSetting(db: Kysely<Tables>, name: SettingName): Promise<string | null> {

@@ -46,6 +46,8 @@ export type PurchaseFact =
       readonly reversedUnits: bigint
       /** The provider's name of the payment, by which it reports refunds and disputes; null: none. */
       readonly paymentRef: string | null
+      /** Whether a dispute of it is open or lost. */
+      readonly isDisputed: boolean
       readonly judgment: PaymentJudgment
     }
 
@@ -56,6 +58,8 @@ export type PaymentJudgment =
       readonly kind: 'hold'
       /** Why an admin has to decide. */
       readonly reason: string
+      /** The most credit that an approval adds; null: it can't be approved, such as a payment in another currency. */
+      readonly worthMicros: Micros | null
     }
   | { readonly kind: 'below_minimum' }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { micros } from '../../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../../src/vocabulary/purchase.ts'
 import { column, errorOf, Management } from './management.ts'
 
@@ -12,7 +13,11 @@ afterAll(async () => {
   await admin.close()
 })
 
-const HOLD: PaymentJudgment = { kind: 'hold', reason: 'paid in another currency' }
+const HOLD: PaymentJudgment = {
+  kind: 'hold',
+  reason: 'paid in another currency',
+  worthMicros: micros(25_000_000),
+}
 
 const decide = (purchaseId: string, decision: 'credit' | 'dismiss', body: object = {}) =>
   admin.post(`/v1/admin/purchases/${purchaseId}/${decision}`, body)

@@ -1,6 +1,7 @@
 import { type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
+import { micros } from '../../src/vocabulary/money.ts'
 import { ROWS } from '../contract/rows.ts'
 import { ADA, setUpOperator } from '../page/page-client.ts'
 import { ENDPOINTS } from './endpoints.ts'
@@ -146,7 +147,11 @@ test('every operation answers as it is documented, and those that take a body ha
       params['code_id'] = textOf((await admin.post('/v1/admin/codes', { amount: 5 })).json, 'id')
     }
     if (['getPurchase', 'creditPurchase', 'dismissPurchase'].includes(operation.name)) {
-      const held = { kind: 'hold', reason: 'paid in another currency' } as const
+      const held = {
+        kind: 'hold',
+        reason: 'paid in another currency',
+        worthMicros: micros(25_000_000),
+      } as const
       params['purchase_id'] = await admin.world.purchase(params['account_id'] ?? '', held)
     }
     const called = await call(

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FIELD_WORDS } from '../../src/http/openapi/schemas.ts'
+import { micros } from '../../src/vocabulary/money.ts'
 import { PROBLEMS } from '../../src/vocabulary/problem.ts'
 import { inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { ADMIN_TOKEN, Management, textOf } from './management.ts'
@@ -128,7 +129,11 @@ test('every operation but the retired has a command, which succeeds as it is pas
   for (const [name, command] of ordered) {
     const codeId = textOf((name === 'revokeCode' ? revocable : made).json, 'id')
     const typed = command.replace(/(?:X{6}-?){4}/, textOf(made.json, 'code'))
-    const held = { kind: 'hold', reason: 'paid in another currency' } as const
+    const held = {
+      kind: 'hold',
+      reason: 'paid in another currency',
+      worthMicros: micros(25_000_000),
+    } as const
     const purchaseId = await admin.world.purchase(accountId, held)
     const { stdout } = await run('sh', ['-c', `${typed} -s -w '\\n%{http_code}'`], {
       env: { ...env, CODE_ID: codeId, PURCHASE_ID: purchaseId },

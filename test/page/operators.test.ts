@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/operations/operation.ts'
 import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { micros } from '../../src/vocabulary/money.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
@@ -56,7 +57,11 @@ async function callOf({ method, paths, example, name }: Operation) {
   return { method, path, body }
 }
 
-const HOLD = { kind: 'hold', reason: 'paid in another currency' } as const
+const HOLD = {
+  kind: 'hold',
+  reason: 'paid in another currency',
+  worthMicros: micros(25_000_000),
+} as const
 
 async function newKeyId(): Promise<string> {
   const { json } = await owner.post(`accounts/${account.id}/keys`, { name: 'made for a test' })

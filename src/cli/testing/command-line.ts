@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
+import { micros } from '../../vocabulary/money.ts'
 import type { CommandSettings } from '../command-context.ts'
 import type { CommandRow } from '../operation-command.ts'
 import { COMMANDS, runCommandLine, tollgateProgram } from '../program.ts'
@@ -46,6 +47,10 @@ export function openCommandLine(
     keyTag: 'tollgate',
     settleAfterMs: 30_000,
     pageUrl: 'http://localhost:8787',
+    sale: {
+      terms: { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000), feeBps: 0 },
+      stripe: null,
+    },
     ...settings,
     storeUrl,
   }

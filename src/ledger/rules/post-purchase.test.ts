@@ -106,7 +106,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
 
   test('a held or too small payment waits for an admin, whatever later looks find', () =>
     holds(`
-    look L1 P1 A 100 paid 10 hold
+    look L1 P1 A 100 paid 10 hold 100
     land L1                       → posted held 100 back 0 in 0
     look L2 P1 A 100 paid 10
     land L2                       → unchanged held 100 back 0 in 0
@@ -114,16 +114,55 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     land L3                       → posted below_minimum 1 back 0 in 0
     dismiss P2                    → notHeld below_minimum 1 back 0 in 0
     show A                        → backed 0 held 0, free 0 held 0
-    look L4 P1 A 100 paid 10 back 5 hold
+    look L4 P1 A 100 paid 10 back 5 hold 100
     land L4 approved              → posted credited 100 back 50 in 1
     land L3 approved              → posted credited 1 back 0 in 0
     show A                        → backed 51 held 0, free 0 held 0
   `))
 
+  test('an approval adds what a held payment is worth, and never more than was asked for', () =>
+    holds(`
+    look L1 P1 A 100 paid 6 hold 60
+    land L1                       → posted held 100 back 0 in 0
+    look L2 P1 A 100 paid 6 back 3 hold 60
+    land L2 approved              → posted credited 60 back 30 in 1
+    look L3 P2 A 100 paid 30 hold 300
+    land L3                       → posted held 100 back 0 in 0
+    land L3 approved              → posted credited 100 back 0 in 0
+    show A                        → backed 130 held 0, free 0 held 0
+  `))
+
+  test('a held payment whose worth is not known is not credited, even with an approval', () =>
+    holds(`
+    look L1 P A 100 paid 10 hold -
+    land L1                       → posted held 100 back 0 in 0
+    land L1 approved              → unchanged held 100 back 0 in 0
+    look L2 P A 100 paid 10 hold 0
+    land L2 approved              → unchanged held 100 back 0 in 0
+    show A                        → backed 0 held 0, free 0 held 0
+  `))
+
+  test('a dispute is noted, also of a purchase that is held, until it is won', () =>
+    holds(`
+    look L1 P A 100 paid 10 hold 100
+    land L1                       → posted held 100 back 0 in 0
+    look L2 P A 100 paid 10 back 10 disputed hold 100
+    land L2                       → posted held 100 back 0 in 0 disputed
+    land L2                       → unchanged held 100 back 0 in 0 disputed
+    look L3 P A 100 paid 10
+    land L3                       → posted held 100 back 0 in 0
+    land L3 approved              → posted credited 100 back 0 in 0
+    look L4 P A 100 paid 10 back 10 disputed
+    look L5 P A 100 paid 10
+    land L4                       → posted credited 100 back 100 in 1 disputed
+    land L5                       → stale credited 100 back 100 in 1 disputed
+    show A                        → backed 0 held 0, free 0 held 0
+  `))
+
   test('a purchase that was dismissed adds no credit any more', () =>
     holds(`
     dismiss P                     → unknownPurchase
-    look L1 P A 100 paid 10 hold
+    look L1 P A 100 paid 10 hold 100
     land L1                       → posted held 100 back 0 in 0
     dismiss P                     → dismissed dismissed 100 back 0 in 0
     dismiss P                     → notHeld dismissed 100 back 0 in 0
@@ -137,7 +176,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     holds(`
     look L1 P A 100 open
     land L1 approved              → posted open 100 back 0 in 0
-    look L2 P A 100 paid 10 hold
+    look L2 P A 100 paid 10 hold 100
     land L2 approved              → posted held 100 back 0 in 0
     look L3 P A 100 open
     land L3 approved              → unchanged held 100 back 0 in 0
@@ -301,12 +340,14 @@ function looked(name: string, reversedUnits: bigint): PostPurchaseInput {
     method: 'card',
     source: `play:${name}`,
     creditMicros: micros(1_000),
+    priceUnits: null,
     seenReversals: 0,
     fact: {
       kind: 'paid',
       paid: { currency: 'usd', units: 10n },
       reversedUnits,
       paymentRef: null,
+      isDisputed: false,
       judgment: { kind: 'credit' },
     },
     approved: false,

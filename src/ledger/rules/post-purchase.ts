@@ -1,8 +1,12 @@
 import { PURCHASES, type PurchaseRow } from '../../store/sale-tables.ts'
 import { type AccountRow, ENTRIES } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
-import { type Micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import { type PurchaseState, reversedCredit } from '../../vocabulary/purchase.ts'
+import { type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import {
+  type PaymentJudgment,
+  type PurchaseState,
+  reversedCredit,
+} from '../../vocabulary/purchase.ts'
 import type {
   DismissPurchaseInput,
   DismissVerdict,
@@ -52,7 +56,7 @@ function isOtherPurchase(
 }
 
 function newPurchase(input: PostPurchaseInput, nowMs: number): PurchaseRow {
-  const { id, accountId, method, source, creditMicros, fact } = input
+  const { id, accountId, method, source, creditMicros, priceUnits, fact } = input
   if (creditMicros <= 0) throw new RangeError('a purchase is worth something')
   return {
     ...PURCHASES.start,
@@ -61,6 +65,7 @@ function newPurchase(input: PostPurchaseInput, nowMs: number): PurchaseRow {
     method,
     source,
     creditMicros,
+    priceUnits,
     state: 'open',
     expiresAtMs: fact.kind === 'open' ? fact.expiresAtMs : null,
     createdAtMs: nowMs,
@@ -78,19 +83,31 @@ function purchaseAfter(row: PurchaseRow, input: PostPurchaseInput, nowMs: number
       : {
           ...row,
           state,
+          creditMicros: state === 'credited' ? worthOf(row, fact.judgment) : row.creditMicros,
           paid: { paidCurrency: fact.paid.currency, paidUnits: fact.paid.units },
           paymentRef: fact.paymentRef,
           note: fact.judgment.kind === 'hold' ? fact.judgment.reason : row.note,
           creditedAtMs: state === 'credited' ? nowMs : null,
         }
-  if (state !== 'credited') return moved
+  const known = moved.disputed === fact.isDisputed ? moved : { ...moved, disputed: fact.isDisputed }
+  if (state !== 'credited') return known
   const reversedMicros = reversedCredit({
-    creditMicros: row.creditMicros,
+    creditMicros: known.creditMicros,
     paidUnits: fact.paid.units,
     reversedUnits: fact.reversedUnits,
   })
-  if (reversedMicros === row.reversedMicros) return moved
-  return { ...moved, reversedMicros, reversals: row.reversals + 1 }
+  if (reversedMicros === row.reversedMicros) return known
+  return { ...known, reversedMicros, reversals: row.reversals + 1 }
+}
+
+/** The credit of a payment: what was asked for, or what an approved payment is worth, if that is less. */
+function worthOf({ creditMicros }: PurchaseRow, judgment: PaymentJudgment): Micros {
+  if (judgment.kind !== 'hold' || !isCreditable(judgment)) return creditMicros
+  return micros(Math.min(creditMicros, judgment.worthMicros ?? 0))
+}
+
+function isCreditable(judgment: PaymentJudgment): boolean {
+  return judgment.kind !== 'hold' || (judgment.worthMicros ?? 0) > 0
 }
 
 /** Credited and dismissed stay; what is held or too small waits for an admin's approval. */
@@ -102,7 +119,7 @@ function stateAfter(state: PurchaseState, { fact, approved }: PostPurchaseInput)
       return fact.kind === 'expired' ? 'expired' : JUDGED[fact.judgment.kind]
     case 'held':
     case 'below_minimum':
-      return fact.kind === 'paid' && approved ? 'credited' : state
+      return fact.kind === 'paid' && approved && isCreditable(fact.judgment) ? 'credited' : state
     case 'credited':
     case 'dismissed':
       return state

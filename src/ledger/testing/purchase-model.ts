@@ -6,13 +6,17 @@ interface Look {
   readonly paid: number
   readonly back: number
   readonly judged: string
+  /** What an approval of a held payment adds at most; 0: nothing. */
+  readonly worth: number
+  readonly disputed: boolean
   /** How many reversals had been posted when it began. */
   readonly seen: number
 }
 
 interface Purchase {
   readonly account: string
-  readonly credit: number
+  credit: number
+  disputed: boolean
   state: string
   paid: number
   /** What each reversal took back, in the order in which they were posted. */
@@ -50,6 +54,8 @@ export class PurchaseModel {
       paid: Number(words[0] ?? 0),
       back: words[1] === 'back' ? Number(words[2]) : 0,
       judged: words.find((word) => word === 'hold' || word === 'small') ?? 'credit',
+      worth: words.includes('hold') ? Number(words[words.indexOf('hold') + 1]) || 0 : Infinity,
+      disputed: words.includes('disputed'),
       seen: this.#purchases.get(purchase)?.reversals.length ?? 0,
     })
     return null
@@ -65,14 +71,25 @@ export class PurchaseModel {
       return `conflict ${textOf(known)}`
     }
     const { account, credit } = look
-    const was = known ?? { account, credit, state: 'open', paid: 0, reversals: [] }
-    const state = stateAfter(was.state, look, approved === 'approved')
-    const back = state === 'credited' && isPaid ? creditBack(was.credit, look) : backOf(was)
-    if (known !== undefined && state === was.state && back === backOf(was)) {
-      return `unchanged ${textOf(was)}`
+    const was = known ?? {
+      account,
+      credit,
+      disputed: false,
+      state: 'open',
+      paid: 0,
+      reversals: [],
     }
+    const state = stateAfter(was.state, look, approved === 'approved')
+    const isAdded = state === 'credited' && was.state !== 'credited'
+    const worth = isAdded ? Math.min(was.credit, look.worth) : was.credit
+    const back = state === 'credited' && isPaid ? creditBack(worth, look) : backOf(was)
+    const disputed = isPaid ? look.disputed : was.disputed
+    const isSame = state === was.state && back === backOf(was) && disputed === was.disputed
+    if (known !== undefined && isSame) return `unchanged ${textOf(was)}`
     if (look.seen !== was.reversals.length) return `stale ${textOf(was)}`
     if (state !== was.state && isPaid) was.paid = look.paid
+    was.credit = worth
+    was.disputed = disputed
     was.state = state
     if (back !== backOf(was)) was.reversals.push(back - backOf(was))
     this.#purchases.set(look.purchase, was)
@@ -108,10 +125,10 @@ export class PurchaseModel {
   }
 }
 
-function stateAfter(state: string, { found, judged }: Look, isApproved: boolean): string {
+function stateAfter(state: string, { found, judged, worth }: Look, isApproved: boolean): string {
   if (found === 'expired') return state === 'open' ? 'expired' : state
   if (found === 'open') return state
-  if (isApproved && (state === 'held' || state === 'below_minimum')) return 'credited'
+  if (isApproved && worth > 0 && (state === 'held' || state === 'below_minimum')) return 'credited'
   return ON_PAYMENT[`${state} ${judged}`] ?? state
 }
 
@@ -127,6 +144,7 @@ function backOf({ reversals }: Purchase): number {
 }
 
 function textOf(purchase: Purchase): string {
-  const { state, credit, reversals } = purchase
-  return `${state} ${credit} back ${backOf(purchase)} in ${reversals.length}`
+  const { state, credit, reversals, disputed } = purchase
+  const noted = disputed ? ' disputed' : ''
+  return `${state} ${credit} back ${backOf(purchase)} in ${reversals.length}${noted}`
 }

@@ -139,7 +139,9 @@ const purchaseStep: fc.Arbitrary<PurchaseStep> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('truth'),
       back: purchaseAge,
-      change: fc.constantFrom('pay', 'pay', 'refund', 'refund', 'refund', 'win', 'expire'),
+      change: fc.constantFrom(
+        ...['pay', 'pay', 'refund', 'refund', 'refund', 'win', 'expire', 'dispute', 'dispute'],
+      ),
       by: fc.integer({ min: 1, max: 12 }),
     }),
   },
@@ -148,7 +150,7 @@ const purchaseStep: fc.Arbitrary<PurchaseStep> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('look'),
       back: purchaseAge,
-      judged: fc.constantFrom('', '', '', '', '', 'hold', 'small'),
+      judged: fc.constantFrom('', '', '', '', '', 'hold 60', 'hold 7', 'hold -', 'small'),
       // Now and then a look that names another account, or other money than was paid.
       of: fc.constantFrom(...new Array<string>(12).fill(''), 'other account', 'other payment'),
     }),
@@ -199,6 +201,7 @@ interface Truth {
   found: string
   /** The units that went back. */
   back: number
+  disputed: boolean
 }
 
 /** Puts steps together into a script: tells the time and names requests by their age. */
@@ -242,7 +245,7 @@ class ScriptWriter {
         return
       case 'begin': {
         const { account, credit, units } = next
-        this.#truths.push({ account, credit, units, found: 'open', back: 0 })
+        this.#truths.push({ account, credit, units, found: 'open', back: 0, disputed: false })
         return
       }
       default:
@@ -272,12 +275,13 @@ class ScriptWriter {
 
   #look(
     number: number,
-    { account, credit, units, found, back }: Truth,
+    { account, credit, units, found, back, disputed }: Truth,
     { judged, of }: Pick<Extract<PurchaseStep, { kind: 'look' }>, 'judged' | 'of'>,
   ): void {
     const buyer = of === 'other account' && account === 'A1' ? 'A2' : account
     const paid = of === 'other payment' ? units + 1 : units
-    const facts = found === 'paid' ? `paid ${paid} back ${back} ${judged}` : found
+    const noted = disputed ? 'disputed ' : ''
+    const facts = found === 'paid' ? `paid ${paid} back ${back} ${noted}${judged}` : found
     this.#lines.push(`look L${++this.#looks} P${number} ${buyer} ${credit} ${facts}`)
   }
 
@@ -303,4 +307,5 @@ function changeTruth(
   if (truth.found !== 'paid') return
   if (change === 'refund') truth.back = Math.min(truth.units, truth.back + by)
   if (change === 'win') truth.back = Math.max(0, truth.back - by)
+  if (change === 'dispute') truth.disputed = !truth.disputed
 }

@@ -172,6 +172,7 @@ async function runLook(bench: Bench, words: Words): Promise<null> {
     method: 'card',
     source,
     creditMicros: amount(credit),
+    priceUnits: null,
     seenReversals: (await bench.purchase(source))?.reversals ?? 0,
     fact: factOf(found),
     approved: false,
@@ -188,12 +189,16 @@ function factOf(words: Words): PurchaseFact {
     paid: { currency: 'usd', units: BigInt(units ?? '') },
     reversedUnits: BigInt(after(words, 'back') ?? 0),
     paymentRef: null,
+    isDisputed: words.includes('disputed'),
     judgment: judgmentOf(words),
   }
 }
 
 function judgmentOf(words: Words): PaymentJudgment {
-  if (words.includes('hold')) return { kind: 'hold', reason: 'why' }
+  const worth = after(words, 'hold')
+  if (worth !== undefined) {
+    return { kind: 'hold', reason: 'why', worthMicros: worth === '-' ? null : amount(worth) }
+  }
   return { kind: words.includes('small') ? 'below_minimum' : 'credit' }
 }
 
@@ -205,8 +210,9 @@ async function runLand(bench: Bench, [look = '', approved]: Words): Promise<stri
   return `${verdict.kind} ${purchaseText(verdict.purchase)}`
 }
 
-function purchaseText({ state, creditMicros, reversedMicros, reversals }: PurchaseRow): string {
-  return `${state} ${creditMicros} back ${reversedMicros} in ${reversals}`
+function purchaseText(row: PurchaseRow): string {
+  const { state, creditMicros, reversedMicros, reversals, disputed } = row
+  return `${state} ${creditMicros} back ${reversedMicros} in ${reversals}${disputed ? ' disputed' : ''}`
 }
 
 async function runOpen(bench: Bench, words: Words): Promise<string> {

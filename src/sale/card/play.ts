@@ -3,9 +3,9 @@ import { PLAY_CHECKOUTS } from '../../store/sale-tables.ts'
 import type { Tables } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
-import type { CardFact, CardProvider } from './provider.ts'
+import type { CardAsked, CardFact, CardProvider } from './provider.ts'
 
-const PREFIX = 'play:'
+const NAME = 'play'
 const OPEN_MS = 30 * 60_000
 
 /**
@@ -13,6 +13,8 @@ const OPEN_MS = 30 * 60_000
  * the store, so that any process of it shows them, and a restart loses none.
  */
 export class PlayCard implements CardProvider {
+  readonly name = NAME
+  readonly lookIntervalMs = 0
   readonly #db: Kysely<Tables>
   readonly #clock: Clock
   readonly #publicUrl: string
@@ -28,11 +30,7 @@ export class PlayCard implements CardProvider {
     this.#publicUrl = input.publicUrl
   }
 
-  has(source: string): boolean {
-    return source.startsWith(PREFIX)
-  }
-
-  async begin({ purchaseId, cents }: Parameters<CardProvider['begin']>[0]) {
+  async begin({ purchaseId, cents }: CardAsked) {
     const expiresAtMs = this.#clock.nowMs() + OPEN_MS
     const row = { id: purchaseId, cents: Number(cents), state: 'open', expiresAtMs } as const
     await this.#db
@@ -41,12 +39,12 @@ export class PlayCard implements CardProvider {
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute()
     const url = `${this.#publicUrl}/play/checkout/${purchaseId}`
-    return { source: `${PREFIX}${purchaseId}`, url, expiresAtMs }
+    return { source: `${NAME}:${purchaseId}`, url, expiresAtMs }
   }
 
   /** A page that is not there was never paid on, and can't be. */
-  async look(source: string): Promise<CardFact> {
-    const checkout = await this.find(source.slice(PREFIX.length))
+  async look({ source }: Parameters<CardProvider['look']>[0]): Promise<CardFact> {
+    const checkout = await this.find(source.slice(NAME.length + 1))
     if (checkout === null) return { kind: 'expired' }
     switch (checkout.state) {
       case 'open':
@@ -58,6 +56,9 @@ export class PlayCard implements CardProvider {
           paid: { currency: 'usd', units: BigInt(checkout.cents) },
           reversedUnits: 0n,
           paymentRef: checkout.id,
+          isDisputed: false,
+          netUnits: BigInt(checkout.cents),
+          doubt: null,
         }
       default:
         return assertNever(checkout.state)
@@ -84,7 +85,7 @@ export class PlayCard implements CardProvider {
 
   /** Pays an open page with play money; returns the source to look at. Null: it is not open. */
   async pay(checkoutId: string): Promise<string | null> {
-    return (await this.#close(checkoutId, 'paid')) ? `${PREFIX}${checkoutId}` : null
+    return (await this.#close(checkoutId, 'paid')) ? `${NAME}:${checkoutId}` : null
   }
 
   /** Closes an open page: as paid before its time is over, or as expired after it. */

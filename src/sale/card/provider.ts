@@ -1,25 +1,65 @@
+import type { PurchaseRow } from '../../store/sale-tables.ts'
+import type { Micros } from '../../vocabulary/money.ts'
 import type { PurchaseFact } from '../../vocabulary/purchase.ts'
 
-/** The totals of a payment as its provider has them now. What they are good for, the sale decides. */
+/** The totals of a payment as its provider has them now. What they are good for, the method decides. */
 export type CardFact =
   | { readonly kind: 'open' | 'expired' }
-  | Omit<Extract<PurchaseFact, { kind: 'paid' }>, 'judgment'>
+  | (Omit<Extract<PurchaseFact, { kind: 'paid' }>, 'judgment'> & {
+      /** What of it was paid for the credit, without taxes. */
+      readonly netUnits: bigint
+      /** Why it is not the payment that was asked for; null: it looks like it. */
+      readonly doubt: string | null
+    })
+
+/** What a page is made for. */
+export interface CardAsked {
+  /** The key of the attempt: a repeat makes no second page. */
+  readonly purchaseId: string
+  readonly accountId: string
+  readonly creditMicros: Micros
+  readonly cents: bigint
+}
+
+/** A payment that this store began, as the provider remembers it. */
+export interface CardPayment extends CardAsked {
+  readonly source: string
+}
+
+/** Something that happened to a payment, which a look has to follow. */
+export interface CardChange {
+  /** The provider's id of the report. */
+  readonly id: string
+  /** When it happened, as the provider counts. */
+  readonly position: number
+  /** The payment by its page, or by the provider's name of it. */
+  readonly of: CardPayment | { readonly paymentRef: string }
+}
 
 /** A provider that takes payments by card. Only what a look finds moves credit, never a message of the provider. */
 export interface CardProvider {
-  /** Whether it has the payment of a source. */
-  has(source: string): boolean
-  /** Makes a page that a person pays on. */
-  begin(asked: {
-    /** The key of the attempt: a repeat makes no second page. */
-    readonly purchaseId: string
-    readonly cents: bigint
-  }): Promise<{
-    /** The payment's name in the store; the provider's own name begins it. */
+  /** Its name, which begins the sources of its payments. */
+  readonly name: string
+  /** How long an open payment of which nothing is reported needs no look. */
+  readonly lookIntervalMs: number
+  /** Makes a page that a person pays on. Rejects with `PaymentUnavailable` where the provider can't be asked. */
+  begin(asked: CardAsked): Promise<{
+    /** The payment's name in the store. */
     readonly source: string
     /** Where the browser goes. */
     readonly url: string
     readonly expiresAtMs: number
   }>
-  look(source: string): Promise<CardFact>
+  /** Rejects with `PaymentUnavailable` where the provider can't be asked. */
+  look(payment: Pick<PurchaseRow, 'id' | 'source'>): Promise<CardFact>
+  /**
+   * What was reported from a position on, in any order; null: from the oldest report that the provider has.
+   * Absent: it reports nothing.
+   */
+  changedSince?(position: number | null): AsyncIterable<CardChange>
+}
+
+/** The provider of a payment can't be asked. */
+export class PaymentUnavailable extends Error {
+  override readonly name = 'PaymentUnavailable'
 }

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import type { SaleSettings } from '../sale/open-methods.ts'
+import { dollars, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
+
+const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
+
+/** The settings of the sale of credit. */
+export const SALE_SETTINGS = {
+  STRIPE_SECRET_KEY: {
+    ...secretToken(
+      "The gateway's key at Stripe, best a restricted one (`rk_…`); see [selling.md](selling.md). Unset: no credit is sold by card, except play money of the simulator.",
+    ),
+    schema: z
+      .string()
+      .optional()
+      .refine(
+        (text) => text === undefined || STRIPE_KEY.test(text),
+        'must be a secret or restricted key of Stripe, sk_live_… or rk_live_…, or of its test mode',
+      )
+      .transform((text) => text ?? null),
+  },
+  STRIPE_WEBHOOK_SECRET: secretToken(
+    'The signing secret of the webhook at Stripe (`whsec_…`), which makes payments known within a second. Unset: they are found within a minute.',
+  ),
+  STRIPE_BASE_URL: {
+    ...optional("Where Stripe's API is, for tests. Unset: `https://api.stripe.com`."),
+    schema: z
+      .string()
+      .optional()
+      .refine(
+        (text) => text === undefined || /^https?:\/\/[^/?#]+\/?$/.test(text),
+        'must be an http or https address without a path',
+      )
+      .transform((text) => (text === undefined ? null : new URL(text).origin)),
+  },
+  TOLLGATE_SALE_MINIMUM: dollars(
+    { fallback: '5' },
+    'The least credit that one purchase adds, in dollars.',
+  ),
+  TOLLGATE_SALE_MAXIMUM: dollars(
+    { fallback: '500' },
+    'The most credit that one purchase by card adds, in dollars.',
+  ),
+  TOLLGATE_SALE_HOLD_ABOVE: dollars(
+    { fallback: '1000' },
+    'A payment for more credit than this, in dollars, is held until an admin decides.',
+  ),
+  TOLLGATE_SALE_HOLD_ABOVE_DAILY: dollars(
+    { fallback: '5000' },
+    'A payment is held if purchases of the last 24 hours would come to more credit than this, in dollars.',
+  ),
+  TOLLGATE_SALE_FEE_BPS: wholeNumber(
+    { fallback: 0, min: 0, max: 5_000 },
+    'What the gateway keeps of a payment, in hundredths of a percent.',
+  ),
+  TOLLGATE_SELLER_NAME: optional('The name of the seller on receipts.'),
+  TOLLGATE_SELLER_TAX_ID: optional('The tax id of the seller on receipts.'),
+} as const satisfies Record<string, Setting<unknown>>
+
+/** What is wrong with settings of the sale together. */
+export function saleFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const faults: string[] = []
+  const { STRIPE_SECRET_KEY: secretKey = '', STRIPE_WEBHOOK_SECRET: webhookSecret = '' } = env
+  const isSimulator = (env['UPSTREAM_BASE_URL'] ?? '') === ''
+  const mode = STRIPE_KEY.exec(secretKey)?.[1]
+  if (mode === 'live' && isSimulator) {
+    faults.push(
+      'STRIPE_SECRET_KEY is a live key, and no upstream is configured: real money would buy play credit. Set UPSTREAM_BASE_URL, or a key of the test mode',
+    )
+  }
+  if (mode === 'test' && !isSimulator) {
+    faults.push(
+      'STRIPE_SECRET_KEY is a key of the test mode: test cards would buy real credit. Set a live key, or leave UPSTREAM_BASE_URL out to try it with the simulator',
+    )
+  }
+  if (mode === 'live' && (env['TOLLGATE_PUBLIC_URL'] ?? '') === '') {
+    faults.push(
+      'STRIPE_SECRET_KEY needs TOLLGATE_PUBLIC_URL, where buyers come back to after they paid',
+    )
+  }
+  if (webhookSecret !== '' && secretKey === '') {
+    faults.push('STRIPE_WEBHOOK_SECRET is set without STRIPE_SECRET_KEY: set both')
+  }
+  const minimum = Number(
+    env['TOLLGATE_SALE_MINIMUM'] || SALE_SETTINGS.TOLLGATE_SALE_MINIMUM.fallback,
+  )
+  const maximum = Number(
+    env['TOLLGATE_SALE_MAXIMUM'] || SALE_SETTINGS.TOLLGATE_SALE_MAXIMUM.fallback,
+  )
+  if (minimum > maximum) faults.push('TOLLGATE_SALE_MINIMUM is above TOLLGATE_SALE_MAXIMUM')
+  return faults
+}
+
+/** How credit is sold. */
+export function saleSettingsOf(
+  config: {
+    readonly [Name in keyof typeof SALE_SETTINGS]: z.output<(typeof SALE_SETTINGS)[Name]['schema']>
+  },
+): SaleSettings {
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_BASE_URL: baseUrl } = config
+  return {
+    terms: {
+      minimumMicros: config.TOLLGATE_SALE_MINIMUM,
+      maximumMicros: config.TOLLGATE_SALE_MAXIMUM,
+      feeBps: config.TOLLGATE_SALE_FEE_BPS,
+    },
+    stripe: secretKey === null ? null : { secretKey, baseUrl },
+  }
+}

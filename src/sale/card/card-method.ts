@@ -1,0 +1,112 @@
+import type { PurchaseRow } from '../../store/sale-tables.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import { type Micros, micros } from '../../vocabulary/money.ts'
+import { type ExchangeTerms, type PurchaseFact, unitsFor } from '../../vocabulary/purchase.ts'
+import type { CardFact, CardPayment, CardProvider } from './provider.ts'
+
+const CURRENCY = 'usd'
+
+/** A provider, and what one purchase may be. */
+export interface CardMethodInput {
+  readonly provider: CardProvider
+  readonly minimumMicros: Micros
+  readonly maximumMicros: Micros
+  /** The gateway's part, in hundredths of a percent: it is added to the price. */
+  readonly feeBps: number
+}
+
+/** The sale of credit by card: an amount is asked for, and paid on a page of a provider. */
+export class CardMethod {
+  readonly kind = 'card'
+  readonly id = 'card'
+  readonly currency = CURRENCY
+  readonly minimumMicros: Micros
+  readonly maximumMicros: Micros
+  readonly terms: ExchangeTerms
+  readonly provider: CardProvider
+
+  constructor({ provider, minimumMicros, maximumMicros, feeBps }: CardMethodInput) {
+    this.minimumMicros = minimumMicros
+    this.maximumMicros = maximumMicros
+    this.terms = { decimals: 2, rate8: 100_000_000n, feeBps }
+    this.provider = provider
+  }
+
+  get feeBps(): number {
+    return this.terms.feeBps
+  }
+
+  /** Whether its provider has the payment of a source. */
+  has(source: string): boolean {
+    return source.startsWith(`${this.provider.name}:`)
+  }
+
+  /** Makes a page to pay on. Rejects with `PaymentUnavailable`. */
+  async begin(asked: {
+    readonly purchaseId: string
+    readonly accountId: string
+    readonly creditMicros: Micros
+  }) {
+    const cents = unitsFor(asked.creditMicros, this.terms)
+    return { ...(await this.provider.begin({ ...asked, cents })), priceUnits: cents }
+  }
+
+  /** What is true now of a purchase, as its provider has it. Rejects with `PaymentUnavailable`. */
+  async look(row: PurchaseRow): Promise<PurchaseFact> {
+    return factOf(await this.provider.look(row), row)
+  }
+
+  /** The same of a payment that the store has no row of: once it is paid, an admin decides. */
+  async lookAtUnknown({
+    purchaseId: id,
+    source,
+    creditMicros,
+  }: CardPayment): Promise<PurchaseFact> {
+    const fact = await this.provider.look({ id, source })
+    if (fact.kind !== 'paid') return { kind: 'expired' }
+    const { netUnits: _, doubt, ...paid } = fact
+    const reason = doubt === null ? UNKNOWN : `${UNKNOWN}; ${doubt}`
+    return { ...paid, judgment: { kind: 'hold', reason, worthMicros: creditMicros } }
+  }
+}
+
+const UNKNOWN =
+  'the store had no record of this payment when it was found: perhaps a backup was restored'
+
+/** What the totals of a payment mean for a purchase: only what was paid as asked becomes credit by itself. */
+function factOf(fact: CardFact, row: PurchaseRow): PurchaseFact {
+  switch (fact.kind) {
+    case 'open':
+      return { kind: 'open', expiresAtMs: row.expiresAtMs }
+    case 'expired':
+      return { kind: 'expired' }
+    case 'paid': {
+      const { netUnits, doubt, ...paid } = fact
+      const { currency, units } = paid.paid
+      const asked = row.priceUnits
+      if (doubt === null && currency === CURRENCY && netUnits === asked) {
+        return { ...paid, judgment: { kind: 'credit' } }
+      }
+      const reason =
+        doubt ?? `asked for ${asked} ${CURRENCY}, paid ${units} ${currency} (smallest units)`
+      const isUsd = currency === CURRENCY
+      const worthMicros = isUsd ? worthOf({ ...row, netUnits }) : null
+      return { ...paid, judgment: { kind: 'hold', reason, worthMicros } }
+    }
+    default:
+      return assertNever(fact)
+  }
+}
+
+/** The credit in proportion to what was paid of the price, at most all of it; null: nothing was asked or paid. */
+function worthOf({
+  creditMicros,
+  priceUnits,
+  netUnits,
+}: Pick<PurchaseRow, 'creditMicros' | 'priceUnits'> & {
+  readonly netUnits: bigint
+}): Micros | null {
+  if (priceUnits === null || priceUnits <= 0n || netUnits <= 0n) return null
+  if (netUnits >= priceUnits) return creditMicros
+  return micros(Number((BigInt(creditMicros) * netUnits) / priceUnits))
+}
