@@ -55,8 +55,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Roll-ups of requests, charts of them, and their audit.
     // Days also have rows of accounts without their keys.
     // All steps of all groups for CSV, and groups without first-byte times, which is faster.
-    // The charges of several accounts at once.
-    usage: { files: 7, lines: 1_415 },
+    // The charges of several accounts at once. Rolling pauses the longer, the busier the process is.
+    usage: { files: 7, lines: 1_432 },
     // Users, sessions and links of the page. A password is locked while it is changed, and attempts that were
     // not checked are taken back.
     // The password asked for again.
@@ -92,6 +92,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Whether the page was built from these sources.
     // The sale of credit is opened.
     // The settings of the sale.
+    // How busy the process is.
     app: { files: 22, lines: 3_080 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.

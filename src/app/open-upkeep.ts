@@ -16,6 +16,7 @@ function openUsageRoller(
   const roller = new UsageRoller({
     store,
     clock,
+    readBusyShare: createBusyShare(),
     onRolled: (hours) => {
       log.debug({ hours }, 'requests rolled up for charts')
       onRolled()
@@ -27,6 +28,17 @@ function openUsageRoller(
   })
   closing.defer(() => roller.stop())
   roller.start()
+}
+
+/** Reads in which share of the time since the last call the main thread was busy. */
+function createBusyShare(): () => number {
+  let last = performance.eventLoopUtilization()
+  return () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, last)
+    last = now
+    return utilization
+  }
 }
 
 /** Null: requests are kept for ever. */
