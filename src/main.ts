@@ -1,13 +1,17 @@
 import {
+  type Config,
   ConfigError,
   catalogSettingsOf,
   configFromEnvironment,
+  isLive,
   pageUrlOf,
   storeUrlOf,
 } from './app/config.ts'
+import { configuredUpstreams } from './app/configured-upstreams.ts'
 import { saleSettingsOf } from './app/sale-settings.ts'
 import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
 import { VERSION } from './app/wiring.ts'
+import type { LiveUpstreams } from './cli/command-context.ts'
 import { COMMANDS, runCommandLine, tollgateProgram } from './cli/program.ts'
 import { processTerminal } from './cli/terminal.ts'
 import { OPERATIONS } from './operations/operations.ts'
@@ -15,6 +19,7 @@ import { StripeMissing } from './sale/card/stripe.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { UpstreamMismatch } from './store/settings.ts'
 import { ServeLockHeld } from './store/sqlite/sqlite-connection.ts'
+import { loadDialect } from './upstreams/dialects.ts'
 
 const terminal = processTerminal
 
@@ -24,25 +29,13 @@ const program = tollgateProgram({
   commands: COMMANDS,
   settings: () => {
     const config = configFromEnvironment()
-    const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
     return {
       storeUrl: storeUrlOf(config),
       keyTag: config.TOLLGATE_KEY_TAG,
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       pageUrl: pageUrlOf(config),
       sale: saleSettingsOf(config),
-      ...(baseUrl === null
-        ? {}
-        : {
-            upstream: {
-              baseUrl,
-              apiKey: apiKey ?? '',
-              connectTimeoutMs: config.TOLLGATE_CONNECT_TIMEOUT_MS,
-              catalog: catalogSettingsOf(config),
-              loadDialect: async () =>
-                (await import('./upstreams/openrouter/openrouter.ts')).openrouter,
-            },
-          }),
+      ...(isLive(config) ? { upstreams: liveUpstreams(config) } : {}),
     }
   },
   terminal,
@@ -63,6 +56,18 @@ process.exitCode = await runCommandLine(program, {
     return known?.message ?? null
   },
 })
+
+function liveUpstreams(config: Config): LiveUpstreams {
+  return {
+    async load() {
+      const configured = await configuredUpstreams(config)
+      if (configured === null) throw new TypeError('no upstream is configured')
+      return configured
+    },
+    loadDialect,
+    catalog: catalogSettingsOf(config),
+  }
+}
 
 /** Failures whose message says what to do; any other is a bug, and its stack is worth having. */
 function isForThePerson(error: unknown): error is Error {

@@ -15,7 +15,7 @@ import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import { Gate } from '../src/journey/gate/gate.ts'
 import { ThreadShare } from '../src/journey/gate/thread-share.ts'
 import { offerWith, usd } from '../src/journey/hold-size/testing/offers.ts'
-import type { AttemptTimeouts, JourneyParts } from '../src/journey/journey.ts'
+import type { JourneyParts } from '../src/journey/journey.ts'
 import { Settler } from '../src/journey/settle/settler.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
@@ -27,7 +27,9 @@ import { openStore, type Store } from '../src/store/open-store.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import { chat as chatWire } from '../src/upstreams/openrouter/chat.ts'
 import { openrouter } from '../src/upstreams/openrouter/openrouter.ts'
+import { PATIENT_TIMEOUTS, upstreamSettings } from '../src/upstreams/testing/upstream-settings.ts'
 import { Upstream, type Wire } from '../src/upstreams/upstream.ts'
+import type { UpstreamTimeouts } from '../src/upstreams/upstream-settings.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
 import { micros } from '../src/vocabulary/money.ts'
@@ -50,7 +52,7 @@ export interface JourneyWorldInput {
   readonly upstream: (socket: Socket) => unknown
   /** Of the one endpoint that is served, at its own path. Default chat. */
   readonly format?: WireFormat
-  readonly timeouts?: Partial<AttemptTimeouts>
+  readonly timeouts?: Partial<UpstreamTimeouts>
   readonly answerBytesMax?: number
   readonly eventBytesMax?: number
   readonly bodyTimeoutMs?: number
@@ -81,14 +83,6 @@ export interface JourneyWorld {
   close(): Promise<void>
 }
 
-const PATIENT: AttemptTimeouts = {
-  headersTimeoutMs: HANG_LIMITS.testTimeout,
-  stallTimeoutMs: HANG_LIMITS.testTimeout,
-  totalTimeoutMs: HANG_LIMITS.testTimeout,
-  imageTimeoutMs: HANG_LIMITS.testTimeout,
-  readOnTimeoutMs: HANG_LIMITS.testTimeout,
-}
-
 export async function startJourneyWorld(input: JourneyWorldInput): Promise<JourneyWorld> {
   const closing = new AsyncDisposableStack()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
@@ -110,14 +104,10 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
   closing.defer(() => settler.drained())
   const server = await startRawServer((socket) => void input.upstream(socket))
   closing.defer(() => server.close())
-  const upstream = new Upstream({
-    dialect: {
-      ...openrouter,
-      wires: new Map([...openrouter.wires, ['chat', { ...chatWire, ...input.wire }]]),
-    },
-    baseUrl: server.baseUrl,
-    apiKey: 'upstream-key',
-    connectTimeoutMs: HANG_LIMITS.testTimeout,
+  const timeouts = { ...PATIENT_TIMEOUTS, ...input.timeouts }
+  const upstream = new Upstream(upstreamSettings({ baseUrl: server.baseUrl, timeouts }), {
+    ...openrouter,
+    wires: new Map([...openrouter.wires, ['chat', { ...chatWire, ...input.wire }]]),
   })
   closing.defer(() => upstream.destroy())
   const usual = usualParts({ ledger, settler, upstream, caller, input })
@@ -187,12 +177,11 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     holdOffer: (listed) => listed,
     ledger,
     settler,
-    upstream,
+    upstreams: new Map([[offer.upstream, upstream]]),
     accountTag: () => 'tag',
     clock: systemClock,
     publicNames: DEFAULT_PUBLIC_NAMES,
     instanceId: 'inst_test',
-    timeouts: { ...PATIENT, ...input.timeouts },
     answerBytesMax: input.answerBytesMax ?? 128 * 1024 * 1024,
     eventBytesMax: input.eventBytesMax ?? 64 * 1024 * 1024,
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Config, readConfig } from '../src/app/config.ts'
+import { oneUpstream } from '../src/app/configured-upstreams.ts'
 import { type Gateway, startGateway } from '../src/app/gateway.ts'
 import type { WireFormat } from '../src/formats/format.ts'
 import { getBalance } from '../src/ledger/activity/activity.ts'
@@ -83,11 +84,11 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
   let purchases = 0
   const gateway = await startGateway({
     config,
-    upstream: { baseUrl: simulator.baseUrl, apiKey: 'upstream-key', mode },
+    configured: oneUpstream(config, { mode, baseUrl: simulator.baseUrl, apiKey: 'upstream-key' }),
     log: pino({ level: 'trace' }, log),
     ...(formats === undefined ? {} : { formats }),
     ...(operations === undefined ? {} : { operations }),
-    ...(dialect === undefined ? {} : { dialect }),
+    ...(dialect === undefined ? {} : { dialects: new Map([['openrouter', async () => dialect]]) }),
     ...(clock === undefined ? {} : { clock }),
   })
   return {

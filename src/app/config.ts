@@ -4,11 +4,7 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catal
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
-import {
-  DEFAULT_PUBLIC_NAMES,
-  type PublicNames,
-  type UpstreamNames,
-} from '../vocabulary/public-names.ts'
+import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
@@ -339,14 +335,14 @@ function suggestion(name: string): string {
   return closest.likeness < 1 / 3 ? '' : `: did you mean ${closest.known}?`
 }
 
-/** The deployment's public names, from its settings, and the upstream's. */
-export function publicNamesOf(config: Config, upstream: UpstreamNames): PublicNames {
+/** The deployment's public names, from its settings, and OpenRouter's, which clients may use at any upstream. */
+export function publicNamesOf(config: Config): PublicNames {
   return {
     costHeader: config.TOLLGATE_COST_HEADER,
     compatPrefix: config.TOLLGATE_COMPAT_PREFIX,
     keyTag: config.TOLLGATE_KEY_TAG,
     fileEngine: config.TOLLGATE_FILE_ENGINE,
-    upstream: { ...upstream, fileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE },
+    upstream: { ...OPENROUTER_NAMES, fileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE },
   }
 }
 
@@ -382,12 +378,15 @@ export function configFromEnvironment(): Config {
   return readConfig(process.env)
 }
 
+/** Whether an upstream is configured; else the simulator answers. */
+export function isLive(config: Config): boolean {
+  return config.UPSTREAM_BASE_URL !== null
+}
+
 /** Where the store is: as set, or a file whose name depends on whether money is play. */
 export function storeUrlOf(config: Config): string {
   if (config.DATABASE_URL !== null) return config.DATABASE_URL
-  return config.UPSTREAM_BASE_URL === null
-    ? 'sqlite:./data/simulator.db'
-    : 'sqlite:./data/tollgate.db'
+  return isLive(config) ? 'sqlite:./data/tollgate.db' : 'sqlite:./data/simulator.db'
 }
 
 /** Where browsers reach the page, without `/app`: as set, or this machine. */

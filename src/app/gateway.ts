@@ -1,31 +1,28 @@
 import { randomFillSync } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { CatalogRefresher } from '../catalog/catalog-refresher.ts'
-import type { EndpointPrices } from '../catalog/endpoint-prices.ts'
+import type { CatalogRefreshers } from '../catalog/catalog-refreshers.ts'
 import type { WireFormat } from '../formats/format.ts'
 import { FORMATS } from '../formats/formats.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createByteBudget } from '../journey/gate/byte-budget.ts'
-import { listUnsettled } from '../ledger/activity/unsettled.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { OPERATIONS, type OperationSource } from '../operations/operations.ts'
-import { Reconciler } from '../reconcile/reconciler.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { openrouter } from '../upstreams/openrouter/openrouter.ts'
-import type { Dialect, Upstream } from '../upstreams/upstream.ts'
+import { DIALECTS } from '../upstreams/dialects.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
-import { formatDecimal } from '../vocabulary/money.ts'
 import type { Config } from './config.ts'
-import { openCatalog, openEndpointPrices, openUpstream } from './open-catalog.ts'
+import { type OpenUpstream, openCatalog, openUpstreams } from './open-catalog.ts'
+import { openReconcilers, type Reconcilers } from './open-reconcilers.ts'
 import { openServedStore, type ServedStore } from './open-served-store.ts'
 import { openServing } from './open-serving.ts'
 import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry.ts'
 import { openUpkeep } from './open-upkeep.ts'
-import { openWhole, type UpstreamAddress, type Wiring } from './wiring.ts'
+import { openWhole, type Wiring } from './wiring.ts'
 
 interface StartGatewayInput {
   readonly config: Config
@@ -33,9 +30,9 @@ interface StartGatewayInput {
   readonly formats?: readonly WireFormat[]
   /** Default {@link OPERATIONS}. */
   readonly operations?: readonly OperationSource[]
-  /** Default {@link openrouter}. */
-  readonly dialect?: Dialect
-  readonly upstream: UpstreamAddress
+  /** Default {@link DIALECTS}. */
+  readonly dialects?: typeof DIALECTS
+  readonly configured: ConfiguredUpstreams
   readonly log: Logger
   /** Default the system's. */
   readonly clock?: Clock
@@ -62,7 +59,7 @@ export interface Gateway {
   readonly store: Store
   readonly ledger: BatchedLedger
   readonly ids: IdSource
-  readonly refresher: CatalogRefresher
+  readonly refresher: CatalogRefreshers
   readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
   /** The readiness checks of this gateway alone, without those of its siblings. */
   ownChecks(): readonly ReadinessCheck[]
@@ -81,31 +78,29 @@ export function startGateway(input: StartGatewayInput): Promise<Gateway> {
 }
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
-  const { config, formats = FORMATS, operations = OPERATIONS, dialect = openrouter } = input
-  const { upstream: address, log, clock = systemClock, siblings = null } = input
+  const { config, formats = FORMATS, operations = OPERATIONS, dialects = DIALECTS } = input
+  const { configured, log, clock = systemClock, siblings = null } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const started = { config, formats, operations, dialect, address, log, clock, ids, closing }
+  const started = { config, formats, operations, dialects, configured, log, clock, ids, closing }
   const telemetryParts = await openTelemetry(started, {
     pageOfAll: siblings && (() => siblings.metricsPage()),
   })
   const { telemetry, metrics, metricsAddress } = telemetryParts
   const wiring: Wiring = { ...started, telemetry }
   // Null until it is open: it begins with all that was left before.
-  let reconciler: Reconciler | null = null
-  const served = await openServedStore(wiring, { onAbandoned: () => reconciler?.scanNow() })
-  const upstream = openUpstream(wiring)
-  const endpoints = openEndpointPrices(wiring, upstream)
-  const { catalog, refresher } = await openCatalog(wiring, { ...served, upstream, endpoints })
+  let reconcilers: Reconcilers | null = null
+  const served = await openServedStore(wiring, { onAbandoned: () => reconcilers?.scanNow() })
+  const upstreams = await openUpstreams(wiring)
+  const { catalog, refreshers } = await openCatalog(wiring, { ...served, upstreams })
   openUpkeep(wiring, served.store)
-  reconciler = openReconciler(wiring, { ...served, upstream })
+  reconcilers = openReconcilers(wiring, { ...served, upstreams })
   const serving = await serve(wiring, {
     telemetryParts,
     served,
-    upstream,
+    upstreams,
     catalog,
-    endpoints,
-    refresher,
-    reconciler,
+    refreshers,
+    reconcilers,
     siblings,
   })
   const { store, ledger } = served
@@ -116,7 +111,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     store,
     ledger,
     ids,
-    refresher,
+    refresher: refreshers,
     close: () => closing.disposeAsync(),
   }
 }
@@ -124,11 +119,10 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
 interface GatewayParts {
   readonly telemetryParts: TelemetryParts
   readonly served: ServedStore
-  readonly upstream: Upstream
+  readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly catalog: Catalog
-  readonly endpoints: EndpointPrices
-  readonly refresher: CatalogRefresher
-  readonly reconciler: Reconciler
+  readonly refreshers: CatalogRefreshers
+  readonly reconcilers: Reconcilers
   readonly siblings: Siblings | null
 }
 
@@ -136,7 +130,7 @@ async function serve(
   wiring: Wiring,
   { siblings, ...parts }: GatewayParts,
 ): Promise<Pick<Gateway, 'address' | 'ownChecks' | 'forgottenHolds' | 'settled'>> {
-  const { telemetryParts, served, upstream, catalog, endpoints, refresher, reconciler } = parts
+  const { telemetryParts, served, upstreams, catalog, refreshers, reconcilers } = parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
   const ownChecks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
     telemetryParts.readiness.checks({
@@ -151,13 +145,12 @@ async function serve(
   const serving = await openServing(wiring, {
     served,
     catalog,
-    endpoints,
-    upstream,
+    upstreams,
     byteBudget,
-    onUnsettled: (request) => reconciler.noticed(request),
-    onAbandoned: () => reconciler.scanNow(),
-    refreshCatalog: () => refresher.refreshNow(),
-    doubtedIds: () => refresher.doubtedIds,
+    onUnsettled: (request, upstream) => reconcilers.noticed(request, upstream),
+    onAbandoned: () => reconcilers.scanNow(),
+    refreshCatalog: () => refreshers.refreshNow(),
+    doubtedIds: () => refreshers.doubtedIds,
     metricsRoute: telemetryParts.metricsRoute,
     readiness: checks,
   })
@@ -169,7 +162,7 @@ async function serve(
     catalog,
     inference,
     byteBudget,
-    reconciler,
+    reconcilers,
     checks: () => checks(isDraining),
   })
   return {
@@ -188,54 +181,4 @@ function withFaultsOf(
   return own.map((check) =>
     check.fault === null ? (others.find(({ name }) => name === check.name) ?? check) : check,
   )
-}
-
-/** Opened before the settler, which reports each settle to it, and so closed after the last one. */
-function openReconciler(
-  { config, log, telemetry, closing }: Wiring,
-  { store, ledger, storeClock, upstream }: ServedStore & { readonly upstream: Upstream },
-): Reconciler {
-  const reconciler = new Reconciler({
-    listUnsettled: (page) => listUnsettled(store.reports, page),
-    ledger,
-    fetchGeneration: (input) => upstream.dialect.fetchGeneration(upstream, input),
-    // The end of an attempt is stored in this clock's time, so its age must be read from this clock.
-    clock: storeClock,
-    settings: {
-      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
-      settleAfterNoLookupMs: config.TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS,
-      lookupsInFlightMax: config.TOLLGATE_LOOKUPS_IN_FLIGHT,
-    },
-    onSettled: (settlement) => {
-      const { requestId, correction, corrected } = settlement
-      log.debug({ requestId, by: correction.kind, ...corrected }, 'request reconciled')
-      telemetry.reconciled(settlement)
-    },
-    onFailure: (failure) => {
-      const { of, requestId, cause } = failure
-      log.warn(
-        { of, requestId, cause: String(cause) },
-        'a request could not be reconciled and will be tried again',
-      )
-      telemetry.reconcileFailed(failure)
-    },
-    onBilledLate: (billed) => {
-      const { requestId, costUsd } = billed
-      log.info(
-        { requestId, costUsd: formatDecimal(costUsd) },
-        'the provider billed a released request',
-      )
-      telemetry.billedLate(billed)
-    },
-    onDoubted: ({ requestId, doubt }) => {
-      log.warn(
-        { requestId, doubt },
-        "the provider's record of a request is implausible and was ignored",
-      )
-      telemetry.lookupDoubted(doubt)
-    },
-  })
-  closing.defer(() => reconciler.stop())
-  reconciler.start()
-  return reconciler
 }

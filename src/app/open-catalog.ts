@@ -1,37 +1,47 @@
 import type { Logger } from 'pino'
 import { Catalog } from '../catalog/catalog.ts'
 import { CatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import { CatalogRefreshers } from '../catalog/catalog-refreshers.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { Store } from '../store/open-store.ts'
+import { loadDialect } from '../upstreams/dialects.ts'
 import { Upstream } from '../upstreams/upstream.ts'
 import { catalogSettingsOf } from './config.ts'
-import { sourceOf, type Wiring } from './wiring.ts'
+import type { Wiring } from './wiring.ts'
 
-/** The connections of this process to the provider. */
-export function openUpstream({ config, dialect, address, closing }: Wiring): Upstream {
-  const upstream = new Upstream({
-    dialect,
-    baseUrl: address.baseUrl,
-    apiKey: address.apiKey,
-    connectTimeoutMs: config.TOLLGATE_CONNECT_TIMEOUT_MS,
-  })
-  closing.defer(() => upstream.destroy())
-  return upstream
+/** An upstream, and what its models cost at any of their providers; null: a model has one price. */
+export interface OpenUpstream {
+  readonly upstream: Upstream
+  readonly endpoints: EndpointPrices | null
 }
 
-/** What models cost at any of their providers. By position: the wiring, and the connections to read it over. */
-export function openEndpointPrices(
+/** The connections of this process to each upstream, by name, in their order. */
+export async function openUpstreams(wiring: Wiring): Promise<ReadonlyMap<string, OpenUpstream>> {
+  const { configured, dialects, closing } = wiring
+  const opened = new Map<string, OpenUpstream>()
+  for (const settings of configured.upstreams) {
+    const upstream = new Upstream(settings, await loadDialect(settings.dialect, dialects))
+    closing.defer(() => upstream.destroy())
+    opened.set(settings.name, { upstream, endpoints: openEndpointPrices(wiring, upstream) })
+  }
+  return opened
+}
+
+/** By position: the wiring, and the connections to read them over. */
+function openEndpointPrices(
   { config, clock, log, telemetry, closing }: Wiring,
   upstream: Upstream,
-): EndpointPrices {
+): EndpointPrices | null {
+  const { fetchDearestTerms } = upstream.dialect
+  if (fetchDearestTerms === null) return null
+  const { name } = upstream.settings
   const endpoints = new EndpointPrices({
     clock,
     firstReadTimeoutMs: config.TOLLGATE_ENDPOINTS_TIMEOUT_MS,
-    fetchDearestTerms: (modelId, bounds) =>
-      upstream.dialect.fetchDearestTerms(upstream, modelId, bounds),
+    fetchDearestTerms: (modelId, bounds) => fetchDearestTerms(upstream, modelId, bounds),
     onRead: (read) => {
-      logRead(log, read)
+      logRead(log.child({ upstream: name }), read)
       telemetry.endpointsRead(read)
     },
   })
@@ -53,39 +63,63 @@ function logRead(log: Logger, { modelId, failure, isChange }: EndpointRead): voi
 
 interface CatalogParts {
   readonly store: Store
-  readonly upstream: Upstream
-  readonly endpoints: EndpointPrices
+  readonly upstreams: ReadonlyMap<string, OpenUpstream>
 }
 
-/** The catalog of the store, refreshed once, and what refreshes it from then on. */
+/** The catalog of the store, refreshed once from each upstream, and what refreshes it from then on. */
 export async function openCatalog(
-  { config, address, log, clock, telemetry, closing }: Wiring,
-  { store, upstream, endpoints }: CatalogParts,
-): Promise<{ readonly catalog: Catalog; readonly refresher: CatalogRefresher }> {
-  const settings = catalogSettingsOf(config)
-  const catalog = new Catalog({ clock, settings })
-  const refresher = new CatalogRefresher({
+  wiring: Wiring,
+  { store, upstreams }: CatalogParts,
+): Promise<{ readonly catalog: Catalog; readonly refreshers: CatalogRefreshers }> {
+  const { config, configured, clock, closing } = wiring
+  const settings = { ...catalogSettingsOf(config), aliases: configured.aliases }
+  const catalog = new Catalog({ clock, settings, upstreams: configured.upstreams })
+  const catalogStore = createCatalogStore(store.db)
+  await catalogStore.keepOnly([...upstreams.keys()])
+  const each = [...upstreams.values()].map((opened, place) =>
+    openRefresher(wiring, { ...opened, place, catalog, settings, store: catalogStore }),
+  )
+  for (const refresher of each) await refresher.load()
+  const refreshers = new CatalogRefreshers(catalog, each)
+  closing.defer(() => refreshers.stop())
+  await refreshers.refreshNow()
+  refreshers.start()
+  return { catalog, refreshers }
+}
+
+interface RefresherParts extends OpenUpstream {
+  readonly place: number
+  readonly catalog: Catalog
+  readonly settings: ReturnType<typeof catalogSettingsOf>
+  readonly store: ReturnType<typeof createCatalogStore>
+}
+
+function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher {
+  const { clock, log, telemetry } = wiring
+  const { upstream, endpoints, place, catalog, settings, store } = parts
+  const { name, baseUrl } = upstream.settings
+  const { dialect } = upstream
+  const { fetchFlatImagePrice } = dialect
+  return new CatalogRefresher({
     catalog,
-    store: createCatalogStore(store.db),
-    source: sourceOf(address),
+    store,
+    source: wiring.configured.mode === 'simulator' ? 'simulator' : baseUrl,
+    place,
     clock,
-    settings,
-    fetchModels: (listing) => upstream.dialect.fetchModels(upstream, listing),
-    fetchFlatImagePrice: (modelId) => upstream.dialect.fetchFlatImagePrice(upstream, modelId),
+    settings: { ...settings, upstream: name },
+    narrowing: upstream.settings,
+    fetchModels: (listing) => dialect.fetchModels(upstream, listing),
+    fetchFlatImagePrice:
+      fetchFlatImagePrice && ((modelId) => fetchFlatImagePrice(upstream, modelId)),
     endpoints,
     onRefreshed: (outcome) => {
-      logRefresh(log, outcome)
+      logRefresh(log.child({ upstream: name }), outcome)
       telemetry.catalogRefreshed(outcome)
       if (outcome.kind !== 'refreshed') return
       // Nothing waits for it: a start with many models in use serves at once.
-      void endpoints.refresh(catalog.modelIds)
+      void endpoints?.refresh(new Set(catalog.rowsOf(name).map(({ offer }) => offer.modelId)))
     },
   })
-  await refresher.load()
-  closing.defer(() => refresher.stop())
-  await refresher.refreshNow()
-  refresher.start()
-  return { catalog, refresher }
 }
 
 function logRefresh(log: Logger, outcome: RefreshOutcome): void {

@@ -12,10 +12,10 @@ import type { JourneyParts } from '../journey/journey.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import { makeOperations } from '../operations/operations.ts'
 import type { Store } from '../store/open-store.ts'
-import type { Upstream } from '../upstreams/upstream.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
+import type { OpenUpstream } from './open-catalog.ts'
 import { openPage } from './open-page.ts'
 import { openSale } from './open-sale.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
@@ -35,7 +35,7 @@ export interface HttpParts {
   readonly refreshCatalog: () => Promise<RefreshOutcome>
   /** Models with a figure whose steep fall is not believed yet. */
   readonly doubtedIds: () => readonly string[]
-  readonly upstream: Upstream
+  readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly metricsRoute: TelemetryParts['metricsRoute']
   /** The checks of `/readyz`. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
@@ -43,8 +43,8 @@ export interface HttpParts {
 
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
 export async function openHttp(wiring: Wiring, http: HttpParts) {
-  const { config, formats, address, log, ids, telemetry, closing } = wiring
-  const { parts, catalog, upstream, metricsRoute, readiness } = http
+  const { config, formats, configured, log, ids, telemetry, closing } = wiring
+  const { parts, catalog, upstreams, metricsRoute, readiness } = http
   const maintenance = await openMaintenance(wiring, http)
   const logRequest = requestLogger(log)
   const inference = createInference({
@@ -68,7 +68,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     },
     root: {
       version: VERSION,
-      mode: address.mode,
+      mode: configured.mode,
     },
     readiness: () => readiness(() => inference.isDraining),
     metrics: metricsRoute,
@@ -85,7 +85,9 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
   closing.defer(() =>
     inference.drain({
       timeoutMs: config.TOLLGATE_DRAIN_TIMEOUT_MS,
-      cutOff: () => void upstream.destroy(),
+      cutOff: () => {
+        for (const { upstream } of upstreams.values()) void upstream.destroy()
+      },
     }),
   )
   return { address: addressOf(server.server.address(), config.HOST), inference }
@@ -119,7 +121,7 @@ async function managementOf(
     readonly checks: () => readonly ReadinessCheck[]
   },
 ): Promise<ManagementInput> {
-  const { config, operations, address, log, clock, ids } = wiring
+  const { config, operations, configured, log, clock, ids } = wiring
   const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
@@ -139,7 +141,7 @@ async function managementOf(
       refreshCatalog,
       server: {
         version: VERSION,
-        mode: address.mode,
+        mode: configured.mode,
         checks,
         catalog: () => ({
           models: catalog.modelIds.size,

@@ -41,7 +41,7 @@ interface PageParts {
 
 /** What the page is made of; null where it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
-  { config, address: { mode }, log, clock, ids }: Wiring,
+  { config, configured: { mode }, log, clock, ids }: Wiring,
   { store, unknownCallers, addressOf, ledger, authenticator }: PageParts,
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
   if (config.TOLLGATE_PAGE === 'off') return null

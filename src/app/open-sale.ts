@@ -18,14 +18,14 @@ export async function openSale(
   readonly playPage: PlayPageInput | null
   readonly webhook: WebhookInput | null
 } | null> {
-  const { config, address, clock, ids } = wiring
+  const { config, configured, clock, ids } = wiring
   const { db } = store
   const card = openCard(saleSettingsOf(config), {
     db,
     clock,
     ids,
     publicUrl: pageUrlOf(config),
-    isSimulator: address.mode === 'simulator',
+    isSimulator: configured.mode === 'simulator',
   })
   if (card === null) return null
   // The package that a setting needs is missed at the start, not at the first purchase.

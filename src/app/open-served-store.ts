@@ -8,7 +8,7 @@ import { claimUpstream } from '../store/settings.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Config, storeUrlOf } from './config.ts'
-import { sourceOf, type Wiring } from './wiring.ts'
+import { markOf, type Wiring } from './wiring.ts'
 
 /** A store with its ledger, and this process's place among those that open holds. */
 export interface ServedStore {
@@ -25,7 +25,7 @@ export interface ServedStore {
  * `onAbandoned` is called when holds of dead processes have become unresolved.
  */
 export async function openServedStore(
-  { config, address, log, clock, ids, telemetry, closing }: Wiring,
+  { config, configured, log, clock, ids, telemetry, closing }: Wiring,
   { onAbandoned }: { readonly onAbandoned: () => void },
 ): Promise<ServedStore> {
   const url = storeUrlOf(config)
@@ -37,7 +37,7 @@ export async function openServedStore(
   }
   const store = await openStore({ url, clock, migrateStore: 'always' })
   closing.defer(() => store.close())
-  await claimUpstream(store.db, sourceOf(address))
+  await claimUpstream(store.db, markOf(configured))
   const ledger = createLedger({
     location,
     clock,

@@ -1,5 +1,4 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import type { EndpointPrices } from '../catalog/endpoint-prices.ts'
 import type { Inference } from '../http/inference.ts'
 import { Authenticator } from '../journey/gate/authenticator.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
@@ -15,9 +14,9 @@ import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/open-instance.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
-import type { Upstream } from '../upstreams/upstream.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { publicNamesOf } from './config.ts'
+import type { OpenUpstream } from './open-catalog.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
 import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
@@ -27,11 +26,10 @@ interface ServingInput
   extends Pick<HttpParts, 'refreshCatalog' | 'doubtedIds' | 'metricsRoute' | 'readiness'> {
   readonly served: ServedStore
   readonly catalog: Catalog
-  readonly endpoints: EndpointPrices
-  readonly upstream: Upstream
+  readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly byteBudget: ByteBudget
-  /** Called with each request that has just become provisional or unresolved. */
-  readonly onUnsettled: (request: UnsettledRequest) => void
+  /** Called with each request that has just become provisional or unresolved, and its upstream's name. */
+  readonly onUnsettled: (request: UnsettledRequest, upstream: string) => void
   /** Called when orphaned holds have become unresolved. */
   readonly onAbandoned: () => void
 }
@@ -39,7 +37,7 @@ interface ServingInput
 /** Opens everything between a client's socket and the ledger, and listens. */
 export async function openServing(wiring: Wiring, input: ServingInput) {
   const { config, clock } = wiring
-  const { served, catalog, endpoints, upstream } = input
+  const { served, catalog, upstreams } = input
   const settler = openSettler(wiring, input)
   const addressOf = openAddresses(wiring)
   const unknownCallers = new UnknownCallers({
@@ -60,20 +58,13 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     hasPostedCredit: (accountId) =>
       hasPostedCredit(served.store.db, { accountId, nowMs: served.storeClock.nowMs() }),
     offerFor: (modelName) => catalog.offerFor(modelName),
-    holdOffer: (offer) => endpoints.holdOffer(offer),
+    holdOffer: (offer) => upstreams.get(offer.upstream)?.endpoints?.holdOffer(offer) ?? offer,
     ledger: whileAlive(served.ledger, served.isAlive),
     settler,
-    upstream,
+    upstreams: new Map([...upstreams].map(([name, { upstream }]) => [name, upstream])),
     clock,
-    publicNames: publicNamesOf(config, wiring.dialect.names),
+    publicNames: publicNamesOf(config),
     instanceId: served.instanceId,
-    timeouts: {
-      headersTimeoutMs: config.TOLLGATE_HEADERS_TIMEOUT_MS,
-      stallTimeoutMs: config.TOLLGATE_BODY_STALL_TIMEOUT_MS,
-      totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
-      imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
-      readOnTimeoutMs: config.TOLLGATE_READ_ON_TIMEOUT_MS,
-    },
     answerBytesMax: config.TOLLGATE_ANSWER_BYTES_MAX,
     eventBytesMax: config.TOLLGATE_EVENT_BYTES_MAX,
   }
@@ -113,7 +104,7 @@ function openSettler(
       ),
     onSettled: (settled, input) => {
       const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
-      if (unsettled !== null) onUnsettled(unsettled)
+      if (unsettled !== null) onUnsettled(unsettled, input.upstream)
     },
   })
   closing.defer(() => settler.drained())

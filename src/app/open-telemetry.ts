@@ -4,15 +4,16 @@ import type { Inference } from '../http/inference.ts'
 import { type MetricsPage, openMetricsServer } from '../http/metrics-routes.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { countHolds } from '../ledger/activity/unsettled.ts'
-import type { Reconciler } from '../reconcile/reconciler.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RequestTracer } from '../telemetry/otlp-tracer.ts'
 import { Readiness } from '../telemetry/readiness.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import type { Config } from './config.ts'
+import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { traceSettingsOf } from './trace-settings.ts'
-import { type UpstreamAddress, VERSION, type Wiring } from './wiring.ts'
+import { VERSION, type Wiring } from './wiring.ts'
 
 /** Metrics, traces and readiness, opened before the parts that they observe and closed after them. */
 export interface TelemetryParts {
@@ -36,13 +37,13 @@ export async function openTelemetry(
   wiring: Opened,
   { pageOfAll }: { readonly pageOfAll: (() => Promise<string>) | null },
 ): Promise<TelemetryParts> {
-  const { config, address, clock, log } = wiring
+  const { config, configured, clock, log } = wiring
   const readiness = new Readiness({
     clock,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
   })
   const tracer = await openTracer(wiring)
-  const metrics = await openMetrics(config, address)
+  const metrics = await openMetrics(config, configured)
   const telemetry = new Telemetry({ log, readiness, metrics, tracer })
   const opened = { telemetry, readiness, metrics, metricsAddress: null, metricsRoute: null }
   if (metrics === null) return opened
@@ -55,7 +56,7 @@ export async function openTelemetry(
   return { ...opened, metricsAddress: await serveMetricsPage(wiring, { page, port }) }
 }
 
-async function openMetrics(config: Config, { mode }: UpstreamAddress): Promise<Metrics | null> {
+async function openMetrics(config: Config, { mode }: ConfiguredUpstreams): Promise<Metrics | null> {
   if (config.METRICS_PORT === null && config.METRICS_TOKEN === null) return null
   const { Metrics: Loaded } = await import('../telemetry/metrics.ts')
   return new Loaded({ version: VERSION, mode })
@@ -74,16 +75,16 @@ export async function serveMetricsPage(
 }
 
 async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
-  const { config, address, log, closing } = wiring
+  const { config, configured, log, closing } = wiring
   const settings = traceSettingsOf(config)
   if (settings === null) return null
   const { createOtlpTracer } = await import('../telemetry/otlp-tracer.ts')
-  const { hostname, port, protocol } = new URL(address.baseUrl)
+  const { hostname, port, protocol } = new URL(configured.upstreams[0].baseUrl)
   const tracer = createOtlpTracer({
     settings,
     version: VERSION,
     upstream: {
-      providerName: address.mode === 'simulator' ? 'simulator' : hostname,
+      providerName: configured.mode === 'simulator' ? 'simulator' : hostname,
       address: hostname,
       port: portOf(port, protocol),
     },
@@ -107,14 +108,14 @@ interface ShowGaugesInput {
   readonly catalog: Catalog
   readonly inference: Pick<Inference, 'inFlight'>
   readonly byteBudget: Pick<ByteBudget, 'bytesReserved'>
-  readonly reconciler: Pick<Reconciler, 'waiting'>
+  readonly reconcilers: Pick<Reconcilers, 'waiting'>
   /** As `/readyz` answers them. */
   readonly checks: () => readonly ReadinessCheck[]
 }
 
 /** Connects the gauges to the parts, once all parts are open. */
 export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): void {
-  const { telemetryParts, served, catalog, inference, byteBudget, reconciler, checks } = input
+  const { telemetryParts, served, catalog, inference, byteBudget, reconcilers, checks } = input
   telemetryParts.metrics?.watch({
     clock,
     storeClock: served.storeClock,
@@ -122,10 +123,7 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
     bufferBytes: () => byteBudget.bytesReserved,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
     countHolds: () => countHolds(served.store.reports),
-    waiting: () => {
-      const { size: requests, nextDueAtMs } = reconciler.waiting
-      return { requests, nextDueAtMs }
-    },
+    waiting: () => reconcilers.waiting(),
     catalog: () => ({
       modelIds: catalog.modelIds,
       refreshedAtMs: catalog.refreshedAtMs,

@@ -3,14 +3,16 @@ import type { Terminal } from '../cli/terminal.ts'
 import { listAccounts } from '../ledger/accounts.ts'
 import { createApiKey } from '../ledger/api-keys.ts'
 import { showDatabaseUrl } from '../store/database-url.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
+import { configuredUpstreams, oneUpstream } from './configured-upstreams.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { makeSetupLink } from './open-page.ts'
 import { faultOfBuild } from './page-stamp.ts'
 import { type RunningServer, startWorkers } from './start-workers.ts'
-import { stopSignal, type UpstreamAddress } from './wiring.ts'
+import { stopSignal } from './wiring.ts'
 
 /** What the simulator accepts as a key: anything. */
 const SIMULATOR_API_KEY = 'simulator'
@@ -28,13 +30,14 @@ export async function serve(terminal: Terminal): Promise<void> {
   const stopping = stopSignal(log)
   let server: RunningServer
   try {
-    const upstream = await openUpstream({ config, log }, closing)
+    const configured =
+      (await configuredUpstreams(config)) ?? (await openSimulator({ config, log }, closing))
     server =
       config.WORKERS === 1
-        ? await startGateway({ config, upstream, log })
-        : await startWorkers({ config, upstream, log, writeLog: writeLines })
+        ? await startGateway({ config, configured, log })
+        : await startWorkers({ config, configured, log, writeLog: writeLines })
     closing.defer(() => server.close())
-    await greet({ server, config, terminal, mode: upstream.mode })
+    await greet({ server, config, terminal, mode: configured.mode })
     const setupLink = await makeSetupLink({ config, server })
     if (setupLink !== null) terminal.note(setupNote(setupLink))
   } catch (error) {
@@ -53,17 +56,16 @@ async function warnOfStalePage(log: Logger): Promise<void> {
   if (fault !== null) log.warn(fault)
 }
 
-async function openUpstream(
+async function openSimulator(
   { config, log }: { readonly config: Config; readonly log: Logger },
   closing: AsyncDisposableStack,
-): Promise<UpstreamAddress> {
-  const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
-  if (baseUrl !== null) return { baseUrl, apiKey: apiKey ?? '', mode: 'live' }
+): Promise<ConfiguredUpstreams> {
   const { startSimulator } = await import('../../simulator/simulator.ts')
   const simulator = await startSimulator({ record: false, control: false })
   closing.defer(() => simulator.close())
   log.warn('no upstream is configured: the built-in simulator answers, and all money is play money')
-  return { baseUrl: simulator.baseUrl, apiKey: SIMULATOR_API_KEY, mode: 'simulator' }
+  const { baseUrl } = simulator
+  return oneUpstream(config, { mode: 'simulator', baseUrl, apiKey: SIMULATOR_API_KEY })
 }
 
 const PLAY = 'The built-in simulator answers: models and money are play.'
@@ -86,7 +88,7 @@ interface Greeting {
   readonly server: RunningServer
   readonly config: Config
   readonly terminal: Terminal
-  readonly mode: UpstreamAddress['mode']
+  readonly mode: ConfiguredUpstreams['mode']
 }
 
 /** What to do next, for who has not done it yet. */

@@ -5,18 +5,19 @@ import type { Logger } from 'pino'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore } from '../store/open-store.ts'
 import { claimUpstream } from '../store/settings.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { type Config, storeUrlOf } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import { serveMetricsPage } from './open-telemetry.ts'
-import { openWhole, sourceOf, type UpstreamAddress } from './wiring.ts'
+import { markOf, openWhole } from './wiring.ts'
 import { WorkerProcesses } from './worker-processes.ts'
 
 interface StartWorkersInput {
   /** `WORKERS` is above 1, and the store is PostgreSQL. */
   readonly config: Config
-  readonly upstream: UpstreamAddress
+  readonly configured: ConfiguredUpstreams
   readonly log: Logger
   /** Takes whole lines of the workers' logs. */
   readonly writeLog: (lines: string) => void
@@ -38,11 +39,11 @@ async function open(
   input: StartWorkersInput,
   closing: AsyncDisposableStack,
 ): Promise<RunningServer> {
-  const { config, upstream, log, writeLog } = input
+  const { config, configured, log, writeLog } = input
   const { METRICS_PORT: metricsPort } = config
   const store = await openStore({ url: storeUrlOf(config), migrateStore: 'always' })
   closing.defer(() => store.close())
-  await claimUpstream(store.db, sourceOf(upstream))
+  await claimUpstream(store.db, markOf(configured))
   const ledger = createLedger({ location: store.location })
   closing.defer(() => ledger.close())
   const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
@@ -50,7 +51,7 @@ async function open(
   const workers = new WorkerProcesses({
     entry: new URL('./worker.ts', import.meta.url),
     count: config.WORKERS,
-    startWith: { config: configOfWorker(config, port.number), upstream },
+    startWith: { config: configOfWorker(config, port.number), configured },
     log,
     writeLog,
   })

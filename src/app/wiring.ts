@@ -3,23 +3,15 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { WireFormat } from '../formats/format.ts'
 import type { OperationSource } from '../operations/operations.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import type { Dialect } from '../upstreams/upstream.ts'
+import type { DIALECTS } from '../upstreams/dialects.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
 
-/** Which provider the gateway forwards to. */
-export interface UpstreamAddress {
-  /** Ends in `/v1`. */
-  readonly baseUrl: string
-  readonly apiKey: string
-  /** `simulator`: play money, in a store of its own. */
-  readonly mode: 'simulator' | 'live'
-}
-
-/** Whose money and whose models: what a store is marked with. */
-export function sourceOf({ mode, baseUrl }: UpstreamAddress): string {
-  return mode === 'simulator' ? 'simulator' : baseUrl
+/** Whose money it is: what a store is marked with. Any upstream of real money takes over from any other. */
+export function markOf({ mode, upstreams: [first] }: ConfiguredUpstreams): string {
+  return mode === 'simulator' ? 'simulator' : first.baseUrl
 }
 
 /** What every part of the wiring starts from. */
@@ -29,9 +21,9 @@ export interface Wiring {
   readonly formats: readonly WireFormat[]
   /** What callers may do, beside inference. */
   readonly operations: readonly OperationSource[]
-  /** What the provider speaks. */
-  readonly dialect: Dialect
-  readonly address: UpstreamAddress
+  /** What providers speak, by name. */
+  readonly dialects: typeof DIALECTS
+  readonly configured: ConfiguredUpstreams
   readonly log: Logger
   readonly clock: Clock
   readonly ids: IdSource

@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { MemoryLog } from '../../test/memory-log.ts'
 import { readConfig } from './config.ts'
+import { oneUpstream } from './configured-upstreams.ts'
 import { WorkerProcesses } from './worker-processes.ts'
 
 const ENTRY = new URL('./testing/scripted-worker.ts', import.meta.url)
@@ -39,7 +40,7 @@ function open({ count = 2, scripts = [] as string[], lookEveryMs = 60_000 }): vo
     count,
     startWith: {
       config: readConfig({}),
-      upstream: { baseUrl: folder, apiKey: '', mode: 'simulator' },
+      configured: oneUpstream(readConfig({}), { mode: 'simulator', baseUrl: folder, apiKey: '' }),
     },
     log: pino({ level: 'trace' }, log),
     writeLog: (lines) => workersLog.write(lines),

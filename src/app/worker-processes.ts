@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { MetricsSnapshot } from '../telemetry/metrics.ts'
 import { SumMetrics } from '../telemetry/sum-metrics.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import type { Config } from './config.ts'
 import { WorkerFailure } from './start-failure.ts'
-import type { UpstreamAddress } from './wiring.ts'
 
 interface WorkerProcessesInput {
   /** The file that each process runs. */
@@ -318,7 +318,7 @@ export interface WorkerStart {
   readonly kind: 'start'
   /** Of this worker: with the port that all workers share, and its own part of the buffer memory. */
   readonly config: Config
-  readonly upstream: UpstreamAddress
+  readonly configured: ConfiguredUpstreams
 }
 
 /** Messages to a worker process. All but `start` are sent after the worker has sent `serving`. */

@@ -101,7 +101,7 @@ function end(): void {
 }
 
 const parent = new Parent()
-const { config, upstream } = await parent.started
+const { config, configured } = await parent.started
 const { log, close } = openLog({ level: config.LOG_LEVEL })
 // The parent kills a worker that must end at once. Signals that repeat a stop do not: the first may have been
 // sent by hand, and a later one by a service manager to every process of the server.
@@ -116,7 +116,7 @@ parent.leave()
 
 async function start(): Promise<Gateway | null> {
   try {
-    const started = await startGateway({ config, upstream, log, siblings: parent })
+    const started = await startGateway({ config, configured, log, siblings: parent })
     parent.serves(started)
     return started
   } catch (error) {

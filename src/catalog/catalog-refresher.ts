@@ -17,6 +17,7 @@ import {
   withFigures,
 } from './catalog-store.ts'
 import type { EndpointPrices } from './endpoint-prices.ts'
+import { type Narrowing, narrowed } from './narrowing.ts'
 
 /** The result of a refresh. */
 export type RefreshOutcome =
@@ -35,19 +36,23 @@ export type RefreshOutcome =
 interface CatalogRefresherInput {
   readonly catalog: Catalog
   readonly store: CatalogStore
-  /** The upstream's base address: whose rows these are in the store. */
+  /** The upstream's base address: a list of another address is not restored from the store. */
   readonly source: string
+  /** The upstream's place in the order of the settings, from 0. */
+  readonly place: number
   readonly clock: Clock
   readonly settings: CatalogSettings
+  /** Which of the listed models are offered. */
+  readonly narrowing: Narrowing
   /** Reads the upstream's list of models. Must keep a deadline of its own. */
   readonly fetchModels: (settings: ListingSettings) => Promise<ParsedCatalog>
   /**
    * Reads the dearest flat price of an image of a model: zero where it has none, null or a rejection
-   * where it can't be read. Null: the upstream lists no flat prices.
+   * where it can't be read. Null: the upstream has no flat prices.
    */
   readonly fetchFlatImagePrice: ((modelId: string) => Promise<Picos | null>) | null
-  /** Prices of models' endpoints, which are stored with the models. */
-  readonly endpoints: Pick<EndpointPrices, 'encode' | 'restore'>
+  /** Prices of models' endpoints, which are stored with the models; null: a model has one price. */
+  readonly endpoints: Pick<EndpointPrices, 'encode' | 'restore'> | null
   /** Called after each refresh, for the log and metrics. Must not throw. */
   readonly onRefreshed: (outcome: RefreshOutcome) => void
   /** Default: a timer that does not keep the process alive. */
@@ -62,7 +67,7 @@ const FIRST_RETRY_DIVISOR = 10
 const IMAGE_PRICE_FAILURES_MAX = 3
 
 /**
- * Keeps a catalog in step with its upstream, and the store in step with the catalog. Nothing runs before
+ * Keeps a catalog in step with one upstream, and the store in step with the catalog. Nothing runs before
  * {@link CatalogRefresher.start}.
  */
 export class CatalogRefresher {
@@ -84,14 +89,15 @@ export class CatalogRefresher {
    */
   async load(): Promise<void> {
     const { store, source, settings, catalog, endpoints } = this.#input
-    const stored = await store.load(source)
+    const { upstream } = settings
+    const stored = await store.load({ upstream, source })
     if (stored === null) return
     const catalogRefreshedAtMs = stored.refreshedAtMs
-    for (const model of stored.models) endpoints.restore(model.modelId, storedEndpoints(model))
+    for (const model of stored.models) endpoints?.restore(model.modelId, storedEndpoints(model))
     const rows = stored.models
       .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
       .filter((row) => row !== null)
-    if (rows.length > 0) catalog.replace(rows)
+    if (rows.length > 0) catalog.restore(upstream, rows)
   }
 
   /**
@@ -115,7 +121,11 @@ export class CatalogRefresher {
 
   /** Models with a figure whose steep fall is not believed yet. */
   get doubtedIds(): readonly string[] {
-    return [...this.#input.catalog.modelIds].filter((id) => this.#beliefs.doubts(id))
+    const { catalog, settings } = this.#input
+    return catalog
+      .rowsOf(settings.upstream)
+      .map(({ offer }) => offer.modelId)
+      .filter((id) => this.#beliefs.doubts(id))
   }
 
   /** Ends the repetition; resolves when no refresh is under way. */
@@ -161,11 +171,11 @@ export class CatalogRefresher {
     const { clock, fetchModels, settings, catalog } = this.#input
     // The prices are at least as recent as the request for them.
     const askedAtMs = clock.nowMs()
-    const parsed = await fetchModels(settings)
+    const parsed = narrowed(await fetchModels(settings), this.#input.narrowing)
     const flatPrices = await this.#flatImagePrices(parsed.models)
     const rows = this.#weigh({ parsed, flatPrices, askedAtMs })
     const storeFailure = await this.#save(rows, askedAtMs)
-    catalog.replace(rows)
+    catalog.replace(settings.upstream, rows)
     return {
       kind: 'refreshed',
       models: rows.length,
@@ -181,7 +191,10 @@ export class CatalogRefresher {
     readonly askedAtMs: number
   }): readonly CatalogRow[] {
     const { parsed, flatPrices, askedAtMs } = input
-    const believed = new Map(this.#input.catalog.rows().map((row) => [row.offer.modelId, row]))
+    const { catalog, settings } = this.#input
+    const believed = new Map(
+      catalog.rowsOf(settings.upstream).map((row) => [row.offer.modelId, row]),
+    )
     const rows: CatalogRow[] = []
     for (const model of parsed.models) {
       const { modelId } = model.offer
@@ -221,14 +234,16 @@ export class CatalogRefresher {
   }
 
   async #save(rows: readonly CatalogRow[], refreshedAtMs: number): Promise<unknown> {
-    const { store, source, endpoints } = this.#input
+    const { store, source, place, settings, endpoints } = this.#input
     const encode = (row: CatalogRow) => {
-      const endpointsJson = endpoints.encode(row.offer.modelId)
+      const endpointsJson = endpoints?.encode(row.offer.modelId) ?? null
       return encodeModel({ row, catalogRefreshedAtMs: refreshedAtMs, endpointsJson })
     }
     try {
       await store.save({
+        upstream: settings.upstream,
         source,
+        place,
         refreshedAtMs,
         models: rows.map(encode),
         snapshots: rows.map((row) => snapshotOf(row, refreshedAtMs)),

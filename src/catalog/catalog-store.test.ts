@@ -109,7 +109,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       ])
     })
 
-    test('with another upstream shows nothing of the first, and stores nothing of it after a refresh', async () => {
+    test('from another address shows nothing of the first, and stores nothing of it after a refresh', async () => {
       await startProcess().refresher.refreshNow()
       const other = startProcess({ source: 'https://other.example/v1' })
       await other.refresher.load()
@@ -119,11 +119,11 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       await back.refresher.load()
       expect(back.catalog.rows()).toEqual([])
       expect(
-        await store.db.selectFrom('catalog_models').select(['id', 'source']).execute(),
-      ).toEqual([{ id: 'other/model', source: 'https://other.example/v1' }])
+        await store.db.selectFrom('catalog_models').select(['upstream', 'id']).execute(),
+      ).toEqual([{ upstream: 'openrouter', id: 'other/model' }])
     })
 
-    test('with another upstream that lists the very same has it as its own', async () => {
+    test('from another address that lists the very same has it as its own', async () => {
       await startProcess().refresher.refreshNow()
       await startProcess({ source: 'https://other.example/v1' }).refresher.refreshNow()
       const after = startProcess({ source: 'https://other.example/v1' })

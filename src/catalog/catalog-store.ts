@@ -11,26 +11,45 @@ import {
 import type { HoldFigures } from './beliefs.ts'
 import type { CatalogRow } from './catalog.ts'
 
-/** The catalog in the store's tables: one list at a time, of one upstream. */
-export function createCatalogStore(db: Kysely<Tables>): CatalogStore {
+/** The catalog in the store's tables: the last list of each upstream. */
+export function createCatalogStore(db: Kysely<Tables>): StoredLists {
   return {
-    async load(source) {
+    async load({ upstream, source }) {
       const state = await db
         .selectFrom('catalog_state')
         .select('refreshed_at_ms')
+        .where('upstream', '=', upstream)
         .where('source', '=', source)
         .executeTakeFirst()
       if (state === undefined) return null
-      const rows = await db
-        .selectFrom('catalog_models')
-        .select(['id', 'item_json'])
-        .where('source', '=', source)
-        .orderBy('id')
+      const refreshedAtMs = Number(state.refreshed_at_ms)
+      return { refreshedAtMs, models: await modelsOf(db, upstream) }
+    },
+
+    async loadAll() {
+      const states = await db
+        .selectFrom('catalog_state')
+        .select(['upstream', 'refreshed_at_ms'])
+        .orderBy('place')
+        .orderBy('upstream')
         .execute()
-      return {
-        refreshedAtMs: Number(state.refreshed_at_ms),
-        models: rows.map((row) => ({ modelId: row.id, itemJson: row.item_json })),
+      const lists: StoredCatalog[] = []
+      for (const { upstream, refreshed_at_ms: refreshedAtMs } of states) {
+        const models = await modelsOf(db, upstream)
+        lists.push({ refreshedAtMs: Number(refreshedAtMs), models })
       }
+      return lists
+    },
+
+    async keepOnly(upstreams) {
+      await db.transaction().execute(async (transaction) => {
+        for (const table of ['catalog_models', 'catalog_state'] as const) {
+          await transaction
+            .deleteFrom(table)
+            .where('upstream', 'not in', [...upstreams])
+            .execute()
+        }
+      })
     },
 
     async save(refresh) {
@@ -43,6 +62,15 @@ export function createCatalogStore(db: Kysely<Tables>): CatalogStore {
   }
 }
 
+function modelsOf(db: Kysely<Tables>, upstream: string): Promise<readonly StoredModel[]> {
+  return db
+    .selectFrom('catalog_models')
+    .select(['id as modelId', 'item_json as itemJson'])
+    .where('upstream', '=', upstream)
+    .orderBy('id')
+    .execute()
+}
+
 // Below each engine's limit of parameters in one statement.
 const ROWS_A_STATEMENT = 200
 
@@ -53,12 +81,11 @@ interface Changes {
 }
 
 async function changesOf(db: Kysely<Tables>, refresh: CatalogSave): Promise<Changes> {
-  const stored = await db.selectFrom('catalog_models').selectAll().execute()
-  const storedById = new Map(stored.map((row) => [row.id, row]))
-  const models = refresh.models.filter(({ modelId, itemJson }) => {
-    const row = storedById.get(modelId)
-    return row === undefined || row.item_json !== itemJson || row.source !== refresh.source
-  })
+  const stored = await modelsOf(db, refresh.upstream)
+  const storedById = new Map(stored.map(({ modelId, itemJson }) => [modelId, itemJson]))
+  const models = refresh.models.filter(
+    ({ modelId, itemJson }) => storedById.get(modelId) !== itemJson,
+  )
   const listedIds = new Set(refresh.models.map((model) => model.modelId))
   const known = new Set<string>()
   for (const some of chunks(refresh.snapshots)) {
@@ -75,25 +102,28 @@ async function changesOf(db: Kysely<Tables>, refresh: CatalogSave): Promise<Chan
   }
   return {
     models,
-    removedIds: stored.map((row) => row.id).filter((id) => !listedIds.has(id)),
+    removedIds: stored.map(({ modelId }) => modelId).filter((id) => !listedIds.has(id)),
     snapshots: refresh.snapshots.filter((snapshot) => !known.has(snapshot.id)),
   }
 }
 
 async function apply(db: Kysely<Tables>, refresh: CatalogSave, changes: Changes): Promise<void> {
-  const { source, refreshedAtMs } = refresh
+  const { upstream, source, place, refreshedAtMs } = refresh
   for (const some of chunks(changes.removedIds)) {
-    await db.deleteFrom('catalog_models').where('id', 'in', some).execute()
+    await db
+      .deleteFrom('catalog_models')
+      .where('upstream', '=', upstream)
+      .where('id', 'in', some)
+      .execute()
   }
   for (const some of chunks(changes.models)) {
     await db
       .insertInto('catalog_models')
-      .values(some.map(({ modelId, itemJson }) => ({ id: modelId, source, item_json: itemJson })))
+      .values(some.map(({ modelId, itemJson }) => ({ upstream, id: modelId, item_json: itemJson })))
       .onConflict((conflict) =>
-        conflict.column('id').doUpdateSet((values) => ({
-          source: values.ref('excluded.source'),
-          item_json: values.ref('excluded.item_json'),
-        })),
+        conflict
+          .columns(['upstream', 'id'])
+          .doUpdateSet((values) => ({ item_json: values.ref('excluded.item_json') })),
       )
       .execute()
   }
@@ -106,9 +136,9 @@ async function apply(db: Kysely<Tables>, refresh: CatalogSave, changes: Changes)
   }
   await db
     .insertInto('catalog_state')
-    .values({ id: 1, source, refreshed_at_ms: refreshedAtMs })
+    .values({ upstream, source, place, refreshed_at_ms: refreshedAtMs })
     .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet({ source, refreshed_at_ms: refreshedAtMs }),
+      conflict.column('upstream').doUpdateSet({ source, place, refreshed_at_ms: refreshedAtMs }),
     )
     .execute()
 }
@@ -119,12 +149,20 @@ function* chunks<T>(rows: readonly T[]): Generator<readonly T[]> {
   }
 }
 
-/** Where the catalog and its prices outlive the process. Both methods reject where the store fails. */
+/** Where the catalog and its prices outlive the process. All methods reject where the store fails. */
 export interface CatalogStore {
-  /** The last refresh that was saved, if it was of this upstream; else null. Models in the order of ids. */
-  load(source: string): Promise<StoredCatalog | null>
-  /** Replaces the stored catalog, of any source. All of it or nothing. */
+  /** The last refresh of an upstream that was saved, if it was from this address; else null. Models in the order of ids. */
+  load(from: Pick<CatalogSave, 'upstream' | 'source'>): Promise<StoredCatalog | null>
+  /** Replaces the stored list of the upstream, from any address. All of it or nothing. */
   save(refresh: CatalogSave): Promise<void>
+}
+
+/** The same, of all upstreams. */
+interface StoredLists extends CatalogStore {
+  /** The last refresh of each upstream, in their order. */
+  loadAll(): Promise<readonly StoredCatalog[]>
+  /** Forgets the lists of all other upstreams. At least one name. */
+  keepOnly(upstreams: readonly string[]): Promise<void>
 }
 
 /** The last refresh that counted. */
@@ -142,8 +180,12 @@ interface StoredModel {
 
 /** A refresh to be stored. */
 interface CatalogSave extends StoredCatalog {
-  /** The upstream that the models came from: its base address. */
+  /** The name of the upstream that the models came from. */
+  readonly upstream: string
+  /** Its base address. */
   readonly source: string
+  /** Its place in the order of the settings, from 0. */
+  readonly place: number
   /** Price tables that requests may name from now on; one that is there already is left as it is. */
   readonly snapshots: readonly PriceSnapshotRow[]
 }
@@ -167,6 +209,7 @@ export function encodeModel(input: {
     `"contextTokens":${JSON.stringify(offer.contextTokens)}`,
     `"outputTokensMax":${JSON.stringify(offer.outputTokensMax)}`,
     `"refreshedAtMs":${JSON.stringify(own)}`,
+    `"upstreamModelId":${JSON.stringify(offer.upstreamModelId)}`,
     `"endpoints":${input.endpointsJson}`,
   ]
   return { modelId: offer.modelId, itemJson: `{${fields.join(',')}}` }
@@ -188,8 +231,12 @@ export function decodeModel(input: {
   const aliases = readStrings(record?.['aliases'])
   const prices = decodePriceTable(record?.['prices'])
   const own = record?.['refreshedAtMs']
+  const upstreamModelId = record?.['upstreamModelId']
   if (parsed.kind !== 'model' || aliases === null || prices === null) return null
-  const { offer, listing } = parsed
+  const { listing } = parsed
+  // An earlier version stored none: the ids were the same.
+  const offer =
+    typeof upstreamModelId === 'string' ? { ...parsed.offer, upstreamModelId } : parsed.offer
   const figures = {
     prices,
     contextTokens: storedTokens(record?.['contextTokens'], offer.contextTokens),

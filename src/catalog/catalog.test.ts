@@ -6,6 +6,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
 
 const HOUR_MS = 60 * 60_000
+const OPENROUTER = { name: 'openrouter', models: [] }
 const START_MS = 1_790_000_000_000
 
 interface Stocked {
@@ -16,9 +17,16 @@ interface Stocked {
 /** A catalog of these rows, and the clock that it goes by. */
 function stocked({ rows, aliases = new Map() }: Stocked) {
   const clock = { now: START_MS, nowMs: () => clock.now }
-  const catalog = new Catalog({ clock, settings: { pricesStaleAfterMs: HOUR_MS, aliases } })
+  const catalog = new Catalog({
+    clock,
+    settings: { pricesStaleAfterMs: HOUR_MS, aliases },
+    upstreams: [OPENROUTER],
+  })
   const { models } = parseModels(upstreamList(...rows), DEFAULT_CATALOG_SETTINGS)
-  catalog.replace(models.map((model) => ({ ...model, refreshedAtMs: START_MS })))
+  catalog.replace(
+    'openrouter',
+    models.map((model) => ({ ...model, refreshedAtMs: START_MS })),
+  )
   return { catalog, clock }
 }
 
@@ -124,6 +132,7 @@ test('a catalog that was never loaded does not answer that a model does not exis
   const catalog = new Catalog({
     clock: { nowMs: () => START_MS },
     settings: { pricesStaleAfterMs: HOUR_MS, aliases: new Map() },
+    upstreams: [OPENROUTER],
   })
   expect(codeOf(() => catalog.offerFor('acme/sage-pro'))).toBe('service_unavailable')
   expect(listed(catalog, 'acme/sage-pro')).toBeNull()
@@ -167,7 +176,10 @@ describe('the list', () => {
       upstreamList(upstreamRow({ id: 'acme/next' })),
       DEFAULT_CATALOG_SETTINGS,
     )
-    changing.replace(models.map((model) => ({ ...model, refreshedAtMs: START_MS })))
+    changing.replace(
+      'openrouter',
+      models.map((model) => ({ ...model, refreshedAtMs: START_MS })),
+    )
     expect(JSON.parse(changing.listBytes().toString()).data).toHaveLength(1)
     expect(listed(changing, 'acme/next')?.owned_by).toBe('acme')
     expect(codeOf(() => changing.offerFor('acme/sage-pro'))).toBe('model_not_found')
@@ -198,7 +210,10 @@ describe('a faster tier', () => {
     const rows = [upstreamRow(), upstreamRow({ id: 'acme/sage-pro-fast' })]
     const { catalog } = stocked({ rows })
     expect(catalog.offerFor('acme/sage-pro').fastPrices).not.toBeNull()
-    catalog.replace(catalog.rows().filter(({ offer }) => offer.modelId === 'acme/sage-pro'))
+    catalog.replace(
+      'openrouter',
+      catalog.rows().filter(({ offer }) => offer.modelId === 'acme/sage-pro'),
+    )
     expect(catalog.offerFor('acme/sage-pro').fastPrices).toBeNull()
   })
 })

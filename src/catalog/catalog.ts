@@ -1,8 +1,10 @@
 import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
+import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
+import { Claims } from './claims.ts'
 
 /** The operator's settings of the catalog. */
 export interface CatalogSettings extends ListingSettings {
@@ -49,19 +51,38 @@ const ONE_MILLION_CONTEXT_MARK = '[1m]'
 export class Catalog {
   readonly #clock: Clock
   readonly #settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+  readonly #claims: Claims
   #index: CatalogIndex | null = null
 
   constructor(input: {
     readonly clock: Clock
     readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+    /** In the order in which they take ids that several of them list. */
+    readonly upstreams: readonly Pick<UpstreamSettings, 'name' | 'models'>[]
   }) {
     this.#clock = input.clock
     this.#settings = input.settings
+    this.#claims = new Claims(input.upstreams)
   }
 
-  /** Puts these rows in the place of all earlier ones. Called by the refresher. */
-  replace(rows: readonly CatalogRow[]): void {
-    this.#index = buildIndex(rows, this.#settings.aliases)
+  /** Takes the rows that were stored of an upstream, before its first refresh. */
+  restore(upstream: string, rows: readonly CatalogRow[]): void {
+    this.#index = buildIndex(this.#claims.restore(upstream, rows), this.#settings.aliases)
+  }
+
+  /** Puts these rows in the place of all earlier ones of this upstream. Called by its refresher. */
+  replace(upstream: string, rows: readonly CatalogRow[]): void {
+    this.#index = buildIndex(this.#claims.replace(upstream, rows), this.#settings.aliases)
+  }
+
+  /** The rows that an upstream lists, shadowed ones too. */
+  rowsOf(upstream: string): readonly CatalogRow[] {
+    return this.#claims.rowsOf(upstream)
+  }
+
+  /** The ids that an upstream lists and another one has. */
+  shadowedOf(upstream: string): readonly string[] {
+    return this.#claims.shadowedOf(upstream)
   }
 
   /**
@@ -103,7 +124,7 @@ export class Catalog {
     return this.#index?.listBytes ?? EMPTY_LIST_BYTES
   }
 
-  /** Every row, in the upstream's order; for the refresher, the command line and readiness. */
+  /** Every row on offer, in the order of the upstreams and of their lists. */
   rows(): readonly CatalogRow[] {
     return this.#index?.rows ?? []
   }
@@ -180,7 +201,8 @@ function withFastPrices(rows: readonly CatalogRow[]): readonly CatalogRow[] {
   return rows.map((row) => {
     const { offer } = row
     const sibling = byId.get(`${offer.modelId}-fast`)
-    const fastPrices = sibling !== undefined && isDearer(sibling, offer) ? sibling.prices : null
+    const isTier = sibling?.upstream === offer.upstream && isDearer(sibling, offer)
+    const fastPrices = isTier ? sibling.prices : null
     return fastPrices === offer.fastPrices ? row : { ...row, offer: { ...offer, fastPrices } }
   })
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { HANG_LIMITS } from '../../test/hang-limits.ts'
 import { startWorld, type World } from '../../test/world.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { backupStore } from '../store/sqlite/backup.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
+import { upstreamSettings } from '../upstreams/testing/upstream-settings.ts'
 import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
 
 /** Commands on the store of a server that runs. */
@@ -20,10 +20,12 @@ beforeEach(async () => {
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   line = openCommandLine({
     storeUrl: `sqlite:${storeFile}`,
-    upstream: {
-      baseUrl: world.simulator.baseUrl,
-      apiKey: 'upstream-key',
-      connectTimeoutMs: HANG_LIMITS.testTimeout,
+    upstreams: {
+      load: async () => ({
+        mode: 'live',
+        upstreams: [upstreamSettings({ baseUrl: world.simulator.baseUrl })],
+        aliases: new Map(),
+      }),
       catalog: DEFAULT_CATALOG_SETTINGS,
       loadDialect: async () => openrouter,
     },

@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { type CatalogRow, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { createCatalogStore, decodeModel } from '../catalog/catalog-store.ts'
 import { catalogRefreshShape } from '../operations/upkeep.ts'
-import { readSetting } from '../store/settings.ts'
 import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
 import { type CommandContext, type CommandInput, withStore } from './command-context.ts'
@@ -20,8 +19,7 @@ const REFRESH: OperationCommand = {
   words: 'fetch models and prices now; a running server refreshes them itself',
   makesStore: true,
   begins({ settings }) {
-    const { upstream } = settings()
-    if (upstream !== undefined) return `fetching models from ${upstream.baseUrl} …`
+    if (settings().upstreams !== undefined) return 'fetching models …'
     throw new CommandFailure(
       'no upstream is configured: a server with the simulator fetches its models by itself',
     )
@@ -52,13 +50,16 @@ export function catalogCommand(input: CommandInput): Command {
 }
 
 async function list({ store, terminal }: CommandContext, options: JsonOption): Promise<void> {
-  const source = await readSetting(store.db, 'upstream')
-  const stored = source === null ? null : await createCatalogStore(store.db).load(source)
-  const catalogRefreshedAtMs = stored?.refreshedAtMs ?? 0
   const settings = DEFAULT_CATALOG_SETTINGS
-  const rows = (stored?.models ?? [])
-    .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
-    .filter((row) => row !== null)
+  const lists = await createCatalogStore(store.db).loadAll()
+  const byId = new Map<string, CatalogRow>()
+  for (const { models, refreshedAtMs: catalogRefreshedAtMs } of lists) {
+    for (const { modelId, itemJson } of models) {
+      const row = decodeModel({ itemJson, catalogRefreshedAtMs, settings })
+      if (row !== null && !byId.has(modelId)) byId.set(modelId, row)
+    }
+  }
+  const rows = [...byId.values()]
   if (options.json === true) {
     const models = rows.map(({ listing }) => listing)
     terminal.out(JSON.stringify({ object: 'list', data: models }))

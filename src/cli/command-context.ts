@@ -8,6 +8,7 @@ import type { SaleSettings } from '../sale/open-methods.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Dialect } from '../upstreams/upstream.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import { CommandFailure, type Terminal } from './terminal.ts'
@@ -31,18 +32,15 @@ export interface CommandSettings {
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: string
   readonly sale: SaleSettings
-  /** The provider; absent: none is configured, and the simulator stands in for it. */
-  readonly upstream?: UpstreamSettings
+  /** The providers; absent: none is configured, and the simulator stands in for them. */
+  readonly upstreams?: LiveUpstreams
 }
 
-/** How the provider is reached, and the settings of its catalog. */
-export interface UpstreamSettings {
-  /** Ends in `/v1`. */
-  readonly baseUrl: string
-  readonly apiKey: string
-  readonly connectTimeoutMs: number
-  /** What it speaks, loaded for the commands that ask it something. */
-  readonly loadDialect: () => Promise<Dialect>
+/** How providers are reached, and the settings of their catalog; loaded for the commands that ask them something. */
+export interface LiveUpstreams {
+  /** Reads their settings. Throws `ConfigError`. */
+  readonly load: () => Promise<ConfiguredUpstreams>
+  readonly loadDialect: (name: string) => Promise<Dialect>
   readonly catalog: CatalogSettings
 }
 

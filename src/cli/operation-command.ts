@@ -128,7 +128,7 @@ function operationOf(
 ): Operation {
   const { store, ledger, ids, clock } = opened
   const read = settings()
-  const { keyTag, settleAfterMs, pageUrl, upstream } = read
+  const { keyTag, settleAfterMs, pageUrl, upstreams } = read
   const sections = makeOperations(operations, {
     store,
     ledger,
@@ -145,10 +145,10 @@ function operationOf(
       turn: (value) => writeSetting(store.db, { name: 'maintenance', value }),
     },
     async refreshCatalog(onImageModel) {
-      if (upstream === undefined) throw new CommandFailure('no upstream is configured')
+      if (upstreams === undefined) throw new CommandFailure('no upstream is configured')
       // The code that talks to the provider is loaded for this alone: other commands start sooner without it.
       const { refreshCatalog } = await import('./refresh-catalog.ts')
-      return refreshCatalog(opened, upstream, onImageModel)
+      return refreshCatalog(opened, upstreams, onImageModel)
     },
     server: null,
     // A running server reads the store again within seconds.
@@ -162,9 +162,9 @@ function operationOf(
 /** What is sold, to be looked at again; null: nothing is. */
 function saleOf(
   { store: { db }, ledger, ids, clock }: CommandContext,
-  { pageUrl: publicUrl, sale: settings, upstream }: CommandSettings,
+  { pageUrl: publicUrl, sale: settings, upstreams }: CommandSettings,
 ): Sale | null {
-  const isSimulator = upstream === undefined
+  const isSimulator = upstreams === undefined
   const card = openCard(settings, { db, clock, ids, publicUrl, isSimulator })
   if (card === null) return null
   // A running server reads the store again within seconds.

@@ -1,49 +1,65 @@
 import { Catalog } from '../catalog/catalog.ts'
 import { CatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import { CatalogRefreshers } from '../catalog/catalog-refreshers.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { Upstream } from '../upstreams/upstream.ts'
-import type { CommandContext, UpstreamSettings } from './command-context.ts'
+import type { CommandContext, LiveUpstreams } from './command-context.ts'
 import { CommandFailure } from './terminal.ts'
 
 /**
- * Fetches models and prices and stores them. `onImageModel` is called with the number of image models whose
- * price has been read. Throws `CommandFailure` where that fails.
+ * Fetches models and prices of all upstreams and stores them. `onImageModel` is called with the number of image
+ * models whose price has been read. Throws `CommandFailure` where that fails.
  */
 export async function refreshCatalog(
   { store, clock }: CommandContext,
-  { catalog: settings, loadDialect, ...reached }: UpstreamSettings,
+  { load, loadDialect, catalog: usual }: LiveUpstreams,
   onImageModel: (done: number) => void,
 ): Promise<RefreshOutcome> {
-  const { baseUrl } = reached
+  const { upstreams: configured, aliases } = await load()
+  const [{ baseUrl }] = configured
   await claimUpstream(store.db, baseUrl)
-  const dialect = await loadDialect()
-  const upstream = new Upstream({ dialect, ...reached })
+  const settings = { ...usual, aliases }
+  const catalog = new Catalog({ clock, settings, upstreams: configured })
   let imageModels = 0
-  const endpoints = new Map<string, string>()
+  const upstreams: Upstream[] = []
+  const refreshers: CatalogRefresher[] = []
+  for (const [place, settingsOfOne] of configured.entries()) {
+    const upstream = new Upstream(settingsOfOne, await loadDialect(settingsOfOne.dialect))
+    upstreams.push(upstream)
+    const { dialect } = upstream
+    const { fetchFlatImagePrice } = dialect
+    const endpoints = new Map<string, string>()
+    refreshers.push(
+      new CatalogRefresher({
+        catalog,
+        store: createCatalogStore(store.db),
+        source: settingsOfOne.baseUrl,
+        place,
+        clock,
+        settings: { ...settings, upstream: settingsOfOne.name },
+        narrowing: settingsOfOne,
+        fetchModels: (listing) => dialect.fetchModels(upstream, listing),
+        fetchFlatImagePrice:
+          fetchFlatImagePrice &&
+          (async (modelId) => {
+            const price = await fetchFlatImagePrice(upstream, modelId)
+            onImageModel(++imageModels)
+            return price
+          }),
+        // What a server has read of models' endpoints stays as it is.
+        endpoints: {
+          restore: (modelId, stored) => void endpoints.set(modelId, JSON.stringify(stored ?? null)),
+          encode: (modelId) => endpoints.get(modelId) ?? null,
+        },
+        onRefreshed: () => {},
+      }),
+    )
+  }
   try {
-    const refresher = new CatalogRefresher({
-      catalog: new Catalog({ clock, settings }),
-      store: createCatalogStore(store.db),
-      source: baseUrl,
-      clock,
-      settings,
-      fetchModels: (listing) => dialect.fetchModels(upstream, listing),
-      async fetchFlatImagePrice(modelId) {
-        const price = await dialect.fetchFlatImagePrice(upstream, modelId)
-        onImageModel(++imageModels)
-        return price
-      },
-      // What a server has read of models' endpoints stays as it is.
-      endpoints: {
-        restore: (modelId, stored) => void endpoints.set(modelId, JSON.stringify(stored ?? null)),
-        encode: (modelId) => endpoints.get(modelId) ?? null,
-      },
-      onRefreshed: () => {},
-    })
     // What was believed before says which figures are doubted now.
-    await refresher.load()
-    const outcome = await refresher.refreshNow()
+    for (const refresher of refreshers) await refresher.load()
+    const outcome = await new CatalogRefreshers(catalog, refreshers).refreshNow()
     if (outcome.kind === 'failed') {
       throw new CommandFailure(
         `the catalog could not be refreshed from ${baseUrl}: ${inWords(outcome.cause)}`,
@@ -54,7 +70,7 @@ export async function refreshCatalog(
     }
     return outcome
   } finally {
-    await upstream.destroy()
+    for (const upstream of upstreams) await upstream.destroy()
   }
 }
 

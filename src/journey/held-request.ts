@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { SettleInput } from '../ledger/ledger.ts'
-import type { StreamObserver, Wire } from '../upstreams/upstream.ts'
+import type { StreamObserver, Upstream, Wire } from '../upstreams/upstream.ts'
+import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
@@ -12,6 +12,7 @@ import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 import { resolveOutcome } from './settle/resolve.ts'
+import type { HeldSettle } from './settle/settler.ts'
 
 /** How the relay of one answer ended. */
 export type RelayEnding =
@@ -41,9 +42,8 @@ interface HeldRequestInput {
   readonly grant: { readonly grantedMicros: Micros }
   /** Bytes of the process's budget: for the request's body until it is sent, then for its buffered answer. */
   readonly memory: ByteReservation
+  readonly upstream: Upstream
   readonly wire: Wire
-  /** Whether the provider can be asked for the cost of a request that has ended. */
-  readonly hasLookUps: boolean
 }
 
 /** A request with an open hold, which is settled exactly once. The relay reports the call's progress to it. */
@@ -76,8 +76,12 @@ export class HeldRequest {
     return this.wire.observeStream(this.#held.call)
   }
 
-  get limits(): Pick<JourneyParts, 'timeouts' | 'answerBytesMax' | 'eventBytesMax'> {
+  get limits(): Pick<JourneyParts, 'answerBytesMax' | 'eventBytesMax'> {
     return this.#parts
+  }
+
+  get timeouts(): UpstreamTimeouts {
+    return this.#held.upstream.settings.timeouts
   }
 
   /** The headers of a success for the client, made from the provider's. */
@@ -100,7 +104,7 @@ export class HeldRequest {
     else client.end(bytes)
     // The kernel takes nearly all answers at once; those need no watch.
     if (client.destroyed || client.writableLength === 0) return Promise.resolve()
-    client.setTimeout(this.#parts.timeouts.stallTimeoutMs, () => client.destroy())
+    client.setTimeout(this.timeouts.stallTimeoutMs, () => client.destroy())
     return clientClosed(client)
   }
 
@@ -218,7 +222,8 @@ export class HeldRequest {
   // Even a fault in the money rule ends the hold: unresolved, with its credit reserved until reconciliation.
   #resolutionOf(outcome: Outcome): Resolution {
     try {
-      const { call, offer, grant, hasLookUps } = this.#held
+      const { call, offer, grant, upstream } = this.#held
+      const hasLookUps = upstream.dialect.fetchGeneration !== null
       const { grantedMicros } = grant
       return resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
     } catch (cause) {
@@ -228,7 +233,7 @@ export class HeldRequest {
     }
   }
 
-  #settleInput(outcome: Outcome, { httpStatus, code }: ClientAnswer): SettleInput {
+  #settleInput(outcome: Outcome, { httpStatus, code }: ClientAnswer): HeldSettle {
     const resolution = this.#resolutionOf(outcome)
     const { record } = this.request
     record.state = resolution.kind
@@ -241,6 +246,7 @@ export class HeldRequest {
     record.errorCode = errorCode
     return {
       requestId: this.request.requestId,
+      upstream: this.#held.offer.upstream,
       resolution,
       facts: {
         httpStatus,

@@ -47,28 +47,14 @@ export interface JourneyParts {
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   readonly settler: Settler
-  readonly upstream: Upstream
+  /** By the names that offers have. */
+  readonly upstreams: ReadonlyMap<string, Upstream>
   readonly accountTag: (accountId: string) => string
   readonly clock: Clock
   readonly publicNames: PublicNames
   readonly instanceId: string
-  readonly timeouts: AttemptTimeouts
   readonly answerBytesMax: number
   readonly eventBytesMax: number
-}
-
-/** The provider's time limits; all of them are settings. */
-export interface AttemptTimeouts {
-  /** Until the answer's headers. */
-  readonly headersTimeoutMs: number
-  /** Between two pieces of the body. */
-  readonly stallTimeoutMs: number
-  /** For a whole answer. A stream has none. */
-  readonly totalTimeoutMs: number
-  /** For an image, from being forwarded to its end, streamed or not. */
-  readonly imageTimeoutMs: number
-  /** From the headers of a stream whose client has left until the call is cancelled. */
-  readonly readOnTimeoutMs: number
 }
 
 /** One client's request, once its headers have been read. */
@@ -176,7 +162,8 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
 
     const offer = parts.offerFor(call.modelName) // 404, 503
     record.modelId = offer.modelId
-    const wire = wireOf(parts.upstream, format) // 400
+    const upstream = upstreamOf(parts, offer)
+    const wire = wireOf(upstream, format) // 400
     checkOffer(call, { format, formats: parts.formats, offer, publicNames: parts.publicNames }) // 400
     wire.refuse?.({ call, body, offer }) // 400
 
@@ -196,11 +183,11 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
       slot,
       grant,
       memory,
+      upstream,
       wire,
-      hasLookUps: parts.upstream.dialect.fetchGeneration !== null,
     })
     const forward = held.orRelease(() =>
-      sendOnce(parts.upstream, {
+      sendOnce(upstream, {
         path: wire.path,
         headers: forwardedHeaders(request, wire, parts.publicNames),
         body: editJson(
@@ -214,7 +201,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
             publicNames: parts.publicNames,
           }),
         ),
-        deadlines: deadlinesFor(call, parts.timeouts),
+        deadlines: deadlinesFor(call, upstream),
         onBodySent: givingBack(memory),
       }),
     )
@@ -238,8 +225,14 @@ function requireClient({ client }: JourneyRequest): void {
   if (client.destroyed) throw clientLeft()
 }
 
-function wireOf({ dialect }: Upstream, { endpoint }: WireFormat): Wire {
-  const wire = dialect.wires.get(endpoint)
+function upstreamOf({ upstreams }: JourneyParts, offer: Offer): Upstream {
+  const upstream = upstreams.get(offer.upstream)
+  if (upstream === undefined) throw new Error(`no upstream is called ${offer.upstream}`)
+  return upstream
+}
+
+function wireOf({ wires }: Upstream, { endpoint }: WireFormat): Wire {
+  const wire = wires.get(endpoint)
   if (wire !== undefined) return wire
   throw new Problem('unsupported_model', {
     param: 'model',
@@ -265,7 +258,7 @@ function forwardedHeaders(
   return sent
 }
 
-function deadlinesFor(call: Call, timeouts: AttemptTimeouts): Deadlines {
+function deadlinesFor(call: Call, { settings: { timeouts } }: Upstream): Deadlines {
   const { headersTimeoutMs, stallTimeoutMs } = timeouts
   const { total, boundsStreams } = call.rules.deadline
   const totalTimeoutMs = call.stream && !boundsStreams ? null : timeouts[total]

@@ -16,8 +16,8 @@ export type Doubt =
   | 'absurdCost'
 
 export interface LookupsInput {
-  /** Must never reject, and keep a deadline of its own. */
-  readonly fetchGeneration: (input: FetchGenerationInput) => Promise<GenerationAnswer>
+  /** Must never reject, and keep a deadline of its own. Null: the upstream has no look-ups. */
+  readonly fetchGeneration: ((input: FetchGenerationInput) => Promise<GenerationAnswer>) | null
   readonly clock: Clock
   /** Called for each look-up that got no answer. Must not throw. */
   readonly onUnanswered: (requestId: string, cause: unknown) => void
@@ -68,6 +68,7 @@ export class Lookups {
   /** The upstream's cost of a request, or why it is not known. Never rejects. */
   async ask(request: UnsettledRequest, generationId: string): Promise<Correction | Silence> {
     const { fetchGeneration, clock, onUnanswered } = this.#input
+    if (fetchGeneration === null) return 'noLookups'
     const round = this.#outage.asked()
     this.#inFlight++
     const answer = await fetchGeneration({ generationId, signal: this.#givingUp.signal })

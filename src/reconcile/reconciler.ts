@@ -277,6 +277,8 @@ export class Reconciler {
 
   #stepFor(request: UnsettledRequest, nowMs: number): Step {
     const { generationId } = request
+    if (this.#input.fetchGeneration === null)
+      return this.#untilItStands(request, 'noLookups', nowMs)
     if (generationId === null) return this.#untilItStands(request, 'noGenerationId', nowMs)
     if (this.#lookups.isEndpointMissing(nowMs)) {
       const step = this.#untilItStands(request, 'noEndpoint', nowMs)

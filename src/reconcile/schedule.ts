@@ -6,7 +6,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 interface Patience {
   /** From the end of an attempt until a request without further information is settled as it stands. */
   readonly settleAfterMs: number
-  /** The same for a provisional charge at an upstream that has no look-up. */
+  /** The same at an upstream without look-ups. */
   readonly settleAfterNoLookupMs: number
 }
 
@@ -26,8 +26,10 @@ export type Silence =
   | 'noGenerationId'
   /** The upstream has no cost for it. */
   | 'unknown'
-  /** The upstream has no look-up at all. */
+  /** The upstream answers that it has no look-up at all. */
   | 'noEndpoint'
+  /** Its kind of upstream has none. */
+  | 'noLookups'
   /** The upstream did not answer. */
   | 'unavailable'
 
@@ -69,6 +71,8 @@ export function settledAsItStandsAtMs(input: ScheduleInput): number {
       return request.state === 'provisional'
         ? Math.min(usualMs, request.endedAtMs + patience.settleAfterNoLookupMs)
         : usualMs
+    case 'noLookups':
+      return request.endedAtMs + patience.settleAfterNoLookupMs
     case 'unavailable':
       return Math.max(usualMs, askingSinceMs) + UNANSWERED_GRACE_MS
     default:

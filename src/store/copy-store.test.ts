@@ -86,7 +86,7 @@ const ONE_ROW_EACH: RawRows = {
   accounts: [ACCOUNT],
   settings: [{ name: 'maintenance', value: 'off' }],
   instances: [{ id: 'inst_1', started_at_ms: 1, heartbeat_at_ms: 1 }],
-  catalog_state: [{ id: 1, source: 'simulator', refreshed_at_ms: 1 }],
+  catalog_state: [{ upstream: 'openrouter', source: 'simulator', place: 0, refreshed_at_ms: 1 }],
   credit_codes: [
     { id: 'code_1', code_hash: 'h', display_suffix: 's', amount_micros: 1, created_at_ms: 1 },
   ],

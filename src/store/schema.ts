@@ -1,6 +1,7 @@
 import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { USAGE_STEPS } from '../vocabulary/usage-step.ts'
+import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
 import {
   LINKS,
   MEMBERS,
@@ -149,23 +150,6 @@ export const PRICE_SNAPSHOTS = new Table('price_snapshots', {
 
 /** An exact price table of one model, which charges refer to. */
 export type PriceSnapshotRow = RowOf<typeof PRICE_SNAPSHOTS>
-
-/** The catalog's last good refresh, so that a restart has prices. */
-const CATALOG_MODELS = new Table('catalog_models', {
-  key: ['id'],
-  fixed: {
-    id: text,
-    /** The upstream that listed it. */
-    source: text,
-    item_json: text,
-  },
-})
-
-/** One row, with `id` 1, or none. */
-const CATALOG_STATE = new Table('catalog_state', {
-  key: ['id'],
-  fixed: { id: integer, source: text, refreshed_at_ms: integer },
-})
 
 /** One row for each hold that was opened: the request's place in Activity. */
 export const REQUESTS = new Table('requests', {

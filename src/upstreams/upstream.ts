@@ -10,10 +10,11 @@ import type { Call } from '../vocabulary/call.ts'
 import type { Decimal, Picos } from '../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import type { Reported, TokenUsage } from '../vocabulary/outcome.ts'
-import type { PublicNames, UpstreamNames } from '../vocabulary/public-names.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
+import type { UpstreamSettings } from './upstream-settings.ts'
 
 /** What a model may cost, and how much it may read, at any of its providers. */
 export interface DearestTerms {
@@ -25,23 +26,40 @@ export interface DearestTerms {
 
 /** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
 export interface Dialect {
-  readonly names: UpstreamNames
-  /** Headers of every request, with our credentials: name and value in turn. */
-  headers(apiKey: string): readonly string[]
+  /** Where the vendor's own API is; null: the settings must say. */
+  readonly baseUrl: string | null
+  /**
+   * Whether its ids are catalog ids, `author/name`. If not, a catalog id is the upstream's name, a slash and the
+   * upstream's id.
+   */
+  readonly hasCatalogIds: boolean
+  /** Headers of every request, with our credentials: name and value in turn. Null: no key is set. */
+  headers(apiKey: string | null): readonly string[]
   /** The wire of each supported format, by the format's name. */
   readonly wires: ReadonlyMap<string, Wire>
+  /** The formats of an upstream whose settings name none; null: all that have a wire. */
+  readonly usualFormats: readonly string[] | null
   /** All models and their prices. Rejects if no complete list can be read. */
-  fetchModels(upstream: Upstream, settings: ListingSettings): Promise<ParsedCatalog>
-  /** The dearest terms that a model may run at. Rejects where they can't be read. */
-  fetchDearestTerms(
-    upstream: Upstream,
-    modelId: string,
-    bounds: Omit<ResponseBounds, 'bytesMax'>,
-  ): Promise<DearestTerms>
-  /** The dearest flat price of an image that a model makes; zero: it lists none; null: it can't be read. */
-  fetchFlatImagePrice(upstream: Upstream, modelId: string): Promise<Picos | null>
-  /** Looks up the record of a generation. Never rejects. */
-  fetchGeneration(upstream: Upstream, input: FetchGenerationInput): Promise<GenerationAnswer>
+  readonly fetchModels: (upstream: Upstream, settings: ListingSettings) => Promise<ParsedCatalog>
+  /** The dearest terms that a model may run at. Rejects where they can't be read. Null: a model has one price. */
+  readonly fetchDearestTerms:
+    | ((
+        upstream: Upstream,
+        modelId: string,
+        bounds: Omit<ResponseBounds, 'bytesMax'>,
+      ) => Promise<DearestTerms>)
+    | null
+  /**
+   * The dearest flat price of an image that a model makes; zero: it lists none; null: it can't be read. Null in
+   * place of the function: no model has one.
+   */
+  readonly fetchFlatImagePrice:
+    | ((upstream: Upstream, modelId: string) => Promise<Picos | null>)
+    | null
+  /** Looks up the record of a generation. Never rejects. Null: the provider has no look-ups. */
+  readonly fetchGeneration:
+    | ((upstream: Upstream, input: FetchGenerationInput) => Promise<GenerationAnswer>)
+    | null
 }
 
 /** How the calls of one format are sent to one kind of provider, and how its answers are read. */
@@ -140,16 +158,6 @@ export class UpstreamRefusesAccount extends Error {
   override readonly name = 'UpstreamRefusesAccount'
 }
 
-interface UpstreamInput {
-  readonly dialect: Dialect
-  /** Base address of the provider's API, ending in `/v1`. */
-  readonly baseUrl: string
-  /** Our account's key; never logged, never relayed. */
-  readonly apiKey: string
-  /** How long a connection may take to open. */
-  readonly connectTimeoutMs: number
-}
-
 /** One inference call, ready to be sent. */
 export interface AttemptRequest {
   /** Below the base address, as `/chat/completions`. */
@@ -180,22 +188,32 @@ export interface Deadlines {
 // and does not only mean "in the socket's buffer".
 const BODY_SLICE_BYTES = 64 * 1024
 
-/** The provider's API: one account, one origin, HTTP/1.1, one request a socket at a time. */
+/** A provider's API: one account, one origin, HTTP/1.1, one request a socket at a time. */
 export class Upstream {
+  readonly settings: UpstreamSettings
   readonly dialect: Dialect
+  /** The wire of each format that may be sent to it, by the format's name. */
+  readonly wires: ReadonlyMap<string, Wire>
   readonly #pool: Pool
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]
 
-  constructor({ dialect, baseUrl, apiKey, connectTimeoutMs }: UpstreamInput) {
+  /** By position: how it is set, and what it speaks. */
+  constructor(settings: UpstreamSettings, dialect: Dialect) {
+    this.settings = settings
     this.dialect = dialect
-    const url = new URL(baseUrl)
+    const formats = settings.formats ?? dialect.usualFormats
+    this.wires =
+      formats === null
+        ? dialect.wires
+        : new Map([...dialect.wires].filter(([format]) => formats.includes(format)))
+    const url = new URL(settings.baseUrl)
     this.#basePath = url.pathname.replace(/\/$/, '')
     this.#pool = new Pool(url.origin, {
       allowH2: false,
       pipelining: 1,
       connections: null,
-      connectTimeout: connectTimeoutMs,
+      connectTimeout: settings.timeouts.connectTimeoutMs,
       // The attempt has its own deadlines: undici's do not run while a stream is paused.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -204,7 +222,8 @@ export class Upstream {
       keepAliveTimeout: 3_000,
     })
     this.#ownHeaders = [
-      ...dialect.headers(apiKey),
+      ...dialect.headers(settings.apiKey),
+      ...settings.headers,
       'content-type',
       'application/json',
       'accept-encoding',

@@ -7,8 +7,10 @@ export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
 export interface Offer {
   /** The name of the upstream that runs it. */
   readonly upstream: string
-  /** The catalog id, which is what goes upstream. */
+  /** The catalog id, which clients name. */
   readonly modelId: string
+  /** The id that goes upstream. */
+  readonly upstreamModelId: string
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
   readonly supportedParameters: ReadonlySet<string>

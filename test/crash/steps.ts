@@ -352,11 +352,17 @@ async function storeCatalog(bench: CrashBench, source: string): Promise<void> {
   const outcome = await bench.look((store) => {
     const settings = catalogSettingsOf(readConfig({}))
     return new CatalogRefresher({
-      catalog: new Catalog({ clock: systemClock, settings }),
+      catalog: new Catalog({
+        clock: systemClock,
+        settings,
+        upstreams: [{ name: settings.upstream, models: [] }],
+      }),
       store: createCatalogStore(store.db),
       source,
+      place: 0,
       clock: systemClock,
       settings,
+      narrowing: { only: null, except: [] },
       fetchModels: async (listing) => {
         const listed = await fetch(`${bench.simulator.baseUrl}/models?output_modalities=all`)
         return parseModels(await listed.json(), listing)

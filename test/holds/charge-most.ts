@@ -59,10 +59,14 @@ function catalogOf(simulated: SimulatorCatalog): Catalog {
   const listed = new Catalog({
     clock: { nowMs: () => NOW_MS },
     settings: { pricesStaleAfterMs: 1, aliases: new Map() },
+    upstreams: [{ name: DEFAULT_CATALOG_SETTINGS.upstream, models: [] }],
   })
   const list = simulated.list(new URLSearchParams({ output_modalities: 'all' }))
   const { models } = parseModels(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
-  listed.replace(models.map((model) => ({ ...model, refreshedAtMs: NOW_MS })))
+  listed.replace(
+    DEFAULT_CATALOG_SETTINGS.upstream,
+    models.map((model) => ({ ...model, refreshedAtMs: NOW_MS })),
+  )
   return listed
 }
 

@@ -1,6 +1,7 @@
 import { openSync } from 'node:fs'
 import { pino } from 'pino'
 import { readConfig } from '../config.ts'
+import { oneUpstream } from '../configured-upstreams.ts'
 import { WorkerProcesses } from '../worker-processes.ts'
 
 // Starts workers in a process that has no file descriptor left, and prints how that ends.
@@ -10,7 +11,7 @@ const workers = new WorkerProcesses({
   count: 1,
   startWith: {
     config: readConfig({}),
-    upstream: { baseUrl: '', apiKey: '', mode: 'simulator' },
+    configured: oneUpstream(readConfig({}), { mode: 'simulator', baseUrl: '', apiKey: null }),
   },
   log: pino({ enabled: false }),
   writeLog: () => {},

@@ -21,8 +21,8 @@ function look(): void {
   tell({ kind: 'seen', faults: [] })
 }
 
-function start({ upstream }: WorkerStart): void {
-  script = nextScript(upstream.baseUrl)
+function start({ configured }: WorkerStart): void {
+  script = nextScript(configured.upstreams[0].baseUrl)
   if (script === 'never-serves') {
     tell({ kind: 'failed', message: 'it can not serve' })
     process.exitCode = 1

@@ -44,6 +44,7 @@ export function refusalOf(run: () => unknown): { code: string; param: string | n
 export function offerWith(overrides: Partial<Offer> = {}): Offer {
   return {
     modelId: 'acme/sage-pro',
+    upstreamModelId: overrides.modelId ?? 'acme/sage-pro',
     inputModalities: new Set(['text']),
     outputModalities: new Set(['text']),
     supportedParameters: new Set(['max_tokens']),

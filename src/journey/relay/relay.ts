@@ -67,7 +67,7 @@ class Relay implements AttemptObserver {
     try {
       this.#held.firstByte()
       this.#httpStatus = httpStatus
-      if (this.#readsOn) this.#attempt?.endWithin(this.#held.limits.timeouts.readOnTimeoutMs)
+      if (this.#readsOn) this.#attempt?.endWithin(this.#held.timeouts.readOnTimeoutMs)
       this.#reader = this.#readerOf(httpStatus, headers)
     } catch (cause) {
       this.#onFault(cause)

@@ -151,10 +151,10 @@ export class StreamRelay implements EventSink {
   }
 
   #pause(): void {
-    const { client, limits } = this.#held
+    const { client, timeouts } = this.#held
     this.#paused = true
     this.#attempt.pause()
-    client.setTimeout(limits.timeouts.stallTimeoutMs)
+    client.setTimeout(timeouts.stallTimeoutMs)
     client.once('drain', () => {
       this.#paused = false
       client.setTimeout(0)

@@ -2,10 +2,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
-import { Settler } from './settler.ts'
+import { type HeldSettle, Settler } from './settler.ts'
 
-const INPUT: SettleInput = {
+const INPUT: HeldSettle = {
   requestId: 'req_1',
+  upstream: 'openrouter',
   resolution: { kind: 'released' },
   facts: {
     httpStatus: 502,

@@ -1,6 +1,11 @@
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 
+/** A settle, and the upstream that the request was sent to. */
+export interface HeldSettle extends SettleInput {
+  readonly upstream: string
+}
+
 interface SettlerParts {
   readonly ledger: HoldLedger
   /** How long a whole answer waits for its settle to be durable; then it is delivered anyway. */
@@ -11,7 +16,7 @@ interface SettlerParts {
    */
   readonly onFailure: (requestId: string, cause: unknown) => void
   /** Called when a settle is durable, before its promise resolves. Must not throw. */
-  readonly onSettled: (settled: Settled, input: SettleInput) => void
+  readonly onSettled: (settled: Settled, input: HeldSettle) => void
 }
 
 const RETRY_FIRST_MS = 100
@@ -35,7 +40,7 @@ export class Settler {
    * Queues the settle in this tick; resolves when it is durable, with no time limit. Never rejects: null if the
    * store refused it.
    */
-  settle(input: SettleInput): Promise<Settled | null> {
+  settle(input: HeldSettle): Promise<Settled | null> {
     this.#abandoning.delete(input.requestId)
     const settled = this.#parts.ledger
       .settle(input)
@@ -58,7 +63,7 @@ export class Settler {
   }
 
   /** As `settle`, but resolves with null after `waitMs`; the settle goes on. */
-  async settleInTime(input: SettleInput): Promise<Settled | null> {
+  async settleInTime(input: HeldSettle): Promise<Settled | null> {
     let timer: NodeJS.Timeout | undefined
     const outOfTime = new Promise<null>((resolve) => {
       timer = setTimeout(resolve, this.#parts.waitMs, null)

@@ -47,6 +47,8 @@ export interface UnsettledPage {
   /** From here on; null: from the start. */
   readonly after: UnsettledPlace | null
   readonly limit: number
+  /** Whether requests of this upstream are listed. Default: all are. */
+  readonly isListed?: (upstream: string) => boolean
 }
 
 /** A page of the list. */
@@ -62,7 +64,7 @@ export interface UnsettledList {
  */
 export async function listUnsettled(
   db: Kysely<Tables>,
-  { after, limit }: UnsettledPage,
+  { after, limit, isListed = () => true }: UnsettledPage,
 ): Promise<UnsettledList> {
   const { state, instanceId, requestId } = after ?? startOf('provisional')
   const rows = await db
@@ -70,6 +72,7 @@ export async function listUnsettled(
     .select([
       'id',
       'instance_id',
+      'upstream',
       'generation_id',
       'cost_usd',
       'backed_charge_micros',
@@ -90,7 +93,8 @@ export async function listUnsettled(
     .orderBy('id')
     .limit(limit)
     .execute()
-  const requests = rows.map((row) => ({
+  const listed = rows.filter(({ upstream }) => isListed(upstream))
+  const requests = listed.map((row) => ({
     requestId: row.id,
     state,
     generationId: row.generation_id,

@@ -1,5 +1,4 @@
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
-import { HANG_LIMITS } from '../../../test/hang-limits.ts'
 import {
   listUnsettled,
   type UnsettledPage,
@@ -10,6 +9,7 @@ import { FACTS, holdInput } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
 import { fetchGeneration } from '../../upstreams/openrouter/generation.ts'
 import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
+import { upstreamSettings } from '../../upstreams/testing/upstream-settings.ts'
 import { Upstream } from '../../upstreams/upstream.ts'
 import { chargeForCost, formatDecimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
@@ -110,12 +110,7 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
   const bench = await createSqliteBench({
     limits: { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 100_000, keyRequestsPerMinuteMax: 100_000 },
   })
-  const upstream = new Upstream({
-    dialect: openrouter,
-    baseUrl: simulator.baseUrl,
-    apiKey: 'key',
-    connectTimeoutMs: HANG_LIMITS.testTimeout,
-  })
+  const upstream = new Upstream(upstreamSettings({ baseUrl: simulator.baseUrl }), openrouter)
   const processes: ReconcileProcess[] = []
   const world: ReconcileWorld = {
     nowMs: START_MS,

@@ -140,6 +140,7 @@ function parseIdentified(
   const offer: Offer = {
     upstream: settings.upstream,
     modelId,
+    upstreamModelId: modelId,
     inputModalities: new Set(listing.architecture.input_modalities),
     outputModalities: new Set(listing.architecture.output_modalities),
     supportedParameters: parameters,

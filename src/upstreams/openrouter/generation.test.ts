@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../../simulator/faults.ts'
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
-import { HANG_LIMITS } from '../../../test/hang-limits.ts'
 import { formatDecimal } from '../../vocabulary/money.ts'
+import { upstreamSettings } from '../testing/upstream-settings.ts'
 import { Upstream } from '../upstream.ts'
 import { fetchGeneration } from './generation.ts'
 import { openrouter } from './openrouter.ts'
@@ -14,12 +14,7 @@ let upstream: Upstream
 
 beforeEach(async () => {
   simulator = await startSimulator()
-  upstream = new Upstream({
-    dialect: openrouter,
-    baseUrl: simulator.baseUrl,
-    apiKey: 'key',
-    connectTimeoutMs: HANG_LIMITS.testTimeout,
-  })
+  upstream = new Upstream(upstreamSettings({ baseUrl: simulator.baseUrl }), openrouter)
 })
 
 afterEach(async () => {

@@ -10,14 +10,15 @@ import {
 import { chat, completions, embeddings, images } from './chat.ts'
 import { fetchGeneration } from './generation.ts'
 import { messages } from './messages.ts'
-import { OPENROUTER_NAMES } from './names.ts'
 import { responses } from './responses.ts'
 
 /** OpenRouter, and servers of its layout. */
 export const openrouter: Dialect = {
-  names: OPENROUTER_NAMES,
-  headers: (apiKey) => ['authorization', `Bearer ${apiKey}`],
+  baseUrl: 'https://openrouter.ai/api/v1',
+  hasCatalogIds: true,
+  headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
   wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),
+  usualFormats: null,
   fetchModels: async (upstream, settings) => parseModels(await fetchModels(upstream), settings),
   fetchDearestTerms: async (upstream, modelId, bounds) =>
     parseEndpointTerms(await fetchEndpoints(upstream, modelId, bounds)),

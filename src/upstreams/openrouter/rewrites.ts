@@ -7,10 +7,10 @@ import type { Offer } from '../../vocabulary/offer.ts'
 import type { PublicNames } from '../../vocabulary/public-names.ts'
 import type { RewriteInput } from '../upstream.ts'
 
-/** The catalog id in place of the client's model name, if they differ. */
+/** The upstream's own id in place of the client's model name, if they differ. */
 export function modelEdit(call: Call, offer: Offer): readonly JsonEdit[] {
-  if (call.modelName === offer.modelId) return []
-  return [{ kind: 'set', path: ['model'], json: JSON.stringify(offer.modelId) }]
+  if (call.modelName === offer.upstreamModelId) return []
+  return [{ kind: 'set', path: ['model'], json: JSON.stringify(offer.upstreamModelId) }]
 }
 
 /** The account's tag as `user`, also if the client set none. */

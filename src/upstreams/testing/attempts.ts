@@ -5,6 +5,7 @@ import { type RawServer, startRawServer } from '../../../test/raw-server.ts'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../attempt.ts'
 import { openrouter } from '../openrouter/openrouter.ts'
 import { type Deadlines, Upstream } from '../upstream.ts'
+import { PATIENT_TIMEOUTS, upstreamSettings } from './upstream-settings.ts'
 
 /** A body that is sent in one write. */
 export const SMALL_BODY = Buffer.from('{"model":"acme/some-model"}')
@@ -35,7 +36,8 @@ export async function serverThat(act: (socket: Socket) => unknown): Promise<RawS
 
 /** An upstream at this address. */
 export function upstreamAt(baseUrl: string, connectTimeoutMs = HANG_LIMITS.testTimeout): Upstream {
-  const upstream = new Upstream({ dialect: openrouter, baseUrl, apiKey: 'key', connectTimeoutMs })
+  const timeouts = { ...PATIENT_TIMEOUTS, connectTimeoutMs }
+  const upstream = new Upstream(upstreamSettings({ baseUrl, timeouts }), openrouter)
   opened.push({ close: () => upstream.destroy() })
   return upstream
 }

@@ -36,6 +36,7 @@ export function offerWith(
   const input = prices.input ?? 0n
   return {
     modelId: 'acme/some-model',
+    upstreamModelId: 'acme/some-model',
     inputModalities: new Set(['text', 'image', 'file', 'video']),
     outputModalities: new Set(['text']),
     supportedParameters: new Set(['max_tokens']),

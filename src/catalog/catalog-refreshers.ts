@@ -1,0 +1,48 @@
+import type { Catalog } from './catalog.ts'
+import type { CatalogRefresher, RefreshOutcome } from './catalog-refresher.ts'
+
+/** The refreshers of all upstreams, each of which keeps its own time: none waits for another. */
+export class CatalogRefreshers {
+  readonly #catalog: Catalog
+  readonly #refreshers: readonly CatalogRefresher[]
+
+  /** By position: the catalog that they share, and one refresher of each upstream. */
+  constructor(catalog: Catalog, refreshers: readonly CatalogRefresher[]) {
+    this.#catalog = catalog
+    this.#refreshers = refreshers
+  }
+
+  /** Starts each, as {@link CatalogRefresher.start}. */
+  start(): void {
+    for (const refresher of this.#refreshers) refresher.start()
+  }
+
+  /**
+   * Refreshes all now, or joins what is under way; never rejects. `failed` only where every upstream fails: the
+   * outcome is then the first one's.
+   */
+  async refreshNow(): Promise<RefreshOutcome> {
+    const outcomes = await Promise.all(this.#refreshers.map((refresher) => refresher.refreshNow()))
+    const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
+    const [first] = outcomes
+    if (first !== undefined && refreshed.length === 0) return first
+    return {
+      kind: 'refreshed',
+      models: this.#catalog.modelIds.size,
+      skipped: refreshed.flatMap(({ skipped }) => skipped),
+      doubtedIds: refreshed.flatMap(({ doubtedIds }) => doubtedIds),
+      storeFailure:
+        refreshed.find(({ storeFailure }) => storeFailure !== null)?.storeFailure ?? null,
+    }
+  }
+
+  /** Models with a figure whose steep fall is not believed yet. */
+  get doubtedIds(): readonly string[] {
+    return this.#refreshers.flatMap(({ doubtedIds }) => doubtedIds)
+  }
+
+  /** Ends the repetitions; resolves when no refresh is under way. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#refreshers.map((refresher) => refresher.stop()))
+  }
+}

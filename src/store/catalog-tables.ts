@@ -1,0 +1,25 @@
+import { integer, Table, text } from './table.ts'
+
+/** The last good list of each upstream, so that a restart has prices. */
+export const CATALOG_MODELS = new Table('catalog_models', {
+  key: ['upstream', 'id'],
+  fixed: {
+    /** The name of the upstream that listed it. */
+    upstream: text,
+    id: text,
+    item_json: text,
+  },
+})
+
+/** One row for each upstream with a list. */
+export const CATALOG_STATE = new Table('catalog_state', {
+  key: ['upstream'],
+  fixed: {
+    upstream: text,
+    /** The base address that listed the models. */
+    source: text,
+    /** The upstream's place in the order of the settings, from 0. */
+    place: integer,
+    refreshed_at_ms: integer,
+  },
+})

@@ -1,0 +1,32 @@
+import { HANG_LIMITS } from '../../../test/hang-limits.ts'
+import type { UpstreamSettings, UpstreamTimeouts } from '../upstream-settings.ts'
+
+/** Time limits that no test waits for. */
+export const PATIENT_TIMEOUTS: UpstreamTimeouts = {
+  connectTimeoutMs: HANG_LIMITS.testTimeout,
+  headersTimeoutMs: HANG_LIMITS.testTimeout,
+  stallTimeoutMs: HANG_LIMITS.testTimeout,
+  totalTimeoutMs: HANG_LIMITS.testTimeout,
+  imageTimeoutMs: HANG_LIMITS.testTimeout,
+  readOnTimeoutMs: HANG_LIMITS.testTimeout,
+  queueTimeoutMs: HANG_LIMITS.testTimeout,
+}
+
+/** An upstream at this address, with nothing set that need not be. */
+export function upstreamSettings(
+  settings: Pick<UpstreamSettings, 'baseUrl'> & Partial<UpstreamSettings>,
+): UpstreamSettings {
+  return {
+    name: 'openrouter',
+    dialect: 'openrouter',
+    apiKey: 'key',
+    headers: [],
+    formats: null,
+    only: null,
+    except: [],
+    models: [],
+    inFlightMax: null,
+    timeouts: PATIENT_TIMEOUTS,
+    ...settings,
+  }
+}

@@ -1,0 +1,84 @@
+import type { Picos } from '../vocabulary/money.ts'
+
+/** One upstream, as the operator has set it: plain data, which is also sent to worker processes. */
+export interface UpstreamSettings {
+  /** How records, metrics and the log name it. */
+  readonly name: string
+  /** A name of `DIALECTS`. */
+  readonly dialect: string
+  /** Base address of the provider's API, without a slash at its end. */
+  readonly baseUrl: string
+  /** Our account's key; never logged, never relayed. Null: the server asks for none. */
+  readonly apiKey: string | null
+  /** Headers of every request beside the dialect's own: name and value in turn. */
+  readonly headers: readonly string[]
+  /** The formats that may be sent to it, by name; null: the dialect's own. */
+  readonly formats: readonly string[] | null
+  /** Catalog ids, and `author/*`, of which alone its models are offered; null: all. */
+  readonly only: readonly string[] | null
+  /** Catalog ids, and `author/*`, that are not offered. */
+  readonly except: readonly string[]
+  /** The models that are written in the settings. */
+  readonly models: readonly WrittenModel[]
+  /** The most calls at once; null: no limit. */
+  readonly inFlightMax: number | null
+  readonly timeouts: UpstreamTimeouts
+}
+
+/** The time limits of one upstream. */
+export interface UpstreamTimeouts {
+  /** For a connection to open. */
+  readonly connectTimeoutMs: number
+  /** Until an answer's headers. */
+  readonly headersTimeoutMs: number
+  /** Between two pieces of an answer's body. */
+  readonly stallTimeoutMs: number
+  /** For a whole answer. A stream has none. */
+  readonly totalTimeoutMs: number
+  /** For an image, from being forwarded to its end, streamed or not. */
+  readonly imageTimeoutMs: number
+  /** From the headers of a stream whose client has left until the call is cancelled. */
+  readonly readOnTimeoutMs: number
+  /** For a place of `inFlightMax` to become free. */
+  readonly queueTimeoutMs: number
+}
+
+/** A model that is written in the settings: its figures outrank those of any list. Null: not written. */
+interface WrittenModel {
+  /** The catalog id, which clients name. */
+  readonly id: string
+  /** The id that the upstream knows it by. */
+  readonly upstreamModelId: string
+  readonly contextTokens: number | null
+  readonly outputTokensMax: number | null
+  readonly prices: WrittenPrices | null
+  readonly inputModalities: readonly string[] | null
+  readonly outputModalities: readonly string[] | null
+  readonly supportedParameters: readonly string[] | null
+  readonly openWeights: boolean | null
+}
+
+/** Prices in pico-dollars: of a token, and of each image, search and request. */
+type WrittenPrices = Readonly<Partial<Record<WrittenPriceName, Picos>>>
+
+/** The prices that the settings can name; `image` is of each image that is put in. */
+type WrittenPriceName =
+  | 'input'
+  | 'output'
+  | 'cacheRead'
+  | 'cacheWrite'
+  | 'cacheWriteLong'
+  | 'reasoning'
+  | 'image'
+  | 'search'
+  | 'request'
+
+/** Every upstream of a gateway. */
+export interface ConfiguredUpstreams {
+  /** `simulator`: play money, in a store of its own. */
+  readonly mode: 'simulator' | 'live'
+  /** In the order in which they take ids that several of them list. */
+  readonly upstreams: readonly [UpstreamSettings, ...UpstreamSettings[]]
+  /** Further names of models: name → catalog id. */
+  readonly aliases: ReadonlyMap<string, string>
+}
