@@ -29,7 +29,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Pages of play money.
     // How far the sale has looked.
     // A list of models for each upstream.
-    store: { files: 32, lines: 3_175 },
+    // The number that changes of callers raise.
+    store: { files: 32, lines: 3_181 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
@@ -45,6 +46,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     formats: { files: 21, lines: 2_747 },
     // What a wire refuses, sends by default and replaces.
     // How each upstream is set, and the list of dialects.
+    // A change of what a key stands for raises a number in the same commit.
     upstreams: { files: 20, lines: 2_800 },
     // Which models have a doubted figure.
     // Which upstream has which model, and the refreshers of all.
@@ -55,8 +57,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Who turns maintenance is recorded in the same commit.
     // Counts that are the cost, and providers without look-ups.
     // The upstream of each request, and its own time limits.
-    journey: { files: 23, lines: 3_812 },
+    journey: { files: 23, lines: 3_835 },
     // Upstreams without look-ups.
+    // Keys are cached until the number of changes is another.
     reconcile: { files: 4, lines: 745 },
     // Roll-ups of requests, charts of them, and their audit.
     // Days also have rows of accounts without their keys.
@@ -100,7 +103,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The sale of credit is opened.
     // The settings of the sale.
     // How busy the process is.
-    app: { files: 24, lines: 3_207 },
+    // Changes of keys are read every second.
+    app: { files: 24, lines: 3_226 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.
