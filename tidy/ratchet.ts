@@ -30,7 +30,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // How far the sale has looked.
     // A list of models for each upstream.
     // The number that changes of callers raise.
-    store: { files: 32, lines: 3_181 },
+    // Tables of roll-ups stand in a file of their own.
+    store: { files: 33, lines: 3_180 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.

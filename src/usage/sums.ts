@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { USAGE_HOURS } from '../store/schema.ts'
 import type { TableOf } from '../store/table.ts'
+import { USAGE_HOURS } from '../store/usage-tables.ts'
 
 /** The columns that roll-ups of hours, and of days, are grouped by. */
 export const GROUP_COLUMNS = {

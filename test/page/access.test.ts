@@ -24,7 +24,7 @@ interface Place {
 let world: World
 let own: Place
 let another: Place
-let browsers: Readonly<Record<'operator' | 'owner' | 'member' | 'stranger' | 'nobody', Browser>>
+let browsers: Readonly<Record<'operator' | 'owner' | 'member' | 'stranger' | 'visitor', Browser>>
 
 beforeAll(async () => {
   world = await startWorld()
@@ -37,7 +37,7 @@ beforeAll(async () => {
     owner: await of('owner@example.org', own, 'owner'),
     member: await of('member@example.org', own, 'member'),
     stranger: await of('stranger@example.org', another, 'owner'),
-    nobody: new Browser(world),
+    visitor: new Browser(world),
   }
 })
 afterAll(() => world.close())
@@ -105,7 +105,7 @@ test('the page has operations on accounts, keys, Activity and credit', () => {
 describe.each(NAMED)('%s', (_, operation) => {
   test('is 401 without a session', async () => {
     const { method, path, body } = callOf(operation, own)
-    const answer = await browsers.nobody.call(method, path, { body })
+    const answer = await browsers.visitor.call(method, path, { body })
     expect(errorOf(answer)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
   })
 

@@ -11,7 +11,7 @@ let world: World
 let account: TestAccount
 let operator: Browser
 let owner: Browser
-const nobody = () => new Browser(world)
+const visitor = () => new Browser(world)
 /** How far the gateway's clock is ahead. */
 let aheadMs = 0
 
@@ -112,7 +112,7 @@ test('operators have the operations of admins on accounts, credit, codes, reques
 describe.each(NAMED)('%s', (_, operation) => {
   test('is 401 without a session, and 404 for an owner, as a path that does not exist', async () => {
     const { method, path, body } = await callOf(operation)
-    const unknown = await nobody().call(method, path, { body })
+    const unknown = await visitor().call(method, path, { body })
     expect(errorOf(unknown)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
     const refused = await owner.call(method, path, { body })
     expect(errorOf(refused)).toEqual({ httpStatus: 404, code: 'not_found', param: null })

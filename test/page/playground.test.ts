@@ -115,7 +115,7 @@ describe('who may use it', () => {
     expect(errorOf(unknown)).toEqual(errorOf(refused))
   })
 
-  test('nobody without a session, whichever key is sent', async () => {
+  test('a visitor without a session may not, whichever key is sent', async () => {
     const origin = new URL(world.url('/')).origin
     const answer = await fetch(world.url(`/app/api/${pathOf(account)}`), {
       method: 'POST',
@@ -226,7 +226,7 @@ test.each([
   expect(answer.headers.get('cache-control')).toBe('no-store')
 })
 
-test('a browser that leaves a stream is charged for what came, and the provider is told to stop', async () => {
+test('a browser that leaves a stream is charged for what came, and the provider stops', async () => {
   world.simulator.script({ hold: { afterEvents: 4 } })
   const leaving = new AbortController()
   const stream = await open(leaving.signal)

@@ -15,7 +15,7 @@ test('a wrong password and an unknown address are refused alike', async () => {
   await setUpOperator(world)
   const browser = new Browser(world)
   const wrong = await browser.post('auth/sign-in', WRONG)
-  const unknown = await browser.post('auth/sign-in', { ...WRONG, email: 'nobody@example.org' })
+  const unknown = await browser.post('auth/sign-in', { ...WRONG, email: 'unknown@example.org' })
   expect(wrong.httpStatus).toBe(401)
   expect([unknown.httpStatus, unknown.json]).toEqual([wrong.httpStatus, wrong.json])
   expect(wrong.headers.getSetCookie()).toEqual([])

@@ -1,0 +1,88 @@
+import { ZERO_MICROS } from '../vocabulary/money.ts'
+import { USAGE_STEPS } from '../vocabulary/usage-step.ts'
+import { amount, integer, oneOf, startsAs, Table, text } from './table.ts'
+
+/** The sums of requests that roll-ups have. */
+const USAGE = {
+  model_id: text,
+  endpoint: text,
+  requests: integer,
+  /** Those that ended with an error. */
+  failed: startsAs(0, integer),
+  backed_charge_micros: startsAs(ZERO_MICROS, amount),
+  free_charge_micros: startsAs(ZERO_MICROS, amount),
+  written_off_micros: startsAs(ZERO_MICROS, amount),
+  input_tokens: startsAs(0, integer),
+  cache_read_tokens: startsAs(0, integer),
+  cache_write_tokens: startsAs(0, integer),
+  cache_write_long_tokens: startsAs(0, integer),
+  output_tokens: startsAs(0, integer),
+  reasoning_tokens: startsAs(0, integer),
+  image_output_tokens: startsAs(0, integer),
+  searches: startsAs(0, integer),
+  // How many had their first byte within 50 ms, then within 1.5 times as long as the one before; the
+  // last has all that took longer.
+  wait_00: startsAs(0, integer),
+  wait_01: startsAs(0, integer),
+  wait_02: startsAs(0, integer),
+  wait_03: startsAs(0, integer),
+  wait_04: startsAs(0, integer),
+  wait_05: startsAs(0, integer),
+  wait_06: startsAs(0, integer),
+  wait_07: startsAs(0, integer),
+  wait_08: startsAs(0, integer),
+  wait_09: startsAs(0, integer),
+  wait_10: startsAs(0, integer),
+  wait_11: startsAs(0, integer),
+  wait_12: startsAs(0, integer),
+  wait_13: startsAs(0, integer),
+  wait_14: startsAs(0, integer),
+  wait_15: startsAs(0, integer),
+  wait_16: startsAs(0, integer),
+  wait_17: startsAs(0, integer),
+  wait_18: startsAs(0, integer),
+  wait_19: startsAs(0, integer),
+  wait_20: startsAs(0, integer),
+  wait_21: startsAs(0, integer),
+  wait_22: startsAs(0, integer),
+  wait_23: startsAs(0, integer),
+} as const
+
+/** Sums of the requests of one hour. They count once `usage_rolled` names the hour. */
+export const USAGE_HOURS = new Table('usage_hours', {
+  key: ['hour', 'account_id', 'model_id', 'endpoint'],
+  fixed: {
+    /** Hours since the Unix epoch, by the time in the ids of the requests. */
+    hour: integer,
+    /** Empty: all accounts together. */
+    account_id: text,
+    ...USAGE,
+  },
+})
+
+/** Sums of the requests of one UTC day. They count once `usage_rolled` names the day. */
+export const USAGE_DAYS = new Table('usage_days', {
+  key: ['day', 'account_id', 'api_key_id', 'model_id', 'endpoint'],
+  fixed: {
+    /** Days since the Unix epoch. */
+    day: integer,
+    /** Empty: all accounts together. */
+    account_id: text,
+    /** Empty: all keys of the account together, or of all accounts. */
+    api_key_id: text,
+    ...USAGE,
+  },
+})
+
+/** The hours and days whose roll-ups are complete. */
+export const USAGE_ROLLED = new Table('usage_rolled', {
+  key: ['step', 'number'],
+  fixed: {
+    step: oneOf(USAGE_STEPS),
+    /** The hour or day, counted from the Unix epoch. */
+    number: integer,
+    /** The number of its requests. */
+    requests: integer,
+    rolled_at_ms: integer,
+  },
+})
