@@ -6,8 +6,9 @@ import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { Empty, Failed, GreyRows } from '../../parts/states.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 
@@ -25,6 +26,13 @@ interface EntryListProps {
 
 const ROWS = 50
 
+const HEADS: readonly Head[] = [
+  { text: 'Entry' },
+  { text: 'For' },
+  { text: 'Time' },
+  { text: 'Amount', className: 'num' },
+]
+
 /** Every change of the credit with the balance after it, or what was bought and redeemed alone. */
 export function EntryList({ list, onList }: EntryListProps) {
   const accountId = useAccountId()
@@ -38,49 +46,41 @@ export function EntryList({ list, onList }: EntryListProps) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   })
-  const rows = query.data?.pages.flatMap(({ data }) => data)
-  const pending = query.data?.pages[0]?.pending ?? []
+  const rows = query.data?.pages.flatMap(({ data, pending = [] }) => [...pending, ...data])
   return (
-    <section className="card overflow-hidden" aria-label="Entries" aria-busy={query.isPending}>
-      <header className="flex-wrap">
-        <Segments label="List" options={LISTS} value={list} onChange={onList} />
-        {list === 'entries' && (
-          <a
-            className="btn ml-auto"
-            href={`/app/api/accounts/${accountId}/entries.csv`}
-            download="entries.csv"
-          >
-            <Icon name="download" small />
-            CSV
-          </a>
-        )}
-      </header>
-      {rows === undefined && query.isError ? (
-        <Failed
-          what={`The ${list} could not be read.`}
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
-      ) : rows?.length === 0 && pending.length === 0 ? (
-        <Nothing list={list} />
-      ) : (
-        <Table rows={rows} pending={pending} hasBalance={list === 'entries'} />
-      )}
-      {query.hasNextPage && (
-        <footer className="pager">
-          <span>The newest {count(rows?.length ?? 0)}</span>
-          {query.isFetchNextPageError && <span className="text-bad">{query.error.message}</span>}
-          <button
-            type="button"
-            className="btn"
-            disabled={query.isFetching}
-            onClick={() => query.fetchNextPage()}
-          >
-            {query.isFetchNextPageError ? 'Try again' : 'Older ones'}
-          </button>
-        </footer>
-      )}
-    </section>
+    <ListCard<Purchase | Entry | StatementLine>
+      label="Entries"
+      header={
+        <header className="flex-wrap">
+          <Segments label="List" options={LISTS} value={list} onChange={onList} />
+          {list === 'entries' && (
+            <a
+              className="btn ml-auto"
+              href={`/app/api/accounts/${accountId}/entries.csv`}
+              download="entries.csv"
+            >
+              <Icon name="download" small />
+              CSV
+            </a>
+          )}
+        </header>
+      }
+      query={query}
+      rows={rows}
+      failed={`The ${list} could not be read.`}
+      empty={<Nothing list={list} />}
+      heads={list === 'entries' ? [...HEADS, { text: 'Balance', className: 'num' }] : HEADS}
+      greyRows={8}
+      row={(one) =>
+        one.object === 'purchase' ? (
+          <PendingRow key={one.id} purchase={one} />
+        ) : (
+          <EntryRow key={one.id} entry={one} />
+        )
+      }
+    >
+      <Older query={query} shown={`The newest ${count(rows?.length ?? 0)}`} text="Older ones" />
+    </ListCard>
   )
 }
 
@@ -95,48 +95,6 @@ function Nothing({ list }: Pick<EntryListProps, 'list'>) {
     <Empty title="Nothing was bought yet">
       <p>Credit that was bought, and codes that were redeemed, stand here.</p>
     </Empty>
-  )
-}
-
-interface TableProps {
-  /** Undefined: the answer is not there yet. */
-  readonly rows: readonly (Entry | StatementLine)[] | undefined
-  /** Purchases that may still become credit. */
-  readonly pending: readonly Purchase[]
-  readonly hasBalance: boolean
-}
-
-function Table({ rows, pending, hasBalance }: TableProps) {
-  return (
-    <table className="cards">
-      <thead>
-        <tr>
-          <th scope="col">Entry</th>
-          <th scope="col">For</th>
-          <th scope="col">Time</th>
-          <th scope="col" className="num">
-            Amount
-          </th>
-          {hasBalance && (
-            <th scope="col" className="num">
-              Balance
-            </th>
-          )}
-        </tr>
-      </thead>
-      {rows === undefined ? (
-        <GreyRows rows={8} columns={hasBalance ? 5 : 4} />
-      ) : (
-        <tbody>
-          {pending.map((purchase) => (
-            <PendingRow key={purchase.id} purchase={purchase} />
-          ))}
-          {rows.map((entry) => (
-            <EntryRow key={entry.id} entry={entry} />
-          ))}
-        </tbody>
-      )}
-    </table>
   )
 }
 

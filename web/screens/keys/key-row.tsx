@@ -12,27 +12,15 @@ import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
 import { keyState, remainingMicros } from './key-state.ts'
 
 /** The heads of the table of keys. */
-export function KeyHeads() {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Key</th>
-        <th scope="col">State</th>
-        <th scope="col">Spent of limit</th>
-        <th scope="col" className="num hide-m">
-          Held
-        </th>
-        <th scope="col" className="hide-m">
-          Expires
-        </th>
-        <th scope="col">Last used</th>
-        <th scope="col">
-          <span className="vh">Actions</span>
-        </th>
-      </tr>
-    </thead>
-  )
-}
+export const KEY_HEADS = [
+  { text: 'Key' },
+  { text: 'State' },
+  { text: 'Spent of limit' },
+  { text: 'Held', className: 'num hide-m' },
+  { text: 'Expires', className: 'hide-m' },
+  { text: 'Last used' },
+  { text: 'Actions', isHidden: true },
+] as const
 
 interface KeyRowProps {
   readonly apiKey: ApiKey

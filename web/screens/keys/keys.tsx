@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
-import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
+import { useState } from 'react'
+import type { CreatedApiKey } from '../../api/answers.ts'
 import { accountQuery, keysQuery } from '../../api/queries.ts'
 import { KEY_VARIABLE } from '../../parts/client-lines.ts'
-import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { ListCard } from '../../parts/list-card.tsx'
+import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
-import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { CreateKey } from './key-dialogs.tsx'
-import { KeyHeads, KeyRow } from './key-row.tsx'
+import { KEY_HEADS, KeyRow } from './key-row.tsx'
 
 const route = getRouteApi('/$account/keys')
 
@@ -33,7 +34,14 @@ export function KeysScreen() {
           Create key
         </button>
       </div>
-      {made !== null && <MadeKey made={made} onDone={() => setMade(null)} />}
+      {made !== null && (
+        <MadeSecret
+          title={`Key “${made.name}” is ready`}
+          text={made.key}
+          noun="key"
+          onDone={() => setMade(null)}
+        />
+      )}
       <KeyTable />
       <Snippet title="Use it" apiKey={made?.key ?? null} />
       {create && (
@@ -52,91 +60,35 @@ export function KeysScreen() {
 function KeyTable() {
   const accountId = useAccountId()
   const query = useQuery({ ...keysQuery(accountId), refetchInterval: 15_000 })
+  const { data: account } = useQuery(accountQuery(accountId))
   const { data } = query
-  if (data === undefined && query.isError) {
-    return (
-      <section className="card">
-        <Failed
-          what="The keys could not be read."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
-      </section>
-    )
-  }
-  if (data?.data.length === 0) {
-    return (
-      <section className="card">
+  return (
+    <ListCard
+      label="Keys"
+      query={query}
+      rows={data?.data}
+      failed="The keys could not be read."
+      empty={
         <Empty title="No keys yet">
           <p>
             A key is what a client sends with each request. Create one, give it a limit if you like,
             and put it into <span className="mono">{KEY_VARIABLE}</span> for the lines below.
           </p>
         </Empty>
-      </section>
-    )
-  }
-  return (
-    <section className="card overflow-hidden" aria-label="Keys" aria-busy={data === undefined}>
-      <Stale query={query} />
-      <table className="cards">
-        <KeyHeads />
-        {data === undefined ? (
-          <GreyRows rows={4} columns={7} />
-        ) : (
-          <Rows accountId={accountId} keys={data.data} />
-        )}
-      </table>
-      {data?.has_more === true && (
-        <p className="pager">The newest {data.data.length} keys. `tollgate key list` has all.</p>
-      )}
-    </section>
-  )
-}
-
-function Rows({ accountId, keys }: { accountId: string; keys: readonly ApiKey[] }) {
-  const { data: account } = useQuery(accountQuery(accountId))
-  return (
-    <tbody>
-      {keys.map((apiKey) => (
+      }
+      heads={KEY_HEADS}
+      greyRows={4}
+      row={(apiKey) => (
         <KeyRow
           key={apiKey.id}
           apiKey={apiKey}
           availableMicros={account?.credit.backed.available ?? null}
         />
-      ))}
-    </tbody>
-  )
-}
-
-/** A key that was just made: the only time that its text is shown. */
-function MadeKey({ made, onDone }: { made: CreatedApiKey; onDone: () => void }) {
-  const ref = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    ref.current?.focus()
-  }, [])
-  return (
-    <section className="made" aria-labelledby="made-title">
-      <Icon name="check" />
-      <div>
-        <h2 id="made-title">Key “{made.name}” is ready</h2>
-        <p>Copy it now: it is shown this once, and only its SHA-256 is stored.</p>
-      </div>
-      <div className="secret">
-        <input
-          ref={ref}
-          className="mono"
-          readOnly
-          value={made.key}
-          aria-label="The new key"
-          autoComplete="off"
-          onFocus={(event) => event.target.select()}
-        />
-        <CopyButton text={made.key} label="Copy the key" />
-        <button type="button" className="btn ghost" onClick={onDone}>
-          Done
-        </button>
-      </div>
-    </section>
+      )}
+    >
+      {data?.has_more === true && (
+        <p className="pager">The newest {data.data.length} keys. `tollgate key list` has all.</p>
+      )}
+    </ListCard>
   )
 }

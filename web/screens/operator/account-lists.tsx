@@ -5,63 +5,46 @@ import type { ActivityRequest, ApiKey, Entry, Page } from '../../api/answers.ts'
 import { accountEntriesQuery, accountKeysQuery, accountRequestsQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { ago, listTime } from '../../format/time.ts'
+import { type Head, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
-import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { requestWord } from '../activity/request-words.ts'
 import { keyState } from '../keys/key-state.ts'
 
-interface ListCardProps<Row> {
+interface ShortListProps<Row> {
   readonly title: string
   readonly query: UseQueryResult<Pick<Page<Row>, 'data'>>
-  readonly heads: readonly { readonly text: string; readonly className?: string }[]
+  readonly heads: readonly Head[]
   readonly empty: { readonly title: string; readonly text: string }
-  /** The account's own page of it. */
-  readonly more: ReactNode
+  /** The account's own page of it. Default: it has none. */
+  readonly more?: ReactNode
   readonly row: (row: Row) => ReactNode
 }
 
-function ListCard<Row>({ title, query, heads, empty, more, row }: ListCardProps<Row>) {
-  const { data } = query
+function ShortList<Row>({ title, query, heads, empty, more, row }: ShortListProps<Row>) {
   return (
-    <section className="card overflow-hidden" aria-label={title} aria-busy={data === undefined}>
-      <header className="pb-2">
-        <h2>{title}</h2>
-        {more}
-      </header>
-      {data === undefined && query.isError ? (
-        <Failed
-          what={`The ${title.toLowerCase()} could not be read.`}
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
-      ) : data?.data.length === 0 ? (
+    <ListCard
+      label={title}
+      header={
+        <header className="pb-2">
+          <h2>{title}</h2>
+          {more}
+        </header>
+      }
+      query={query}
+      rows={query.data?.data}
+      failed={`The ${title.toLowerCase()} could not be read.`}
+      empty={
         <Empty title={empty.title}>
           <p>{empty.text}</p>
         </Empty>
-      ) : (
-        <>
-          <Stale query={query} />
-          <table className="cards">
-            <thead>
-              <tr>
-                {heads.map(({ text, className }) => (
-                  <th key={text} scope="col" className={className}>
-                    {text}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            {data === undefined ? (
-              <GreyRows rows={3} columns={heads.length} />
-            ) : (
-              <tbody>{data.data.map(row)}</tbody>
-            )}
-          </table>
-        </>
-      )}
-    </section>
+      }
+      heads={heads}
+      greyRows={3}
+      row={row}
+    />
   )
 }
 
@@ -70,7 +53,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
   const now = useNow()
   const query = useQuery(accountKeysQuery(accountId))
   return (
-    <ListCard<ApiKey>
+    <ShortList<ApiKey>
       title="Keys"
       query={query}
       heads={[
@@ -125,7 +108,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
 export function AccountRequests({ accountId: account }: { accountId: string }) {
   const query = useQuery(accountRequestsQuery(account))
   return (
-    <ListCard<ActivityRequest>
+    <ShortList<ActivityRequest>
       title="Requests"
       query={query}
       heads={[
@@ -179,7 +162,7 @@ export function AccountRequests({ accountId: account }: { accountId: string }) {
 export function AccountEntries({ accountId: account }: { accountId: string }) {
   const query = useQuery(accountEntriesQuery(account))
   return (
-    <ListCard<Entry>
+    <ShortList<Entry>
       title="Entries"
       query={query}
       heads={[

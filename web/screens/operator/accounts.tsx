@@ -5,7 +5,8 @@ import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { ListCard, Older } from '../../parts/list-card.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
@@ -70,24 +71,26 @@ export function AccountsScreen() {
   )
 }
 
+const HEADS = [
+  { text: 'Account' },
+  { text: 'Available', className: 'num' },
+  { text: 'Held', className: 'num hide-m' },
+  { text: 'Spend, 30 d', className: 'num' },
+  { text: 'State' },
+  { text: 'Created', className: 'hide-m' },
+] as const
+
 function AccountTable({ find }: { find: string }) {
   const query = useInfiniteQuery({ ...accountsQuery(find), refetchInterval: 30_000 })
   const accounts = query.data?.pages.flatMap(({ data }) => data)
-  if (accounts === undefined && query.isError) {
-    return (
-      <section className="card">
-        <Failed
-          what="The accounts could not be read."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
-      </section>
-    )
-  }
-  if (accounts?.length === 0) {
-    return (
-      <section className="card">
-        {find === '' ? (
+  return (
+    <ListCard
+      label="Accounts"
+      query={query}
+      rows={accounts}
+      failed="The accounts could not be read."
+      empty={
+        find === '' ? (
           <Empty title="No accounts yet">
             <p>An account has credit and keys. Create one, and add credit to it.</p>
           </Empty>
@@ -95,62 +98,18 @@ function AccountTable({ find }: { find: string }) {
           <Empty title="No account matches">
             <p>Look for a part of its name, its e-mail address or its id.</p>
           </Empty>
-        )}
-      </section>
-    )
-  }
-  return (
-    <section
-      className="card overflow-hidden"
-      aria-label="Accounts"
-      aria-busy={accounts === undefined || query.isPlaceholderData}
+        )
+      }
+      heads={HEADS}
+      greyRows={10}
+      row={(each) => <AccountRow key={each.id} listed={each} />}
     >
-      <Stale query={query} />
-      <table className="cards">
-        <thead>
-          <tr>
-            <th scope="col">Account</th>
-            <th scope="col" className="num">
-              Available
-            </th>
-            <th scope="col" className="num hide-m">
-              Held
-            </th>
-            <th scope="col" className="num">
-              Spend, 30 d
-            </th>
-            <th scope="col">State</th>
-            <th scope="col" className="hide-m">
-              Created
-            </th>
-          </tr>
-        </thead>
-        {accounts === undefined ? (
-          <GreyRows rows={10} columns={6} />
-        ) : (
-          <tbody>
-            {accounts.map((each) => (
-              <AccountRow key={each.id} listed={each} />
-            ))}
-          </tbody>
-        )}
-      </table>
-      {accounts !== undefined && (
-        <footer className="pager">
-          <span>{counted(accounts.length, 'account')}, newest first</span>
-          {query.hasNextPage && (
-            <button
-              type="button"
-              className="btn"
-              disabled={query.isFetching}
-              onClick={() => query.fetchNextPage()}
-            >
-              Older accounts
-            </button>
-          )}
-        </footer>
-      )}
-    </section>
+      <Older
+        query={query}
+        shown={`${counted(accounts?.length ?? 0, 'account')}, newest first`}
+        text="Older accounts"
+      />
+    </ListCard>
   )
 }
 

@@ -3,70 +3,44 @@ import { Link } from '@tanstack/react-router'
 import { actionsQuery, type OperatorAction } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { listTime } from '../../format/time.ts'
-import { Empty, Failed, GreyRows } from '../../parts/states.tsx'
+import { ListCard, Older } from '../../parts/list-card.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
+
+const HEADS = [
+  { text: 'Change' },
+  { text: 'Amount', className: 'num' },
+  { text: 'Of' },
+  { text: 'Time, operator' },
+] as const
 
 /** What operators changed: on one account, or at all. */
 export function Actions({ accountId }: { accountId: string | null }) {
   const query = useInfiniteQuery(actionsQuery(accountId))
   const actions = query.data?.pages.flatMap(({ data }) => data)
   return (
-    <section
-      className="card overflow-hidden"
-      aria-label="What operators did"
-      aria-busy={query.isPending}
-    >
-      <header className="pb-2">
-        <h2>What operators did</h2>
-      </header>
-      {actions === undefined && query.isError ? (
-        <Failed
-          what="What operators did could not be read."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
-      ) : actions?.length === 0 ? (
+    <ListCard
+      label="What operators did"
+      header={
+        <header className="pb-2">
+          <h2>What operators did</h2>
+        </header>
+      }
+      query={query}
+      rows={actions}
+      failed="What operators did could not be read."
+      empty={
         <Empty title="Nothing yet">
           <p>Each change by an operator on this page is recorded here, with its name and time.</p>
         </Empty>
-      ) : (
-        <table className="cards">
-          <thead>
-            <tr>
-              <th scope="col">Change</th>
-              <th scope="col" className="num">
-                Amount
-              </th>
-              <th scope="col">Of</th>
-              <th scope="col">Time, operator</th>
-            </tr>
-          </thead>
-          {actions === undefined ? (
-            <GreyRows rows={4} columns={4} />
-          ) : (
-            <tbody>
-              {actions.map((action) => (
-                <ActionRow key={action.id} action={action} />
-              ))}
-            </tbody>
-          )}
-        </table>
-      )}
-      {query.hasNextPage && (
-        <footer className="pager">
-          <span>The newest {actions?.length}</span>
-          <button
-            type="button"
-            className="btn"
-            disabled={query.isFetching}
-            onClick={() => query.fetchNextPage()}
-          >
-            Older changes
-          </button>
-        </footer>
-      )}
-    </section>
+      }
+      heads={HEADS}
+      greyRows={4}
+      row={(action) => <ActionRow key={action.id} action={action} />}
+    >
+      <Older query={query} shown={`The newest ${actions?.length}`} text="Older changes" />
+    </ListCard>
   )
 }
 

@@ -7,10 +7,11 @@ import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { ListCard, Older } from '../../parts/list-card.tsx'
+import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
-import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -32,7 +33,14 @@ export function CodesScreen() {
           Create code
         </button>
       </div>
-      {made !== null && <MadeCode made={made} onDone={() => setMade(null)} />}
+      {made !== null && (
+        <MadeSecret
+          title={`A code of ${money(made.amount)} is ready`}
+          text={made.code}
+          noun="code"
+          onDone={() => setMade(null)}
+        />
+      )}
       <CodeTable />
       {isCreating && (
         <CreateCode
@@ -47,92 +55,40 @@ export function CodesScreen() {
   )
 }
 
-function MadeCode({ made, onDone }: { made: CreatedCode; onDone: () => void }) {
-  return (
-    <section className="made" aria-labelledby="made-title">
-      <Icon name="check" />
-      <div>
-        <h2 id="made-title">A code of {money(made.amount)} is ready</h2>
-        <p>Copy it now: it is shown this once, and only its SHA-256 is stored.</p>
-      </div>
-      <div className="secret">
-        <input
-          className="mono"
-          readOnly
-          value={made.code}
-          aria-label="The new code"
-          autoComplete="off"
-          onFocus={(event) => event.target.select()}
-        />
-        <CopyButton text={made.code} label="Copy the code" />
-        <button type="button" className="btn ghost" onClick={onDone}>
-          Done
-        </button>
-      </div>
-    </section>
-  )
-}
+const HEADS = [
+  { text: 'Code' },
+  { text: 'Amount', className: 'num' },
+  { text: 'State' },
+  { text: 'Created' },
+  { text: 'Revoke', isHidden: true },
+] as const
 
 function CodeTable() {
   const [revoking, setRevoking] = useState<CreditCode | null>(null)
   const query = useInfiniteQuery(codesQuery)
   const codes = query.data?.pages.flatMap(({ data }) => data)
   return (
-    <section className="card overflow-hidden" aria-label="Codes" aria-busy={query.isPending}>
-      {codes === undefined && query.isError ? (
-        <Failed
-          what="The codes could not be read."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
-      ) : codes?.length === 0 ? (
+    <ListCard
+      label="Codes"
+      query={query}
+      rows={codes}
+      failed="The codes could not be read."
+      empty={
         <Empty title="No codes yet">
           <p>A code is worth backed credit, once. Create one and send it to the person.</p>
         </Empty>
-      ) : (
-        <>
-          <Stale query={query} />
-          <table className="cards">
-            <thead>
-              <tr>
-                <th scope="col">Code</th>
-                <th scope="col" className="num">
-                  Amount
-                </th>
-                <th scope="col">State</th>
-                <th scope="col">Created</th>
-                <th scope="col">
-                  <span className="vh">Revoke</span>
-                </th>
-              </tr>
-            </thead>
-            {codes === undefined ? (
-              <GreyRows rows={6} columns={5} />
-            ) : (
-              <tbody>
-                {codes.map((code) => (
-                  <CodeRow key={code.id} code={code} onRevoke={setRevoking} />
-                ))}
-              </tbody>
-            )}
-          </table>
-        </>
-      )}
-      {query.hasNextPage && (
-        <footer className="pager">
-          <span>The newest {counted(codes?.length ?? 0, 'code')}</span>
-          <button
-            type="button"
-            className="btn"
-            disabled={query.isFetching}
-            onClick={() => query.fetchNextPage()}
-          >
-            Older codes
-          </button>
-        </footer>
-      )}
+      }
+      heads={HEADS}
+      greyRows={6}
+      row={(code) => <CodeRow key={code.id} code={code} onRevoke={setRevoking} />}
+    >
+      <Older
+        query={query}
+        shown={`The newest ${counted(codes?.length ?? 0, 'code')}`}
+        text="Older codes"
+      />
       {revoking !== null && <RevokeCode code={revoking} onClose={() => setRevoking(null)} />}
-    </section>
+    </ListCard>
   )
 }
 

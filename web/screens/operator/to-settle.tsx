@@ -10,9 +10,10 @@ import {
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { ago, dayAndMinute } from '../../format/time.ts'
+import { ListCard, Older } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
-import { Empty, Failed, Grey, GreyRows, Stale } from '../../parts/states.tsx'
+import { Empty, Failed, Grey } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { requestWord } from '../activity/request-words.ts'
@@ -78,78 +79,44 @@ function Sums({ health: { holds } }: { health: Health }) {
   )
 }
 
+const HEADS = [
+  { text: 'Request' },
+  { text: 'State' },
+  { text: 'Held', className: 'num' },
+  { text: 'Charged', className: 'num hide-m' },
+  { text: 'What comes next' },
+  { text: 'Settle', isHidden: true },
+] as const
+
 function Waiting() {
   const [settling, setSettling] = useState<UnsettledRequest | null>(null)
   const query = useInfiniteQuery(unsettledQuery)
   const requests = query.data?.pages.flatMap(({ data }) => data)
   return (
-    <section className="card overflow-hidden" aria-label="Requests" aria-busy={query.isPending}>
-      {requests === undefined && query.isError ? (
-        <Failed
-          what="The requests could not be read."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
-      ) : requests?.length === 0 ? (
+    <ListCard
+      label="Requests"
+      query={query}
+      rows={requests}
+      failed="The requests could not be read."
+      empty={
         <Empty title="Nothing waits for its cost">
           <p>
             Every request that ended has its final charge. A request whose answer was lost, or whose
             cost is not confirmed yet, shows up here.
           </p>
         </Empty>
-      ) : (
-        <>
-          <Stale query={query} />
-          <table className="cards">
-            <Heads />
-            {requests === undefined ? (
-              <GreyRows rows={6} columns={6} />
-            ) : (
-              <tbody>
-                {requests.map((request) => (
-                  <WaitingRow key={request.id} request={request} onSettle={setSettling} />
-                ))}
-              </tbody>
-            )}
-          </table>
-        </>
-      )}
-      {query.hasNextPage && (
-        <footer className="pager">
-          <span>The oldest {counted(requests?.length ?? 0, 'request')}</span>
-          <button
-            type="button"
-            className="btn"
-            disabled={query.isFetching}
-            onClick={() => query.fetchNextPage()}
-          >
-            Newer requests
-          </button>
-        </footer>
-      )}
+      }
+      heads={HEADS}
+      greyRows={6}
+      row={(request) => <WaitingRow key={request.id} request={request} onSettle={setSettling} />}
+    >
+      <Older
+        query={query}
+        shown={`The oldest ${counted(requests?.length ?? 0, 'request')}`}
+        text="Newer requests"
+      />
       {settling !== null && <SettleRequest request={settling} onClose={() => setSettling(null)} />}
-    </section>
-  )
-}
-
-function Heads() {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Request</th>
-        <th scope="col">State</th>
-        <th scope="col" className="num">
-          Held
-        </th>
-        <th scope="col" className="num hide-m">
-          Charged
-        </th>
-        <th scope="col">What comes next</th>
-        <th scope="col">
-          <span className="vh">Settle</span>
-        </th>
-      </tr>
-    </thead>
+    </ListCard>
   )
 }
 

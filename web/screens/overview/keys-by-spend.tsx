@@ -1,9 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../api/answers.ts'
+import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
+import { Heads } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
+
+const HEADS = [
+  { text: 'Key' },
+  { text: 'Requests', className: 'num' },
+  { text: 'Failed', className: 'num' },
+  { text: 'Spend', className: 'num' },
+] as const
 
 /** The keys that spent most in the range; each leads to its requests. */
 export function KeysBySpend({ keys }: { keys: Overview['keys'] }) {
@@ -23,24 +32,11 @@ export function KeysBySpend({ keys }: { keys: Overview['keys'] }) {
         </Empty>
       ) : (
         <table className="cards">
-          <thead>
-            <tr>
-              <th scope="col">Key</th>
-              <th scope="col" className="num">
-                Requests
-              </th>
-              <th scope="col" className="num">
-                Failed
-              </th>
-              <th scope="col" className="num">
-                Spend
-              </th>
-            </tr>
-          </thead>
+          <Heads heads={HEADS} />
           <tbody>
             {keys.map((key) => (
               <tr key={key.id} className={key.deleted ? 'dim' : ''}>
-                <td className="wide">
+                <ShareCell part={key.charge} whole={totalMicros}>
                   <Link
                     to="/$account/activity"
                     params={{ account }}
@@ -49,10 +45,7 @@ export function KeysBySpend({ keys }: { keys: Overview['keys'] }) {
                     <b>{key.name}</b> <span className="mono dimmed ml-1.5">{key.prefix}</span>
                     {key.deleted && <span className="dimmed"> deleted</span>}
                   </Link>
-                  <span className="share">
-                    <i style={{ width: `${share(key.charge, totalMicros)}%` }} />
-                  </span>
-                </td>
+                </ShareCell>
                 <td className="num">
                   {count(key.requests)}
                   <span className="only-s dimmed"> requests</span>
@@ -68,8 +61,4 @@ export function KeysBySpend({ keys }: { keys: Overview['keys'] }) {
       )}
     </section>
   )
-}
-
-function share(chargeMicros: number, totalMicros: number): number {
-  return totalMicros === 0 ? 0 : (chargeMicros / totalMicros) * 100
 }

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { Overview } from '../../api/answers.ts'
 import { overviewQuery } from '../../api/queries.ts'
+import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard, RangeSegments } from '../../charts/chart.tsx'
-import { Failed, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { Attention } from './attention.tsx'
@@ -31,29 +31,14 @@ export function OverviewScreen() {
           onChange={(next) => navigate({ search: (search) => ({ ...search, range: next }) })}
         />
       </div>
-      {query.data === undefined && query.isError ? (
-        <section className="card">
-          <Failed
-            what="The overview could not be read."
-            error={query.error}
-            onRetry={() => query.refetch()}
+      <Answer query={query} noun="overview" grey={<GreyCards />}>
+        {(overview) => (
+          <Cards
+            overview={overview}
+            onSplit={(next) => navigate({ search: (search) => ({ ...search, by: next }) })}
           />
-        </section>
-      ) : (
-        <>
-          <div className={query.isRefetchError ? 'card mb-4 overflow-hidden' : ''}>
-            <Stale query={query} />
-          </div>
-          {query.data === undefined ? (
-            <Loading />
-          ) : (
-            <Cards
-              overview={query.data}
-              onSplit={(next) => navigate({ search: (search) => ({ ...search, by: next }) })}
-            />
-          )}
-        </>
-      )}
+        )}
+      </Answer>
     </>
   )
 }
@@ -87,14 +72,14 @@ function Cards({ overview, onSplit }: CardsProps) {
   )
 }
 
-function Loading() {
+function GreyCards() {
   return (
-    <div aria-busy="true" role="status" aria-label="Reading the overview">
+    <>
       <div className="hero">
         <GreyCreditCard />
         <GreyFigures />
       </div>
       <GreyChartCard />
-    </div>
+    </>
   )
 }

@@ -1,9 +1,11 @@
 import { Link } from '@tanstack/react-router'
 import type { Usage, UsageFigures } from '../../api/answers.ts'
 import type { ChartRange } from '../../api/queries.ts'
+import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortCount } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
+import { Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import type { Measure } from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -18,6 +20,15 @@ interface UsageTableProps {
 }
 
 const HEADS = { model: 'Model', key: 'Key', endpoint: 'Endpoint' } as const
+const FIGURE_HEADS = [
+  { text: 'Requests', className: 'num' },
+  { text: 'Failed', className: 'num' },
+  { text: 'Tokens in', className: 'num' },
+  { text: 'Tokens out', className: 'num' },
+  { text: 'First byte p50', className: 'num hide-m' },
+  { text: 'p95', className: 'num hide-m' },
+  { text: 'Spend', className: 'num' },
+] as const
 
 /** Every group with all its figures, the one with most of the measure first. */
 export function UsageTable({ usage, measure, range }: UsageTableProps) {
@@ -32,41 +43,13 @@ export function UsageTable({ usage, measure, range }: UsageTableProps) {
   return (
     <section className="card overflow-hidden" aria-label={`Figures by ${by}`}>
       <table className="cards">
-        <thead>
-          <tr>
-            <th scope="col">{HEADS[by]}</th>
-            <th scope="col" className="num">
-              Requests
-            </th>
-            <th scope="col" className="num">
-              Failed
-            </th>
-            <th scope="col" className="num">
-              Tokens in
-            </th>
-            <th scope="col" className="num">
-              Tokens out
-            </th>
-            <th scope="col" className="num hide-m">
-              First byte p50
-            </th>
-            <th scope="col" className="num hide-m">
-              p95
-            </th>
-            <th scope="col" className="num">
-              Spend
-            </th>
-          </tr>
-        </thead>
+        <Heads heads={[{ text: HEADS[by] }, ...FIGURE_HEADS]} />
         <tbody>
           {rows.map((group) => (
             <tr key={group.id} className={group.deleted ? 'dim' : ''}>
-              <td className="wide">
+              <ShareCell part={of(group.figures)} whole={whole}>
                 <GroupLink group={group} by={by} range={range} />
-                <span className="share">
-                  <i style={{ width: `${share(of(group.figures), whole)}%` }} />
-                </span>
-              </td>
+              </ShareCell>
               <Figures figures={group.figures} />
             </tr>
           ))}
@@ -130,8 +113,4 @@ function GroupLink({ group: { id, name, prefix, deleted }, by, range }: GroupLin
       {deleted && <span className="dimmed"> deleted</span>}
     </Link>
   )
-}
-
-function share(part: number | null, whole: number | null): number {
-  return part === null || whole === null || whole === 0 ? 0 : Math.min(100, (part / whole) * 100)
 }

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { Usage } from '../../api/answers.ts'
 import { withQuery } from '../../api/client.ts'
 import { type ChartRange, usageQuery } from '../../api/queries.ts'
+import { Answer } from '../../charts/answer.tsx'
 import {
   Chart,
   GreyChartCard,
@@ -14,7 +15,7 @@ import { counted } from '../../format/numbers.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { Empty, Failed, Stale } from '../../parts/states.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { hasSteps, MEASURES, type Measure, stepOf, type UsageSearch } from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -72,33 +73,16 @@ export function UsageScreen() {
         )}
         {query.data !== undefined && <Download usage={query.data} />}
       </div>
-      {query.data === undefined && query.isError ? (
-        <section className="card">
-          <Failed
-            what="The usage could not be read."
-            error={query.error}
-            onRetry={() => query.refetch()}
+      <Answer query={query} noun="usage" grey={<GreyChartCard />}>
+        {(usage) => (
+          <Cards
+            usage={usage}
+            measure={measure}
+            range={range}
+            onRange={(next) => change({ range: next })}
           />
-        </section>
-      ) : (
-        <>
-          <div className={query.isRefetchError ? 'card mb-4 overflow-hidden' : ''}>
-            <Stale query={query} />
-          </div>
-          {query.data === undefined ? (
-            <div aria-busy="true" role="status" aria-label="Reading the usage">
-              <GreyChartCard />
-            </div>
-          ) : (
-            <Cards
-              usage={query.data}
-              measure={measure}
-              range={range}
-              onRange={(next) => change({ range: next })}
-            />
-          )}
-        </>
-      )}
+        )}
+      </Answer>
     </>
   )
 }

@@ -1,0 +1,106 @@
+import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Failed, GreyRows, Stale } from './states.tsx'
+
+/** The head of a column. */
+export interface Head {
+  readonly text: string
+  /** `num`: figures, on the right. `hide-m`: not on tablets. */
+  readonly className?: string
+  /** Whether it is only heard, such as that of a column of buttons. */
+  readonly isHidden?: true
+}
+
+/** The heads of a table. */
+export function Heads({ heads }: { heads: readonly Head[] }) {
+  return (
+    <thead>
+      <tr>
+        {heads.map(({ text, className, isHidden }) => (
+          <th key={text} scope="col" className={className}>
+            {isHidden === true ? <span className="vh">{text}</span> : text}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+interface ListCardProps<Row> {
+  readonly label: string
+  /** Above the table. Default: nothing. */
+  readonly header?: ReactNode
+  readonly query: UseQueryResult<unknown>
+  /** Undefined: the answer is not there yet. */
+  readonly rows: readonly Row[] | undefined
+  /** "The codes could not be read." */
+  readonly failed: string
+  /** What stands there without a row. */
+  readonly empty: ReactNode
+  readonly heads: readonly Head[]
+  /** How many grey rows stand there until the answer is there. */
+  readonly greyRows: number
+  /** A row, with its `key`. */
+  readonly row: (row: Row) => ReactNode
+  /** Below the table. Default: nothing. */
+  readonly children?: ReactNode
+}
+
+/** A card with a table: its rows, or that there are none, that they are still read, or that they can't be. */
+export function ListCard<Row>(props: ListCardProps<Row>) {
+  const { label, header, query, rows, failed, empty, heads, greyRows, row, children } = props
+  return (
+    <section
+      className="card overflow-hidden"
+      aria-label={label}
+      aria-busy={rows === undefined || query.isPlaceholderData}
+    >
+      {header}
+      {rows === undefined && query.isError ? (
+        <Failed what={failed} error={query.error} onRetry={() => query.refetch()} />
+      ) : rows?.length === 0 ? (
+        empty
+      ) : (
+        <>
+          <Stale query={query} />
+          <table className="cards">
+            <Heads heads={heads} />
+            {rows === undefined ? (
+              <GreyRows rows={greyRows} columns={heads.length} />
+            ) : (
+              <tbody>{rows.map(row)}</tbody>
+            )}
+          </table>
+        </>
+      )}
+      {children}
+    </section>
+  )
+}
+
+interface OlderProps {
+  readonly query: UseInfiniteQueryResult<unknown>
+  /** What is shown: "The newest 50 codes". */
+  readonly shown: string
+  /** What the button brings: "Older codes". */
+  readonly text: string
+}
+
+/** Below a list that goes on: a button for the next page, and why that could not be read. */
+export function Older({ query, shown, text }: OlderProps) {
+  if (!query.hasNextPage) return null
+  return (
+    <footer className="pager">
+      <span>{shown}</span>
+      {query.isFetchNextPageError && <span className="text-bad">{query.error.message}</span>}
+      <button
+        type="button"
+        className="btn"
+        disabled={query.isFetching}
+        onClick={() => query.fetchNextPage()}
+      >
+        {query.isFetchNextPageError ? 'Try again' : text}
+      </button>
+    </footer>
+  )
+}
