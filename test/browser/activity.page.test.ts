@@ -1,59 +1,47 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openBrowser, openPage, openWindow } from './chromium.ts'
-import { type StandIn, startStandIn } from './stand-in.ts'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { test } from './page-test.ts'
+import type { StandIn } from './stand-in.ts'
 import { HELIX, ME, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** How the list of requests follows what happens, and how it is used by keys alone. */
 
-let browser: Browser
-let server: StandIn
-let context: BrowserContext
-let page: Page
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser.close())
-beforeEach(async () => {
-  server = await startStandIn()
-  context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  page = (await openPage(context)).page
+test.beforeEach(async ({ page, server }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/activity`)
   await page.getByText('Unresolved').waitFor()
 })
-afterEach(async () => {
-  await context.close()
-  await server.close()
-})
 
-const polls = () => server.asked.filter((asked) => /^GET .*\/requests\?/.test(asked))
-const address = () => new URL(page.url())
-const heading = (name: string) => page.getByRole('heading', { name })
+const polls = ({ asked }: StandIn) => asked.filter((one) => /^GET .*\/requests\?/.test(one))
+const searched = (page: Page) => new URL(page.url()).searchParams
 
-test('keys move through the rows, open a request, go to the next one and close it', async () => {
+test('keys move through the rows, open a request, go to the next one and close it', async ({
+  page,
+}) => {
   await page.keyboard.press('j')
   await page.keyboard.press('j')
   await page.keyboard.press('k')
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
-  await heading('google/gemini-3-flash').waitFor()
-  expect(address().searchParams.get('request')).toBe(REQUESTS[1]?.id)
+  await page.getByRole('heading', { name: 'google/gemini-3-flash' }).waitFor()
+  expect(searched(page).get('request')).toBe(REQUESTS[1]?.id)
   await page.keyboard.press('j')
   await page.waitForURL((url) => url.searchParams.get('request') === REQUESTS[2]?.id)
   await page.keyboard.press('Escape')
   await page.waitForURL((url) => !url.searchParams.has('request'))
 })
 
-test('a slash finds a request by its id, and letters in the field are no keys', async () => {
+test('a slash finds a request by its id, and letters in the field are no keys', async ({
+  page,
+}) => {
   await page.keyboard.press('/')
   await page.keyboard.type(`${REQUESTS[4]?.id}`)
   await page.keyboard.press('Enter')
   await page.getByText('$0.018530').waitFor()
-  expect(address().pathname).toMatch(/\/activity$/)
+  expect(new URL(page.url()).pathname).toMatch(/\/activity$/)
 })
 
-test('g and a letter go to a page', async () => {
+test('g and a letter go to a page', async ({ page }) => {
   await page.keyboard.press('g')
   await page.keyboard.press('k')
   await page.waitForURL(/\/keys$/)
@@ -65,21 +53,24 @@ test('g and a letter go to a page', async () => {
   await page.waitForURL(/\/activity$/)
 })
 
-test('filters are in the address, and are asked of the server', async () => {
+test('filters are in the address, and are asked of the server', async ({ page, server }) => {
   await page.getByRole('button', { name: 'Key', exact: true }).click()
   await page.getByLabel('nightly evals').check()
   await page.getByLabel('notebooks').check()
   await page.getByText('any of 2').waitFor()
-  const [third, fourth] = address().searchParams.getAll('key')
+  const [third, fourth] = searched(page).getAll('key')
   expect([third, fourth].every((id) => id?.startsWith('key_'))).toBe(true)
-  await expect.poll(() => polls().at(-1)).toContain(`key=${third}&key=${fourth}`)
+  await expect.poll(() => polls(server).at(-1)).toContain(`key=${third}&key=${fourth}`)
   await page.reload()
   await page.getByText('any of 2').waitFor()
   await page.goBack()
   await page.getByText('Key: nightly evals').waitFor()
 })
 
-test('a request that comes in shows up by itself, unless the list is paused', async () => {
+test('a request that comes in shows up by itself, unless the list is paused', async ({
+  page,
+  server,
+}) => {
   const [newest] = REQUESTS
   const more = { ...newest, id: 'req_new', model: 'acme/just-now' }
   server.answer('/requests', {
@@ -91,8 +82,8 @@ test('a request that comes in shows up by itself, unless the list is paused', as
   await page.getByRole('button', { name: 'Paused' }).waitFor()
 })
 
-test('a hidden page asks for nothing', async () => {
-  const other = await context.newPage()
+test('a hidden page asks for nothing', async ({ page, server }) => {
+  const other = await page.context().newPage()
   await other.clock.install({ time: NOW })
   await other.goto(`${server.address}/app/${HELIX.id}/activity`)
   await other.getByText('Unresolved').waitFor()
@@ -101,19 +92,19 @@ test('a hidden page asks for nothing', async () => {
     Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))
   })
-  const before = polls().length
+  const before = polls(server).length
   await other.clock.runFor(60_000)
-  expect(polls().length).toBe(before)
+  expect(polls(server).length).toBe(before)
 })
 
-test('a tick is one call, and tells the server what the page has already', async () => {
-  const before = polls().length
-  await expect.poll(() => polls().length).toBeGreaterThan(before + 1)
+test('a tick is one call, and tells the server what the page has already', async ({ server }) => {
+  const before = polls(server).length
+  await expect.poll(() => polls(server).length).toBeGreaterThan(before + 1)
   expect(server.asked.filter((asked) => asked.includes('/summary')).length).toBeLessThanOrEqual(2)
   expect(server.tagged).toBeGreaterThan(0)
 })
 
-test('a session that ends leads to the sign-in, which leads back', async () => {
+test('a session that ends leads to the sign-in, which leads back', async ({ page, server }) => {
   const over = { kind: 'refusal', httpStatus: 401, message: 'Sign in.' } as const
   const before = page.url()
   server.answer('/me', over)
@@ -128,9 +119,9 @@ test('a session that ends leads to the sign-in, which leads back', async () => {
   expect(page.url()).toBe(before)
 })
 
-test.each(['//evil.example', '/\\evil.example', 'https://evil.example'])(
+test.for(['//evil.example', '/\\evil.example', 'https://evil.example'])(
   'the sign-in never leads to another host: %s',
-  async (next) => {
+  async (next, { page, server }) => {
     server.answer('/auth/sign-in', { kind: 'json', body: ME })
     await page.goto(`${server.address}/app/sign-in?next=${encodeURIComponent(next)}`)
     await page.waitForURL((url) => !url.searchParams.has('next'))

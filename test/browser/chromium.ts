@@ -1,12 +1,17 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { NOW } from './stand-in-data.ts'
 
 /** Pictures of every screen, for people to look at: not committed. */
 const PICTURES = join(import.meta.dirname, '..', '..', 'build', 'pictures')
+
+const require = createRequire(import.meta.url)
+
+// Less than half of what the package itself would have the browser read.
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -29,17 +34,20 @@ export async function openBrowser(): Promise<Browser> {
   })
 }
 
-/** A window: how wide, and in which theme. */
-export interface Look {
-  readonly width: 'desk' | 'tablet' | 'phone'
-  readonly theme: 'light' | 'dark'
-}
-
 const SIZES = {
   desk: { width: 1440, height: 900 },
   tablet: { width: 840, height: 1120 },
   phone: { width: 360, height: 780 },
 } as const
+
+/** How wide a window is. */
+export type Width = keyof typeof SIZES
+
+/** A window: how wide, and in which theme. */
+interface Look {
+  readonly width: Width
+  readonly theme: 'light' | 'dark'
+}
 
 /** A window of a browser, whose tests have no other time-out than those of all tests. */
 export async function openWindow(browser: Browser, look: Look): Promise<BrowserContext> {
@@ -56,13 +64,24 @@ export async function openWindow(browser: Browser, look: Look): Promise<BrowserC
   return context
 }
 
-/** A page of the made-up server, at its moment; what the browser refuses or logs as an error is kept. */
+/** As {@link openWindow}, at the moment of the made-up server. */
+export async function openStillWindow(browser: Browser, look: Look): Promise<BrowserContext> {
+  const context = await openWindow(browser, look)
+  await context.clock.setFixedTime(NOW)
+  return context
+}
+
+/** Makes the window as wide as another. */
+export async function resize(page: Page, width: Width): Promise<void> {
+  await page.setViewportSize(SIZES[width])
+}
+
+/** A page; what the browser refuses or logs as an error is kept. */
 export async function openPage(context: BrowserContext): Promise<{
   readonly page: Page
   readonly complaints: string[]
 }> {
   const page = await context.newPage()
-  await page.clock.setFixedTime(NOW)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
@@ -74,22 +93,51 @@ export async function openPage(context: BrowserContext): Promise<{
   return { page, complaints }
 }
 
-/** Nothing on the page breaks WCAG 2.2 AA or axe's best practice, and nothing is wider than the window. */
+const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+// What colours alone decide.
+const COLOR_RULES = ['color-contrast', 'link-in-text-block']
+// What sizes and places alone decide.
+const LAYOUT_RULES = ['target-size', 'scrollable-region-focusable']
+
+/** Nothing on the page breaks WCAG 2.2 AA or axe's best practice. */
 export async function expectGoodPage(page: Page): Promise<void> {
+  expect(await violationsOf(page, ALL_RULES)).toEqual([])
+}
+
+/** A page that was good in one theme can be read in the other. */
+export async function expectReadable(page: Page): Promise<void> {
+  expect(await violationsOf(page, COLOR_RULES)).toEqual([])
+}
+
+/** A page that was good in one window can be used in a narrower one. */
+export async function expectReachable(page: Page): Promise<void> {
+  expect(await violationsOf(page, LAYOUT_RULES)).toEqual([])
+}
+
+async function violationsOf(page: Page, runOnly: readonly string[]): Promise<readonly string[]> {
   // The policy of the page lets no script in that is not its own; the debugger may.
-  await page.evaluate(axe.source)
-  const found = await page.evaluate(() =>
-    // @ts-expect-error axe is in the page alone
-    globalThis.axe.run(document, {
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-    }),
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
+  const found = await page.evaluate(
+    (rules) =>
+      // @ts-expect-error axe is in the page alone
+      globalThis.axe.run(document, { runOnly: rules, resultTypes: ['violations'] }),
+    [...runOnly],
   )
-  const violations = found.violations.map(
+  return found.violations.map(
     ({ id, nodes }: { id: string; nodes: readonly { html: string; failureSummary: string }[] }) =>
       `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} (${failureSummary})`).join('\n  ')}`,
   )
-  expect(violations).toEqual([])
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
+}
+
+/** Nothing is wider than the window, and no card narrower than what it shows: it would cut off columns. */
+export async function expectFits(page: Page): Promise<void> {
+  const { over, cut } = await page.evaluate(() => ({
+    over: document.documentElement.scrollWidth - innerWidth,
+    cut: [...document.querySelectorAll('.card')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map((card) => card.getAttribute('aria-label') ?? card.className),
+  }))
+  expect({ over, cut }).toEqual({ over: 0, cut: [] })
 }
 
 /** Writes a picture of the window. */

@@ -1,26 +1,14 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openBrowser, openPage, openWindow } from './chromium.ts'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
-import { ANSWER_ID, type StandIn, type StandInAnswer, startStandIn } from './stand-in.ts'
+import { test } from './page-test.ts'
+import { ANSWER_ID, json, type StandIn, type StandInAnswer } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** Connect and Playground: each screen and each of its states, and how the Playground is used. */
 
-let browser: Browser
-let server: StandIn
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser.close())
-beforeEach(async () => {
-  server = await startStandIn()
-})
-afterEach(() => server.close())
-
 const at = (section: string) => `${HELIX.id}/${section}`
-const json = (body: unknown) => ({ kind: 'json', body }) as const
 
 const ANSWERED = json({
   choices: [
@@ -46,7 +34,7 @@ const REFUSED = {
 }
 
 /** What the Playground is answered, and the record of its request. */
-function answerChat(answer: StandInAnswer): void {
+function answerChat(server: StandIn, answer: StandInAnswer): void {
   server.answer('/playground/chat', answer)
   server.answer(`/requests/${ANSWER_ID}`, json({ ...REQUESTS[4], id: ANSWER_ID }))
 }
@@ -81,14 +69,14 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'playground-answered',
     path: at('playground'),
-    before: () => answerChat(ANSWERED),
+    before: (server) => answerChat(server, ANSWERED),
     act: ask,
     text: 'Charged $0.0185',
   },
   {
     name: 'playground-edited',
     path: at('playground'),
-    before: () => answerChat(ANSWERED),
+    before: (server) => answerChat(server, ANSWERED),
     async act(page) {
       await ask(page)
       await page.getByRole('button', { name: 'Edit the message' }).first().click()
@@ -99,42 +87,43 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'playground-running',
     path: at('playground'),
-    before: () => answerChat({ kind: 'silence' }),
+    before: (server) => answerChat(server, { kind: 'silence' }),
     act: ask,
     text: 'Answering',
   },
   {
     name: 'playground-refused',
     path: at('playground'),
-    before: () => answerChat(REFUSED),
+    before: (server) => answerChat(server, REFUSED),
     act: ask,
     text: 'Raise the limit of “Playground”',
   },
 ]
 
-testScreens(SCREENS, { open: () => browser, address: () => server.address })
+testScreens(SCREENS)
 
-test('Ctrl and Enter send; stopping leaves the answer, and what was written stays', async () => {
-  answerChat({ kind: 'silence' })
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const { page } = await openPage(context)
+test('Ctrl and Enter send; stopping leaves the answer, and what was written stays', async ({
+  page,
+  server,
+}) => {
+  answerChat(server, { kind: 'silence' })
   await page.goto(`${server.address}/app/${at('playground')}`)
   await ask(page)
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.getByText('It was stopped before an answer began.').waitFor()
   await page.getByText('What tells a toll gate from a turnstile?').waitFor()
-  answerChat(ANSWERED)
+  answerChat(server, ANSWERED)
   await page.getByRole('button', { name: 'Send again from here' }).click()
   await page.getByText('Charged $0.0185').waitFor()
   await page.getByRole('link', { name: 'See it in Activity' }).click()
   await page.waitForURL((url) => url.searchParams.get('request') === ANSWER_ID)
-  await context.close()
 })
 
-test('nothing of a prompt or an answer is in the address or the storage of the browser', async () => {
-  answerChat(ANSWERED)
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const { page } = await openPage(context)
+test('nothing of a prompt or an answer is in the address or the storage of the browser', async ({
+  page,
+  server,
+}) => {
+  answerChat(server, ANSWERED)
   await page.goto(`${server.address}/app/${at('playground')}`)
   await ask(page)
   await page.getByText('Charged $0.0185').waitFor()
@@ -148,5 +137,4 @@ test('nothing of a prompt or an answer is in the address or the storage of the b
   await page.reload()
   await page.getByText('something').waitFor()
   expect(await page.getByText('turnstile').count()).toBe(0)
-  await context.close()
 })

@@ -1,60 +1,58 @@
-import type { Browser, Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
-import { expectGoodPage, type Look, openPage, openWindow, takePicture } from './chromium.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
+import {
+  expectFits,
+  expectGoodPage,
+  expectReachable,
+  expectReadable,
+  resize,
+  takePicture,
+} from './chromium.ts'
+import { test } from './page-test.ts'
+import type { StandIn } from './stand-in.ts'
 
 /** A screen in one of its states. */
 export interface Screen {
   readonly name: string
   /** Below `/app/`. */
   readonly path: string
-  /** What the server does before the page is opened. */
-  readonly before?: () => void
+  /** What the server answers from now on, before the page is opened. */
+  readonly before?: (server: StandIn) => void
   /** What a person does then. */
-  readonly act?: (page: Page) => Promise<void>
+  readonly act?: (page: Page, server: StandIn) => Promise<void>
   /** What is seen in the end. */
   readonly text: string | RegExp
 }
 
-const LOOKS: readonly Look[] = [
-  { width: 'desk', theme: 'light' },
-  { width: 'desk', theme: 'dark' },
-  { width: 'tablet', theme: 'light' },
-  { width: 'phone', theme: 'light' },
-  { width: 'phone', theme: 'dark' },
-]
-
-interface Opened {
-  readonly open: () => Browser
-  readonly address: () => string
-  /** What else holds of each picture. Default: nothing. */
-  readonly check?: (page: Page) => Promise<void>
-}
-
-/** Tests screens in both themes, on a desk, a tablet and a phone of 360 pixels, and takes their pictures. */
-export function testScreens(screens: readonly Screen[], { open, address, check }: Opened): void {
-  describe.each(LOOKS)('$width, $theme', (look) => {
-    test.each(screens)('$name can be used by everybody and fits its window', async (screen) => {
-      const context = await openWindow(open(), look)
-      const { page, complaints } = await openPage(context)
-      screen.before?.()
-      await page.goto(`${address()}/app/${screen.path}`)
-      await screen.act?.(page)
-      await page.getByText(screen.text).filter({ visible: true }).first().waitFor()
-      await takePicture(page, `${screen.name}-${look.width}-${look.theme}`)
-      await expectGoodPage(page)
-      await check?.(page)
-      expect(complaints).toEqual([])
-      await context.close()
-    })
+/**
+ * Tests screens in both themes, on a desk, a tablet and a phone of 360 pixels, and takes their pictures. A desk
+ * that is made as narrow as a tablet, or dark, has the same elements: what may differ then is looked at again.
+ */
+export function testScreens(screens: readonly Screen[]): void {
+  describe.each(['desk', 'phone'] as const)('%s', (width) => {
+    test.for(screens)(
+      '$name can be used by everybody and fits its window, light and dark',
+      async ({ name, path, before, act, text }, { pages, server }) => {
+        const { page, complaints } = await pages.of(width)
+        before?.(server)
+        await page.goto(`${server.address}/app/${path}`)
+        await act?.(page, server)
+        await page.getByText(text).filter({ visible: true }).first().waitFor()
+        await takePicture(page, `${name}-${width}-light`)
+        await expectGoodPage(page)
+        await expectFits(page)
+        await page.emulateMedia({ colorScheme: 'dark' })
+        await takePicture(page, `${name}-${width}-dark`)
+        await expectReadable(page)
+        if (width === 'desk') {
+          await page.emulateMedia({ colorScheme: 'light' })
+          await resize(page, 'tablet')
+          await takePicture(page, `${name}-tablet-light`)
+          await expectReachable(page)
+          await expectFits(page)
+        }
+        expect(complaints).toEqual([])
+      },
+    )
   })
-}
-
-/** No card is narrower than what it shows: it would cut off the last columns of a table. */
-export async function expectNothingCut(page: Page): Promise<void> {
-  const cut = await page.evaluate(() =>
-    [...document.querySelectorAll('.card')]
-      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-      .map((card) => card.getAttribute('aria-label')),
-  )
-  expect(cut).toEqual([])
 }

@@ -3,41 +3,40 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
-import { expectGoodPage, openBrowser, openWindow } from './chromium.ts'
+import { expectGoodPage, openWindow } from './chromium.ts'
+import { test as inBrowser } from './page-test.ts'
 
 /** What a person does in the first minutes, on a real gateway: from the link of the first start on. */
 
 const run = promisify(execFile)
 const PASSWORD = 'twelve or more characters'
 
-let browser: Browser
-let folder: string
-let gateway: ServeProcess
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser.close())
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
-  gateway = await serve({ folder, env: { PORT: '0' } })
-})
-afterEach(async () => {
-  await gateway.stop('SIGTERM')
-  rmSync(folder, { recursive: true, force: true })
-})
+const test = inBrowser.extend(
+  'gateway',
+  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+  async ({}, { onCleanup }): Promise<ServeProcess> => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
+    const gateway = await serve({ folder, env: { PORT: '0' } })
+    onCleanup(async () => {
+      await gateway.stop('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    })
+    return gateway
+  },
+)
 
 /** The link that the start printed. */
-function setupLink(): string {
+function setupLink(gateway: ServeProcess): string {
   const [link] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
   if (link === undefined) throw new Error(`no setup link was printed: ${gateway.greeting}`)
   return link
 }
 
-async function setUp(page: Page): Promise<void> {
-  await page.goto(setupLink())
+async function setUp(page: Page, gateway: ServeProcess): Promise<void> {
+  await page.goto(setupLink(gateway))
   await page.getByLabel('Name').fill('Ada Lovelace')
   await page.getByLabel('E-mail').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
@@ -45,7 +44,10 @@ async function setUp(page: Page): Promise<void> {
   await page.getByText('No requests yet').waitFor()
 }
 
-test('the printed link leads to a key, a completion with it, and its row in Activity', async () => {
+test('the printed link leads to a key, a completion with it, and its row in Activity', async ({
+  browser,
+  gateway,
+}) => {
   const context = await openWindow(browser, { width: 'desk', theme: 'light' })
   const page = await context.newPage()
   const bodies: string[] = []
@@ -56,7 +58,7 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
       () => undefined,
     )
   })
-  await setUp(page)
+  await setUp(page, gateway)
   expect(page.url()).not.toContain('#')
   await expectGoodPage(page)
 
@@ -85,10 +87,13 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   await context.close()
 })
 
-test('the Playground streams an answer, which is charged on its own key and listed in Activity', async () => {
+test('the Playground streams an answer, which is charged on its own key and listed in Activity', async ({
+  browser,
+  gateway,
+}) => {
   const context = await openWindow(browser, { width: 'desk', theme: 'light' })
   const page = await context.newPage()
-  await setUp(page)
+  await setUp(page, gateway)
   await page.getByRole('link', { name: 'Playground' }).click()
   await page.getByLabel('Message').fill('Say hello to the heron.')
   await page.keyboard.press('Control+Enter')
@@ -103,10 +108,10 @@ test('the Playground streams an answer, which is charged on its own key and list
   await context.close()
 })
 
-test('a key is changed, disabled and deleted by its name', async () => {
+test('a key is changed, disabled and deleted by its name', async ({ browser, gateway }) => {
   const context = await openWindow(browser, { width: 'phone', theme: 'dark' })
   const page = await context.newPage()
-  await setUp(page)
+  await setUp(page, gateway)
   const actions = page.getByRole('button', { name: /^Actions for / })
   const act = async (name: string) => {
     await actions.first().click()
@@ -131,10 +136,10 @@ test('a key is changed, disabled and deleted by its name', async () => {
   await context.close()
 })
 
-test('signing out and in again leads back to where it was', async () => {
+test('signing out and in again leads back to where it was', async ({ browser, gateway }) => {
   const context = await openWindow(browser, { width: 'desk', theme: 'dark' })
   const page = await context.newPage()
-  await setUp(page)
+  await setUp(page, gateway)
   await page.getByRole('link', { name: 'Keys' }).click()
   await page.waitForURL(/\/keys$/)
   const keys = page.url()
@@ -150,7 +155,7 @@ test('signing out and in again leads back to where it was', async () => {
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.waitForURL(keys)
-  await page.goto(setupLink())
+  await page.goto(setupLink(gateway))
   await page.getByLabel('Name').fill('Mallory')
   await page.getByLabel('E-mail').fill('mallory@example.org')
   await page.getByLabel('Password').fill(PASSWORD)

@@ -1,27 +1,12 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openBrowser, openPage, openWindow } from './chromium.ts'
-import { expectNothingCut, type Screen, testScreens } from './each-screen.ts'
-import { type StandIn, startStandIn } from './stand-in.ts'
+import { expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { AUDIT, CODES, HEALTH } from './stand-in-operator.ts'
 
 /** What operators look after beside accounts: requests to settle, the ledger's health, and codes. */
 
-let browser: Browser
-let server: StandIn
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser.close())
-beforeEach(async () => {
-  server = await startStandIn()
-})
-afterEach(() => server.close())
-
-const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
-const json = (body: unknown) => ({ kind: 'json', body }) as const
-const down = { kind: 'refusal', httpStatus: 500, message: 'The store is busy.' } as const
 const at = (section: string) => `${HELIX.id}/operator/${section}`
 
 const TO_SETTLE: readonly Screen[] = [
@@ -29,13 +14,13 @@ const TO_SETTLE: readonly Screen[] = [
   {
     name: 'op-to-settle-empty',
     path: at('to-settle'),
-    before: () => server.answer('/operator/unsettled', json(EMPTY)),
+    before: (server) => server.answer('/operator/unsettled', json(EMPTY)),
     text: 'Nothing waits for its cost',
   },
   {
     name: 'op-to-settle-error',
     path: at('to-settle'),
-    before() {
+    before(server) {
       server.answer('/operator/unsettled', down)
       server.answer('/operator/health', down)
     },
@@ -44,7 +29,7 @@ const TO_SETTLE: readonly Screen[] = [
   {
     name: 'op-to-settle-loading',
     path: at('to-settle'),
-    before: () => server.answer('/operator/unsettled', { kind: 'silence' }),
+    before: (server) => server.answer('/operator/unsettled', { kind: 'silence' }),
     act: (page) => page.locator('.grey').first().waitFor(),
     text: 'To settle',
   },
@@ -67,7 +52,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
   {
     name: 'op-health-fault',
     path: at('health'),
-    before() {
+    before(server) {
       const message = 'Prices are 75 minutes old: check the log.'
       const checks = HEALTH.checks.map((check) =>
         check.name === 'prices' ? { ...check, ok: false, message } : check,
@@ -79,13 +64,13 @@ const HEALTH_SCREENS: readonly Screen[] = [
   {
     name: 'op-health-error',
     path: at('health'),
-    before: () => server.answer('/operator/health', down),
+    before: (server) => server.answer('/operator/health', down),
     text: 'The health could not be read.',
   },
   {
     name: 'op-health-loading',
     path: at('health'),
-    before: () => server.answer('/operator/health', { kind: 'silence' }),
+    before: (server) => server.answer('/operator/health', { kind: 'silence' }),
     act: (page) => page.locator('.grey').first().waitFor(),
     text: 'Readiness',
   },
@@ -98,14 +83,14 @@ const HEALTH_SCREENS: readonly Screen[] = [
   {
     name: 'op-audit-running',
     path: at('health'),
-    before: () => server.answer('/operator/audit', { kind: 'silence' }),
+    before: (server) => server.answer('/operator/audit', { kind: 'silence' }),
     act: (page) => page.getByRole('button', { name: 'Run the audit' }).click(),
     text: 'Reading the store: 31,204 rows so far',
   },
   {
     name: 'op-audit-difference',
     path: at('health'),
-    before() {
+    before(server) {
       const wrong = { what: 'backed balance', id: HELIX.id, stored: 187_060_000, recomputed: 5 }
       server.answer('/operator/audit', json({ ...AUDIT, ok: false, differences: [wrong] }))
     },
@@ -128,13 +113,13 @@ const CODE_SCREENS: readonly Screen[] = [
   {
     name: 'op-codes-empty',
     path: at('codes'),
-    before: () => server.answer('/operator/codes', json(EMPTY)),
+    before: (server) => server.answer('/operator/codes', json(EMPTY)),
     text: 'No codes yet',
   },
   {
     name: 'op-codes-error',
     path: at('codes'),
-    before: () => server.answer('/operator/codes', down),
+    before: (server) => server.answer('/operator/codes', down),
     text: 'The codes could not be read.',
   },
   {
@@ -150,7 +135,7 @@ const CODE_SCREENS: readonly Screen[] = [
     name: 'op-code-made',
     path: at('codes'),
     // The list of codes, and the code that was made, in one.
-    before() {
+    before(server) {
       const code = 'ABCDEF-GHJKMN-PQRSTV-WXYZ12'
       server.answer('/operator/codes', json({ ...EMPTY, data: CODES, ...CODES[0], code }))
     },
@@ -174,15 +159,9 @@ const CODE_SCREENS: readonly Screen[] = [
   },
 ]
 
-testScreens([...TO_SETTLE, ...HEALTH_SCREENS, ...CODE_SCREENS], {
-  open: () => browser,
-  address: () => server.address,
-  check: expectNothingCut,
-})
+testScreens([...TO_SETTLE, ...HEALTH_SCREENS, ...CODE_SCREENS])
 
-test('a request is settled by the cost that was typed, by keys alone', async () => {
-  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
-  const { page } = await openPage(context)
+test('a request is settled by the cost that was typed, by keys alone', async ({ page, server }) => {
   server.answer('/settle', json({ object: 'request' }))
   await page.goto(`${server.address}/app/${at('to-settle')}`)
   await page
@@ -197,5 +176,4 @@ test('a request is settled by the cost that was typed, by keys alone', async () 
   expect(server.asked.filter((call) => call.startsWith('POST'))).toEqual([
     'POST operator/requests/req_01kbh2x9q4e7m0v6rt3z8yc009/settle',
   ])
-  await context.close()
 })

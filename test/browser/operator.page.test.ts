@@ -1,26 +1,11 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openBrowser, openPage, openWindow } from './chromium.ts'
-import { expectNothingCut, type Screen, testScreens } from './each-screen.ts'
-import { type StandIn, startStandIn } from './stand-in.ts'
+import { expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 
 /** The desk of operators: each screen and each of its states. */
 
-let browser: Browser
-let server: StandIn
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser.close())
-beforeEach(async () => {
-  server = await startStandIn()
-})
-afterEach(() => server.close())
-
-const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
-const json = (body: unknown) => ({ kind: 'json', body }) as const
-const down = { kind: 'refusal', httpStatus: 500, message: 'The store is busy.' } as const
 const at = (section: string) => `${HELIX.id}/operator/${section}`
 const ONE = at(`accounts/${HELIX.id}`)
 
@@ -29,32 +14,32 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-accounts-empty',
     path: at('accounts'),
-    before: () => server.answer('/operator/accounts', json(EMPTY)),
+    before: (server) => server.answer('/operator/accounts', json(EMPTY)),
     text: 'No accounts yet',
   },
   {
     name: 'op-accounts-none',
     path: `${at('accounts')}?find=zzz`,
-    before: () => server.answer('/operator/accounts', json(EMPTY)),
+    before: (server) => server.answer('/operator/accounts', json(EMPTY)),
     text: 'No account matches',
   },
   {
     name: 'op-accounts-error',
     path: at('accounts'),
-    before: () => server.answer('/operator/accounts', down),
+    before: (server) => server.answer('/operator/accounts', down),
     text: 'The accounts could not be read.',
   },
   {
     name: 'op-accounts-loading',
     path: at('accounts'),
-    before: () => server.answer('/operator/accounts', { kind: 'silence' }),
+    before: (server) => server.answer('/operator/accounts', { kind: 'silence' }),
     act: (page) => page.locator('.grey').first().waitFor(),
     text: 'Create account',
   },
   {
     name: 'op-accounts-stale',
     path: at('accounts'),
-    async act(page) {
+    async act(page, server) {
       await page.getByText('Night Shift').first().waitFor()
       server.answer('/operator/accounts', down)
       // What is shown is read again when its window is come back to.
@@ -72,7 +57,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-account-lists-empty',
     path: ONE,
-    before() {
+    before(server) {
       for (const end of ['/keys', '/operator/requests', '/entries', '/operator/actions']) {
         server.answer(end, json(EMPTY))
       }
@@ -82,13 +67,13 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-account-error',
     path: ONE,
-    before: () => server.answer(`/operator/accounts/${HELIX.id}`, down),
+    before: (server) => server.answer(`/operator/accounts/${HELIX.id}`, down),
     text: 'The account could not be read.',
   },
   {
     name: 'op-account-loading',
     path: ONE,
-    before: () => server.answer(`/operator/accounts/${HELIX.id}`, { kind: 'silence' }),
+    before: (server) => server.answer(`/operator/accounts/${HELIX.id}`, { kind: 'silence' }),
     act: (page) => page.locator('.grey').first().waitFor(),
     text: 'Keys',
   },
@@ -133,7 +118,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-password',
     path: ONE,
-    before: () => server.answer('/credit', { ...PASSWORD_FIRST, httpStatus: 403 }),
+    before: (server) => server.answer('/credit', { ...PASSWORD_FIRST, httpStatus: 403 }),
     async act(page) {
       await page.getByRole('button', { name: 'Add credit' }).click()
       await page.getByLabel('Amount').fill('25')
@@ -148,17 +133,12 @@ const PASSWORD_FIRST = json({
   error: { message: 'Enter your password again first.', code: 'sign_in_again', param: null },
 })
 
-testScreens(SCREENS, {
-  open: () => browser,
-  address: () => server.address,
-  check: expectNothingCut,
-})
+testScreens(SCREENS)
 
-const SIZE = { width: 'desk', theme: 'light' } as const
-
-test('a grant whose sign-in is too long ago asks for the password and is then sent again', async () => {
-  const context = await openWindow(browser, SIZE)
-  const { page } = await openPage(context)
+test('a grant whose sign-in is too long ago asks for the password and is then sent again', async ({
+  page,
+  server,
+}) => {
   server.answer('/credit', { ...PASSWORD_FIRST, httpStatus: 403 })
   server.answer('/auth/confirm', json({ object: 'confirmed' }))
   await page.goto(`${server.address}/app/${ONE}`)
@@ -173,22 +153,16 @@ test('a grant whose sign-in is too long ago asks for the password and is then se
   const sent = server.asked.filter((call) => call.startsWith('POST'))
   const grant = `POST operator/accounts/${HELIX.id}/credit`
   expect(sent).toEqual([grant, 'POST auth/confirm', grant])
-  await context.close()
 })
 
-test('an operator without an account of its own is led to the desk', async () => {
-  const context = await openWindow(browser, SIZE)
-  const { page } = await openPage(context)
+test('an operator without an account of its own is led to the desk', async ({ page, server }) => {
   server.answer('/me', json({ ...ME, accounts: [] }))
   await page.goto(`${server.address}/app/`)
   await page.getByRole('heading', { name: 'Accounts' }).waitFor()
   await page.getByText('Night Shift').first().waitFor()
-  await context.close()
 })
 
-test('the desk is in the side bar of operators alone', async () => {
-  const context = await openWindow(browser, SIZE)
-  const { page } = await openPage(context)
+test('the desk is in the side bar of operators alone', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('link', { name: 'Accounts' }).click()
   await page.getByRole('heading', { name: 'Accounts' }).waitFor()
@@ -196,5 +170,4 @@ test('the desk is in the side bar of operators alone', async () => {
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('link', { name: 'Keys' }).first().waitFor()
   expect(await page.getByRole('link', { name: 'Accounts' }).count()).toBe(0)
-  await context.close()
 })

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { README_PICTURES } from '../readme-picture.ts'
-import { openBrowser, openPage, openWindow } from './chromium.ts'
-import { startStandIn } from './stand-in.ts'
+import { openBrowser, openPage, openStillWindow } from './chromium.ts'
+import { json, startStandIn } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 
 /**
@@ -14,9 +14,9 @@ const ROOT = join(import.meta.dirname, '..', '..')
 
 const browser = await openBrowser()
 const server = await startStandIn()
-server.answer('/me', { kind: 'json', body: { ...ME, mode: 'live' } })
+server.answer('/me', json({ ...ME, mode: 'live' }))
 for (const theme of ['light', 'dark'] as const) {
-  const context = await openWindow(browser, { width: 'desk', theme })
+  const context = await openStillWindow(browser, { width: 'desk', theme })
   const { page } = await openPage(context)
   const { width, height, paths } = README_PICTURES
   await page.setViewportSize({ width, height })

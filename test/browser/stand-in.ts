@@ -43,29 +43,42 @@ export interface StandIn {
   readonly asked: readonly string[]
   /** How often the page asked only for what has changed. */
   readonly tagged: number
-  /** From now on, this is the answer at paths that end like this. */
+  /** From now on, this is the answer at paths that end like this, to all methods or to one: `POST /purchases`. */
   answer(pathEnd: string, answer: StandInAnswer): void
+  /** Answers as a busy account does again, and was asked nothing. */
+  reset(): void
   close(): Promise<void>
 }
 
+/** Answers JSON. */
+export const json = (body: unknown) => ({ kind: 'json', body }) as const
+
+/** Answers that it can't, for now. */
+export const down = { kind: 'refusal', httpStatus: 500, message: 'The store is busy.' } as const
+
+/** A list of nothing. */
+export const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
+
 /** Starts one that answers as a busy account does. */
 export async function startStandIn(): Promise<StandIn> {
-  const answers = busyAccount()
-  const asked: string[] = []
+  let answers = busyAccount()
+  let asked: string[] = []
   let tagged = 0
   const server = createServer((request, response) => {
     const { pathname, search } = new URL(request.url ?? '/', 'http://stand-in')
-    const isAnswered = pathname.startsWith('/app/api/') || pathname === '/v1/models'
+    const isAnswered = pathname.startsWith('/app/api/') || pathname.startsWith('/v1/')
     if (!isAnswered) return void sendFile(pathname, request, response)
-    asked.push(`${request.method} ${pathname.slice('/app/api/'.length)}${search}`)
-    const end = [...answers.keys()].findLast((one) => pathname.endsWith(one))
+    asked.push(`${request.method} ${pathname.replace('/app/api/', '')}${search}`)
+    const end = [...answers.keys()].findLast((one) => isAt(one, request.method, pathname))
     if (request.headers['if-none-match'] !== undefined) tagged++
     sendAnswer(request, response, end === undefined ? undefined : answers.get(end))
   })
   const address = await listenOnLoopback(server)
   return {
     address,
-    asked,
+    get asked() {
+      return asked
+    },
     get tagged() {
       return tagged
     },
@@ -73,11 +86,21 @@ export async function startStandIn(): Promise<StandIn> {
       answers.delete(pathEnd)
       answers.set(pathEnd, answer)
     },
+    reset() {
+      answers = busyAccount()
+      asked = []
+      tagged = 0
+    },
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function isAt(place: string, method: string | undefined, pathname: string): boolean {
+  const [end = '', only] = place.split(' ').toReversed()
+  return pathname.endsWith(end) && (only === undefined || only === method)
 }
 
 function busyAccount(): Map<string, StandInAnswer> {
@@ -171,6 +194,7 @@ async function sendFile(
     'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
     'content-security-policy': POLICY,
     'x-content-type-options': 'nosniff',
+    'cache-control': path.startsWith('assets/') ? 'max-age=31536000, immutable' : 'no-cache',
   })
   response.end(
     path === 'index.html' && theme !== undefined

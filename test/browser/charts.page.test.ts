@@ -1,0 +1,162 @@
+import { type Screen, testScreens } from './each-screen.ts'
+import { down, EMPTY, json } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
+import { FIRST_OVERVIEW } from './stand-in-overview.ts'
+import { REQUESTS } from './stand-in-requests.ts'
+import { NO_USAGE, USAGE_BY_KEY, USAGE_OF_ONE } from './stand-in-usage.ts'
+
+/** Overview, Activity and Usage: each screen and each of its states. */
+
+const at = (section: string) => `${HELIX.id}/${section}`
+
+const SCREENS: readonly Screen[] = [
+  {
+    name: 'overview',
+    path: at('overview'),
+    act: (page) => page.locator('.columns path').first().waitFor(),
+    text: 'anthropic/claude-sonnet-5',
+  },
+  {
+    name: 'overview-day',
+    path: at('overview'),
+    act: (page) => page.locator('.columns svg').hover({ position: { x: 200, y: 120 } }),
+    text: /^\w{3} \d+ \w{3}$/,
+  },
+  {
+    name: 'overview-first-day',
+    path: at('overview'),
+    before: (server) => server.answer('/overview', json(FIRST_OVERVIEW)),
+    text: 'No requests yet',
+  },
+  {
+    name: 'overview-error',
+    path: at('overview'),
+    before: (server) => server.answer('/overview', down),
+    text: 'The overview could not be read.',
+  },
+  {
+    name: 'overview-loading',
+    path: at('overview'),
+    before: (server) => server.answer('/overview', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Overview',
+  },
+  { name: 'activity', path: `${at('activity')}?range=1h`, text: 'Unresolved' },
+  {
+    name: 'activity-open',
+    path: `${at('activity')}?range=1h&key=a&key=b&key=c&request=${REQUESTS[4]?.id}`,
+    text: '$0.018530',
+  },
+  {
+    name: 'activity-failed',
+    path: `${at('activity')}?range=1h&request=${REQUESTS[8]?.id}`,
+    text: 'upstream_error',
+  },
+  {
+    name: 'activity-filter',
+    path: at('activity'),
+    act: (page) => page.getByRole('button', { name: 'Model' }).click(),
+    text: 'black-forest/flux-3',
+  },
+  {
+    name: 'activity-empty',
+    path: at('activity'),
+    before: (server) => server.answer('/requests', json(EMPTY)),
+    text: 'No requests in the last 24 hours',
+  },
+  {
+    name: 'activity-searching',
+    path: `${at('activity')}?model=acme/rare`,
+    before: (server) =>
+      server.answer(
+        '/requests',
+        json({ ...EMPTY, next_cursor: 'more', searched_back_to: '2026-11-21T03:00:00.000Z' }),
+      ),
+    text: 'No request matches so far',
+  },
+  {
+    name: 'activity-error',
+    path: at('activity'),
+    before: (server) => server.answer('/requests', down),
+    text: 'The requests could not be read.',
+  },
+  {
+    name: 'activity-loading',
+    path: at('activity'),
+    before: (server) => server.answer('/requests', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Activity',
+  },
+  {
+    name: 'activity-stale',
+    path: at('activity'),
+    async act(page, server) {
+      await page.getByText('Unresolved').waitFor()
+      server.answer('/requests', down)
+    },
+    text: 'As of 22:04: The store is busy.',
+  },
+  {
+    name: 'usage',
+    path: at('usage'),
+    act: (page) => page.locator('.columns path').first().waitFor(),
+    text: 'All 7 models',
+  },
+  {
+    name: 'usage-one',
+    path: `${at('usage')}?measure=tokens`,
+    before: (server) => server.answer('/usage', json(USAGE_OF_ONE)),
+    act: (page) => page.locator('.columns path').first().waitFor(),
+    text: 'Tokens by day',
+  },
+  {
+    name: 'usage-first-byte',
+    path: `${at('usage')}?measure=p95`,
+    act: (page) => page.locator('.columns svg').hover({ position: { x: 200, y: 120 } }),
+    text: /^\w{3} \d+ \w{3}$/,
+  },
+  {
+    name: 'usage-by-key',
+    path: `${at('usage')}?by=key&measure=requests&range=7d&step=hour`,
+    before: (server) => server.answer('/usage', json(USAGE_BY_KEY)),
+    act: (page) => page.locator('.columns path').first().waitFor(),
+    text: 'Pruned requests, keys known by day only',
+  },
+  {
+    name: 'usage-menu',
+    path: `${at('usage')}?range=7d`,
+    act: (page) => page.getByRole('button', { name: 'Measure' }).click(),
+    text: 'First byte, p95',
+  },
+  {
+    name: 'usage-empty',
+    path: at('usage'),
+    before: (server) => server.answer('/usage', json(NO_USAGE)),
+    text: 'No requests in this range',
+  },
+  {
+    name: 'usage-error',
+    path: at('usage'),
+    before: (server) => server.answer('/usage', down),
+    text: 'The usage could not be read.',
+  },
+  {
+    name: 'usage-loading',
+    path: at('usage'),
+    before: (server) => server.answer('/usage', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Usage',
+  },
+  {
+    name: 'usage-stale',
+    path: at('usage'),
+    async act(page, server) {
+      await page.getByText('All 7 models').waitFor()
+      server.answer('/usage', down)
+      await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+    },
+    text: 'The store is busy.',
+  },
+]
+
+testScreens(SCREENS)

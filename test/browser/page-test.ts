@@ -1,0 +1,57 @@
+import type { Browser, Page } from 'playwright-core'
+import { test as base } from 'vitest'
+import { openBrowser, openPage, openStillWindow, resize, type Width } from './chromium.ts'
+import { startStandIn } from './stand-in.ts'
+
+interface OpenedPage {
+  readonly page: Page
+  readonly complaints: string[]
+}
+
+/**
+ * A test in a browser. What takes long to start is there once for all files of a worker: the browser, the
+ * made-up server, and a page of each width, in whose memory the compiled scripts stay.
+ */
+export const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+  .extend('browser', { scope: 'worker' }, async ({}, { onCleanup }): Promise<Browser> => {
+    const browser = await openBrowser()
+    onCleanup(() => browser.close())
+    return browser
+  })
+  // biome-ignore lint/correctness/noEmptyPattern: as above
+  .extend('standIn', { scope: 'worker' }, async ({}, { onCleanup }) => {
+    const standIn = await startStandIn()
+    onCleanup(() => standIn.close())
+    return standIn
+  })
+  .extend('pages', { scope: 'worker' }, async ({ browser }) => {
+    const opened = new Map<Width, Promise<OpenedPage>>()
+    return {
+      /** The page of a window so wide, light again, of which the browser has complained about nothing yet. */
+      async of(width: Width): Promise<OpenedPage> {
+        const opening = opened.get(width) ?? openWide(browser, width)
+        opened.set(width, opening)
+        const { page, complaints } = await opening
+        await resize(page, width)
+        await page.emulateMedia({ colorScheme: 'light' })
+        complaints.length = 0
+        return { page, complaints }
+      },
+    }
+  })
+  /** The made-up server, which answers as a busy account does until the test says otherwise. */
+  .extend('server', async ({ standIn }) => {
+    standIn.reset()
+    return standIn
+  })
+  /** A page in a window of its own, light and on a desk. */
+  .extend('page', async ({ browser, server: _ }, { onCleanup }): Promise<Page> => {
+    const window = await openStillWindow(browser, { width: 'desk', theme: 'light' })
+    onCleanup(() => window.close())
+    return (await openPage(window)).page
+  })
+
+async function openWide(browser: Browser, width: Width): Promise<OpenedPage> {
+  return openPage(await openStillWindow(browser, { width, theme: 'light' }))
+}
