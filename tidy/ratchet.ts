@@ -31,7 +31,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // A list of models for each upstream.
     // The number that changes of callers raise.
     // Tables of roll-ups stand in a file of their own.
-    store: { files: 33, lines: 3_180 },
+    store: { files: 33, lines: 3_184 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
@@ -66,7 +66,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Days also have rows of accounts without their keys.
     // All steps of all groups for CSV, and groups without first-byte times, which is faster.
     // The charges of several accounts at once. Rolling pauses the longer, the busier the process is.
-    usage: { files: 7, lines: 1_432 },
+    usage: { files: 7, lines: 1_433 },
     // Users, sessions and links of the page. A password is locked while it is changed, and attempts that were
     // not checked are taken back.
     // The password asked for again.

@@ -109,7 +109,7 @@ function PendingRow({ purchase }: { purchase: Purchase }) {
           {isHeld ? 'Paid, being checked' : 'Not paid yet'}
         </span>
       </td>
-      <td className="mono hide-s">{purchase.id}</td>
+      <td className="mono hide-s break-all">{purchase.id}</td>
       <td className="hide-s text-ink-2">
         <Time at={at}>{listTime(at, new Date())}</Time>
       </td>
@@ -133,7 +133,7 @@ function EntryRow({ entry }: { entry: Entry | StatementLine }) {
       <td className="only-s num">
         <b>{amount}</b>
       </td>
-      <td className="mono hide-s">
+      <td className="mono hide-s break-all">
         <Origin entry={entry} />
       </td>
       <td className="hide-s text-ink-2">{time}</td>
