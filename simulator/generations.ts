@@ -17,18 +17,31 @@ export interface Generation {
 }
 
 const KEPT_MAX = 50_000
+const PICOS_PER_DOLLAR = 1_000_000_000_000
 
 /** The inferences that ran, for `GET /generation?id=`. The oldest make room for new ones. */
 export class Generations {
   readonly #byId = new Map<string, Generation>()
   readonly #asks = new Map<string, number>()
+  #usedPicos = 0n
   #unknownAsks = 0
 
   record(generation: Generation): void {
     this.#byId.set(generation.id, generation)
+    this.use(generation.cost.totalUsd)
     if (this.#byId.size <= KEPT_MAX) return
     const oldest = this.#byId.keys().next()
     if (oldest.done !== true) this.#byId.delete(oldest.value)
+  }
+
+  /** What the key has used, in dollars: all inferences that were recorded, also those that made room. */
+  get usedUsd(): number {
+    return Number(this.#usedPicos) / PICOS_PER_DOLLAR
+  }
+
+  /** Adds to what the key has used, as another program with the same key does. */
+  use(usd: number): void {
+    this.#usedPicos += BigInt(Math.round(usd * PICOS_PER_DOLLAR))
   }
 
   /** The record as it is, whatever {@link answerUnknownFirst} says. */
@@ -56,6 +69,7 @@ export class Generations {
     this.#byId.clear()
     this.#asks.clear()
     this.#unknownAsks = 0
+    this.#usedPicos = 0n
   }
 }
 

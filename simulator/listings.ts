@@ -14,7 +14,7 @@ export function readListing(world: World, path: string, query: string): JsonObje
     case '/generation':
       return world.generations.ask(search.get('id') ?? '')
     case '/key':
-      return KEY
+      return { data: { ...KEY, usage: world.generations.usedUsd } }
     default: {
       const match = ENDPOINTS.exec(path)
       if (match === null) return null
@@ -25,19 +25,16 @@ export function readListing(world: World, path: string, query: string): JsonObje
 }
 
 const KEY: JsonObject = {
-  data: {
-    label: 'simulator',
-    limit: null,
-    limit_remaining: null,
-    limit_reset: null,
-    include_byok_in_limit: false,
-    usage: 0,
-    usage_daily: 0,
-    usage_weekly: 0,
-    usage_monthly: 0,
-    byok_usage: 0,
-    is_free_tier: false,
-    is_management_key: false,
-    rate_limit: { requests: -1, interval: '10s', note: 'none' },
-  },
+  label: 'simulator',
+  limit: null,
+  limit_remaining: null,
+  limit_reset: null,
+  include_byok_in_limit: false,
+  usage_daily: 0,
+  usage_weekly: 0,
+  usage_monthly: 0,
+  byok_usage: 0,
+  is_free_tier: false,
+  is_management_key: false,
+  rate_limit: { requests: -1, interval: '10s', note: 'none' },
 }

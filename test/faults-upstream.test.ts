@@ -280,7 +280,8 @@ async function play(rounds: readonly Round[], setting: Setting, database: TestDa
   const clock = { nowMs: () => Date.now() + steppedMs }
   const worlds: World[] = []
   for (let started = 0; started < setting.gateways; started++) {
-    const world = await startWorld({ settings: { DATABASE_URL: database.url }, clock })
+    const settings = { DATABASE_URL: database.url, TOLLGATE_LOOKUPS: 'all' }
+    const world = await startWorld({ settings, clock })
     worlds.push(world)
     await sellModels(world)
   }

@@ -177,6 +177,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     holdOffer: (listed) => listed,
     ledger,
     settler,
+    costStands: () => false,
     upstreams: new Map([[offer.upstream, upstream]]),
     accountTag: () => 'tag',
     clock: systemClock,

@@ -9,7 +9,7 @@ const CREDIT_MICROS = 10_000_000
 let world: World
 
 beforeEach(async () => {
-  world = await startWorld()
+  world = await startWorld({ settings: { TOLLGATE_LOOKUPS: 'all' } })
 })
 
 afterEach(() => world.close())

@@ -5,6 +5,7 @@ import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
 import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
+import { LOOKUP_SETTINGS } from './lookup-settings.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
@@ -168,18 +169,7 @@ export const SETTINGS = {
     { fallback: 5_000, min: 0 },
     'How long an answer waits for its charge to be stored while the store is unavailable. After that the answer is sent and the charge is stored later.',
   ),
-  TOLLGATE_SETTLE_AFTER_MS: wholeNumber(
-    { fallback: 24 * 60 * MINUTE_MS },
-    'How long the gateway asks the provider for the cost of a request. After that a provisional charge stands and an unresolved hold is released.',
-  ),
-  TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
-    { fallback: 60 * MINUTE_MS },
-    'The same for a provisional charge at a provider without look-ups.',
-  ),
-  TOLLGATE_LOOKUPS_IN_FLIGHT: wholeNumber(
-    { fallback: 8, min: 2, max: 1_000 },
-    'How many look-ups of ended requests may run at the same time.',
-  ),
+  ...LOOKUP_SETTINGS,
   TOLLGATE_CATALOG_REFRESH_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, min: 1_000 },
     'Time between two refreshes of models and prices.',

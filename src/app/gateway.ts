@@ -22,6 +22,7 @@ import { openServedStore, type ServedStore } from './open-served-store.ts'
 import { openServing } from './open-serving.ts'
 import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry.ts'
 import { openUpkeep } from './open-upkeep.ts'
+import { openVerification, type Verification } from './open-verification.ts'
 import { openWhole, type Wiring } from './wiring.ts'
 
 interface StartGatewayInput {
@@ -91,9 +92,18 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   let reconcilers: Reconcilers | null = null
   const served = await openServedStore(wiring, { onAbandoned: () => reconcilers?.scanNow() })
   const upstreams = await openUpstreams(wiring)
-  const { catalog, refreshers } = await openCatalog(wiring, { ...served, upstreams })
+  const verification = await openVerification(wiring, {
+    ...served,
+    upstreams,
+    onRecalled: () => reconcilers?.scanNow(),
+  })
+  const { catalog, refreshers } = await openCatalog(wiring, {
+    ...served,
+    upstreams,
+    onRefreshed: (upstream) => verification.refreshed(upstream),
+  })
   openUpkeep(wiring, served.store)
-  reconcilers = openReconcilers(wiring, { ...served, upstreams })
+  reconcilers = openReconcilers(wiring, { ...served, upstreams, verification })
   const serving = await serve(wiring, {
     telemetryParts,
     served,
@@ -101,6 +111,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     catalog,
     refreshers,
     reconcilers,
+    verification,
     siblings,
   })
   const { store, ledger } = served
@@ -123,6 +134,7 @@ interface GatewayParts {
   readonly catalog: Catalog
   readonly refreshers: CatalogRefreshers
   readonly reconcilers: Reconcilers
+  readonly verification: Verification
   readonly siblings: Siblings | null
 }
 
@@ -130,7 +142,8 @@ async function serve(
   wiring: Wiring,
   { siblings, ...parts }: GatewayParts,
 ): Promise<Pick<Gateway, 'address' | 'ownChecks' | 'forgottenHolds' | 'settled'>> {
-  const { telemetryParts, served, upstreams, catalog, refreshers, reconcilers } = parts
+  const { telemetryParts, served, upstreams, catalog, refreshers, reconcilers, verification } =
+    parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
   const ownChecks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
     telemetryParts.readiness.checks({
@@ -151,6 +164,7 @@ async function serve(
     onAbandoned: () => reconcilers.scanNow(),
     refreshCatalog: () => refreshers.refreshNow(),
     doubtedIds: () => refreshers.doubtedIds,
+    verification,
     metricsRoute: telemetryParts.metricsRoute,
     readiness: checks,
   })

@@ -64,12 +64,14 @@ function logRead(log: Logger, { modelId, failure, isChange }: EndpointRead): voi
 interface CatalogParts {
   readonly store: Store
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
+  /** Called with the name of each upstream whose list was refreshed. Must not throw. */
+  readonly onRefreshed: (upstream: string) => void
 }
 
 /** The catalog of the store, refreshed once from each upstream, and what refreshes it from then on. */
 export async function openCatalog(
   wiring: Wiring,
-  { store, upstreams }: CatalogParts,
+  { store, upstreams, onRefreshed }: CatalogParts,
 ): Promise<{ readonly catalog: Catalog; readonly refreshers: CatalogRefreshers }> {
   const { config, configured, clock, closing } = wiring
   const settings = { ...catalogSettingsOf(config), aliases: configured.aliases }
@@ -77,7 +79,14 @@ export async function openCatalog(
   const catalogStore = createCatalogStore(store.db)
   await catalogStore.keepOnly([...upstreams.keys()])
   const each = [...upstreams.values()].map((opened, place) =>
-    openRefresher(wiring, { ...opened, place, catalog, settings, store: catalogStore }),
+    openRefresher(wiring, {
+      ...opened,
+      place,
+      catalog,
+      settings,
+      store: catalogStore,
+      onRefreshed,
+    }),
   )
   for (const refresher of each) await refresher.load()
   const refreshers = new CatalogRefreshers(catalog, each)
@@ -87,7 +96,7 @@ export async function openCatalog(
   return { catalog, refreshers }
 }
 
-interface RefresherParts extends OpenUpstream {
+interface RefresherParts extends OpenUpstream, Pick<CatalogParts, 'onRefreshed'> {
   readonly place: number
   readonly catalog: Catalog
   readonly settings: ReturnType<typeof catalogSettingsOf>
@@ -118,6 +127,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
       if (outcome.kind !== 'refreshed') return
       // Nothing waits for it: a start with many models in use serves at once.
       void endpoints?.refresh(new Set(catalog.rowsOf(name).map(({ offer }) => offer.modelId)))
+      parts.onRefreshed(name)
     },
   })
 }

@@ -19,6 +19,7 @@ import type { OpenUpstream } from './open-catalog.ts'
 import { openPage } from './open-page.ts'
 import { openSale } from './open-sale.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
+import type { Verification } from './open-verification.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
 /** The parts of the HTTP server. */
@@ -35,6 +36,7 @@ export interface HttpParts {
   readonly refreshCatalog: () => Promise<RefreshOutcome>
   /** Models with a figure whose steep fall is not believed yet. */
   readonly doubtedIds: () => readonly string[]
+  readonly verification: Verification
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly metricsRoute: TelemetryParts['metricsRoute']
   /** The checks of `/readyz`. */
@@ -148,6 +150,7 @@ async function managementOf(
           refreshedAtMs: catalog.refreshedAtMs,
           doubtedIds: http.doubtedIds(),
         }),
+        verification: () => http.verification.report(),
       },
       onCallersChanged: async (changed) => authenticator.forget(changed),
     }),

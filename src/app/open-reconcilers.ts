@@ -3,6 +3,7 @@ import { Reconciler } from '../reconcile/reconciler.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import type { ServedStore } from './open-served-store.ts'
+import type { Verification } from './open-verification.ts'
 import type { Wiring } from './wiring.ts'
 
 /** Requests of all upstreams that wait for their cost. */
@@ -15,7 +16,10 @@ export interface Reconcilers {
   waiting(): { readonly requests: number; readonly nextDueAtMs: number | null }
 }
 
-type Opened = ServedStore & { readonly upstreams: ReadonlyMap<string, OpenUpstream> }
+type Opened = ServedStore & {
+  readonly upstreams: ReadonlyMap<string, OpenUpstream>
+  readonly verification: Verification
+}
 
 /**
  * One reconciler for each upstream, so that one that hangs keeps no place of another's look-ups, and one for
@@ -68,7 +72,7 @@ interface ReconcilerParts {
 
 function openReconciler(
   { config, telemetry, closing, ...wiring }: Wiring,
-  { store, ledger, storeClock }: Opened,
+  { store, ledger, storeClock, verification }: Opened,
   { upstream, isListed, fetchGeneration, settleAfterNoLookupMs }: ReconcilerParts,
 ): Reconciler {
   const log = upstream === null ? wiring.log : wiring.log.child({ upstream })
@@ -87,6 +91,7 @@ function openReconciler(
       const { requestId, correction, corrected } = settlement
       log.debug({ requestId, by: correction.kind, ...corrected }, 'request reconciled')
       telemetry.reconciled(settlement)
+      verification.settled(settlement)
     },
     onFailure: (failure) => {
       const { of, requestId, cause } = failure
@@ -103,6 +108,9 @@ function openReconciler(
         'the provider billed a released request',
       )
       telemetry.billedLate(billed)
+    },
+    onEndpointMissing() {
+      if (upstream !== null) verification.noLookups(upstream)
     },
     onDoubted: ({ requestId, doubt }) => {
       log.warn(

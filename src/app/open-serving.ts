@@ -14,7 +14,6 @@ import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/open-instance.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
-import { Passes } from '../store/passes.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { publicNamesOf } from './config.ts'
 import type { OpenUpstream } from './open-catalog.ts'
@@ -24,7 +23,10 @@ import type { Wiring } from './wiring.ts'
 
 /** The parts of a server, and its events. */
 interface ServingInput
-  extends Pick<HttpParts, 'refreshCatalog' | 'doubtedIds' | 'metricsRoute' | 'readiness'> {
+  extends Pick<
+    HttpParts,
+    'refreshCatalog' | 'doubtedIds' | 'verification' | 'metricsRoute' | 'readiness'
+  > {
   readonly served: ServedStore
   readonly catalog: Catalog
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
@@ -46,7 +48,12 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     addressOf,
     requestsPerMinuteMax: config.TOLLGATE_UNKNOWN_KEYS_PER_MINUTE,
   })
-  const authenticator = openAuthenticator(wiring, { ...served, unknownCallers })
+  const authenticator = new Authenticator({
+    db: served.store.db,
+    clock,
+    unknownCallers,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
   const parts: JourneyParts = {
     ...(await openCallers(wiring, input)),
     formats: wiring.formats,
@@ -57,6 +64,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     holdOffer: (offer) => upstreams.get(offer.upstream)?.endpoints?.holdOffer(offer) ?? offer,
     ledger: whileAlive(served.ledger, served.isAlive),
     settler,
+    costStands: (claim) => input.verification.policy.stands(claim),
     upstreams: new Map([...upstreams].map(([name, { upstream }]) => [name, upstream])),
     clock,
     publicNames: publicNamesOf(config),
@@ -84,29 +92,6 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
       await settler.drained()
     },
   }
-}
-
-const READ_CHANGES_MS = 1_000
-
-function openAuthenticator(
-  { config, clock, log, closing }: Wiring,
-  { store, unknownCallers }: ServedStore & { readonly unknownCallers: UnknownCallers },
-): Authenticator {
-  const authenticator = new Authenticator({
-    db: store.db,
-    clock,
-    unknownCallers,
-    keyTag: config.TOLLGATE_KEY_TAG,
-  })
-  const readings = new Passes({
-    intervalMs: READ_CHANGES_MS,
-    pass: () => authenticator.readChanges(),
-    onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'changes of keys could not be read from the store'),
-  })
-  closing.defer(() => readings.stop())
-  readings.start()
-  return authenticator
 }
 
 function openSettler(

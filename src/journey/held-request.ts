@@ -5,7 +5,12 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
-import { NOTHING_REPORTED, type Outcome, type Resolution } from '../vocabulary/outcome.ts'
+import {
+  NOTHING_REPORTED,
+  type Outcome,
+  type Reported,
+  type Resolution,
+} from '../vocabulary/outcome.ts'
 import { type FailureCode, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import { answerHeaders, clientClosed, clientLeft, returnedHeaders } from './client-answer.ts'
 import type { ByteReservation } from './gate/byte-budget.ts'
@@ -225,12 +230,30 @@ export class HeldRequest {
       const { call, offer, grant, upstream } = this.#held
       const hasLookUps = upstream.dialect.fetchGeneration !== null
       const { grantedMicros } = grant
-      return resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
+      const resolution = resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
+      // The cost of an answer that was lost on the way is looked up, whatever was reported by then.
+      if (outcome.kind !== 'completed') return resolution
+      return this.#believed(resolution, outcome.reported)
     } catch (cause) {
       this.fault(cause)
       const generationId = 'reported' in outcome ? outcome.reported.generationId : null
       return { kind: 'unresolved', generationId }
     }
+  }
+
+  #believed(resolution: Resolution, reported: Reported): Resolution {
+    if (resolution.kind !== 'provisional' || resolution.costUsd === null) return resolution
+    const { call, offer } = this.#held
+    const stands = this.#parts.costStands({
+      requestId: this.request.requestId,
+      upstream: offer.upstream,
+      modelId: offer.modelId,
+      endpoint: this.request.format.endpoint,
+      stream: call.stream,
+      chargeMicros: resolution.chargeMicros,
+      ownProviderKey: reported.ownProviderKey === true,
+    })
+    return stands ? { ...resolution, stands } : resolution
   }
 
   #settleInput(outcome: Outcome, { httpStatus, code }: ClientAnswer): HeldSettle {

@@ -10,6 +10,7 @@ import type { Attempt, AttemptObserver } from '../upstreams/attempt.ts'
 import type { AttemptRequest, Deadlines, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { Arrival, Call } from '../vocabulary/call.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -47,6 +48,8 @@ export interface JourneyParts {
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   readonly settler: Settler
+  /** Whether a reported cost stands without a look-up. Must not throw. */
+  readonly costStands: (claim: CostClaim) => boolean
   /** By the names that offers have. */
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly accountTag: (accountId: string) => string
@@ -55,6 +58,18 @@ export interface JourneyParts {
   readonly instanceId: string
   readonly answerBytesMax: number
   readonly eventBytesMax: number
+}
+
+/** A cost that an answer reported. */
+export interface CostClaim {
+  readonly requestId: string
+  readonly upstream: string
+  readonly modelId: string
+  readonly endpoint: string
+  readonly stream: boolean
+  readonly chargeMicros: Micros
+  /** Whether the provider was paid by the upstream account's own key there. */
+  readonly ownProviderKey: boolean
 }
 
 /** One client's request, once its headers have been read. */

@@ -106,6 +106,11 @@ export interface Settled {
 export interface Ledger extends HoldLedger {
   /** Applies a correction to a provisional or unresolved request. */
   correct(input: CorrectInput, by?: OperatorAction | null): Promise<Corrected>
+  /**
+   * Ends the wait of provisional requests whose reported cost stands: they become final, or are to be looked up like
+   * all others. Others stay as they are. Returns how many have changed.
+   */
+  settleStanding(input: SettleStandingInput): Promise<number>
   /** Adds credit to an account, or takes backed credit back; a repeat of a reference adds nothing. */
   addCredit(input: AddCreditInput, by?: OperatorAction | null): Promise<CreditVerdict>
   /** Redeems a code for an account. A code can be redeemed once. */
@@ -208,6 +213,11 @@ export interface AddCreditCodeInput extends Pick<CreditCodeRow, 'codeHash' | 'di
   readonly amountMicros: Micros
   /** Null: never. */
   readonly expiresAtMs: number | null
+}
+
+export interface SettleStandingInput {
+  readonly requestIds: readonly string[]
+  readonly to: 'final' | 'lookUp'
 }
 
 export interface CorrectInput {

@@ -233,6 +233,13 @@ export interface OperationParts {
       /** Models with a figure whose steep fall is not believed yet. */
       readonly doubtedIds: readonly string[]
     }
+    verification(): {
+      readonly lookups: 'verify' | 'all'
+      /** Requests whose reported costs are all looked up. */
+      readonly doubted: readonly string[]
+      /** Null: it was never compared, or can't be. */
+      readonly keyUsageAgrees: boolean | null
+    }
   } | null
   /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
   readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOutcome>

@@ -122,6 +122,7 @@ function unsettledAnswer(
     requestId: row.id,
     state: row.state === 'provisional' ? row.state : 'unresolved',
     generationId: row.generationId,
+    costReported: row.costUsd !== null,
     expectsCost: false,
     endedAtMs: row.endedAtMs ?? row.openedAtMs,
   } as const
@@ -149,6 +150,7 @@ function showHealth({ store, server, clock }: OperationParts): Operation {
       const holds = await countHolds(store.pages)
       const held = await heldByState(store.pages)
       const checks = server.checks()
+      const verification = server.verification()
       const body: z.infer<typeof healthShape> = {
         object: 'health',
         version: server.version,
@@ -160,6 +162,11 @@ function showHealth({ store, server, clock }: OperationParts): Operation {
           models: catalog.models,
           refreshed_at: timeOrNull(refreshedAtMs),
           doubted: [...catalog.doubtedIds],
+        },
+        costs: {
+          lookups: verification.lookups,
+          doubted: [...verification.doubted],
+          key_usage_agrees: verification.keyUsageAgrees,
         },
         holds: holds.map(({ state, holds: count, oldestOpenedAtMs }) => ({
           state,
@@ -190,6 +197,20 @@ export const healthShape = z
       refreshed_at: timeField.nullable(),
       doubted: z.array(z.string()),
     }),
+    costs: z
+      .object({
+        lookups: z.enum(['verify', 'all']).describe('`TOLLGATE_LOOKUPS`.'),
+        doubted: z
+          .array(z.string())
+          .describe('Requests whose reported costs are all looked up, because one was wrong.'),
+        key_usage_agrees: z
+          .boolean()
+          .nullable()
+          .describe(
+            "Whether the usage of the provider's key rose by the booked costs; null: it was not compared.",
+          ),
+      })
+      .describe("How reported costs are compared with the provider's records."),
     holds: z.array(
       z.object({
         state: z.enum(['open', 'provisional', 'unresolved']),

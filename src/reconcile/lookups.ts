@@ -21,6 +21,8 @@ export interface LookupsInput {
   readonly clock: Clock
   /** Called for each look-up that got no answer. Must not throw. */
   readonly onUnanswered: (requestId: string, cause: unknown) => void
+  /** Called when the upstream answers that it has no look-ups. Must not throw. */
+  readonly onEndpointMissing: () => void
   /** Called for each record that is doubted. Must not throw. */
   readonly onDoubted: (doubted: { readonly requestId: string; readonly doubt: Doubt }) => void
 }
@@ -85,6 +87,7 @@ export class Lookups {
       // If a look-up worked before, the missing endpoint is a fault of something in between.
       if (this.#endpointSeen) return 'unknown'
       this.#endpointMissingUntilMs = clock.nowMs() + NO_ENDPOINT_RECHECK_MS
+      this.#input.onEndpointMissing()
       return 'noEndpoint'
     }
     this.#endpointSeen = true

@@ -19,7 +19,8 @@ import {
 } from './schedule.ts'
 import { WaitingList } from './waiting-list.ts'
 
-interface ReconcilerInput extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted'> {
+interface ReconcilerInput
+  extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted' | 'onEndpointMissing'> {
   readonly listUnsettled: (page: UnsettledPage) => Promise<UnsettledList>
   readonly ledger: Pick<Ledger, 'correct'>
   readonly settings: ReconcilerSettings
@@ -36,6 +37,8 @@ interface ReconcilerInput extends Pick<LookupsInput, 'fetchGeneration' | 'clock'
 /** How a request was settled. */
 export interface Settlement {
   readonly requestId: string
+  /** Whether the answer had reported a cost. */
+  readonly costReported: boolean
   readonly correction: Correction
   readonly corrected: Extract<Corrected, { kind: 'corrected' }>
 }
@@ -338,10 +341,11 @@ export class Reconciler {
    */
   async #correct(request: UnsettledRequest, correction: Correction): Promise<'unknown' | null> {
     const { ledger, clock, onSettled, onBilledLate, onFailure } = this.#input
-    const { requestId } = request
+    const { requestId, costReported } = request
     try {
       const corrected = await ledger.correct({ requestId, correction })
-      if (corrected.kind === 'corrected') onSettled({ requestId, correction, corrected })
+      if (corrected.kind === 'corrected')
+        onSettled({ requestId, costReported, correction, corrected })
       else if (request.state === 'released' && correction.kind === 'final') {
         onBilledLate({ requestId, costUsd: correction.costUsd })
       }

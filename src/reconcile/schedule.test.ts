@@ -18,6 +18,7 @@ const scheduled: fc.Arbitrary<ScheduleInput> = fc.record({
     requestId: fc.constant('R'),
     state: fc.constantFrom('provisional', 'unresolved'),
     generationId: fc.constant('gen-1'),
+    costReported: fc.boolean(),
     expectsCost: fc.boolean(),
     endedAtMs: moments,
   }),

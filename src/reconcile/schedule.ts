@@ -106,9 +106,11 @@ export function unsettledAfter(
   if (resolution.kind === 'released') {
     const { billedAs: generationId } = resolution
     if (state !== 'released' || generationId === undefined) return null
-    return { requestId, state, generationId, expectsCost: false, endedAtMs: nowMs }
+    const unexpected = { costReported: false, expectsCost: false }
+    return { requestId, state, generationId, ...unexpected, endedAtMs: nowMs }
   }
   if (state !== 'provisional' && state !== 'unresolved') return null
+  if (resolution.kind === 'provisional' && resolution.stands === true) return null
   const generationId = 'generationId' in resolution ? resolution.generationId : facts.generationId
   const costUsd = 'costUsd' in resolution ? resolution.costUsd : null
   const costIsZero = costUsd === null ? null : costUsd.digits === 0n
@@ -116,6 +118,7 @@ export function unsettledAfter(
     requestId,
     state,
     generationId,
+    costReported: costUsd !== null,
     expectsCost: expectsCost({ state, chargedMicros, costIsZero, usage: facts.usage }),
     endedAtMs: nowMs,
   }

@@ -8,6 +8,7 @@ function request(requestId: string): UnsettledRequest {
     requestId,
     state: 'provisional',
     generationId: 'gen-1',
+    costReported: false,
     expectsCost: false,
     endedAtMs: 0,
   }

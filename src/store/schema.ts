@@ -188,6 +188,8 @@ export const REQUESTS = new Table('requests', {
     written_off_micros: startsAs(ZERO_MICROS, amount),
     /** The provider's cost behind the charge; null where the charge is an estimate. */
     cost_usd: orNull(text),
+    /** Whether the reported cost stands, or has stood, without a look-up: only where it is provisional or final. */
+    cost_stands: startsAs(false, flag),
     /** The last cost learned after the hold was released, which is never charged; null: none. */
     late_cost_usd: orNull(text),
     late_reports: startsAs(0, integer),
@@ -215,6 +217,23 @@ export const REQUESTS = new Table('requests', {
 
 /** A request whose hold was opened. */
 export type RequestRow = RowOf<typeof REQUESTS>
+
+/**
+ * Requests whose reported costs are all looked up, because one differed from the provider's record: of one model, endpoint
+ * and kind of answer, or with an empty model and endpoint all of an upstream.
+ */
+const LOOKUP_DOUBTS = new Table('lookup_doubts', {
+  key: ['upstream', 'model_id', 'endpoint', 'stream'],
+  fixed: {
+    upstream: text,
+    model_id: text,
+    endpoint: text,
+    stream: flag,
+    /** How many differences were found; whoever ends the doubt names it, so that a newer difference is not lost. */
+    differences: integer,
+    opened_at_ms: integer,
+  },
+})
 
 /** Sums of the requests of each API key that were pruned from Activity: their entries add up to them. */
 export const PRUNED_REQUESTS = new Table('pruned_requests', {
@@ -282,6 +301,7 @@ export const TABLES = [
   CATALOG_MODELS,
   CATALOG_STATE,
   REQUESTS,
+  LOOKUP_DOUBTS,
   PRUNED_REQUESTS,
   ENTRIES,
   USAGE_HOURS,

@@ -7,12 +7,12 @@ type SettingName =
   | 'upstream'
   /** The secret under which account ids become tags, hexadecimal. */
   | 'account_tag_secret'
+  /** The secret under which the reported costs to look up are drawn, hexadecimal. */
+  | 'lookup_draw_secret'
   /** `on` during maintenance: inference answers 503. */
   | 'maintenance'
   /** By which payments that this store began are told from others at their provider. */
   | 'sale_store'
-  /** A number that every change to what a request's key stands for raises. */
-  | 'callers_version'
 
 /** Null where the setting was never written. */
 export async function readSetting(db: Kysely<Tables>, name: SettingName): Promise<string | null> {
@@ -23,10 +23,6 @@ export async function readSetting(db: Kysely<Tables>, name: SettingName): Promis
     .executeTakeFirst()
   return row?.value ?? null
 }
-
-/** Raises `callers_version`, on either engine. */
-export const RAISE_CALLERS_VERSION = `insert into settings (name, value) values ('callers_version', '1')
-  on conflict (name) do update set value = cast(cast(settings.value as bigint) + 1 as text)`
 
 interface SettingInput {
   readonly name: SettingName

@@ -117,6 +117,17 @@ export const METRICS = {
     labels: ['doubt'],
     help: "Look-ups whose record was doubted; the request's charge is unchanged.",
   },
+  tollgate_doubted_costs: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Models, by endpoint and kind of answer, whose reported costs are all looked up, because one was wrong; the whole provider counts as one.',
+    ofProcesses: 'max',
+  },
+  tollgate_key_usage_comparisons_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: "Comparisons of the usage of the provider's key with the costs that were booked.",
+  },
   tollgate_reconcile_waiting: {
     kind: 'gauge',
     labels: [],
@@ -233,6 +244,8 @@ export function makeOwnMetrics(registry: Registry) {
     unchargedRequests: counter('tollgate_uncharged_requests_total'),
     unchargedDollars: counter('tollgate_uncharged_dollars_total'),
     lookupsDoubted: counter('tollgate_lookups_doubted_total'),
+    doubtedCosts: gauge('tollgate_doubted_costs'),
+    keyUsage: counter('tollgate_key_usage_comparisons_total'),
     reconcileWaiting: gauge('tollgate_reconcile_waiting'),
     reconcileLag: gauge('tollgate_reconcile_lag_seconds'),
     commitCommands: histogram('tollgate_commit_commands', COMMAND_BUCKETS),

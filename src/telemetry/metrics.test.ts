@@ -158,6 +158,7 @@ test('a correction counts the difference, and an overrun only if there was none 
   const metrics = new Metrics({ version: '1', mode: 'live' })
   const settlement = (differenceMicros: number, overrunMicros: number) => ({
     requestId: 'req_1',
+    costReported: false,
     correction: { kind: 'givenUp' as const },
     corrected: {
       kind: 'corrected' as const,

@@ -10,6 +10,7 @@ import type { EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { HoldCount } from '../ledger/activity/unsettled.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
+import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -127,6 +128,22 @@ export class Metrics {
     // Only text has look-ups. A request that had overrun before was counted when it ended.
     const isNews = overrunMicros > 0 && overrunMicros - differenceMicros <= 0
     if (isNews) this.#overran({ kind: 'text', overrunMicros })
+  }
+
+  /** Counts reported costs that stood without a look-up. */
+  stood(requests: number): void {
+    this.#own.reconciled.inc({ outcome: 'stood' }, requests)
+  }
+
+  /** Counts the units in doubt. */
+  doubtChanged({ isOpen }: { readonly isOpen: boolean }): void {
+    this.#own.doubtedCosts.inc(isOpen ? 1 : -1)
+  }
+
+  /** Counts a comparison of the key's usage with the booked costs. */
+  keyUsageLooked(result: KeyUsageLook['kind']): void {
+    if (result === 'agrees' || result === 'differs') this.#own.keyUsage.inc({ outcome: result })
+    if (result === 'unavailable') this.#own.keyUsage.inc({ outcome: result })
   }
 
   /** Counts a query of the reconciler that failed. */

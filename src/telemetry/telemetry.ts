@@ -4,6 +4,7 @@ import type { EndpointRead } from '../catalog/endpoint-prices.ts'
 import { refusesAccount } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
+import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
@@ -76,6 +77,21 @@ export class Telemetry {
   /** The reconciler has settled a request. */
   reconciled(settlement: Settlement): void {
     this.#parts.metrics?.reconciled(settlement)
+  }
+
+  /** So many reported costs stood without a look-up. */
+  stood(requests: number): void {
+    this.#parts.metrics?.stood(requests)
+  }
+
+  /** This process has learned of a doubt in reported costs, or of the end of one. */
+  doubtChanged(change: { readonly isOpen: boolean }): void {
+    this.#parts.metrics?.doubtChanged(change)
+  }
+
+  /** The usage of the provider's key was read and compared. */
+  keyUsageLooked(result: KeyUsageLook['kind']): void {
+    this.#parts.metrics?.keyUsageLooked(result)
   }
 
   /** A query of the reconciler has failed. */

@@ -60,6 +60,8 @@ export interface Dialect {
   readonly fetchGeneration:
     | ((upstream: Upstream, input: FetchGenerationInput) => Promise<GenerationAnswer>)
     | null
+  /** Reads what our key has used. Never rejects. Null: the provider does not say. */
+  readonly fetchKeyUsage: ((upstream: Upstream) => Promise<KeyUsageAnswer>) | null
 }
 
 /** How the calls of one format are sent to one kind of provider, and how its answers are read. */
@@ -144,6 +146,15 @@ export type GenerationAnswer =
   | { readonly kind: 'otherGeneration' }
   /** The upstream has no look-ups. */
   | { readonly kind: 'noEndpoint' }
+  /** No answer; worth another try. */
+  | { readonly kind: 'unavailable'; readonly cause: unknown }
+
+/** What our key has used by now. */
+export type KeyUsageAnswer =
+  /** In dollars since the key was made, exactly as sent. */
+  | { readonly kind: 'found'; readonly usageUsd: Decimal }
+  /** The upstream has no such figure. */
+  | { readonly kind: 'noFigure' }
   /** No answer; worth another try. */
   | { readonly kind: 'unavailable'; readonly cause: unknown }
 

@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
+import { isStanding, isUnsettled } from '../ledger/activity/unsettled.ts'
 import type { Store } from '../store/open-store.ts'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
@@ -175,12 +176,11 @@ async function unsettledHours(
 ): Promise<ReadonlySet<number>> {
   const { untilId } = requestIdsOf({ fromHour: 0, untilHour: closedHour })
   const hours = new Set<number>()
-  for (const state of UNSETTLED_STATES) {
+  for (const isOfState of [...UNSETTLED_STATES.map((state) => isUnsettled(state)), isStanding]) {
     const rows = await db
       .selectFrom('requests')
       .select('id')
-      // A literal: the index covers unsettled states alone, which SQLite can't see of a parameter.
-      .where('state', '=', sql.lit(state))
+      .where(isOfState)
       .where('id', '<', untilId)
       .execute()
     for (const row of rows) hours.add(Math.floor((timeOfId(row.id) ?? 0) / HOUR_MS))

@@ -40,6 +40,8 @@ export interface Reported {
    * Estimated output tokens of a whole stream that was to be counted and was not; left out of every other report.
    */
   readonly uncountedTokens?: number
+  /** Left out unless the provider was paid by the account's own key there. */
+  readonly ownProviderKey?: true
 }
 
 /** The report of an answer that never came, or has none. */
@@ -91,6 +93,8 @@ export type Resolution =
       readonly costUsd: Decimal | null
       /** Null: it can't be looked up, and stands when its time is up. */
       readonly generationId: string | null
+      /** Whether the reported cost stands without a look-up. Default false. */
+      readonly stands?: boolean
     }
   /** Nothing is charged. */
   | {

@@ -148,6 +148,11 @@ export const HEALTH: Health = {
     { name: 'upstream_account', ok: true, message: null },
   ],
   catalog: { models: 214, refreshed_at: ago(130_000), doubted: ['google/gemini-3-flash'] },
+  costs: {
+    lookups: 'verify',
+    doubted: ['acme/sage-pro on chat, streamed'],
+    key_usage_agrees: true,
+  },
   holds: [
     { state: 'open', requests: 3, held: 2_410_000, oldest_opened_at: ago(41_000) },
     { state: 'provisional', requests: 1, held: 0, oldest_opened_at: ago(3_600_000) },

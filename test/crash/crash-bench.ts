@@ -120,6 +120,7 @@ function environmentOf({ url, baseUrl }: { readonly url: string; readonly baseUr
     UPSTREAM_BASE_URL: baseUrl,
     UPSTREAM_API_KEY: 'upstream-key',
     TOLLGATE_REQUESTS_PER_MINUTE: '1000000',
+    TOLLGATE_LOOKUPS: 'all',
   }
 }
 

@@ -16,7 +16,11 @@ const visitor = () => new Browser(world)
 let aheadMs = 0
 
 beforeAll(async () => {
-  world = await startWorld({ mode: 'simulator', clock: { nowMs: () => Date.now() + aheadMs } })
+  world = await startWorld({
+    mode: 'simulator',
+    settings: { TOLLGATE_LOOKUPS: 'all' },
+    clock: { nowMs: () => Date.now() + aheadMs },
+  })
   // What is unsure stays so until an operator settles it.
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   // The first operator of a gateway with play money owns its first account.
@@ -313,6 +317,7 @@ test('health is what /readyz says, with the catalog and the holds that are not s
     mode: 'simulator',
     store: 'sqlite',
     catalog: { models: expect.any(Number), refreshed_at: expect.any(String), doubted: [] },
+    costs: { lookups: 'all', doubted: [], key_usage_agrees: null },
     holds: [
       { state: 'open', requests: 0, held: 0, oldest_opened_at: null },
       { state: 'provisional', held: 0, oldest_opened_at: expect.any(String) },

@@ -237,6 +237,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
         '[]',
       ],
     ],
+    [statements.SAVE_STANDING, [await json('requests', 'req_8')]],
     [statements.SAVE_CREDIT_CODES, ['[]']],
     [statements.WRITE_ACCOUNTS, [await json('accounts', 'A1')]],
     [statements.WRITE_API_KEYS, [await json('api_keys', 'K1')]],

@@ -16,8 +16,9 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
+import type { RequestState } from '../../vocabulary/outcome.ts'
 import { availableCredit, freeCreditExpired } from '../rules/credit.ts'
+import { isUnsettled } from './unsettled.ts'
 
 /** One value, or any of several. */
 type Some<Value> = Value | readonly Value[]
@@ -95,9 +96,13 @@ export function requestsLike(
   return cursor === null ? query : query.where('id', '<', cursor)
 }
 
-/** Whether only unsettled requests match, which have an index of their own. */
+/** Whether only open and unresolved requests match, which are few and have an index of their own. */
 export function isOfUnsettled({ state }: RequestFilter): boolean {
-  return state !== undefined && !listOf(state).some(isSettled)
+  return state !== undefined && listOf(state).every(isOpenOrUnresolved)
+}
+
+function isOpenOrUnresolved(state: RequestState): state is 'open' | 'unresolved' {
+  return state === 'open' || state === 'unresolved'
 }
 
 function listOf<Value extends string>(some: Some<Value>): readonly Value[] {
@@ -106,6 +111,7 @@ function listOf<Value extends string>(some: Some<Value>): readonly Value[] {
 
 // As literals: the index of unsettled requests is chosen by the text of the query.
 function inState(states: readonly RequestState[]): RawBuilder<boolean> {
+  if (states.every(isOpenOrUnresolved)) return isUnsettled(...states)
   return sql`(${sql.join(
     states.map((state) => sql`state = ${sql.lit(state)}`),
     sql` or `,
@@ -342,7 +348,7 @@ export async function getHeld(
   const rows = await db
     .selectFrom('requests')
     .select(['backed_held_micros', 'free_held_micros', 'ended_at_ms'])
-    .where('state', '=', sql.lit(state))
+    .where(isUnsettled(state))
     .where('account_id', '=', accountId)
     .execute()
   let heldMicros = ZERO_MICROS

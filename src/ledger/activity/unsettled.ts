@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
@@ -10,6 +10,8 @@ export interface UnsettledRequest {
   readonly state: 'provisional' | 'unresolved' | 'released'
   /** The id to ask the provider by; null: it can't be asked. */
   readonly generationId: string | null
+  /** Whether the answer reported a cost, which the record is compared with. */
+  readonly costReported: boolean
   /** Whether a record of the provider with a cost of zero is doubted; see {@link expectsCost}. */
   readonly expectsCost: boolean
   readonly endedAtMs: number
@@ -35,6 +37,23 @@ export function expectsCost({ state, chargedMicros, costIsZero, usage }: Reporte
   return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens > 0
 }
 
+/**
+ * Requests in these states, whose reported cost does not stand. Literals: the index covers such requests alone, which
+ * SQLite can't see of a parameter.
+ */
+export function isUnsettled(
+  ...states: readonly ('open' | 'provisional' | 'unresolved')[]
+): RawBuilder<boolean> {
+  // SQLite looks at each part of an OR alone.
+  const parts = states.map(
+    (state) => sql`(requests.cost_stands = 0 and requests.state = ${sql.lit(state)})`,
+  )
+  return sql<boolean>`(${sql.join(parts, sql` or `)})`
+}
+
+/** Provisional requests whose reported cost stands. */
+export const isStanding: RawBuilder<boolean> = sql<boolean>`(requests.cost_stands = 1 and requests.state = 'provisional')`
+
 /** The place of a request in the list. */
 export interface UnsettledPlace {
   readonly state: 'provisional' | 'unresolved'
@@ -59,8 +78,8 @@ export interface UnsettledList {
 }
 
 /**
- * One page of the provisional requests, then of the unresolved ones, each process's oldest first: in
- * the order of the index, so that a page costs the same however many requests there are.
+ * One page of the provisional requests, then of the unresolved ones, each process's oldest first, without those whose
+ * reported cost stands: in the order of the index, so that a page costs the same however many requests there are.
  */
 export async function listUnsettled(
   db: Kysely<Tables>,
@@ -84,8 +103,7 @@ export async function listUnsettled(
       'opened_at_ms',
       'ended_at_ms',
     ])
-    // A literal: the index covers unsettled states alone, which SQLite can't see of a parameter.
-    .where('state', '=', sql.lit(state))
+    .where(isUnsettled(state))
     .where(({ eb, refTuple, tuple }) =>
       eb(refTuple('instance_id', 'id'), '>', tuple(instanceId, requestId)),
     )
@@ -98,6 +116,7 @@ export async function listUnsettled(
     requestId: row.id,
     state,
     generationId: row.generation_id,
+    costReported: row.cost_usd !== null,
     expectsCost: expectsCost({
       state,
       chargedMicros: row.backed_charge_micros + row.free_charge_micros,
@@ -140,8 +159,7 @@ export async function listWaiting(
     .innerJoin('accounts', 'accounts.id', 'requests.account_id')
     .selectAll('requests')
     .select('accounts.name as account_name')
-    // Literals: the index covers unsettled states alone, which SQLite can't see of a parameter.
-    .where(sql<boolean>`(requests.state = 'provisional' or requests.state = 'unresolved')`)
+    .where(isUnsettled('provisional', 'unresolved'))
     .where('requests.id', '>', cursor ?? '')
     .orderBy('requests.id')
     .limit(limit + 1)
@@ -176,8 +194,7 @@ export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount
         fn.countAll<number>().as('holds'),
         fn.min<string | null>('id').as('oldestId'),
       ])
-      // A literal: the index covers unsettled states alone, which SQLite can't see of a parameter.
-      .where('state', '=', sql.lit(state))
+      .where(isUnsettled(state))
       .executeTakeFirstOrThrow()
     const oldest =
       oldestId === null
@@ -199,7 +216,7 @@ export async function heldByState(db: Kysely<Tables>): Promise<ReadonlyMap<strin
     .select('state')
     // Sums of PostgreSQL are `numeric`, which the driver gives as text.
     .select(sql<number>`cast(sum(backed_held_micros + free_held_micros) as bigint)`.as('held'))
-    .where(sql<boolean>`(state = 'open' or state = 'provisional' or state = 'unresolved')`)
+    .where(isUnsettled(...UNSETTLED_STATES))
     .groupBy('state')
     .execute()
   return new Map(rows.map(({ state, held }) => [state, micros(Number(held))]))

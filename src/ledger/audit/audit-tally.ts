@@ -284,6 +284,10 @@ export function auditRequest(row: RequestRow, entries: readonly Entry[]): readon
 
   const charge = row.backedChargeMicros + row.freeChargeMicros
   expect('charge', { stored: charge, recomputed: chargeOf(row, charge) })
+  if (row.costStands) {
+    const mayStand = row.costUsd !== null && (row.state === 'provisional' || row.state === 'final')
+    expect('cost_stands', { stored: 1, recomputed: mayStand ? 1 : 0 })
+  }
   const [backedHeld, freeHeld] = heldOf(row)
   expect('backed_held_micros', { stored: row.backedHeldMicros, recomputed: backedHeld })
   expect('free_held_micros', { stored: row.freeHeldMicros, recomputed: freeHeld })

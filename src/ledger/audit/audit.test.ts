@@ -97,6 +97,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ['an entry that is gone', 'delete from entries where number = 3'],
     ['the latest entry that is gone', 'delete from entries where number = 6'],
     ['a request of another key', "update requests set api_key_id = 'K2' where id = 'R1'"],
+    ['an open request whose cost stands', "update requests set cost_stands = 1 where id = 'R4'"],
+    [
+      'an estimate that stands as a reported cost',
+      "update requests set cost_stands = 1, cost_usd = null where id = 'R1'",
+    ],
     ['an open request that is gone', "delete from requests where id = 'R4'"],
   ])('%s is found', async (_what, statement) => {
     await bench.createApiKey('K2', 'A')

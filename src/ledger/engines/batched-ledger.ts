@@ -22,6 +22,7 @@ import type {
   RedeemVerdict,
   Settled,
   SettleInput,
+  SettleStandingInput,
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
@@ -141,6 +142,10 @@ export class BatchedLedger implements Ledger {
 
   correct(input: CorrectInput, by: OperatorAction | null = null): Promise<Corrected> {
     return this.#submitIdly({ kind: 'correct', input, by })
+  }
+
+  settleStanding(input: SettleStandingInput): Promise<number> {
+    return this.#submitIdly({ kind: 'settleStanding', input })
   }
 
   /** As the interface says. Rejects with `StoreRefused` for impossible credit, such as zero. */

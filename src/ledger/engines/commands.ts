@@ -19,6 +19,7 @@ import type {
   RedeemVerdict,
   Settled,
   SettleInput,
+  SettleStandingInput,
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
@@ -41,6 +42,7 @@ interface Commands {
   settle(takes: { readonly input: SettleInput; readonly accountId?: string }): Settled | null
   noteGeneration(takes: { readonly requestId: string; readonly generationId: string }): null
   correct(takes: Recorded & { readonly input: CorrectInput }): Corrected
+  settleStanding(takes: { readonly input: SettleStandingInput }): number
   addCredit(takes: Recorded & { readonly input: AddCreditInput }): CreditVerdict
   redeemCode(takes: Recorded & { readonly input: RedeemCodeInput }): RedeemVerdict
   postPurchase(takes: Recorded & { readonly input: PostPurchaseInput }): PurchaseVerdict
@@ -96,6 +98,8 @@ export interface NamedRows {
   readonly accountIds: Set<string>
   readonly apiKeyIds: Set<string>
   readonly requestIds: Set<string>
+  /** Requests alone, of which nothing but their state changes: under the locks on their accounts. */
+  readonly standingIds: Set<string>
   /** All requests of these instances that are open. */
   readonly instanceIds: Set<string>
   /** The entries of credit that was added before. */
@@ -113,6 +117,7 @@ export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
     accountIds: new Set(),
     apiKeyIds: new Set(),
     requestIds: new Set(),
+    standingIds: new Set(),
     instanceIds: new Set(),
     credits: [],
     codes: [],
@@ -137,6 +142,9 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
       return
     case 'correct':
       named.requestIds.add(command.input.requestId)
+      return
+    case 'settleStanding':
+      for (const requestId of command.input.requestIds) named.standingIds.add(requestId)
       return
     case 'noteGeneration':
       named.requestIds.add(command.requestId)

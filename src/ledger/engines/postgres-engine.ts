@@ -14,7 +14,7 @@ import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { StoredRow } from '../../store/table.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { applyCommand } from '../rules/rules.ts'
-import { type RowChanges, UnitOfWork } from '../rules/unit-of-work.ts'
+import { type RowChanges, standingRecord, UnitOfWork } from '../rules/unit-of-work.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
 import {
@@ -24,7 +24,6 @@ import {
   LOCK_CREDIT_CODES,
   LOCK_PURCHASES,
   type PlannedStatement,
-  RAISE_VERSION,
   READ_CODE_CREDITS,
   READ_CREDITS,
   READ_OPEN_REQUEST_IDS,
@@ -33,6 +32,7 @@ import {
   SAVE,
   SAVE_CREDIT_CODES,
   SAVE_PURCHASES,
+  SAVE_STANDING,
   WRITE_ACCOUNTS,
   WRITE_API_KEYS,
   WRITE_CREDIT_CODES,
@@ -128,11 +128,12 @@ export class PostgresEngine implements LedgerEngine {
       await this.#nameOpenRequests(client, { named, instanceId })
     }
     const { accountIds, apiKeyIds, requestIds, credits, codes, creditCodeIds } = named
-    const { purchaseSources, purchaseIds } = named
+    const { purchaseSources, purchaseIds, standingIds } = named
+    const ownedIds = [...requestIds, ...standingIds]
     const [, accounts, apiKeys, creditCodes, purchases, requests, entries, codeEntries, time] =
       await replies(client, () => [
         client.query('begin isolation level read committed read write'),
-        run(client, LOCK_ACCOUNTS, [[...accountIds], [...requestIds]]),
+        run(client, LOCK_ACCOUNTS, [[...accountIds], ownedIds]),
         run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
         codes.length + creditCodeIds.size === 0
           ? NO_ROWS
@@ -143,7 +144,7 @@ export class PostgresEngine implements LedgerEngine {
         purchaseSources.size + purchaseIds.size === 0
           ? NO_ROWS
           : run(client, LOCK_PURCHASES, [[...purchaseSources], [...purchaseIds]]),
-        requestIds.size === 0 ? NO_ROWS : run(client, READ_REQUESTS, [[...requestIds]]),
+        ownedIds.length === 0 ? NO_ROWS : run(client, READ_REQUESTS, [ownedIds]),
         credits.length === 0
           ? NO_ROWS
           : run(client, READ_CREDITS, [
@@ -228,10 +229,10 @@ function save(client: Client, changes: RowChanges): Promise<Reply>[] {
   return [
     ...written,
     saved,
+    ...runIfAny(client, SAVE_STANDING, changes.standing.map(standingRecord)),
     ...runIfAny(client, SAVE_CREDIT_CODES, redeemed),
     ...runIfAny(client, INSERT_OPERATOR_ACTIONS, actions),
     ...savePurchases(client, changes),
-    ...(changes.changesCallers ? [run(client, RAISE_VERSION, [])] : []),
   ]
 }
 

@@ -8,7 +8,6 @@ import {
   REQUESTS,
   type TABLES,
 } from '../../store/schema.ts'
-import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 
 /** A statement that a connection plans once and runs by its name. */
 export interface PlannedStatement {
@@ -83,7 +82,8 @@ export const READ_TIME: PlannedStatement = {
 /** $1: an instance; $2: how many. Requests of it that were open a moment ago. */
 export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
   name: 'read_open_request_ids',
-  text: "select id from requests where state = 'open' and instance_id = $1 order by id limit $2",
+  text: `select id from requests where cost_stands = 0 and state = 'open' and instance_id = $1
+    order by id limit $2`,
 }
 
 /**
@@ -98,6 +98,15 @@ export const SAVE: PlannedStatement = {
     opened_requests as (${insert(REQUESTS, '$3')}),
     saved_requests as (${update(REQUESTS, '$4')})
     ${insert(ENTRIES, '$5')}`,
+}
+
+/** $1: requests of which no more than the state moves, each as {@link standingRecord} has it, as a JSON array. */
+export const SAVE_STANDING: PlannedStatement = {
+  name: 'save_standing',
+  text: `update requests set state = changed.state, cost_stands = changed.cost_stands,
+      settled_at_ms = changed.settled_at_ms
+    from json_populate_recordset(null::requests, $1::text::json) as changed
+    where requests.id = changed.id`,
 }
 
 /** $1: the codes that a batch has given to accounts, as a JSON array of objects. */
@@ -131,12 +140,6 @@ export const WRITE_CREDIT_CODES: PlannedStatement = {
 export const SAVE_PURCHASES: PlannedStatement = {
   name: 'save_purchases',
   text: `with opened_purchases as (${insert(PURCHASES, '$1')}) ${update(PURCHASES, '$2')}`,
-}
-
-/** Runs last: a batch that has this lock waits for nothing but its commit, and settles do not need it. */
-export const RAISE_VERSION: PlannedStatement = {
-  name: 'raise_callers_version',
-  text: RAISE_CALLERS_VERSION,
 }
 
 type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>

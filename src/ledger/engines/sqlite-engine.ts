@@ -12,12 +12,16 @@ import {
   type RequestRow,
   type TABLES,
 } from '../../store/schema.ts'
-import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { NamedColumn, StoredRow } from '../../store/table.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
-import { type CreditPlace, type RowChanges, UnitOfWork } from '../rules/unit-of-work.ts'
+import {
+  type CreditPlace,
+  type RowChanges,
+  standingRecord,
+  UnitOfWork,
+} from '../rules/unit-of-work.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
 
 const CACHED_ROWS_MAX = 10_000
@@ -73,6 +77,11 @@ export class SqliteEngine {
       for (const { id } of this.#statements.openRequestIds.all(instanceId)) {
         this.#loadRequest(work, String(id))
       }
+    }
+    for (const requestId of named.standingIds) {
+      if (work.request(requestId) !== undefined) continue
+      const row = rowOf(REQUESTS, this.#statements.request.get(requestId))
+      if (row !== undefined) work.loadRequest(row)
     }
     for (const accountId of named.accountIds) this.#loadAccount(work, accountId)
     for (const apiKeyId of named.apiKeyIds) this.#loadApiKey(work, apiKeyId)
@@ -145,6 +154,9 @@ export class SqliteEngine {
     for (const row of apiKeys) statements.updateApiKey.run(...API_KEYS.changedValues(row))
     for (const row of openedRequests) statements.insertRequest.run(...REQUESTS.values(row))
     for (const row of requests) statements.updateRequest.run(...REQUESTS.changedValues(row))
+    if (changes.standing.length > 0) {
+      statements.updateStanding.run(JSON.stringify(changes.standing.map(standingRecord)))
+    }
     for (const row of openedPurchases) statements.insertPurchase.run(...PURCHASES.values(row))
     for (const row of purchases) statements.updatePurchase.run(...PURCHASES.changedValues(row))
     for (const entry of entries) statements.insertEntry.run(...ENTRIES.values(entry))
@@ -152,7 +164,6 @@ export class SqliteEngine {
       statements.insertOperatorAction.run(...OPERATOR_ACTIONS.values(row))
     }
     for (const row of creditCodes) statements.redeemCode.run(...CREDIT_CODES.changedValues(row))
-    if (changes.changesCallers) statements.raiseCallersVersion.run()
   }
 }
 
@@ -205,7 +216,7 @@ class RowCache {
     for (const row of changes.apiKeys) put(this.#apiKeys, row, this.#rowsMax)
     for (const rows of [changes.openedRequests, changes.requests]) {
       for (const row of rows) {
-        if (row.state === 'open' || row.state === 'provisional')
+        if (row.state === 'open' || (row.state === 'provisional' && !row.costStands))
           put(this.#movingRequests, row, this.#rowsMax)
         else this.#movingRequests.delete(row.id)
       }
@@ -233,7 +244,7 @@ function prepareStatements(connection: DatabaseSync) {
     apiKey: connection.prepare('select * from api_keys where id = ?'),
     request: connection.prepare('select * from requests where id = ?'),
     openRequestIds: connection.prepare(
-      "select id from requests where state = 'open' and instance_id = ?",
+      "select id from requests where cost_stands = 0 and state = 'open' and instance_id = ?",
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
     creditCode: connection.prepare('select * from credit_codes where code_hash = ?'),
@@ -249,10 +260,14 @@ function prepareStatements(connection: DatabaseSync) {
     updateApiKey: connection.prepare(update(API_KEYS)),
     insertRequest: connection.prepare(insert(REQUESTS)),
     updateRequest: connection.prepare(update(REQUESTS)),
+    updateStanding: connection.prepare(
+      `update requests set state = changed.value ->> 'state',
+        cost_stands = changed.value ->> 'cost_stands', settled_at_ms = changed.value ->> 'settled_at_ms'
+        from json_each(?) as changed where requests.id = changed.value ->> 'id'`,
+    ),
     insertEntry: connection.prepare(insert(ENTRIES)),
     redeemCode: connection.prepare(update(CREDIT_CODES)),
     insertOperatorAction: connection.prepare(insert(OPERATOR_ACTIONS)),
-    raiseCallersVersion: connection.prepare(RAISE_CALLERS_VERSION),
   }
 }
 

@@ -1,5 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
+import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../ledger.ts'
 
 export interface ForgottenHoldsInput {
@@ -97,8 +98,7 @@ async function openHoldsOf(
   const rows = await db
     .selectFrom('requests')
     .select('id')
-    // A literal: the index covers unsettled states alone, which SQLite can't see of a parameter.
-    .where('state', '=', sql.lit('open'))
+    .where(isUnsettled('open'))
     .where('instance_id', '=', instanceId)
     .where('id', '>', after)
     .orderBy('id')

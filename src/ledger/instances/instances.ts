@@ -1,5 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
+import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../ledger.ts'
 
 interface InstanceInput {
@@ -53,7 +54,7 @@ export async function abandonEarlierInstances(input: {
     .selectFrom('requests')
     .select('instance_id')
     .distinct()
-    .where('state', '=', sql.lit('open'))
+    .where(isUnsettled('open'))
     .where('instance_id', '!=', input.instanceId)
     .execute()
   let abandoned = 0
@@ -82,7 +83,7 @@ export async function readAtWork(view: Kysely<Tables>, nowMs: number): Promise<A
   const open = await view
     .selectFrom('requests')
     .select(({ fn }) => fn.countAll().as('count'))
-    .where('state', '=', sql.lit('open'))
+    .where(isUnsettled('open'))
     .executeTakeFirst()
   return { instances: Number(alive?.count ?? 0), openHolds: Number(open?.count ?? 0) }
 }

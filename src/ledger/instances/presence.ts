@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
+import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../ledger.ts'
 
 interface PresenceInput {
@@ -143,7 +144,7 @@ export class Presence {
       .leftJoin('instances', 'instances.id', 'requests.instance_id')
       .select(['requests.instance_id as id', 'instances.heartbeat_at_ms'])
       .distinct()
-      .where('requests.state', '=', sql.lit('open'))
+      .where(isUnsettled('open'))
       .where('requests.instance_id', '!=', instanceId)
       .execute()
     const { now } = await db.selectNoFrom(DATABASE_MS.as('now')).executeTakeFirstOrThrow()

@@ -73,6 +73,7 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
     freeChargeMicros: charge.freeMicros,
     writtenOffMicros: charge.writtenOffMicros,
     costUsd: move.costUsd,
+    costStands: false,
     endedAtMs: row.endedAtMs ?? move.nowMs,
     settledAtMs: isSettled(move.state) ? move.nowMs : null,
   }

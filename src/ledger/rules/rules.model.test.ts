@@ -102,6 +102,17 @@ describe('random commands', () => {
       },
     ],
     [
+      'an estimate stands as a reported cost does',
+      (work, command, terms) => {
+        if (command.kind !== 'settleStanding') return applyCommand(work, command, terms)
+        for (const requestId of command.input.requestIds) {
+          const row = work.request(requestId)
+          if (row?.state === 'provisional') work.putStanding({ ...row, state: 'final' })
+        }
+        return applyCommand(work, command, terms)
+      },
+    ],
+    [
       'a hold is one micro-dollar short',
       (work, command, terms) => {
         const verdict = applyCommand(work, command, terms)

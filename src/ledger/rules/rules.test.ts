@@ -248,6 +248,25 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     show K                        → spend 5 held 0 open 0
     `))
 
+  test('a reported cost that stands becomes final without a look-up, or is looked up after all', () =>
+    holds(`
+    account A
+    key K A
+    credit A backed 100 r1          → added top_up 100
+    open R1 K 60                    → opened 60 = backed 60 + free 0
+    settle R1 provisional 20 stands → provisional 20
+    open R2 K 60                    → opened 60 = backed 60 + free 0
+    settle R2 provisional 10 stands → provisional 10
+    open R3 K 60                    → opened 60 = backed 60 + free 0
+    settle R3 provisional 5 estimate → provisional 5
+    stand final R1 R1 R3 R9         → 1 changed
+    show R1                         → final, charge backed 20 free 0, held backed 0 free 0, generation G, stands
+    correct R1 final 99             → unchanged final 20
+    stand lookUp R2 R1              → 1 changed
+    correct R2 final 11             → final 11 difference 1
+    show R2                         → final, charge backed 11 free 0, held backed 0 free 0, generation G
+    `))
+
   test('a correction follows the split of the hold, and takes back what was written off', () =>
     holds(`
     account A

@@ -25,6 +25,7 @@ import {
   correctRequest,
   noteGeneration,
   settleHold,
+  settleStanding,
 } from './settle-hold.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
@@ -44,6 +45,7 @@ const RULES: Rules = {
     return null
   },
   correct: (work, { input }, { nowMs }) => correctRequest(work, input, nowMs),
+  settleStanding: (work, { input }, { nowMs }) => settleStanding(work, input, nowMs),
   addCredit: (work, { input }, { nowMs }) => addCredit(work, input, nowMs),
   redeemCode: (work, { input }, { nowMs }) => redeemCode(work, input, nowMs),
   postPurchase: (work, { input }, { nowMs }) => postPurchase(work, input, nowMs),

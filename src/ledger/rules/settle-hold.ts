@@ -2,7 +2,13 @@ import type { RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
-import type { Corrected, CorrectInput, Settled, SettleInput } from '../ledger.ts'
+import type {
+  Corrected,
+  CorrectInput,
+  Settled,
+  SettleInput,
+  SettleStandingInput,
+} from '../ledger.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
@@ -19,7 +25,7 @@ export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number):
   }
   const moved = moveRequest(work, row, moveOfResolution(input.resolution, nowMs))
   const known = withFacts(moved, input.facts, generationOf(input.resolution))
-  work.putRequest(known)
+  work.putRequest({ ...known, costStands: stands(input.resolution) })
   return settled(known, 'now')
 }
 
@@ -49,6 +55,29 @@ export function correctRequest(
     differenceMicros: subtractMicros(chargedMicros(moved), chargedMicros(row)),
     overrunMicros: overrunMicros(moved),
   }
+}
+
+/**
+ * Ends the wait of requests whose reported cost stands. No money moves: such a request holds no credit, and its charge
+ * is that of its cost already.
+ */
+export function settleStanding(
+  work: UnitOfWork,
+  { requestIds, to }: SettleStandingInput,
+  nowMs: number,
+): number {
+  let changed = 0
+  for (const requestId of requestIds) {
+    const row = work.request(requestId)
+    if (row === undefined || row.state !== 'provisional' || !row.costStands) continue
+    work.putStanding(
+      to === 'final'
+        ? { ...row, state: 'final', settledAtMs: nowMs }
+        : { ...row, costStands: false },
+    )
+    changed++
+  }
+  return changed
 }
 
 // A whole answer has finer counts than the record; a broken one counted only a part.
@@ -143,6 +172,12 @@ function provisionalMove(
     keepsHeld: costUsd === null ? 'rest' : 'nothing',
     nowMs,
   }
+}
+
+/** Whether a reported cost stands; an estimate never does. */
+function stands(resolution: Resolution): boolean {
+  if (resolution.kind !== 'provisional' || resolution.costUsd === null) return false
+  return resolution.stands === true
 }
 
 function releasedMove(nowMs: number): Move {

@@ -17,6 +17,7 @@ export class UnitOfWork {
   readonly #changedApiKeys = new Set<string>()
   readonly #changedRequests = new Set<string>()
   readonly #openedRequests = new Set<string>()
+  readonly #standingRequests = new Set<string>()
   readonly #changedCreditCodes = new Set<string>()
   readonly #writtenAccounts = new Set<string>()
   readonly #writtenApiKeys = new Set<string>()
@@ -25,7 +26,6 @@ export class UnitOfWork {
   readonly #changedPurchases = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #operatorActions: OperatorActionRow[] = []
-  #changesCallers = false
   #writes = 0
 
   loadAccount(row: AccountRow): void {
@@ -98,7 +98,6 @@ export class UnitOfWork {
 
   putAccount(row: AccountRow): void {
     this.#writes++
-    this.#changesCallers ||= isAnotherCaller(this.#accounts.get(row.id), row)
     this.#accounts.set(row.id, row)
     this.#changedAccounts.add(row.id)
   }
@@ -119,7 +118,16 @@ export class UnitOfWork {
   putRequest(row: RequestRow): void {
     this.#writes++
     this.#requests.set(row.id, row)
+    this.#standingRequests.delete(row.id)
     if (!this.#openedRequests.has(row.id)) this.#changedRequests.add(row.id)
+  }
+
+  /** Replaces a request of which no more than `state`, `costStands` and `settledAtMs` have changed. */
+  putStanding(row: RequestRow): void {
+    this.#writes++
+    this.#requests.set(row.id, row)
+    const isSavedWhole = this.#openedRequests.has(row.id) || this.#changedRequests.has(row.id)
+    if (!isSavedWhole) this.#standingRequests.add(row.id)
   }
 
   putCreditCode(row: CreditCodeRow): void {
@@ -131,7 +139,6 @@ export class UnitOfWork {
   /** Adds or replaces an account. */
   writeAccount(row: AccountRow): AccountRow {
     this.#writes++
-    this.#changesCallers ||= isAnotherCaller(this.#accounts.get(row.id), row)
     this.#accounts.set(row.id, row)
     this.#writtenAccounts.add(row.id)
     return row
@@ -140,7 +147,6 @@ export class UnitOfWork {
   /** Adds or replaces a key. */
   writeApiKey(row: ApiKeyRow): ApiKeyRow {
     this.#writes++
-    this.#changesCallers ||= isAnotherKey(this.#apiKeys.get(row.id), row)
     this.#apiKeys.set(row.id, row)
     this.#writtenApiKeys.add(row.id)
     return row
@@ -193,12 +199,12 @@ export class UnitOfWork {
       apiKeys: rowsOf(this.#apiKeys, this.#changedApiKeys),
       openedRequests: rowsOf(this.#requests, this.#openedRequests),
       requests: rowsOf(this.#requests, this.#changedRequests),
+      standing: rowsOf(this.#requests, this.#standingRequests),
       openedPurchases: rowsOf(this.#purchases, this.#openedPurchases),
       purchases: rowsOf(this.#purchases, this.#changedPurchases),
       entries: this.#entries,
       creditCodes: rowsOf(this.#creditCodes, this.#changedCreditCodes),
       operatorActions: this.#operatorActions,
-      changesCallers: this.#changesCallers,
     }
   }
 }
@@ -216,6 +222,8 @@ export interface RowChanges {
   readonly openedRequests: readonly RequestRow[]
   /** To be updated. */
   readonly requests: readonly RequestRow[]
+  /** To be updated, no more than `state`, `costStands` and `settledAtMs`. */
+  readonly standing: readonly RequestRow[]
   /** To be inserted: never over another, which may be of another account. */
   readonly openedPurchases: readonly PurchaseRow[]
   /** To be updated. */
@@ -226,24 +234,11 @@ export interface RowChanges {
   readonly creditCodes: readonly CreditCodeRow[]
   /** To be inserted. */
   readonly operatorActions: readonly OperatorActionRow[]
-  /** Whether processes may have cached an account or a key as it was: `callers_version` is to be raised. */
-  readonly changesCallers: boolean
 }
 
-/** Whether requests of an account are to be answered otherwise before their hold. New accounts are cached nowhere. */
-function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boolean {
-  if (before === undefined) return false
-  return before.disabled !== after.disabled || before.hasBackedCredit !== after.hasBackedCredit
-}
-
-/** The same of a key. */
-function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean {
-  if (before === undefined) return false
-  return (
-    before.disabled !== after.disabled ||
-    before.deletedAtMs !== after.deletedAtMs ||
-    before.expiresAtMs !== after.expiresAtMs
-  )
+/** What a store saves of a row of {@link RowChanges.standing}, by column. */
+export function standingRecord({ id, state, costStands, settledAtMs }: RequestRow) {
+  return { id, state, cost_stands: costStands ? 1 : 0, settled_at_ms: settledAtMs }
 }
 
 function rowsOf<Row>(rows: ReadonlyMap<string, Row>, names: ReadonlySet<string>): Row[] {

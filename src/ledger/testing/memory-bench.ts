@@ -63,6 +63,7 @@ class MemoryBench implements Bench {
       this.#commit({ kind: 'noteGeneration', ...input })
     },
     correct: async (input) => this.#commit({ kind: 'correct', input }),
+    settleStanding: async (input) => this.#commit({ kind: 'settleStanding', input }),
     addCredit: async (input) => this.#commit({ kind: 'addCredit', input }),
     redeemCode: async (input) => this.#commit({ kind: 'redeemCode', input }),
     postPurchase: async (input) => this.#commit({ kind: 'postPurchase', input }),
@@ -148,6 +149,7 @@ class MemoryBench implements Bench {
     for (const row of changes.apiKeys) this.#apiKeys.set(row.id, row)
     for (const row of changes.openedRequests) this.#requests.set(row.id, row)
     for (const row of changes.requests) this.#requests.set(row.id, row)
+    for (const row of changes.standing) this.#requests.set(row.id, row)
     for (const row of changes.creditCodes) this.#creditCodes.set(row.codeHash, row)
     this.#entries.push(...changes.entries)
     // Rules with a bug too answer a command of a kind with a verdict of that kind.

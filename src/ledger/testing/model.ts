@@ -1,4 +1,5 @@
 import type { LedgerLimits } from '../ledger.ts'
+import { countOf, type Hold, holdText, learnLate, reservedOf, settledText } from './model-hold.ts'
 import { PurchaseModel } from './purchase-model.ts'
 
 interface Line {
@@ -8,22 +9,6 @@ interface Line {
   readonly kind: string
   readonly reference?: string | undefined
   readonly until?: number | undefined
-}
-
-interface Hold {
-  readonly id: string
-  readonly account: string
-  readonly apiKey: string
-  readonly instance: string
-  readonly backed: number
-  readonly free: number
-  state: string
-  reserved: 'whole' | 'rest' | 'nothing'
-  swept: boolean
-  /** Where each micro-dollar of the charge came from. */
-  paid: ('backed' | 'free' | 'nobody')[]
-  late: number
-  generation: string | null
 }
 
 interface Admission {
@@ -88,6 +73,8 @@ export class Model {
         return this.#settle(words)
       case 'correct':
         return this.#correct(words)
+      case 'stand':
+        return this.#stand(words)
       case 'abandon':
         return this.#abandon(words[0] ?? '')
       case 'forget':
@@ -178,6 +165,7 @@ export class Model {
       paid: [],
       late: 0,
       generation: null,
+      stands: false,
     })
     this.#lapse(account)
     return openedText(granted - fromFree, fromFree)
@@ -228,8 +216,9 @@ export class Model {
     this.#move(hold, {
       state: kind,
       chargeMicros: Number(value ?? 0),
-      estimate: estimate !== undefined,
+      estimate: estimate === 'estimate',
     })
+    hold.stands = kind === 'provisional' && estimate === 'stands'
     return settledText(hold)
   }
 
@@ -247,13 +236,24 @@ export class Model {
       this.#move(hold, {
         state: kind,
         chargeMicros: Number(value),
-        estimate: estimate !== undefined,
+        estimate: estimate === 'estimate',
       })
     } else {
       const state = hold.state === 'unresolved' ? 'released' : 'final'
       this.#move(hold, { state, chargeMicros: before, estimate: false })
     }
     return `${hold.state} ${hold.paid.length} difference ${hold.paid.length - before}`
+  }
+
+  #stand([to, ...ids]: readonly string[]): string {
+    const standing = this.#holds.filter(
+      ({ id, state, stands }) => stands && state === 'provisional' && ids.includes(id),
+    )
+    for (const hold of standing) {
+      if (to === 'final') hold.state = to
+      else hold.stands = false
+    }
+    return `${standing.length} changed`
   }
 
   #abandon(instance: string): string {
@@ -283,6 +283,7 @@ export class Model {
     }
     hold.state = to.state
     hold.swept = false
+    hold.stands = false
     if (to.state === 'provisional') hold.generation = 'G'
     if (to.state === 'unresolved') hold.reserved = 'whole'
     else hold.reserved = to.state === 'provisional' && to.estimate ? 'rest' : 'nothing'
@@ -348,38 +349,6 @@ export class Model {
       .filter((hold) => hold.apiKey === apiKey)
       .reduce((sum, hold) => sum + reservedOf(hold, 'backed') + reservedOf(hold, 'free'), 0)
   }
-}
-
-function countOf(hold: Hold, from: Hold['paid'][number]): number {
-  return hold.paid.filter((payer) => payer === from).length
-}
-
-function chargedOf(hold: Hold, purse: 'backed' | 'free'): number {
-  return purse === 'backed' ? countOf(hold, 'backed') : hold.paid.length - countOf(hold, 'backed')
-}
-
-function reservedOf(hold: Hold, purse: 'backed' | 'free'): number {
-  if (hold.reserved === 'nothing') return 0
-  if (hold.reserved === 'whole') return hold[purse]
-  return Math.max(0, hold[purse] - chargedOf(hold, purse))
-}
-
-function holdText(hold: Hold): string {
-  const charge = `charge backed ${chargedOf(hold, 'backed')} free ${chargedOf(hold, 'free')}`
-  const held = `held backed ${reservedOf(hold, 'backed')} free ${reservedOf(hold, 'free')}`
-  const off = countOf(hold, 'nobody') === 0 ? '' : `, written off ${countOf(hold, 'nobody')}`
-  const late = hold.late === 0 ? '' : `, late ${hold.late}`
-  const generation = hold.generation === null ? '' : `, generation ${hold.generation}`
-  return `${hold.state}, ${charge}, ${held}${off}${late}${generation}`
-}
-
-function learnLate(hold: Hold, kind: string): void {
-  if (hold.state === 'released' && (kind === 'final' || kind === 'provisional')) hold.late++
-}
-
-function settledText(hold: Hold): string {
-  const overrun = Math.max(0, hold.paid.length - hold.backed - hold.free)
-  return `${hold.state} ${hold.paid.length}${overrun === 0 ? '' : ` overrun ${overrun}`}`
 }
 
 function openedText(backed: number, free: number): string {

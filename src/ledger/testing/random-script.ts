@@ -59,6 +59,7 @@ type Step =
   | { readonly kind: 'grant'; readonly words: string; readonly inMs: number; readonly name: string }
   | { readonly kind: 'repeatCredit' }
   | { readonly kind: 'open'; readonly words: string }
+  | { readonly kind: 'stand'; readonly action: string; readonly back: readonly number[] }
   | {
       readonly kind: 'ofRequest'
       readonly action: string
@@ -88,7 +89,12 @@ const outcome = fc.oneof(
   fc.tuple(amount, optional('estimate')).map(([charge, word]) => `provisional ${charge}${word}`),
 )
 
-const settle = ofRequest('settle', fc.oneof(outcome, fc.constantFrom('released', 'unresolved')))
+const standing = amount.map((charge) => `provisional ${charge} stands`)
+const settle = ofRequest(
+  'settle',
+  fc.oneof(outcome, standing, fc.constantFrom('released', 'unresolved')),
+)
+const stand = fc.constantFrom('stand final', 'stand final', 'stand lookUp')
 const correct = ofRequest('correct', fc.oneof(outcome, fc.constant('givenUp')))
 const reopen = ofRequest('open', openWords)
 
@@ -171,6 +177,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: open },
   { weight: 12, arbitrary: settle },
   { weight: 6, arbitrary: correct },
+  {
+    weight: 5,
+    arbitrary: fc
+      .tuple(stand, fc.array(age, { minLength: 1, maxLength: 6 }))
+      .map(([action, back]): Step => ({ kind: 'stand', action, back })),
+  },
   { weight: 1, arbitrary: reopen },
   { weight: 3, arbitrary: line(topUp) },
   { weight: 2, arbitrary: grant },
@@ -229,6 +241,11 @@ class ScriptWriter {
       case 'ofRequest':
         this.#lines.push(`${next.action} R${Math.max(0, this.#opened - next.back)} ${next.words}`)
         return
+      case 'stand': {
+        const ids = next.back.map((back) => `R${Math.max(0, this.#opened - back)}`)
+        this.#lines.push(`${next.action} ${ids.join(' ')}`)
+        return
+      }
       case 'expire':
         this.#lines.push(`set ${next.apiKey} expires ${(this.#nowMs + 60 * next.inMs) / 1_000}`)
         return

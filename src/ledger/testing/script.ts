@@ -17,7 +17,8 @@ import type { Bench } from './bench.ts'
  *     look L P A 100 open · expired · paid 10 [back 4] [hold] [small]   what a look found, and what it had seen
  *     land L [approved] · dismiss P
  *     open R K 30 [least 10] [free] [alone] [by I]
- *     settle R final 21 · provisional 21 [estimate] · released · unresolved
+ *     settle R final 21 · provisional 21 [estimate] [stands] · released · unresolved
+ *     stand final R · stand lookUp R          ends the wait of what stands
  *     correct R final 21 · provisional 21 [estimate] · givenUp
  *     note R G · abandon I · forget R
  *     show A · show K · show R · show P · entries A
@@ -85,6 +86,10 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
       case 'unknownRequest':
         return 'unknown'
     }
+  },
+  async stand(bench, [to, ...requestIds]) {
+    const input = { requestIds, to: to === 'lookUp' ? to : 'final' } as const
+    return `${await bench.ledger.settleStanding(input)} changed`
   },
   async note(bench, [requestId = '', generationId = '']) {
     bench.ledger.noteGeneration({ requestId, generationId })
@@ -258,7 +263,8 @@ async function runShow(bench: Bench, [id = '']: Words): Promise<string> {
   const off = row.writtenOffMicros === 0 ? '' : `, written off ${row.writtenOffMicros}`
   const late = row.lateReports === 0 ? '' : `, late ${row.lateReports}`
   const generation = row.generationId === null ? '' : `, generation ${row.generationId}`
-  return `${row.state}, ${charge}, ${held}${off}${late}${generation}`
+  const stands = row.costStands ? ', stands' : ''
+  return `${row.state}, ${charge}, ${held}${off}${late}${generation}${stands}`
 }
 
 /** What a settle has beside its money. */
@@ -280,6 +286,7 @@ function resolutionOf([kind, value, estimate]: Words): Resolution {
     chargeMicros,
     costUsd: estimate === 'estimate' ? null : costOfCharge(chargeMicros),
     generationId: 'G',
+    stands: estimate === 'stands',
   }
 }
 

@@ -205,6 +205,7 @@ function openProcess(
     onFailure: (failure) => known.failures.push(failure),
     onBilledLate: ({ requestId, costUsd }) =>
       known.billedLate.push(`${requestId} ${formatDecimal(costUsd)}`),
+    onEndpointMissing: () => {},
     onDoubted: ({ requestId, doubt }) => known.doubted.push(`${requestId} ${doubt}`),
     startTimer({ delayMs, run }) {
       const timer = { dueAtMs: world.nowMs + delayMs, run }

@@ -17,6 +17,7 @@ import {
   generationIdOf,
   readCost,
   readGenerationId,
+  readOwnProviderKey,
   readServedTier,
   readUsage,
 } from './reported.ts'
@@ -105,6 +106,7 @@ function readReport(answer: JsonBody): Reported {
     costUsd: readCost(answer, ['usage']),
     generationId: readGenerationId(answer.root['id']),
     ...readServedTier(answer.root),
+    ...readOwnProviderKey(answer.root['usage']),
   }
 }
 

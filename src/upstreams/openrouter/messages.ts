@@ -14,6 +14,7 @@ import {
   generationIdOf,
   readAggregatorId,
   readCost,
+  readOwnProviderKey,
   readSearches,
   readServedTier,
 } from './reported.ts'
@@ -81,6 +82,7 @@ function readAnswer(answer: JsonBody): AnswerReading {
     costUsd: readCost(answer, ['usage']),
     generationId: readAggregatorId(root['id']),
     ...readServedTier(objectAt(root, 'usage')),
+    ...readOwnProviderKey(root['usage']),
   }
   const error = readError(root)
   return error === null ? { kind: 'success', reported } : { kind: 'error', error, reported }
@@ -175,6 +177,7 @@ class MessagesObserver extends TallyObserver {
       costUsd: readCost(event, path),
       generationId: readAggregatorId(owner['id']),
       ...readServedTier(objectAt(owner, 'usage')),
+      ...readOwnProviderKey(usage),
     })
   }
 }

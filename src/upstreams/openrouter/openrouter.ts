@@ -9,6 +9,7 @@ import {
 } from './catalog.ts'
 import { chat, completions, embeddings, images } from './chat.ts'
 import { fetchGeneration } from './generation.ts'
+import { fetchKeyUsage } from './key-usage.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
@@ -27,4 +28,5 @@ export const openrouter: Dialect = {
     return page === null ? 0n : parseFlatImagePrice(page)
   },
   fetchGeneration,
+  fetchKeyUsage,
 }

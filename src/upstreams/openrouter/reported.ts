@@ -40,6 +40,11 @@ export function readCost(body: JsonBody, usagePath: readonly string[]): Decimal 
   return share === null ? cost : addDecimals(cost, share)
 }
 
+/** Whether the upstream account's own key at the provider paid, from an answer's usage. */
+export function readOwnProviderKey(usage: JsonValue | undefined): Pick<Reported, 'ownProviderKey'> {
+  return isJsonObject(usage) && usage['is_byok'] === true ? { ownProviderKey: true } : {}
+}
+
 /**
  * Usage of every format but messages: the input count includes cache reads and writes. Responses calls the
  * counts `input_tokens` and `output_tokens`, all others `prompt_tokens` and `completion_tokens`. Null if there

@@ -12,6 +12,7 @@ import {
   generationIdOf,
   readAggregatorId,
   readCost,
+  readOwnProviderKey,
   readServedTier,
   readUsage,
 } from './reported.ts'
@@ -46,6 +47,7 @@ function readReport(body: JsonBody, path: readonly string[]): Reported {
     costUsd: readCost(body, [...path, 'usage']),
     generationId: readAggregatorId(response['id']),
     ...readServedTier(response),
+    ...readOwnProviderKey(response['usage']),
   }
 }
 

@@ -95,7 +95,37 @@ function Readiness({ health }: { health: Health }) {
         {mode === 'simulator' ? 'with the simulator' : 'with a live provider'}. /readyz answers{' '}
         {health.ready ? 'that it is ready' : '503'}.
       </p>
+      <Costs costs={health.costs} />
     </>
+  )
+}
+
+/** How reported costs are verified, and what was found wrong. */
+function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<Health, 'costs'>) {
+  return (
+    <div className="grid gap-1 px-[18px] pb-[18px]">
+      <p className="note">
+        {lookups === 'all'
+          ? 'Every reported cost is looked up.'
+          : doubted.length === 0
+            ? 'Reported costs are verified by samples; none is in doubt.'
+            : 'All reported costs of these are looked up, because one was wrong:'}
+      </p>
+      {lookups === 'verify' && doubted.length > 0 && (
+        <ul>
+          {doubted.map((unit) => (
+            <li key={unit} className="mono">
+              {unit}
+            </li>
+          ))}
+        </ul>
+      )}
+      {agrees === false && (
+        <p className="problem">
+          The usage of the provider’s key rose by another amount than the booked costs.
+        </p>
+      )}
+    </div>
   )
 }
 

@@ -1,0 +1,214 @@
+import { getRequest } from '../ledger/activity/activity.ts'
+import {
+  AGREED_LOOKUPS_MIN,
+  type DoubtChange,
+  Doubts,
+  type DoubtUnit,
+  showUnit,
+} from '../reconcile/doubts.ts'
+import { KeyUsage, type KeyUsageLook } from '../reconcile/key-usage.ts'
+import { LookupPolicy, openDrawSecret } from '../reconcile/lookup-policy.ts'
+import type { Settlement } from '../reconcile/reconciler.ts'
+import { StandingCosts } from '../reconcile/standing-costs.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import { showMicros } from '../vocabulary/money.ts'
+import type { OpenUpstream } from './open-catalog.ts'
+import type { ServedStore } from './open-served-store.ts'
+import type { Wiring } from './wiring.ts'
+
+/** Which reported costs are looked up, and what is found by it. */
+export interface Verification {
+  readonly policy: LookupPolicy
+  /** The reconciler has settled a request. */
+  settled(settlement: Settlement): void
+  /** The list of an upstream was refreshed: the usage of our key there is read too. */
+  refreshed(upstream: string): void
+  /** An upstream has no look-ups. */
+  noLookups(upstream: string): void
+  report(): VerificationReport
+}
+
+/** How reported costs are verified now. */
+interface VerificationReport {
+  readonly lookups: 'verify' | 'all'
+  /** The units whose reported costs are all looked up, in words. */
+  readonly doubted: readonly string[]
+  /** Whether the usage of our key went with the booked costs when they were last compared; null: never, or it can't be. */
+  readonly keyUsageAgrees: boolean | null
+}
+
+/** Opens what verifies reported costs, and begins to make those final that stand. */
+export async function openVerification(
+  wiring: Wiring,
+  served: ServedStore & {
+    readonly upstreams: ReadonlyMap<string, OpenUpstream>
+    readonly onRecalled: () => void
+  },
+): Promise<Verification> {
+  const { config, log, telemetry, closing } = wiring
+  const { store, ledger, storeClock: clock, instanceId, onRecalled } = served
+  const lookups = config.TOLLGATE_LOOKUPS
+  const onFailure = (cause: unknown): void =>
+    log.warn({ cause: String(cause) }, 'reported costs could not be verified; it is tried again')
+  let standing: StandingCosts | null = null
+  const doubts = new Doubts({
+    db: store.db,
+    clock,
+    onChange(change) {
+      logDoubt(wiring, change)
+      if (change.isOpen) standing?.wake()
+    },
+    onFailure,
+  })
+  const policy = new LookupPolicy({
+    settings: { lookups, aboveMicros: config.TOLLGATE_LOOKUPS_ABOVE_MICROS },
+    drawSecret: await openDrawSecret(store.db),
+    doubts,
+  })
+  await doubts.read()
+  standing = new StandingCosts({
+    db: store.reports,
+    ledger,
+    doubts,
+    isDoubted: (unit) => policy.doubts(unit),
+    clock,
+    instanceId,
+    standsAfterMs: config.TOLLGATE_STANDS_AFTER_MS,
+    onStood: (requests) => telemetry.stood(requests),
+    onRecalled,
+    onFailure,
+  })
+  const passes = standing
+  closing.defer(() => passes.stop())
+  passes.start()
+  const watched = new Map(
+    [...served.upstreams].map(([name, { upstream }]) => {
+      return [name, new WatchedUpstream(wiring, { ...served, upstream, doubts })] as const
+    }),
+  )
+  return {
+    policy,
+    settled(settlement) {
+      // While nothing is in doubt, nothing but a difference is news.
+      const { costReported, requestId, correction, corrected } = settlement
+      if (!costReported || correction.kind !== 'final') return
+      const differs = corrected.differenceMicros !== 0
+      if (!differs && doubts.units.length === 0) return
+      getRequest(store.reports, requestId)
+        .then((row) => {
+          if (row === null) return
+          const { upstream, modelId, endpoint, stream } = row
+          const unit: DoubtUnit = { upstream, modelId, endpoint, stream }
+          return differs ? doubts.differed(unit) : doubts.agreed(unit, AGREED_LOOKUPS_MIN)
+        })
+        .catch(onFailure)
+    },
+    refreshed: (upstream) => watched.get(upstream)?.look(),
+    noLookups: (upstream) => watched.get(upstream)?.noLookups(),
+    report: () => ({
+      lookups,
+      doubted: doubts.units.map(showUnit),
+      keyUsageAgrees: agreeTogether([...watched.values()].map(({ agrees }) => agrees)),
+    }),
+  }
+}
+
+function logDoubt({ log, telemetry }: Wiring, { unit, isOpen }: DoubtChange): void {
+  telemetry.doubtChanged({ isOpen })
+  const of = showUnit(unit)
+  if (isOpen) log.warn({ of }, 'a reported cost was wrong: all of these are looked up')
+  else log.info({ of }, 'reported costs are right again: few of these are looked up')
+}
+
+/** Null: none of them has been compared. */
+function agreeTogether(each: readonly (boolean | null)[]): boolean | null {
+  const compared = each.filter((agrees) => agrees !== null)
+  return compared.length === 0 ? null : compared.every((agrees) => agrees)
+}
+
+/** What one upstream shows of what it bills. */
+class WatchedUpstream {
+  readonly #log: Wiring['log']
+  readonly #telemetry: Wiring['telemetry']
+  /** Null: the upstream does not say what our key has used. */
+  readonly #keyUsage: KeyUsage | null
+  #hasLookups: boolean
+  #hasFigure: boolean
+  #isSaid = false
+  #agrees: boolean | null = null
+
+  constructor(
+    { log, telemetry }: Wiring,
+    {
+      store,
+      storeClock: clock,
+      upstream,
+      doubts,
+    }: ServedStore & { readonly upstream: Upstream; readonly doubts: Doubts },
+  ) {
+    const { name } = upstream.settings
+    const { fetchKeyUsage, fetchGeneration } = upstream.dialect
+    this.#log = log.child({ upstream: name })
+    this.#telemetry = telemetry
+    this.#hasLookups = fetchGeneration !== null
+    this.#hasFigure = fetchKeyUsage !== null
+    this.#keyUsage =
+      fetchKeyUsage === null
+        ? null
+        : new KeyUsage({
+            upstream: name,
+            fetchKeyUsage: () => fetchKeyUsage(upstream),
+            db: store.reports,
+            clock,
+            doubts,
+            onLook: (look) => this.#looked(look),
+          })
+    this.#sayIfBlind()
+  }
+
+  /** Whether the usage of our key went with the booked costs; null: it was never compared. */
+  get agrees(): boolean | null {
+    return this.#agrees
+  }
+
+  look(): void {
+    void this.#keyUsage?.look()
+  }
+
+  noLookups(): void {
+    this.#hasLookups = false
+    this.#sayIfBlind()
+  }
+
+  #looked(look: KeyUsageLook): void {
+    this.#telemetry.keyUsageLooked(look.kind)
+    if (look.kind === 'noFigure') {
+      this.#hasFigure = false
+      this.#sayIfBlind()
+    }
+    if (look.kind === 'unavailable') {
+      this.#log.warn({ cause: String(look.cause) }, 'the usage of the key could not be read')
+    }
+    if (look.kind !== 'agrees' && look.kind !== 'differs') return
+    this.#agrees = look.kind === 'agrees'
+    if (this.#agrees) return
+    const { riseMicros, bookedMicros, unsureMicros } = look
+    this.#log.error(
+      {
+        used: showMicros(riseMicros),
+        booked: showMicros(bookedMicros),
+        unsettled: showMicros(unsureMicros),
+      },
+      "the usage of the key rose by another amount than the costs that were booked: if no other program uses the key, check the provider's bill",
+    )
+  }
+
+  /** Once: nothing verifies the costs of this upstream. */
+  #sayIfBlind(): void {
+    if (this.#isSaid || this.#hasLookups || this.#hasFigure) return
+    this.#isSaid = true
+    this.#log.warn(
+      'the provider has neither look-ups of requests nor the usage of a key: what it reports is not verified',
+    )
+  }
+}

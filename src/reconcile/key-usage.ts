@@ -1,0 +1,196 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import type { KeyUsageAnswer } from '../upstreams/upstream.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { firstIdOf } from '../vocabulary/ids.ts'
+import { type Micros, micros, microsOfDecimal } from '../vocabulary/money.ts'
+import { AGREED_COMPARISONS_MIN, type Doubts, wholeOf } from './doubts.ts'
+
+interface KeyUsageInput {
+  /** The upstream's name in the rows of requests. */
+  readonly upstream: string
+  /** What the upstream says that our key has used. Must never reject. */
+  readonly fetchKeyUsage: () => Promise<KeyUsageAnswer>
+  /** Where requests are read. */
+  readonly db: Kysely<Tables>
+  /** The clock of the times in the store's rows. */
+  readonly clock: Clock
+  readonly doubts: Pick<Doubts, 'agreed' | 'differed'>
+  /** Called with each look. Must not throw. */
+  readonly onLook: (look: KeyUsageLook) => void
+}
+
+/** The result of a look at the key's usage. */
+export type KeyUsageLook =
+  /** There is nothing to compare yet, or nothing was used. */
+  | { readonly kind: 'nothing' }
+  /** The upstream has no such figure. */
+  | { readonly kind: 'noFigure' }
+  /** The figure or the store could not be read. */
+  | { readonly kind: 'unavailable'; readonly cause: unknown }
+  | ({ readonly kind: 'agrees' | 'differs' } & UsageComparison)
+
+/** What the key's usage rose by, and what it may have risen by, by the requests of the store. */
+interface UsageComparison extends Booked {
+  readonly riseMicros: Micros
+}
+
+/** Provider costs of a time. */
+interface Booked {
+  /** Those that fall into it. */
+  readonly bookedMicros: Micros
+  /** What may fall into it beside them: requests at either end, and those whose cost is not known. */
+  readonly unsureMicros: Micros
+}
+
+/** A figure, and when it was asked for and answered. */
+interface Reading {
+  readonly usageMicros: Micros
+  readonly askedAtMs: number
+  readonly answeredAtMs: number
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+// How long before a look most requests that end after it began. Before a difference is believed, all are looked for.
+const USUAL_DURATION_MS = 20 * MINUTE_MS
+// An upstream may count a request some seconds after its answer ended.
+const COUNTED_AFTER_MS = 5_000
+const CLOCKS_APART_MS = MINUTE_MS
+
+const TOLERATED_MICROS = 10_000
+const TOLERATED_PER_MILLE = 1
+
+/** Whether a rise of the key's usage goes with the costs that were booked: to within a cent, or 0.1%. */
+export function usageAgrees({ riseMicros, bookedMicros, unsureMicros }: UsageComparison): boolean {
+  const toleratedMicros = Math.max(TOLERATED_MICROS, (bookedMicros * TOLERATED_PER_MILLE) / 1_000)
+  return (
+    riseMicros >= bookedMicros - toleratedMicros &&
+    riseMicros <= bookedMicros + unsureMicros + toleratedMicros
+  )
+}
+
+/**
+ * Compares what the upstream says that our key has used with the costs in the store, of all processes. The time
+ * between two looks is compared at the third, by when most of its requests are settled.
+ */
+export class KeyUsage {
+  readonly #input: KeyUsageInput
+  #readings: readonly Reading[] = []
+  #looking: Promise<void> | null = null
+
+  constructor(input: KeyUsageInput) {
+    this.#input = input
+  }
+
+  /** Looks, unless a look is under way. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { upstream, fetchKeyUsage, clock, doubts, onLook } = this.#input
+    const askedAtMs = clock.nowMs()
+    const answer = await fetchKeyUsage()
+    try {
+      const look = await this.#judge(answer, { askedAtMs, answeredAtMs: clock.nowMs() })
+      if (look.kind === 'differs') await doubts.differed(wholeOf(upstream))
+      if (look.kind === 'agrees') await doubts.agreed(wholeOf(upstream), AGREED_COMPARISONS_MIN)
+      onLook(look)
+    } catch (cause) {
+      onLook({ kind: 'unavailable', cause })
+    }
+  }
+
+  async #judge(
+    answer: KeyUsageAnswer,
+    at: Pick<Reading, 'askedAtMs' | 'answeredAtMs'>,
+  ): Promise<KeyUsageLook> {
+    switch (answer.kind) {
+      case 'noFigure':
+      case 'unavailable':
+        return answer
+      case 'found': {
+        const usageMicros = microsOfDecimal(answer.usageUsd)
+        if (usageMicros === null) return { kind: 'noFigure' }
+        const look = await this.#compare()
+        this.#readings = [...this.#readings.slice(-1), { usageMicros, ...at }]
+        return look
+      }
+      default:
+        return assertNever(answer)
+    }
+  }
+
+  async #compare(): Promise<KeyUsageLook> {
+    const [from, to] = this.#readings
+    if (from === undefined || to === undefined) return { kind: 'nothing' }
+    const riseMicros = micros(to.usageMicros - from.usageMicros)
+    // Another key, or a figure that was set back.
+    if (riseMicros < 0 || to.askedAtMs <= from.answeredAtMs) return { kind: 'nothing' }
+    const usual = await this.#booked({ from, to, beganBeforeMs: USUAL_DURATION_MS })
+    if (riseMicros + usual.bookedMicros === 0) return { kind: 'nothing' }
+    if (usageAgrees({ riseMicros, ...usual })) return { kind: 'agrees', riseMicros, ...usual }
+    const all = await this.#booked({ from, to, beganBeforeMs: DAY_MS })
+    return { kind: usageAgrees({ riseMicros, ...all }) ? 'agrees' : 'differs', riseMicros, ...all }
+  }
+
+  #booked({ from, to, beganBeforeMs }: CompareInput): Promise<Booked> {
+    const { upstream, db } = this.#input
+    return readBooked(db, { upstream, from, to, beganMs: from.askedAtMs - beganBeforeMs })
+  }
+}
+
+interface CompareInput {
+  readonly from: Reading
+  readonly to: Reading
+  readonly beganBeforeMs: number
+}
+
+interface BookedTime extends Pick<CompareInput, 'from' | 'to'> {
+  readonly upstream: string
+  /** Requests that began before are left out. */
+  readonly beganMs: number
+}
+
+/** The provider costs between two readings, by the requests that ended between them. Sums are rounded once. */
+async function readBooked(
+  db: Kysely<Tables>,
+  { upstream, from, to, beganMs }: BookedTime,
+): Promise<Booked> {
+  const idAt = (timeMs: number) => firstIdOf({ prefix: 'req', timeMs })
+  const ended = sql`coalesce(ended_at_ms, ${to.answeredAtMs + DAY_MS})`
+  const cost = sql`cast(coalesce(cost_usd, late_cost_usd) as double precision) * 1000000`
+  // The most that a request can have cost whose cost is not known. A released one without an id did not run.
+  const most = sql`case when coalesce(cost_usd, late_cost_usd) is not null then ${cost}
+    when state = 'released' and generation_id is null then 0
+    when backed_granted_micros + free_granted_micros > backed_charge_micros + free_charge_micros
+      then backed_granted_micros + free_granted_micros
+    else backed_charge_micros + free_charge_micros end`
+  const isSure = sql`coalesce(cost_usd, late_cost_usd) is not null and opened_at_ms > ${from.answeredAtMs}
+    and ${ended} <= ${to.askedAtMs - COUNTED_AFTER_MS}`
+  const row = await db
+    .selectFrom('requests')
+    .select([
+      sql<
+        number | null
+      >`cast(round(sum(case when ${isSure} then ${cost} else 0 end)) as bigint)`.as('booked'),
+      sql<
+        number | null
+      >`cast(round(sum(case when ${isSure} then 0 else ${most} end)) as bigint)`.as('unsure'),
+    ])
+    .where('upstream', '=', upstream)
+    .where('id', '>=', idAt(beganMs))
+    .where('id', '<', idAt(to.answeredAtMs + CLOCKS_APART_MS))
+    .where('opened_at_ms', '<=', to.answeredAtMs)
+    .where(sql<boolean>`${ended} > ${from.askedAtMs - COUNTED_AFTER_MS}`)
+    .executeTakeFirstOrThrow()
+  return {
+    bookedMicros: micros(Number(row.booked ?? 0)),
+    unsureMicros: micros(Number(row.unsure ?? 0)),
+  }
+}

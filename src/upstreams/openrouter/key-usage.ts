@@ -1,0 +1,31 @@
+import { parseAnswer } from '../../json/body.ts'
+import { addDecimals } from '../../vocabulary/money.ts'
+import { decimalAt } from '../json-reading.ts'
+import type { KeyUsageAnswer, Upstream } from '../upstream.ts'
+
+const TIMEOUT_MS = 10_000
+const ANSWER_BYTES_MAX = 1024 * 1024
+
+const NO_FIGURE: KeyUsageAnswer = { kind: 'noFigure' }
+
+/** Reads what our key has used since it was made, also by the account's own keys at providers. Never rejects. */
+export async function fetchKeyUsage(upstream: Upstream): Promise<KeyUsageAnswer> {
+  try {
+    const { httpStatus, bytes } = await upstream.getBytes('/key', {
+      timeoutMs: TIMEOUT_MS,
+      bytesMax: ANSWER_BYTES_MAX,
+    })
+    if (httpStatus === 404 || httpStatus === 405 || httpStatus === 501) return NO_FIGURE
+    const body = httpStatus === 200 ? parseAnswer(bytes) : null
+    if (body === null) {
+      const cause = new Error(`the upstream answers ${httpStatus} to a question about its key`)
+      return { kind: 'unavailable', cause }
+    }
+    const usageUsd = decimalAt(body, ['data', 'usage'])
+    if (usageUsd === null) return NO_FIGURE
+    const byokUsd = decimalAt(body, ['data', 'byok_usage'])
+    return { kind: 'found', usageUsd: byokUsd === null ? usageUsd : addDecimals(usageUsd, byokUsd) }
+  } catch (cause) {
+    return { kind: 'unavailable', cause }
+  }
+}
