@@ -61,9 +61,11 @@ function failingObserver(part: keyof StreamObserver): Partial<Wire> {
   return {
     observeStream: () => {
       const observer = chatWire.observeStream({})
-      let seen = 0
+      let seen = part === 'takeAlike' ? 1 : 0
       const broken: StreamObserver = {
         onEvent: (event) => (part === 'onEvent' && ++seen === 2 ? fail() : observer.onEvent(event)),
+        takeAlike: (chunk, start) =>
+          part === 'takeAlike' && seen === 1 ? fail() : observer.takeAlike(chunk, start),
         reported: () => (part === 'reported' ? fail() : observer.reported()),
         relayedTokens: () => (part === 'relayedTokens' ? fail() : observer.relayedTokens()),
       }
@@ -165,7 +167,7 @@ describe('while a stream is relayed', () => {
     await to.expectNothingLeft()
   })
 
-  test.each<[keyof StreamObserver]>([['onEvent'], ['reported']])(
+  test.each<[keyof StreamObserver]>([['onEvent'], ['takeAlike'], ['reported']])(
     'in an observer, at %s: the hold ends like that of a lost stream, and the client sees no whole end',
     async (part) => {
       const to = await start({

@@ -50,7 +50,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     // How each upstream is set, and the list of dialects.
     // Reported costs that stand become final in bulk.
     // The usage of a key.
-    upstreams: { files: 21, lines: 2_852 },
+    // A change of what a key stands for raises a number in the same commit.
+    // Events are compared with an earlier one by their bytes.
+    upstreams: { files: 21, lines: 2_878 },
     // Which models have a doubted figure.
     // Which upstream has which model, and the refreshers of all.
     catalog: { files: 8, lines: 1_275 },
@@ -60,7 +62,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Who turns maintenance is recorded in the same commit.
     // Counts that are the cost, and providers without look-ups.
     // The upstream of each request, and its own time limits.
-    journey: { files: 23, lines: 3_841 },
+    // Events that are like an earlier one pass without being parsed.
+    journey: { files: 23, lines: 3_890 },
     // Upstreams without look-ups.
     // A reported cost may stand.
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.

@@ -110,6 +110,11 @@ export type AnswerReading =
  */
 export interface StreamObserver {
   onEvent(event: StreamEvent): StreamEventReading
+  /**
+   * Takes events that are to be relayed unchanged, without parsing them: from `start`, one after the other, each that
+   * differs from an earlier event in nothing but its text. The end of the last one; `start` if there is none.
+   */
+  takeAlike(chunk: Buffer, start: number): number
   /** The report of all events so far. */
   reported(): Reported
   /** Estimated output tokens of the text since the provider's last count. */

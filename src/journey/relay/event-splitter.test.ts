@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { EventSplitter } from './stream-reader.ts'
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER
+const TAKES_NOTHING = (_chunk: Buffer, start: number): number => start
 
 interface Split {
   readonly events: readonly string[]
@@ -13,7 +14,10 @@ interface Split {
 function split(chunks: readonly Buffer[]): Split {
   const splitter = new EventSplitter(UNLIMITED)
   const events: string[] = []
-  const sink = { onEvent: (bytes: Buffer) => void events.push(bytes.toString('latin1')) }
+  const sink = {
+    onEvent: (bytes: Buffer) => void events.push(bytes.toString('latin1')),
+    takeAlike: TAKES_NOTHING,
+  }
   for (const chunk of chunks) {
     if (!splitter.push(chunk, sink)) throw new Error('over the limit')
   }
@@ -126,12 +130,15 @@ test('an event of 5 MB in pieces of 1 KB is one event, and each byte is read onc
 test('events of one chunk are slices of it, not copies', () => {
   const chunk = Buffer.from('data: 1\n\ndata: 2\n\n')
   const splitter = new EventSplitter(UNLIMITED)
-  splitter.push(chunk, { onEvent: (bytes) => expect(bytes.buffer).toBe(chunk.buffer) })
+  splitter.push(chunk, {
+    onEvent: (bytes) => expect(bytes.buffer).toBe(chunk.buffer),
+    takeAlike: TAKES_NOTHING,
+  })
 })
 
 describe('the limit of an event', () => {
   const push = (splitter: EventSplitter, text: string): boolean =>
-    splitter.push(Buffer.from(text), { onEvent: () => {} })
+    splitter.push(Buffer.from(text), { onEvent: () => {}, takeAlike: TAKES_NOTHING })
 
   test('applies to the unfinished event alone, not to those before it', () => {
     const splitter = new EventSplitter(16)

@@ -48,6 +48,8 @@ export class LeftStream implements EventSink {
     this.#end({ kind: this.#hasFailed ? 'failed' : 'completed', reported: this.#reader.reported() })
   }
 
+  onAlike(): void {}
+
   onResponseEnd(): void {
     if (this.#ended) return
     this.#reader.end()

@@ -6,9 +6,11 @@ import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
 import type { HeldRequest } from '../held-request.ts'
 
-/** Takes the events of one stream. */
+/** Takes the events of one stream, in order. */
 export interface EventSink {
   onEvent(event: ReadEvent): void
+  /** Takes events that are to be relayed unchanged, and report nothing that the reader does not know. */
+  onAlike(events: Buffer): void
 }
 
 /** Reads the events of one stream, and keeps what the events and the headers report. */
@@ -18,6 +20,7 @@ export class StreamReader {
   readonly #observer: StreamObserver
   readonly #splitter: EventSplitter
   readonly #events: EventReader
+  readonly #namesEvents: boolean
   readonly #sink: EventSink
 
   constructor(held: HeldRequest, headers: IncomingHttpHeaders, sink: EventSink) {
@@ -25,12 +28,22 @@ export class StreamReader {
     this.#observer = held.observeStream()
     this.#splitter = new EventSplitter(held.limits.eventBytesMax)
     this.#events = new EventReader(held.request.format)
+    this.#namesEvents = held.request.format.namesEvents
     this.#sink = sink
   }
 
   /** Passes on each event that the chunk completes. False if an event is over its limit. */
   push(chunk: Buffer): boolean {
     return this.#splitter.push(chunk, this)
+  }
+
+  /** Takes what it can of a chunk whose events begin at `start`, and returns the end of that. */
+  takeAlike(chunk: Buffer, start: number): number {
+    // In a format that does not name its events, a line with a name is not relayed.
+    if (!this.#namesEvents && chunk[start] === FIRST_OF_EVENT) return start
+    const end = this.#observer.takeAlike(chunk, start)
+    if (end > start) this.#sink.onAlike(chunk.subarray(start, end))
+    return end
   }
 
   /** Takes one whole event from the splitter. */
@@ -72,6 +85,11 @@ export class StreamReader {
 interface SplitSink {
   /** Takes one event with its blank line, unchanged. Called in order. */
   onEvent(bytes: Buffer): void
+  /**
+   * Takes whole events that end in two line feeds, from `start`, where an event begins. The end of what it took; `start`
+   * if it took nothing, and the next event is split off.
+   */
+  takeAlike(chunk: Buffer, start: number): number
 }
 
 // States of the scan of a server-sent event stream. Lines end in LF, CRLF or CR; a blank line ends an event.
@@ -83,6 +101,7 @@ const AFTER_BLANK_CR = 3
 
 const LF = 10
 const CR = 13
+const FIRST_OF_EVENT = 101
 
 /**
  * Cuts a byte stream into whole server-sent events, for any division into chunks. It keeps only the bytes of
@@ -102,6 +121,10 @@ export class EventSplitter {
     let eventStart = 0
     let state = this.#state
     for (let i = 0; i < chunk.length; i++) {
+      if (i === eventStart && state === LINE_START && this.#tail.length === 0) {
+        eventStart = i = sink.takeAlike(chunk, i)
+        if (i === chunk.length) break
+      }
       const byte = chunk[i]
       if (state === AFTER_BLANK_CR) {
         const end = byte === LF ? i + 1 : i

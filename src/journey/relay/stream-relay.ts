@@ -33,6 +33,9 @@ export class StreamRelay implements EventSink {
   #failure: ProblemCode | null = null
   #isSettled = false
   #ended = false
+  /** Whether a write is to follow in this tick. */
+  #writesSoon = true
+  #hasHead = false
   #paused = false
 
   constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
@@ -43,15 +46,17 @@ export class StreamRelay implements EventSink {
     held.client.writeHead(200, held.answerHeaders(headers))
     held.client.once('timeout', () => held.client.destroy())
     // The head goes out together with events that arrived with it, else by itself.
-    process.nextTick(() => {
-      if (!this.#ended) held.client.flushHeaders()
-    })
+    process.nextTick(writeNow, this)
     this.#noteGenerationId(this.#reader.headerGenerationId)
   }
 
   onResponseData(chunk: Buffer): void {
     const whole = this.#reader.push(chunk)
-    this.#write()
+    if (!this.#writesSoon) {
+      // All pieces that arrive in one read of the socket are one write.
+      this.#writesSoon = true
+      process.nextTick(writeNow, this)
+    }
     if (!whole) {
       this.#failure ??= 'upstream_error'
       this.#settle({ kind: 'unreadable', reported: this.#reader.reported() })
@@ -92,6 +97,10 @@ export class StreamRelay implements EventSink {
     if (!this.#hasGenerationId) this.#noteGenerationId(this.#reader.reported().generationId)
   }
 
+  onAlike(events: Buffer): void {
+    this.#pushReady(events)
+  }
+
   /** Joins adjacent events of a chunk into one slice, to write them without a copy. */
   #pushReady(event: Buffer): void {
     const last = this.#ready.length - 1
@@ -117,7 +126,6 @@ export class StreamRelay implements EventSink {
   onResponseEnd(): void {
     this.#reader.end()
     this.#settle(this.#endedWithoutTerminal())
-    this.#write()
     this.#end()
   }
 
@@ -139,6 +147,16 @@ export class StreamRelay implements EventSink {
     this.#held.fault(cause)
     this.#held.client.destroy()
     this.#resolve({ kind: 'streamed' })
+  }
+
+  /** Writes what is ready, and the head by itself if nothing is. */
+  writeNow(): void {
+    this.#writesSoon = false
+    if (this.#ended) return
+    this.#write()
+    if (this.#hasHead) return
+    this.#hasHead = true
+    this.#held.client.flushHeaders()
   }
 
   #write(): void {
@@ -223,7 +241,13 @@ export class StreamRelay implements EventSink {
 
   #end(): void {
     if (this.#ended) return
+    this.#write()
     this.#ended = true
     void this.#held.endAnswer(null).then(() => this.#resolve({ kind: 'streamed' }))
   }
+}
+
+// Not a method that is bound for each read.
+function writeNow(relay: StreamRelay): void {
+  relay.writeNow()
 }

@@ -84,6 +84,10 @@ class ResponsesObserver extends TallyObserver {
     return reading
   }
 
+  override takeAlike(chunk: Buffer, start: number): number {
+    return this.#hasEnded ? start : super.takeAlike(chunk, start)
+  }
+
   #read(event: StreamEvent): StreamEventReading {
     const { name, data } = event
     const root = parseEventData(data)

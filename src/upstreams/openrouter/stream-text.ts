@@ -1,6 +1,7 @@
+import { isPlainWord } from '../../formats/event-data.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { JsonBody, JsonObject } from '../../json/walk.ts'
-import { estimateTextTokensOfLatin1 } from '../../tokens/estimate.ts'
+import { estimateTextTokens, estimateTextTokensOfLatin1 } from '../../tokens/estimate.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver } from '../upstream.ts'
 
@@ -19,12 +20,20 @@ export abstract class TallyObserver implements StreamObserver {
 
   abstract onEvent(event: StreamEvent): StreamEventReading
 
+  takeAlike(chunk: Buffer, start: number): number {
+    for (let end = start; ; ) {
+      const next = this.#text.matchTemplate(chunk, end)
+      if (next === -1) return end
+      this.#relayedTokens += estimateTextTokens(this.#text.matched)
+      end = next
+    }
+  }
+
   /** True, with its text counted, for an event that differs from the template in nothing but its text. */
-  protected matchesTemplate(event: StreamEvent): boolean {
-    const text = this.#text.matchTemplate(event)
-    if (text === null) return false
-    this.#addText(text)
-    return true
+  protected matchesTemplate({ name, data }: StreamEvent): boolean {
+    const bytes = Buffer.from(`${headOf(name)}${data}${END}`, 'latin1')
+    // Of several lines, one could end the event early.
+    return !data.includes('\n') && this.takeAlike(bytes, 0) === bytes.length
   }
 
   /** Counts the text of any event. */
@@ -113,79 +122,103 @@ export class StreamText {
     if (this.#place === null) return
     const { event, start, end } = this.#place
     const { name, data } = event
-    const [before, beforeCounted] = this.#cutAtCounter(data.slice(0, start))
-    const [afterText, afterCounted] = this.#cutAtCounter(data.slice(end))
-    this.#template = { name, before, beforeCounted, afterText, afterCounted }
+    // Neither passes unchanged: data of several lines, and a name that is no word, which is not relayed.
+    if (data.includes('\n') || (name !== null && !isPlainWord(name))) return
+    this.#template = {
+      before: this.#cutAtCounter(headOf(name) + data.slice(0, start)),
+      after: this.#cutAtCounter(data.slice(end) + END),
+    }
   }
 
-  #cutAtCounter(source: string): readonly [string, string | null] {
-    const [, upToNumber, fromThere] = this.#counter?.exec(source) ?? []
-    if (upToNumber === undefined || fromThere === undefined) return [source, null]
-    return [upToNumber, fromThere]
+  #cutAtCounter(source: string): TemplatePart {
+    const [, upToNumber = source, fromThere] = this.#counter?.exec(source) ?? []
+    return {
+      start: Buffer.from(upToNumber, 'latin1'),
+      end: fromThere === undefined ? null : Buffer.from(fromThere, 'latin1'),
+    }
   }
+
+  /** The text of the event that matched last. */
+  matched: Uint8Array = NOTHING
 
   /**
-   * The text of an event that differs from the template in nothing but text and counter, as most events of a
-   * stream do; null if it may report more, or be no JSON. Takes a tenth of the time of `read`.
+   * The end of the event that begins here, if it differs from the template in nothing but text and counter, as most
+   * events of a stream do; -1 if it may report more, be no JSON, or go on in the next chunk.
    */
-  matchTemplate({ name, data }: StreamEvent): string | null {
-    const template = this.#template
-    if (template === null || name !== template.name) return null
-    const { before, beforeCounted, afterText, afterCounted } = template
-    // `startsWith` with a position takes ten times as long.
-    const has = (part: string, at: number) => data.slice(at, at + part.length) === part
-    if (!has(before, 0)) return null
-    let start = before.length
-    if (beforeCounted !== null) {
-      start = wholeNumberEnd(data, start)
-      if (start === -1 || !has(beforeCounted, start)) return null
-      start += beforeCounted.length
-    }
-    let end = data.length
-    if (afterCounted !== null) {
-      end -= afterCounted.length
-      if (!has(afterCounted, end)) return null
-      end = wholeNumberStart(data, end)
-      if (end === -1) return null
-    }
-    end -= afterText.length
-    if (end < start || !has(afterText, end)) return null
-    const text = data.slice(start, end)
-    // Other content would end the text early, or make the data invalid JSON.
-    return isStringContent(text) ? unescaped(text) : null
+  matchTemplate(bytes: Buffer, eventStart: number): number {
+    if (this.#template === null) return -1
+    const { before, after } = this.#template
+    const start = partEnd(bytes, eventStart, before)
+    const textEnd = start === -1 ? -1 : stringEndIn(bytes, start)
+    const end = textEnd === -1 ? -1 : partEnd(bytes, textEnd, after)
+    if (end === -1) return -1
+    const text = bytes.subarray(start, textEnd)
+    this.matched = text.includes(BACKSLASH)
+      ? Buffer.from(unescaped(text.toString('latin1')), 'latin1')
+      : text
+    return end
   }
 }
 
-/** An event without its text and without the number of its counter. */
+/** The bytes of an event around its text. */
 interface Template {
-  readonly name: string | null
-  /** The data up to the text, or to the counter before it. */
-  readonly before: string
-  /** The data between that counter and the text; null: no counter is before the text. */
-  readonly beforeCounted: string | null
-  /** The data after the text, or up to the counter after it. */
-  readonly afterText: string
-  /** The data after that counter; null: no counter is after the text. */
-  readonly afterCounted: string | null
+  readonly before: TemplatePart
+  readonly after: TemplatePart
+}
+
+/** The bytes on one side of the text, without the number of the counter. */
+interface TemplatePart {
+  /** All of them, or those up to the counter. */
+  readonly start: Buffer
+  /** Those after the counter; null: no counter is on this side. */
+  readonly end: Buffer | null
+}
+
+/** The lines of an event as nearly all providers write them. */
+function headOf(name: string | null): string {
+  return name === null ? 'data: ' : `event: ${name}\ndata: `
+}
+
+const END = '\n\n'
+const NOTHING = Buffer.alloc(0)
+
+// The end of a part of the template that starts here, with a whole number for its counter; -1: it does not.
+function partEnd(bytes: Buffer, at: number, part: TemplatePart): number {
+  const startEnd = bytesEnd(bytes, at, part.start)
+  if (startEnd === -1 || part.end === null) return startEnd
+  const numberEnd = wholeNumberEnd(bytes, startEnd)
+  return numberEnd === -1 ? -1 : bytesEnd(bytes, numberEnd, part.end)
+}
+
+function bytesEnd(bytes: Buffer, start: number, expected: Buffer): number {
+  const end = start + expected.length
+  if (end > bytes.length) return -1
+  return bytes.compare(expected, 0, expected.length, start, end) === 0 ? end : -1
 }
 
 // The end of the whole number that starts here; -1: there is none. A leading zero makes it none.
-function wholeNumberEnd(data: string, start: number): number {
+function wholeNumberEnd(bytes: Buffer, start: number): number {
   let end = start
-  while (isDigit(data.charCodeAt(end))) end++
-  return isWholeNumber(data, { start, end }) ? end : -1
-}
-
-// The start of the whole number that ends here; -1: there is none.
-function wholeNumberStart(data: string, end: number): number {
-  let start = end
-  while (isDigit(data.charCodeAt(start - 1))) start--
-  return isWholeNumber(data, { start, end }) ? start : -1
-}
-
-function isWholeNumber(data: string, { start, end }: { start: number; end: number }): boolean {
+  while (isDigit(bytes[end] ?? 0)) end++
   const digits = end - start
-  return digits === 1 || (digits > 1 && data.charCodeAt(start) !== ZERO)
+  return digits === 1 || (digits > 1 && bytes[start] !== ZERO) ? end : -1
+}
+
+// The place of the quote that ends the content of a JSON string; -1: there is none, or it is no content.
+function stringEndIn(bytes: Buffer, start: number): number {
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === QUOTE) return at
+    if (byte < SPACE) return -1
+    if (byte !== BACKSLASH) continue
+    at++
+    const letter = String.fromCharCode(bytes[at] ?? 0)
+    if (letter === 'u') {
+      if (!/^[0-9a-fA-F]{4}$/.test(bytes.toString('latin1', at + 1, at + 5))) return -1
+      at += 4
+    } else if (!'"\\/bfnrt'.includes(letter)) return -1
+  }
+  return -1
 }
 
 function isDigit(code: number): boolean {
@@ -196,22 +229,6 @@ const ZERO = 48
 
 function unescaped(text: string): string {
   return text.includes('\\') ? text.replace(ESCAPE, resolveEscape) : text
-}
-
-/** Whether a text may be the content of a JSON string. */
-function isStringContent(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE || code < SPACE) return false
-    if (code !== BACKSLASH) continue
-    at++
-    const letter = text.charAt(at)
-    if (letter === 'u') {
-      if (!/^[0-9a-fA-F]{4}$/.test(text.slice(at + 1, at + 5))) return false
-      at += 4
-    } else if (letter === '' || !'"\\/bfnrt'.includes(letter)) return false
-  }
-  return true
 }
 
 // The start of the characters of the string value after a member name; -1 for other values.
