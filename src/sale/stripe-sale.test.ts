@@ -1,0 +1,360 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { findPurchase } from '../ledger/purchases.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { micros } from '../vocabulary/money.ts'
+import { CardMethod } from './card/card-method.ts'
+import { StripeCard } from './card/stripe.ts'
+import { CardPoll } from './card-poll.ts'
+import { Sale } from './sale.ts'
+import { StripeServer } from './testing/stripe-server.ts'
+
+const CREDIT = micros(10_000_000)
+
+const MINUTE_MS = 60_000
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  let bench: StoreBench
+  let stripe: StripeServer
+  let failures: string[]
+  let ids = 0
+
+  beforeEach(async () => {
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    stripe = await StripeServer.start()
+    await bench.createAccount('A')
+    failures = []
+  })
+  afterEach(async () => {
+    await bench.audit()
+    await stripe.close()
+    await bench.close()
+  })
+
+  /** A gateway of the store: what it keeps in memory is its own. */
+  function gateway() {
+    const { db } = bench.store
+    const { secretKey, baseUrl } = stripe
+    const clock = { nowMs: () => stripe.nowMs }
+    const storeId = async () => 'store_1'
+    const publicUrl = 'https://gate.example'
+    const provider = new StripeCard({ secretKey, baseUrl, publicUrl, storeId, clock })
+    const limits = { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000) }
+    const method = new CardMethod({ provider, ...limits, feeBps: 0 })
+    const sale = new Sale({
+      methods: [method],
+      db,
+      ledger: bench.ledger,
+      ids: { next: (prefix) => `${prefix}_${++ids}` },
+      clock,
+      onCreditChanged: async () => {},
+    })
+    const onFailure = (source: string | null, cause: unknown) =>
+      void failures.push(`${source}: ${cause}`)
+    const poll = new CardPoll({ db, sale, method, clock, onFailure })
+    return {
+      sale,
+      poll,
+      async begin(accountId = 'A') {
+        const begun = await sale.begin({ method, accountId, creditMicros: CREDIT })
+        if (begun.kind !== 'begun') throw new Error(begun.kind)
+        return begun.purchase.source
+      },
+      /** A look a minute later. */
+      async pass(laterMs = MINUTE_MS) {
+        stripe.nowMs += laterMs
+        await poll.look()
+      },
+    }
+  }
+
+  const balance = async (accountId = 'A'): Promise<number> =>
+    (await bench.account(accountId)).backedBalanceMicros
+
+  const stateOf = async (source: string) => (await findPurchase(bench.store.db, source))?.state
+
+  async function paid() {
+    const serving = gateway()
+    const source = await serving.begin()
+    stripe.pay(source)
+    await serving.pass()
+    expect(await balance()).toBe(CREDIT)
+    return { ...serving, source }
+  }
+
+  test('a page asks for the price, by card alone, and is made once however often it is asked for', async () => {
+    const source = await gateway().begin()
+    expect(stripe.sessions).toMatchObject([
+      {
+        id: source.replace('stripe:', ''),
+        amount_subtotal: 1_000,
+        currency: 'usd',
+        client_reference_id: expect.stringMatching(/^pur_/),
+        metadata: { tollgate_store: 'store_1', tollgate_account: 'A' },
+      },
+    ])
+    expect(stripe.asked).toMatchObject({
+      mode: 'payment',
+      'allowed_payment_method_types[0]': 'card',
+      success_url: 'https://gate.example/app/A/credit',
+    })
+  })
+
+  test('a payment is credited once, without any message, whichever gateway looks and how often', async () => {
+    const [one, other] = [gateway(), gateway()]
+    const source = await one.begin()
+    await one.pass()
+    expect(await balance()).toBe(0)
+    stripe.pay(source)
+    await Promise.all([one.pass(), other.pass(), one.poll.look(), other.poll.look()])
+    await one.pass()
+    expect(await balance()).toBe(CREDIT)
+    expect(failures).toEqual([])
+  })
+
+  test('a look that follows a report is not repeated for the same report', async () => {
+    const { pass } = await paid()
+    stripe.calls.length = 0
+    await pass()
+    await pass()
+    expect(new Set(stripe.calls)).toEqual(new Set(['GET /v1/events']))
+  })
+
+  test('what Stripe does not report is found by looking at open payments every five minutes', async () => {
+    const { begin, pass } = gateway()
+    const source = await begin()
+    await pass()
+    stripe.pay(source)
+    stripe.forgetEvents()
+    await pass()
+    expect(await balance()).toBe(0)
+    await pass(5 * MINUTE_MS)
+    expect(await balance()).toBe(CREDIT)
+  })
+
+  test('a payment that is late is credited, also after its page expired', async () => {
+    const { begin, pass } = gateway()
+    const source = await begin()
+    stripe.expire(source)
+    await pass(61 * MINUTE_MS)
+    expect(await stateOf(source)).toBe('expired')
+    stripe.change(source, { status: 'open' })
+    stripe.pay(source)
+    await pass()
+    expect(await stateOf(source)).toBe('credited')
+    expect(await balance()).toBe(CREDIT)
+  })
+
+  test('a page that expires is looked at once more, and then no longer', async () => {
+    const { begin, pass } = gateway()
+    const source = await begin()
+    await pass(59 * MINUTE_MS)
+    stripe.change(source, { status: 'expired' })
+    await pass(2 * MINUTE_MS)
+    expect(await stateOf(source)).toBe('expired')
+    stripe.calls.length = 0
+    await pass(60 * MINUTE_MS)
+    expect(stripe.calls).toEqual(['GET /v1/events'])
+  })
+
+  test('refunds take their part of the credit back, also of credit that was spent', async () => {
+    const { source, pass } = await paid()
+    stripe.refund(source, 333)
+    await pass()
+    expect(await balance()).toBe(6_670_000)
+    await pass()
+    stripe.refund(source, 1_000)
+    await pass()
+    expect(await balance()).toBe(0)
+  })
+
+  test('a refund that fails later gives its part again', async () => {
+    const { source, pass } = await paid()
+    stripe.refund(source, 1_000)
+    await pass()
+    stripe.refund(source, 0)
+    await pass()
+    expect(await balance()).toBe(CREDIT)
+  })
+
+  test.each([
+    ['needs_response', 0, true],
+    ['under_review', 0, true],
+    ['lost', 0, true],
+    ['won', CREDIT, false],
+    ['prevented', CREDIT, false],
+    ['warning_needs_response', CREDIT, false],
+    ['warning_closed', CREDIT, false],
+  ] as const)('a dispute that is %s leaves %i', async (status, left, disputed) => {
+    const { source, pass } = await paid()
+    stripe.dispute(source, 'needs_response')
+    await pass()
+    expect(await balance()).toBe(0)
+    stripe.dispute(source, status)
+    await pass()
+    expect(await balance()).toBe(left)
+    expect(await findPurchase(bench.store.db, source)).toMatchObject({ disputed })
+  })
+
+  test('a dispute of a payment that was refunded takes nothing twice', async () => {
+    const { source, pass } = await paid()
+    stripe.refund(source, 400)
+    stripe.dispute(source, 'lost')
+    await pass()
+    expect(await balance()).toBe(0)
+  })
+
+  test('a look that is older than a newer refund does not undo it', async () => {
+    const { source, sale } = await paid()
+    let isFirst = true
+    // Between this answer and its arrival all is paid back, and another gateway has seen it.
+    const other = gateway()
+    const held = Promise.withResolvers<void>()
+    stripe.holdAnswer = async (call) => {
+      if (!isFirst || !call.includes('/sessions/')) return
+      isFirst = false
+      stripe.refund(source, 1_000)
+      await other.sale.look(source)
+      held.resolve()
+    }
+    await sale.look(source)
+    await held.promise
+    expect(await balance()).toBe(0)
+  })
+
+  test.each<[string, (source: string) => void]>([
+    ['nothing was to be paid', (source) => stripe.completeForNothing(source)],
+    ['another purchase is named', (source) => change(source, { client_reference_id: 'pur_x' })],
+    ['it was paid in the test mode', (source) => change(source, { livemode: false })],
+    ['another currency was paid', (source) => change(source, { currency: 'eur' })],
+    ['less was asked for', (source) => change(source, { amount_subtotal: 900, amount_total: 900 })],
+    ['more was asked for', (source) => change(source, { amount_subtotal: 1_100 })],
+    ['the total is below the price', (source) => change(source, { amount_total: 900 })],
+    [
+      'a discount was given',
+      (source) =>
+        change(source, {
+          amount_total: 900,
+          total_details: { amount_discount: 100, amount_shipping: 0, amount_tax: 0 },
+        }),
+    ],
+    ['the charge failed', (source) => stripe.pay(source, { paid: false })],
+    ['the charge is not captured', (source) => stripe.pay(source, { captured: false })],
+    ['a part was captured', (source) => stripe.pay(source, { amount_captured: 500 })],
+    ['the charge is in euros', (source) => stripe.pay(source, { currency: 'eur' })],
+  ])('a payment is held where %s', async (_what, pay) => {
+    const { begin, pass } = gateway()
+    const source = await begin()
+    pay(source)
+    await pass()
+    expect(await findPurchase(bench.store.db, source)).toMatchObject({
+      state: 'held',
+      note: expect.any(String),
+    })
+    expect(await balance()).toBe(0)
+    expect(failures).toEqual([])
+  })
+
+  function change(source: string, changes: Parameters<StripeServer['change']>[1]): void {
+    stripe.change(source, changes)
+    stripe.pay(source)
+  }
+
+  test('taxes on top of the price are no reason to hold, and go back with their part', async () => {
+    const { begin, pass } = gateway()
+    const source = await begin()
+    const total_details = { amount_discount: 0, amount_shipping: 0, amount_tax: 200 }
+    change(source, { amount_total: 1_200, total_details })
+    await pass()
+    expect(await balance()).toBe(CREDIT)
+    stripe.refund(source, 600)
+    await pass()
+    expect(await balance()).toBe(CREDIT / 2)
+  })
+
+  test('an approval adds what was captured of the price', async () => {
+    const { begin, pass, sale } = gateway()
+    const source = await begin()
+    stripe.pay(source, { amount_captured: 500 })
+    await pass()
+    expect(await sale.approve(source, null)).toMatchObject({ isChanged: true })
+    expect(await balance()).toBe(CREDIT / 2)
+  })
+
+  test('while Stripe is away nothing moves, and all is found when it is back', async () => {
+    const { begin, pass } = gateway()
+    const source = await begin()
+    await pass()
+    stripe.pay(source)
+    for (const state of ['failing', 'broken'] as const) {
+      stripe.state = state
+      await expect(pass()).rejects.toThrow('Stripe could not be asked')
+      await expect(begin()).rejects.toThrow('Stripe could not be asked')
+    }
+    expect(await balance()).toBe(0)
+    stripe.state = 'up'
+    await pass()
+    expect(await balance()).toBe(CREDIT)
+  })
+
+  test('a report whose look failed is followed again, however many came after it', async () => {
+    const { begin, pass } = gateway()
+    const source = await begin()
+    await pass()
+    stripe.pay(source)
+    stripe.failing = '/v1/checkout/sessions/'
+    await pass()
+    stripe.failing = null
+    for (let number = 0; number < 5; number++) {
+      stripe.nowMs += 20 * MINUTE_MS
+      stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: 'pi_other' })
+    }
+    // Another process, which has no memory of what failed.
+    await gateway().pass()
+    expect(await balance()).toBe(CREDIT)
+  })
+
+  test('what else the operator sells at Stripe is not looked at', async () => {
+    const { pass } = gateway()
+    stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: 'pi_other' })
+    stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: null })
+    stripe.reportOther('checkout.session.completed', {
+      object: 'checkout.session',
+      id: 'cs_other',
+      client_reference_id: 'order 7',
+      metadata: { tollgate_store: 'store_2' },
+    })
+    await pass()
+    expect(new Set(stripe.calls)).toEqual(new Set(['GET /v1/events']))
+    expect(failures).toEqual([])
+  })
+
+  test('a payment that a restored backup does not know is held, and its approval adds its credit', async () => {
+    const { begin, pass, sale } = gateway()
+    const source = await begin()
+    await bench.store.db.deleteFrom('purchases').execute()
+    stripe.pay(source)
+    await pass()
+    await pass()
+    expect(await findPurchase(bench.store.db, source)).toMatchObject({
+      state: 'held',
+      creditMicros: CREDIT,
+      note: expect.stringContaining('backup'),
+    })
+    expect(await sale.approve(source, null)).toMatchObject({ isChanged: true })
+    expect(await balance()).toBe(CREDIT)
+  })
+
+  test('a payment of an account that a restored backup does not know is reported, once', async () => {
+    const { begin, pass } = gateway()
+    await bench.createAccount('B')
+    const source = await begin('B')
+    await bench.store.db.deleteFrom('purchases').execute()
+    await bench.store.db.deleteFrom('accounts').where('id', '=', 'B').execute()
+    stripe.pay(source)
+    await pass()
+    await pass()
+    expect(failures).toEqual([expect.stringContaining('of the account B')])
+  })
+})
