@@ -32,7 +32,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The number that changes of callers raise.
     // Tables of roll-ups stand in a file of their own.
     // Doubts in reported costs. The tables of roll-ups have a file.
-    store: { files: 34, lines: 3_238 },
+    store: { files: 34, lines: 3_245 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
@@ -113,7 +113,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The settings of the sale.
     // How busy the process is.
     // Which reported costs are looked up, and its settings.
-    app: { files: 26, lines: 3_488 },
+    app: { files: 26, lines: 3_510 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.

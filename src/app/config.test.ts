@@ -105,6 +105,36 @@ test('Activity is kept for ever, or for a whole number of days from one on', () 
   }
 })
 
+test('real money buys no play credit, and test cards buy no real credit', () => {
+  const upstream = { UPSTREAM_BASE_URL: 'https://provider.example/v1', UPSTREAM_API_KEY: 'k' }
+  const live = { STRIPE_SECRET_KEY: 'rk_live_hush', TOLLGATE_PUBLIC_URL: 'https://gate.example' }
+  expect(faultsOf({ ...upstream, ...live })).toEqual([])
+  expect(faultsOf({ STRIPE_SECRET_KEY: 'sk_test_hush' })).toEqual([])
+  expect(faultsOf(live)[1]).toMatch('real money would buy play credit')
+  const mixed = { ...upstream, STRIPE_SECRET_KEY: 'sk_test_hush' }
+  expect(faultsOf(mixed)[1]).toMatch('test cards would buy real credit')
+  expect(faultsOf({ ...upstream, ...live, TOLLGATE_PUBLIC_URL: '' })[1]).toMatch(
+    'STRIPE_SECRET_KEY needs TOLLGATE_PUBLIC_URL',
+  )
+  for (const wrong of ['pk_live_hush', 'whsec_hush', 'hush']) {
+    expect(faultsOf({ STRIPE_SECRET_KEY: wrong })[1]).toMatch(/^STRIPE_SECRET_KEY must be a secret/)
+  }
+  expect(faultsOf({ STRIPE_WEBHOOK_SECRET: 'whsec_hush' })[1]).toMatch('without STRIPE_SECRET_KEY')
+})
+
+test('what is sold is dollars and cents, the least not above the most', () => {
+  expect(readConfig({}).TOLLGATE_SALE_MINIMUM).toBe(5_000_000)
+  expect(readConfig({ TOLLGATE_SALE_MINIMUM: '12.5' }).TOLLGATE_SALE_MINIMUM).toBe(12_500_000)
+  for (const wrong of ['0', '0.00', '-1', '1.005', '1e3', '$5', '123456789']) {
+    expect(faultsOf({ TOLLGATE_SALE_MINIMUM: wrong })[1], wrong).toBe(
+      'TOLLGATE_SALE_MINIMUM must be dollars, such as 5 or 12.50',
+    )
+  }
+  expect(faultsOf({ TOLLGATE_SALE_MINIMUM: '501' })[1]).toMatch('is above TOLLGATE_SALE_MAXIMUM')
+  expect(faultsOf({ TOLLGATE_SALE_MAXIMUM: '500' })).toEqual([])
+  expect(faultsOf({ TOLLGATE_SELLER_TAX_ID: 'GB1' })[1]).toMatch('without TOLLGATE_SELLER_NAME')
+})
+
 test('there is one worker, or a whole number of them up to 64 on PostgreSQL', () => {
   expect(readConfig({}).WORKERS).toBe(1)
   const onPostgres = { DATABASE_URL: 'postgres://ada@db.example/tollgate' }

@@ -2,8 +2,8 @@ import type { PlayPageInput } from '../http/play-page.ts'
 import type { WebhookInput } from '../http/sale-webhook.ts'
 import { isSignedByStripe } from '../sale/card/stripe.ts'
 import { CardPoll } from '../sale/card-poll.ts'
-import { type OpenedCard, openCard } from '../sale/open-methods.ts'
-import { Sale } from '../sale/sale.ts'
+import { makeSale, type OpenedCard } from '../sale/open-methods.ts'
+import type { Sale } from '../sale/sale.ts'
 import { pageUrlOf } from './config.ts'
 import type { HttpParts } from './open-http.ts'
 import { saleSettingsOf } from './sale-settings.ts'
@@ -20,24 +20,19 @@ export async function openSale(
 } | null> {
   const { config, configured, clock, ids } = wiring
   const { db } = store
-  const card = openCard(saleSettingsOf(config), {
-    db,
-    clock,
-    ids,
-    publicUrl: pageUrlOf(config),
-    isSimulator: configured.mode === 'simulator',
-  })
-  if (card === null) return null
-  // The package that a setting needs is missed at the start, not at the first purchase.
-  if (card.kind === 'stripe') await card.stripe.load()
-  const sale = new Sale({
-    methods: [card.method],
+  const sold = makeSale(saleSettingsOf(config), {
     db,
     ledger,
     ids,
     clock,
+    publicUrl: pageUrlOf(config),
+    isSimulator: configured.mode === 'simulator',
     onCreditChanged: async (accountId) => authenticator.forget({ accountId }),
   })
+  if (sold === null) return null
+  const { sale, card } = sold
+  // The package that a setting needs is missed at the start, not at the first purchase.
+  if (card.kind === 'stripe') await card.stripe.load()
   const poll = startPoll(wiring, { db, sale, card })
   return {
     sale,
@@ -58,7 +53,7 @@ function startPoll(
   }: {
     readonly db: HttpParts['store']['db']
     readonly sale: Sale
-    readonly card: NonNullable<OpenedCard>
+    readonly card: OpenedCard
   },
 ): CardPoll {
   const poll = new CardPoll({

@@ -87,6 +87,9 @@ export function saleFaults(env: Readonly<Record<string, string | undefined>>): s
   const maximum = Number(
     env['TOLLGATE_SALE_MAXIMUM'] || SALE_SETTINGS.TOLLGATE_SALE_MAXIMUM.fallback,
   )
+  if ((env['TOLLGATE_SELLER_TAX_ID'] ?? '') !== '' && (env['TOLLGATE_SELLER_NAME'] ?? '') === '') {
+    faults.push('TOLLGATE_SELLER_TAX_ID is set without TOLLGATE_SELLER_NAME: set both')
+  }
   if (minimum > maximum) faults.push('TOLLGATE_SALE_MINIMUM is above TOLLGATE_SALE_MAXIMUM')
   return faults
 }
@@ -98,12 +101,18 @@ export function saleSettingsOf(
   },
 ): SaleSettings {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_BASE_URL: baseUrl } = config
+  const { TOLLGATE_SELLER_NAME: name, TOLLGATE_SELLER_TAX_ID: taxId } = config
   return {
     terms: {
       minimumMicros: config.TOLLGATE_SALE_MINIMUM,
       maximumMicros: config.TOLLGATE_SALE_MAXIMUM,
       feeBps: config.TOLLGATE_SALE_FEE_BPS,
     },
+    ceilings: {
+      holdAboveMicros: config.TOLLGATE_SALE_HOLD_ABOVE,
+      holdAboveDailyMicros: config.TOLLGATE_SALE_HOLD_ABOVE_DAILY,
+    },
+    seller: name === null ? null : { name, taxId },
     stripe: secretKey === null ? null : { secretKey, baseUrl },
   }
 }

@@ -2,8 +2,8 @@ import { Command, Option } from 'commander'
 import type { z } from 'zod'
 import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
-import { openCard } from '../sale/open-methods.ts'
-import { Sale } from '../sale/sale.ts'
+import { makeSale } from '../sale/open-methods.ts'
+import type { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
@@ -162,20 +162,13 @@ function operationOf(
 /** What is sold, to be looked at again; null: nothing is. */
 function saleOf(
   { store: { db }, ledger, ids, clock }: CommandContext,
-  { pageUrl: publicUrl, sale: settings, upstreams }: CommandSettings,
+  { pageUrl: publicUrl, sale, upstreams }: CommandSettings,
 ): Sale | null {
   const isSimulator = upstreams === undefined
-  const card = openCard(settings, { db, clock, ids, publicUrl, isSimulator })
-  if (card === null) return null
   // A running server reads the store again within seconds.
-  return new Sale({
-    methods: [card.method],
-    db,
-    ledger,
-    ids,
-    clock,
-    onCreditChanged: async () => {},
-  })
+  const onCreditChanged = async () => {}
+  const parts = { db, ledger, ids, clock, publicUrl, isSimulator, onCreditChanged }
+  return makeSale(sale, parts)?.sale ?? null
 }
 
 /** The input of the operation, from the typed words and options. */

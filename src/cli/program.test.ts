@@ -84,6 +84,8 @@ describe('--help', () => {
       pageUrl: '',
       sale: {
         terms: { minimumMicros: micros(1), maximumMicros: micros(1), feeBps: 0 },
+        ceilings: { holdAboveMicros: micros(1), holdAboveDailyMicros: micros(1) },
+        seller: null,
         stripe: null,
       },
     })

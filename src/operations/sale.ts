@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { CardMethod } from '../sale/card/card-method.ts'
 import type { DepositMethod, SaleMethod } from '../sale/method.ts'
-import type { Sale } from '../sale/sale.ts'
+import type { Sale, Seller } from '../sale/sale.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
@@ -24,7 +24,7 @@ export function saleOperations({ sale, clock }: OperationParts): readonly Operat
 
 const amountWords = 'The credit, in micro-dollars: whole cents by card.'
 
-function offers({ methods }: Sale): Operation {
+function offers({ methods, seller }: Sale): Operation {
   return operation({
     name: 'getCreditSale',
     method: 'GET',
@@ -38,9 +38,16 @@ function offers({ methods }: Sale): Operation {
       if (!isAnyAvailable && methods.every(({ kind }) => kind === 'deposit')) {
         throw new Problem('chain_unavailable')
       }
-      return { httpStatus: 200, body: { object: 'credit_sale', methods: offered } }
+      return {
+        httpStatus: 200,
+        body: { object: 'credit_sale', seller: sellerAnswer(seller), methods: offered },
+      }
     },
   })
+}
+
+function sellerAnswer(seller: Seller | null) {
+  return seller && { name: seller.name, tax_id: seller.taxId }
 }
 
 async function offerOf(method: SaleMethod) {
@@ -139,7 +146,13 @@ function buy(sale: Sale, clock: Clock): Operation {
     }),
     example: { method: 'card', amount: 25_000_000 },
     answers: { 200: depositShape, 201: begunShape },
-    problems: ['not_found', 'rate_limited', 'payment_unavailable', 'chain_unavailable'],
+    problems: [
+      'not_found',
+      'card_refused',
+      'rate_limited',
+      'payment_unavailable',
+      'chain_unavailable',
+    ],
     async run({ accountId, body: { method: named, amount } }) {
       const method = methodOf(sale, named)
       switch (method.kind) {
@@ -174,15 +187,29 @@ async function beginCard(
       return { httpStatus: 201, body: { purchase: purchaseAnswer(purchase), url, expires_at } }
     }
     case 'tooManyOpen':
-      throw new Problem('rate_limited', {
-        message: 'The account has too many open purchases. Pay one, or wait until one expires.',
-        retryAfterSeconds: Math.max(1, Math.ceil((begun.nextAtMs - clock.nowMs()) / 1_000)),
-      })
+      throw laterProblem(
+        'The account has too many open purchases. Pay one, or wait until one expires.',
+        begun.nextAtMs - clock.nowMs(),
+      )
+    case 'newAccount': {
+      const { limitMicros, nextAtMs } = begun
+      const words = `at most ${showMicros(limitMicros)} in 24 hours by card, in the first seven days of an account`
+      if (nextAtMs === null) throw amountProblem(`must be ${words}`)
+      throw laterProblem(`This account can buy ${words}.`, nextAtMs - clock.nowMs())
+    }
+    case 'disputed':
+      throw new Problem('card_refused')
     case 'unknownAccount':
       throw notFound('account', accountId)
     default:
       return assertNever(begun)
   }
+}
+
+/** By position: why, and how long from now. */
+function laterProblem(message: string, waitMs: number): Problem {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
+  return new Problem('rate_limited', { message, retryAfterSeconds })
 }
 
 async function beginDeposit(method: DepositMethod, accountId: string): Promise<Answered> {
@@ -249,6 +276,10 @@ const tokenFields = {
 const saleShape = z
   .object({
     object: z.literal('credit_sale'),
+    seller: z
+      .object({ name: z.string(), tax_id: z.string().nullable() })
+      .nullable()
+      .describe('Who sells, for receipts.'),
     methods: z.array(
       z.discriminatedUnion('kind', [
         z.object({

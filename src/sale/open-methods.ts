@@ -1,44 +1,44 @@
-import type { Kysely } from 'kysely'
-import type { Tables } from '../store/schema.ts'
 import { readSetting, settingOnce } from '../store/settings.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
 import { CardMethod, type CardMethodInput } from './card/card-method.ts'
 import { PlayCard } from './card/play.ts'
 import { StripeCard, type StripeSettings } from './card/stripe.ts'
+import { Sale, type SaleInput } from './sale.ts'
 
 /** How credit is sold, by the settings. */
-export interface SaleSettings {
+export interface SaleSettings extends Pick<SaleInput, 'ceilings' | 'seller'> {
   /** What one purchase by card may be. */
   readonly terms: Omit<CardMethodInput, 'provider'>
   /** Null: no card is charged. */
   readonly stripe: StripeSettings | null
 }
 
-/** The sale by card, and its provider by its kind; null: nothing is sold by card. */
+/** What the sale is made of, in any process. */
+interface SaleParts extends Pick<SaleInput, 'db' | 'ledger' | 'ids' | 'clock' | 'onCreditChanged'> {
+  /** Where browsers reach the gateway. */
+  readonly publicUrl: string
+  readonly isSimulator: boolean
+}
+
+/** The sale by card, with its provider by its kind. */
 export type OpenedCard =
   | { readonly kind: 'play'; readonly method: CardMethod; readonly play: PlayCard }
   | { readonly kind: 'stripe'; readonly method: CardMethod; readonly stripe: StripeCard }
-  | null
 
-/** Opens the sale by card: at Stripe where its key is set, else with play money where the simulator answers. */
-export function openCard(
-  { terms, stripe: settings }: SaleSettings,
-  {
-    db,
-    clock,
-    ids,
-    publicUrl,
-    isSimulator,
-  }: {
-    readonly db: Kysely<Tables>
-    readonly clock: Clock
-    readonly ids: IdSource
-    /** Where browsers reach the gateway. */
-    readonly publicUrl: string
-    readonly isSimulator: boolean
-  },
-): OpenedCard {
+/** The sale by the methods that the settings have; null: nothing is sold. */
+export function makeSale(
+  { ceilings, seller, ...settings }: SaleSettings,
+  parts: SaleParts,
+): { readonly sale: Sale; readonly card: OpenedCard } | null {
+  const card = makeCard(settings, parts)
+  if (card === null) return null
+  return { card, sale: new Sale({ ...parts, methods: [card.method], ceilings, seller }) }
+}
+
+/** At Stripe where its key is set, else with play money where the simulator answers; null: not at all. */
+function makeCard(
+  { terms, stripe: settings }: Pick<SaleSettings, 'terms' | 'stripe'>,
+  { db, ids, clock, publicUrl, isSimulator }: SaleParts,
+): OpenedCard | null {
   if (settings !== null) {
     const storeId = async () =>
       (await readSetting(db, 'sale_store')) ??

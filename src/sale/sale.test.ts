@@ -29,6 +29,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ledger: bench.ledger,
     ids: { next: () => `pur_${++ids}` },
     clock: { nowMs: () => nowMs },
+    ceilings: { holdAboveMicros: micros(1e9), holdAboveDailyMicros: micros(5e9) },
+    seller: null,
     onCreditChanged: async (accountId: string) => {
       changed.push(accountId)
     },
@@ -83,8 +85,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const [one, other] = await Promise.all([0, 1].map(() => begin(saleBy(card))))
     await card.pay(other?.id ?? '')
     const sale = saleBy({
+      ...FAKED,
       name: 'play',
-      lookIntervalMs: 0,
       begin: () => Promise.reject(new Error('away')),
       look: (row) =>
         row.source === one?.source ? Promise.reject(new Error('away')) : card.look(row),
@@ -196,7 +198,7 @@ function paidOf(currency: string, units: bigint) {
   } satisfies CardFact
 }
 
-const FAKED = { name: 'faked', lookIntervalMs: 0 }
+const FAKED = { name: 'faked', chargesCards: false, lookIntervalMs: 0 }
 
 /** A provider that finds the same in every look. */
 function faked(found: CardFact) {

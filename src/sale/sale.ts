@@ -1,19 +1,18 @@
 import type { Kysely } from 'kysely'
 import type { Ledger, PostPurchaseInput, PurchaseVerdict } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
-import { findPurchase, listOpen } from '../ledger/purchases.ts'
+import { findPurchase } from '../ledger/purchases.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Micros } from '../vocabulary/money.ts'
+import { type CardRefusal, refusalOf } from './card/account-limits.ts'
 import type { CardMethod } from './card/card-method.ts'
 import type { CardPayment } from './card/provider.ts'
+import { type CeilingSettings, Ceilings } from './ceilings.ts'
 import type { SaleMethod } from './method.ts'
-
-/** So many payments an account may have open; beginnings at several gateways at once may add some. */
-const OPEN_PURCHASES_MAX = 5
 
 // A look that changed something is followed by another, so that the last one is newer than every change.
 const LOOKS_MAX = 10
@@ -25,24 +24,33 @@ interface Looked {
   readonly isChanged: boolean
 }
 
-/** A purchase that has begun, or when the account may begin the next. */
+/** A purchase that has begun, or why the account may not begin it. */
 type Begun =
   | { readonly kind: 'begun'; readonly purchase: PurchaseRow; readonly url: string }
-  | { readonly kind: 'tooManyOpen'; readonly nextAtMs: number }
-  | { readonly kind: 'unknownAccount' }
+  | CardRefusal
 
 /** A look found what can't be of the purchase; nothing was changed, and another look finds the same. */
 export class LookContradicted extends Error {
   override readonly name = 'LookContradicted'
 }
 
-interface SaleInput {
+/** Who sells the credit. */
+export interface Seller {
+  readonly name: string
+  readonly taxId: string | null
+}
+
+/** What the sale is made of. */
+export interface SaleInput {
   /** In the order in which they are offered. */
   readonly methods: readonly SaleMethod[]
   readonly db: Kysely<Tables>
   readonly ledger: Pick<Ledger, 'postPurchase'>
   readonly ids: IdSource
   readonly clock: Clock
+  readonly ceilings: CeilingSettings
+  /** Who sells, for receipts; null: it is not set. */
+  readonly seller: Seller | null
   /** Called when the credit of an account has changed. */
   readonly onCreditChanged: (accountId: string) => Promise<void>
 }
@@ -53,8 +61,11 @@ export class Sale {
   /** The latest beginning of each account, so that those of one account follow each other. */
   readonly #beginnings = new Map<string, Promise<unknown>>()
 
+  readonly #ceilings: Ceilings
+
   constructor(input: SaleInput) {
     this.#input = input
+    this.#ceilings = new Ceilings({ ...input.ceilings, db: input.db, clock: input.clock })
   }
 
   /** How credit can be bought, in the order in which it is offered. */
@@ -86,12 +97,9 @@ export class Sale {
   async #begin({ method, accountId, creditMicros }: Parameters<Sale['begin']>[0]): Promise<Begun> {
     const { db, ids, clock } = this.#input
     const nowMs = clock.nowMs()
-    const expiries = (await listOpen(db, accountId)).flatMap(({ expiresAtMs }) =>
-      expiresAtMs !== null && expiresAtMs > nowMs ? [expiresAtMs] : [],
-    )
-    if (expiries.length >= OPEN_PURCHASES_MAX) {
-      return { kind: 'tooManyOpen', nextAtMs: Math.min(...expiries) }
-    }
+    const { chargesCards } = method.provider
+    const refusal = await refusalOf(db, { accountId, creditMicros, chargesCards, nowMs })
+    if (refusal !== null) return refusal
     const purchaseId = ids.next('pur')
     const begun = await method.begin({ purchaseId, accountId, creditMicros })
     const { source, url, expiresAtMs, priceUnits } = begun
@@ -120,10 +128,18 @@ export class Sale {
     }
   }
 
-  /** Posts what a look found. Callers of the account hear of its new credit. */
+  get seller(): Seller | null {
+    return this.#input.seller
+  }
+
+  /** Posts what a look found; held, if it is above a ceiling and was not credited before. Callers of the account hear of its new credit. */
   async post(input: PostPurchaseInput, by: OperatorAction | null = null): Promise<PurchaseVerdict> {
-    const { ledger, onCreditChanged } = this.#input
-    const verdict = await ledger.postPurchase(input, by)
+    const { db, ledger, onCreditChanged } = this.#input
+    const { source, fact, approved } = input
+    const post = (judged: PostPurchaseInput) => ledger.postPurchase(judged, by)
+    const isCredit = fact.kind === 'paid' && fact.judgment.kind === 'credit' && !approved
+    const isNew = isCredit && (await findPurchase(db, source))?.state !== 'credited'
+    const verdict = await (isNew ? this.#ceilings.post(input, post) : post(input))
     if (verdict.kind === 'posted' && verdict.purchase.state === 'credited') {
       await onCreditChanged(input.accountId)
     }

@@ -1,90 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
-import { findPurchase } from '../ledger/purchases.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import type { StoreBench } from '../ledger/testing/store-bench.ts'
-import { micros } from '../vocabulary/money.ts'
-import { CardMethod } from './card/card-method.ts'
-import { StripeCard } from './card/stripe.ts'
-import { CardPoll } from './card-poll.ts'
-import { Sale } from './sale.ts'
-import { StripeServer } from './testing/stripe-server.ts'
-
-const CREDIT = micros(10_000_000)
-
-const MINUTE_MS = 60_000
+import { CardBench, CREDIT, MINUTE_MS } from './testing/card-bench.ts'
+import type { StripeServer } from './testing/stripe-server.ts'
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  let bench: StoreBench
+  let bench: CardBench
   let stripe: StripeServer
-  let failures: string[]
-  let ids = 0
 
   beforeEach(async () => {
-    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
-    stripe = await StripeServer.start()
-    await bench.createAccount('A')
-    failures = []
+    bench = await CardBench.open(open)
+    stripe = bench.stripe
   })
-  afterEach(async () => {
-    await bench.audit()
-    await stripe.close()
-    await bench.close()
-  })
-
-  /** A gateway of the store: what it keeps in memory is its own. */
-  function gateway() {
-    const { db } = bench.store
-    const { secretKey, baseUrl } = stripe
-    const clock = { nowMs: () => stripe.nowMs }
-    const storeId = async () => 'store_1'
-    const publicUrl = 'https://gate.example'
-    const provider = new StripeCard({ secretKey, baseUrl, publicUrl, storeId, clock })
-    const limits = { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000) }
-    const method = new CardMethod({ provider, ...limits, feeBps: 0 })
-    const sale = new Sale({
-      methods: [method],
-      db,
-      ledger: bench.ledger,
-      ids: { next: (prefix) => `${prefix}_${++ids}` },
-      clock,
-      onCreditChanged: async () => {},
-    })
-    const onFailure = (source: string | null, cause: unknown) =>
-      void failures.push(`${source}: ${cause}`)
-    const poll = new CardPoll({ db, sale, method, clock, onFailure })
-    return {
-      sale,
-      poll,
-      async begin(accountId = 'A') {
-        const begun = await sale.begin({ method, accountId, creditMicros: CREDIT })
-        if (begun.kind !== 'begun') throw new Error(begun.kind)
-        return begun.purchase.source
-      },
-      /** A look a minute later. */
-      async pass(laterMs = MINUTE_MS) {
-        stripe.nowMs += laterMs
-        await poll.look()
-      },
-    }
-  }
-
-  const balance = async (accountId = 'A'): Promise<number> =>
-    (await bench.account(accountId)).backedBalanceMicros
-
-  const stateOf = async (source: string) => (await findPurchase(bench.store.db, source))?.state
-
-  async function paid() {
-    const serving = gateway()
-    const source = await serving.begin()
-    stripe.pay(source)
-    await serving.pass()
-    expect(await balance()).toBe(CREDIT)
-    return { ...serving, source }
-  }
+  afterEach(() => bench.close())
 
   test('a page asks for the price, by card alone, and is made once however often it is asked for', async () => {
-    const source = await gateway().begin()
+    const source = await bench.gateway().begin()
     expect(stripe.sessions).toMatchObject([
       {
         id: source.replace('stripe:', ''),
@@ -102,19 +32,19 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('a payment is credited once, without any message, whichever gateway looks and how often', async () => {
-    const [one, other] = [gateway(), gateway()]
+    const [one, other] = [bench.gateway(), bench.gateway()]
     const source = await one.begin()
     await one.pass()
-    expect(await balance()).toBe(0)
+    expect(await bench.balance()).toBe(0)
     stripe.pay(source)
     await Promise.all([one.pass(), other.pass(), one.poll.look(), other.poll.look()])
     await one.pass()
-    expect(await balance()).toBe(CREDIT)
-    expect(failures).toEqual([])
+    expect(await bench.balance()).toBe(CREDIT)
+    expect(bench.failures).toEqual([])
   })
 
   test('a look that follows a report is not repeated for the same report', async () => {
-    const { pass } = await paid()
+    const { pass } = await bench.paid()
     stripe.calls.length = 0
     await pass()
     await pass()
@@ -122,60 +52,60 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('what Stripe does not report is found by looking at open payments every five minutes', async () => {
-    const { begin, pass } = gateway()
+    const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()
     stripe.pay(source)
     stripe.forgetEvents()
     await pass()
-    expect(await balance()).toBe(0)
+    expect(await bench.balance()).toBe(0)
     await pass(5 * MINUTE_MS)
-    expect(await balance()).toBe(CREDIT)
+    expect(await bench.balance()).toBe(CREDIT)
   })
 
   test('a payment that is late is credited, also after its page expired', async () => {
-    const { begin, pass } = gateway()
+    const { begin, pass } = bench.gateway()
     const source = await begin()
     stripe.expire(source)
     await pass(61 * MINUTE_MS)
-    expect(await stateOf(source)).toBe('expired')
+    expect(await bench.stateOf(source)).toBe('expired')
     stripe.change(source, { status: 'open' })
     stripe.pay(source)
     await pass()
-    expect(await stateOf(source)).toBe('credited')
-    expect(await balance()).toBe(CREDIT)
+    expect(await bench.stateOf(source)).toBe('credited')
+    expect(await bench.balance()).toBe(CREDIT)
   })
 
   test('a page that expires is looked at once more, and then no longer', async () => {
-    const { begin, pass } = gateway()
+    const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass(59 * MINUTE_MS)
     stripe.change(source, { status: 'expired' })
     await pass(2 * MINUTE_MS)
-    expect(await stateOf(source)).toBe('expired')
+    expect(await bench.stateOf(source)).toBe('expired')
     stripe.calls.length = 0
     await pass(60 * MINUTE_MS)
     expect(stripe.calls).toEqual(['GET /v1/events'])
   })
 
   test('refunds take their part of the credit back, also of credit that was spent', async () => {
-    const { source, pass } = await paid()
+    const { source, pass } = await bench.paid()
     stripe.refund(source, 333)
     await pass()
-    expect(await balance()).toBe(6_670_000)
+    expect(await bench.balance()).toBe(6_670_000)
     await pass()
     stripe.refund(source, 1_000)
     await pass()
-    expect(await balance()).toBe(0)
+    expect(await bench.balance()).toBe(0)
   })
 
   test('a refund that fails later gives its part again', async () => {
-    const { source, pass } = await paid()
+    const { source, pass } = await bench.paid()
     stripe.refund(source, 1_000)
     await pass()
     stripe.refund(source, 0)
     await pass()
-    expect(await balance()).toBe(CREDIT)
+    expect(await bench.balance()).toBe(CREDIT)
   })
 
   test.each([
@@ -187,29 +117,29 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ['warning_needs_response', CREDIT, false],
     ['warning_closed', CREDIT, false],
   ] as const)('a dispute that is %s leaves %i', async (status, left, disputed) => {
-    const { source, pass } = await paid()
+    const { source, pass } = await bench.paid()
     stripe.dispute(source, 'needs_response')
     await pass()
-    expect(await balance()).toBe(0)
+    expect(await bench.balance()).toBe(0)
     stripe.dispute(source, status)
     await pass()
-    expect(await balance()).toBe(left)
-    expect(await findPurchase(bench.store.db, source)).toMatchObject({ disputed })
+    expect(await bench.balance()).toBe(left)
+    expect(await bench.purchase(source)).toMatchObject({ disputed })
   })
 
   test('a dispute of a payment that was refunded takes nothing twice', async () => {
-    const { source, pass } = await paid()
+    const { source, pass } = await bench.paid()
     stripe.refund(source, 400)
     stripe.dispute(source, 'lost')
     await pass()
-    expect(await balance()).toBe(0)
+    expect(await bench.balance()).toBe(0)
   })
 
   test('a look that is older than a newer refund does not undo it', async () => {
-    const { source, sale } = await paid()
+    const { source, sale } = await bench.paid()
     let isFirst = true
     // Between this answer and its arrival all is paid back, and another gateway has seen it.
-    const other = gateway()
+    const other = bench.gateway()
     const held = Promise.withResolvers<void>()
     stripe.holdAnswer = async (call) => {
       if (!isFirst || !call.includes('/sessions/')) return
@@ -220,7 +150,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
     await sale.look(source)
     await held.promise
-    expect(await balance()).toBe(0)
+    expect(await bench.balance()).toBe(0)
   })
 
   test.each<[string, (source: string) => void]>([
@@ -244,16 +174,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ['a part was captured', (source) => stripe.pay(source, { amount_captured: 500 })],
     ['the charge is in euros', (source) => stripe.pay(source, { currency: 'eur' })],
   ])('a payment is held where %s', async (_what, pay) => {
-    const { begin, pass } = gateway()
+    const { begin, pass } = bench.gateway()
     const source = await begin()
     pay(source)
     await pass()
-    expect(await findPurchase(bench.store.db, source)).toMatchObject({
+    expect(await bench.purchase(source)).toMatchObject({
       state: 'held',
       note: expect.any(String),
     })
-    expect(await balance()).toBe(0)
-    expect(failures).toEqual([])
+    expect(await bench.balance()).toBe(0)
+    expect(bench.failures).toEqual([])
   })
 
   function change(source: string, changes: Parameters<StripeServer['change']>[1]): void {
@@ -262,28 +192,28 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   }
 
   test('taxes on top of the price are no reason to hold, and go back with their part', async () => {
-    const { begin, pass } = gateway()
+    const { begin, pass } = bench.gateway()
     const source = await begin()
     const total_details = { amount_discount: 0, amount_shipping: 0, amount_tax: 200 }
     change(source, { amount_total: 1_200, total_details })
     await pass()
-    expect(await balance()).toBe(CREDIT)
+    expect(await bench.balance()).toBe(CREDIT)
     stripe.refund(source, 600)
     await pass()
-    expect(await balance()).toBe(CREDIT / 2)
+    expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
   test('an approval adds what was captured of the price', async () => {
-    const { begin, pass, sale } = gateway()
+    const { begin, pass, sale } = bench.gateway()
     const source = await begin()
     stripe.pay(source, { amount_captured: 500 })
     await pass()
     expect(await sale.approve(source, null)).toMatchObject({ isChanged: true })
-    expect(await balance()).toBe(CREDIT / 2)
+    expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
   test('while Stripe is away nothing moves, and all is found when it is back', async () => {
-    const { begin, pass } = gateway()
+    const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()
     stripe.pay(source)
@@ -292,14 +222,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await expect(pass()).rejects.toThrow('Stripe could not be asked')
       await expect(begin()).rejects.toThrow('Stripe could not be asked')
     }
-    expect(await balance()).toBe(0)
+    expect(await bench.balance()).toBe(0)
     stripe.state = 'up'
     await pass()
-    expect(await balance()).toBe(CREDIT)
+    expect(await bench.balance()).toBe(CREDIT)
   })
 
   test('a report whose look failed is followed again, however many came after it', async () => {
-    const { begin, pass } = gateway()
+    const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()
     stripe.pay(source)
@@ -311,12 +241,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: 'pi_other' })
     }
     // Another process, which has no memory of what failed.
-    await gateway().pass()
-    expect(await balance()).toBe(CREDIT)
+    await bench.gateway().pass()
+    expect(await bench.balance()).toBe(CREDIT)
   })
 
   test('what else the operator sells at Stripe is not looked at', async () => {
-    const { pass } = gateway()
+    const { pass } = bench.gateway()
     stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: 'pi_other' })
     stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: null })
     stripe.reportOther('checkout.session.completed', {
@@ -327,34 +257,34 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
     await pass()
     expect(new Set(stripe.calls)).toEqual(new Set(['GET /v1/events']))
-    expect(failures).toEqual([])
+    expect(bench.failures).toEqual([])
   })
 
   test('a payment that a restored backup does not know is held, and its approval adds its credit', async () => {
-    const { begin, pass, sale } = gateway()
+    const { begin, pass, sale } = bench.gateway()
     const source = await begin()
-    await bench.store.db.deleteFrom('purchases').execute()
+    await bench.store.store.db.deleteFrom('purchases').execute()
     stripe.pay(source)
     await pass()
     await pass()
-    expect(await findPurchase(bench.store.db, source)).toMatchObject({
+    expect(await bench.purchase(source)).toMatchObject({
       state: 'held',
       creditMicros: CREDIT,
       note: expect.stringContaining('backup'),
     })
     expect(await sale.approve(source, null)).toMatchObject({ isChanged: true })
-    expect(await balance()).toBe(CREDIT)
+    expect(await bench.balance()).toBe(CREDIT)
   })
 
   test('a payment of an account that a restored backup does not know is reported, once', async () => {
-    const { begin, pass } = gateway()
-    await bench.createAccount('B')
+    const { begin, pass } = bench.gateway()
+    await bench.store.createAccount('B')
     const source = await begin('B')
-    await bench.store.db.deleteFrom('purchases').execute()
-    await bench.store.db.deleteFrom('accounts').where('id', '=', 'B').execute()
+    await bench.store.store.db.deleteFrom('purchases').execute()
+    await bench.store.store.db.deleteFrom('accounts').where('id', '=', 'B').execute()
     stripe.pay(source)
     await pass()
     await pass()
-    expect(failures).toEqual([expect.stringContaining('of the account B')])
+    expect(bench.failures).toEqual([expect.stringContaining('of the account B')])
   })
 })

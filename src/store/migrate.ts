@@ -69,7 +69,8 @@ async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
   return tables.some(({ name }) => name === 'migrations')
 }
 
-function isPostgres(db: Kysely<Tables>): boolean {
+/** Whether a store is on PostgreSQL; else it is on SQLite. */
+export function isPostgres(db: Kysely<Tables>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }
 

@@ -49,6 +49,8 @@ export function openCommandLine(
     pageUrl: 'http://localhost:8787',
     sale: {
       terms: { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000), feeBps: 0 },
+      ceilings: { holdAboveMicros: micros(1e9), holdAboveDailyMicros: micros(5e9) },
+      seller: null,
       stripe: null,
     },
     ...settings,

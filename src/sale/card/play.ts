@@ -14,6 +14,7 @@ const OPEN_MS = 30 * 60_000
  */
 export class PlayCard implements CardProvider {
   readonly name = NAME
+  readonly chargesCards = false
   readonly lookIntervalMs = 0
   readonly #db: Kysely<Tables>
   readonly #clock: Clock

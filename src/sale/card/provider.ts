@@ -40,6 +40,8 @@ export interface CardChange {
 export interface CardProvider {
   /** Its name, which begins the sources of its payments. */
   readonly name: string
+  /** Whether it charges cards, which may be stolen ones. */
+  readonly chargesCards: boolean
   /** How long an open payment of which nothing is reported needs no look. */
   readonly lookIntervalMs: number
   /** Makes a page that a person pays on. Rejects with `PaymentUnavailable` where the provider can't be asked. */

@@ -67,6 +67,7 @@ export class StripeMissing extends Error {
 /** Payments on pages of Stripe Checkout. */
 export class StripeCard implements CardProvider {
   readonly name = NAME
+  readonly chargesCards = true
   readonly lookIntervalMs = OPEN_LOOK_MS
   readonly #input: StripeCardInput
   #stripe: Promise<Stripe> | null = null

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { micros } from '../vocabulary/money.ts'
+import { CardBench, CREDIT, MINUTE_MS, NO_CEILINGS } from './testing/card-bench.ts'
+import type { StripeServer } from './testing/stripe-server.ts'
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  let bench: CardBench
+  let stripe: StripeServer
+
+  beforeEach(async () => {
+    bench = await CardBench.open(open)
+    stripe = bench.stripe
+  })
+  afterEach(() => bench.close())
+
+  /** Makes every account so many days old. */
+  const ageAccounts = (days: number) =>
+    bench.store.store.db
+      .updateTable('accounts')
+      .set({ created_at_ms: stripe.nowMs - days * 24 * 60 * MINUTE_MS })
+      .execute()
+
+  test('a payment above the ceiling for one is held', async () => {
+    const ceilings = { ...NO_CEILINGS, holdAboveMicros: micros(CREDIT - 1) }
+    const { begin, pass, sale } = bench.gateway(ceilings)
+    const source = await begin()
+    stripe.pay(source)
+    await pass()
+    await pass()
+    expect(await bench.purchase(source)).toMatchObject({
+      state: 'held',
+      note: 'above the ceiling of $9.999999 for one purchase',
+    })
+    await sale.approve(source, null)
+    expect(await bench.balance()).toBe(CREDIT)
+  })
+
+  test('however many gateways find payments at once, no day has more credit than its ceiling', async () => {
+    const ceilings = { ...NO_CEILINGS, holdAboveDailyMicros: micros(3 * CREDIT) }
+    const [one, other] = [bench.gateway(ceilings), bench.gateway(ceilings)]
+    const accountIds = ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7', 'B8']
+    for (const accountId of accountIds) await bench.store.createAccount(accountId)
+    const sources = await Promise.all(accountIds.map((accountId) => one.begin(accountId)))
+    for (const source of sources) stripe.pay(source)
+    await Promise.all(sources.flatMap((source) => [one.sale.look(source), other.sale.look(source)]))
+    const states = await Promise.all(sources.map((source) => bench.stateOf(source)))
+    const credited = sources.filter((_, place) => states[place] === 'credited')
+    expect(states.filter((state) => state === 'held')).toHaveLength(8 - credited.length)
+    // Two processes of a SQLite store, such as a command beside the server, do not wait for each other.
+    if (bench.store.store.location.kind === 'postgres') expect(credited).toHaveLength(3)
+    const [held = ''] = sources.filter((_, place) => states[place] === 'held')
+    await one.sale.approve(held, null)
+    expect(await bench.stateOf(held)).toBe('credited')
+    // What an admin has approved leaves the rest of the day's ceiling alone, and a day later all is free again.
+    stripe.nowMs += 25 * 60 * MINUTE_MS
+    await bench.store.createAccount('B9')
+    const later = await one.begin('B9')
+    stripe.pay(later)
+    await one.pass()
+    expect(await bench.stateOf(later)).toBe('credited')
+  })
+
+  test('a new account buys fifty dollars in 24 hours by card, and later what it likes', async () => {
+    await ageAccounts(0)
+    const { ask, begin } = bench.gateway()
+    expect(await ask('A', micros(50_010_000))).toMatchObject({ kind: 'newAccount', nextAtMs: null })
+    const beganMs = stripe.nowMs
+    for (let number = 0; number < 4; number++) {
+      stripe.pay(await begin())
+      await bench.gateway().pass()
+    }
+    stripe.expire(await begin())
+    await bench.gateway().pass()
+    const refused = { kind: 'newAccount', nextAtMs: beganMs + 24 * 60 * MINUTE_MS }
+    expect(await ask('A', micros(10_010_000))).toMatchObject(refused)
+    expect(await ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
+    expect(await ask('A', micros(5_000_000))).toMatchObject(refused)
+    stripe.nowMs = beganMs + 24 * 60 * MINUTE_MS + 1
+    expect(await ask('A', micros(10_000_000))).toMatchObject({ kind: 'begun' })
+    await ageAccounts(7)
+    expect(await ask('A', micros(500_000_000))).toMatchObject({ kind: 'begun' })
+  })
+
+  test('an account whose payment is disputed pays by card again once it has won', async () => {
+    const { source, ask, pass } = await bench.paid()
+    stripe.dispute(source, 'needs_response')
+    await pass()
+    expect(await ask()).toEqual({ kind: 'disputed' })
+    await bench.store.createAccount('B')
+    expect(await ask('B')).toMatchObject({ kind: 'begun' })
+    stripe.dispute(source, 'lost')
+    await pass()
+    expect(await ask()).toEqual({ kind: 'disputed' })
+    stripe.dispute(source, 'won')
+    await pass()
+    expect(await ask()).toMatchObject({ kind: 'begun' })
+  })
+
+  test('an account that is not in the store begins nothing', async () => {
+    expect(await bench.gateway().ask('nobody')).toEqual({ kind: 'unknownAccount' })
+    expect(stripe.calls).toEqual([])
+  })
+})

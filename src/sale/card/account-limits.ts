@@ -1,0 +1,115 @@
+import type { Kysely } from 'kysely'
+import { PURCHASES } from '../../store/sale-tables.ts'
+import type { Tables } from '../../store/schema.ts'
+import { addMicros, type Micros, micros } from '../../vocabulary/money.ts'
+
+/** So many payments an account may have open; beginnings at several gateways at once may add some. */
+const OPEN_PURCHASES_MAX = 5
+
+const DAY_MS = 24 * 60 * 60_000
+const NEW_ACCOUNT_MS = 7 * DAY_MS
+
+/** What an account may begin to buy by card in 24 hours, in its first seven days. */
+const NEW_ACCOUNT_DAILY_MICROS = micros(50_000_000)
+
+/** Why an account may not begin a payment by card now. */
+export type CardRefusal =
+  | { readonly kind: 'unknownAccount' | 'disputed' }
+  | {
+      readonly kind: 'tooManyOpen'
+      /** When it may begin the next. */
+      readonly nextAtMs: number
+    }
+  | {
+      readonly kind: 'newAccount'
+      readonly limitMicros: Micros
+      /** When it may begin this one; null: it is above the limit by itself. */
+      readonly nextAtMs: number | null
+    }
+
+/**
+ * Whether an account may begin a payment now; null: it may. Cards that are charged may be stolen ones, so a new
+ * account buys little with them, and one whose payment is disputed nothing.
+ */
+export async function refusalOf(
+  db: Kysely<Tables>,
+  {
+    accountId,
+    creditMicros,
+    chargesCards,
+    nowMs,
+  }: {
+    readonly accountId: string
+    readonly creditMicros: Micros
+    readonly chargesCards: boolean
+    readonly nowMs: number
+  },
+): Promise<CardRefusal | null> {
+  const account = await db
+    .selectFrom('accounts')
+    .select('created_at_ms')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  if (account === undefined) return { kind: 'unknownAccount' }
+  const begun = await begunSince(db, { accountId, sinceMs: nowMs - DAY_MS })
+  const open = begun.filter(
+    ({ state, expiresAtMs }) => state === 'open' && (expiresAtMs ?? 0) > nowMs,
+  )
+  if (open.length >= OPEN_PURCHASES_MAX) {
+    return {
+      kind: 'tooManyOpen',
+      nextAtMs: Math.min(...open.map((row) => row.expiresAtMs ?? nowMs)),
+    }
+  }
+  if (!chargesCards) return null
+  if (await isDisputed(db, accountId)) return { kind: 'disputed' }
+  if (Number(account.created_at_ms) + NEW_ACCOUNT_MS <= nowMs) return null
+  const counted = begun.filter(({ state }) => state !== 'expired' && state !== 'dismissed')
+  return newAccountRefusal(creditMicros, counted)
+}
+
+/** The newest purchases by card of an account. */
+async function begunSince(
+  db: Kysely<Tables>,
+  { accountId, sinceMs }: { readonly accountId: string; readonly sinceMs: number },
+) {
+  const rows = await db
+    .selectFrom('purchases')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('created_at_ms', '>', sinceMs)
+    .where('price_units', 'is not', null)
+    .execute()
+  return rows.map((row) => PURCHASES.read(row))
+}
+
+async function isDisputed(db: Kysely<Tables>, accountId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('purchases')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('disputed', '=', 1)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+function newAccountRefusal(
+  creditMicros: Micros,
+  begun: readonly { readonly creditMicros: Micros; readonly createdAtMs: number }[],
+): CardRefusal | null {
+  const refusal = { kind: 'newAccount', limitMicros: NEW_ACCOUNT_DAILY_MICROS } as const
+  if (creditMicros > NEW_ACCOUNT_DAILY_MICROS) return { ...refusal, nextAtMs: null }
+  let restMicros: number = begun.reduce(
+    (sum, row) => addMicros(sum, row.creditMicros),
+    creditMicros,
+  )
+  for (const row of begun.toSorted((a, b) => a.createdAtMs - b.createdAtMs)) {
+    if (restMicros <= NEW_ACCOUNT_DAILY_MICROS) return null
+    restMicros -= row.creditMicros
+    if (restMicros <= NEW_ACCOUNT_DAILY_MICROS) {
+      return { ...refusal, nextAtMs: row.createdAtMs + DAY_MS }
+    }
+  }
+  return null
+}

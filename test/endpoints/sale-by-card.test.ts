@@ -1,0 +1,172 @@
+import { request } from 'undici'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { StripeServer } from '../../src/sale/testing/stripe-server.ts'
+import { errorOf, Management, textOf } from './management.ts'
+import { objectAt } from './openapi-reading.ts'
+
+const PATH = '/v1/credit/webhooks/stripe'
+
+let admin: Management
+let stripe: StripeServer
+let startedMs: number
+
+beforeAll(async () => {
+  stripe = await StripeServer.start()
+  startedMs = performance.now()
+  admin = await Management.start({
+    clock: { nowMs: () => stripe.nowMs },
+    settings: {
+      STRIPE_SECRET_KEY: stripe.secretKey,
+      STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+      STRIPE_BASE_URL: stripe.baseUrl,
+      TOLLGATE_PUBLIC_URL: 'https://gate.example',
+      UPSTREAM_BASE_URL: 'https://provider.example/v1',
+      UPSTREAM_API_KEY: 'upstream-key',
+      TOLLGATE_SALE_MINIMUM: '10',
+      TOLLGATE_SALE_FEE_BPS: '250',
+      TOLLGATE_SELLER_NAME: 'Ada Ltd',
+      TOLLGATE_SELLER_TAX_ID: 'GB1',
+    },
+  })
+})
+afterAll(async () => {
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+  await stripe.close()
+})
+beforeEach(() => {
+  stripe.state = 'up'
+})
+
+async function buyer() {
+  const accountId = await admin.account()
+  return { accountId, apiKey: (await admin.apiKey(accountId)).text }
+}
+
+const buy = (apiKey: string) =>
+  admin.call({
+    method: 'POST',
+    path: '/v1/credit/purchases',
+    body: { method: 'card', amount: 10_000_000 },
+    token: apiKey,
+  })
+
+const purchases = async (apiKey: string) => (await admin.get('/v1/credit/purchases', apiKey)).json
+
+async function send(payload: string, header: string | null) {
+  const headers = header === null ? {} : { 'stripe-signature': header }
+  const answer = await request(admin.world.url(PATH), { method: 'POST', headers, body: payload })
+  return { httpStatus: answer.statusCode, json: JSON.parse(await answer.body.text()) }
+}
+
+/** A gateway that nothing rings looks when it starts, and a minute after each look. */
+function expectLooksOfTheClockAlone(): void {
+  const looks = stripe.calls.filter((call) => call === 'GET /v1/events').length
+  expect(looks).toBeLessThanOrEqual(1 + (performance.now() - startedMs) / 60_000)
+  expect(stripe.calls).toHaveLength(looks)
+}
+
+test('the offer and a quote need no key and ask Stripe nothing', async () => {
+  const offered = await admin.get('/v1/credit', null)
+  expect(offered.json).toEqual({
+    object: 'credit_sale',
+    seller: { name: 'Ada Ltd', tax_id: 'GB1' },
+    methods: [
+      {
+        id: 'card',
+        kind: 'card',
+        currency: 'usd',
+        minimum: 10_000_000,
+        maximum: 500_000_000,
+        fee_bps: 250,
+        available: true,
+      },
+    ],
+  })
+  const quoted = await admin.get('/v1/credit/quote?amount=10000000', null)
+  expect(quoted.json).toMatchObject({ pay: { amount: '10.26', units: '1026' }, fee_bps: 250 })
+  expectLooksOfTheClockAlone()
+})
+
+test('a message that is not genuine makes nobody look', async () => {
+  const { payload, header } = stripe.message()
+  const old = stripe.message({ atMs: stripe.nowMs - 301_000 })
+  const early = stripe.message({ atMs: stripe.nowMs + 301_000 })
+  const forged = stripe.message({ secret: 'whsec_of_another' })
+  const [time = '', signature = ''] = header.split(',')
+  for (const [sent, headed] of [
+    [payload, null],
+    [payload, ''],
+    [payload, 'v1=00'],
+    [payload, `${time},v0=${signature.slice(3)}`],
+    [payload, `${time},v1=${'0'.repeat(64)}`],
+    [payload, `${time},v1=é${signature.slice(4)}`],
+    [payload, `t=9999999999999999,${signature}`],
+    [`${payload} `, header],
+    [payload, forged.header],
+    [old.payload, old.header],
+    [early.payload, early.header],
+    ['x'.repeat(256 * 1024 + 1), header],
+  ] as const) {
+    const answer = await send(sent, headed)
+    expect([answer.httpStatus, answer.json], headed ?? 'none').toEqual([
+      400,
+      errorOf('bad_request'),
+    ])
+  }
+  expectLooksOfTheClockAlone()
+})
+
+test('a payment is credited as soon as a genuine message rings', async () => {
+  const { accountId, apiKey } = await buyer()
+  const begun = await buy(apiKey)
+  expect(begun).toMatchObject({
+    httpStatus: 201,
+    json: { url: expect.stringContaining(stripe.baseUrl), purchase: { state: 'open' } },
+  })
+  stripe.pay(String(stripe.sessions.at(-1)?.id))
+  const { payload, header } = stripe.message()
+  // Doubled, and replayed.
+  for (let number = 0; number < 3; number++) {
+    expect(await send(payload, header)).toMatchObject({ httpStatus: 200 })
+  }
+  while (!JSON.stringify(await purchases(apiKey)).includes('"pending":[]')) {
+    // The look that the message has begun is under way.
+  }
+  expect(await purchases(apiKey)).toMatchObject({
+    data: [{ kind: 'purchase', amount: 10_000_000 }],
+  })
+  const { json } = await admin.get(`/v1/admin/accounts/${accountId}`)
+  expect(objectAt(json, 'credit', 'backed')).toMatchObject({ balance: 10_000_000 })
+})
+
+test('a message may have signatures of two secrets, while one replaces the other', async () => {
+  const { payload, header } = stripe.message()
+  const [time, signature] = header.split(',')
+  const both = `${time},v1=${'0'.repeat(64)},${signature},v0=1`
+  expect(await send(payload, both)).toMatchObject({ httpStatus: 200 })
+})
+
+test.each(['failing', 'broken'] as const)(
+  'a purchase answers 502 while Stripe is %s, and is in no list',
+  async (state) => {
+    const { apiKey } = await buyer()
+    stripe.state = state
+    const answer = await buy(apiKey)
+    expect([answer.httpStatus, answer.json]).toEqual([502, errorOf('payment_unavailable')])
+    expect(await purchases(apiKey)).toMatchObject({ pending: [] })
+  },
+)
+
+test('without a secret of the webhook there is no such path', async () => {
+  const without = await Management.start({
+    settings: { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_BASE_URL: stripe.baseUrl },
+    mode: 'simulator',
+  })
+  const answer = await without.call({ method: 'POST', path: PATH, body: {}, token: null })
+  expect([answer.httpStatus, answer.json]).toEqual([404, errorOf('not_found')])
+  const sold = await without.get('/v1/credit', null)
+  expect(sold.json).toMatchObject({ seller: null, methods: [{ id: 'card' }] })
+  expect(textOf(sold.json, 'object')).toBe('credit_sale')
+  await without.close()
+})
