@@ -40,6 +40,7 @@ export class Bench {
   #simulator: Promise<RunningTarget> | null = null
   #bareProxy: Promise<RunningTarget> | null = null
   #gateway: Promise<RunningTarget> | null = null
+  #lookingAllUp: Promise<RunningTarget> | null = null
 
   constructor(flags: Flags) {
     this.flags = flags
@@ -79,6 +80,15 @@ export class Bench {
   gateway(): Promise<Target> {
     this.#gateway ??= this.startGateway({ name: 'tollgate' })
     return this.#gateway
+  }
+
+  /** The same, which looks the cost of each request up. */
+  lookingAllUp(): Promise<Target> {
+    this.#lookingAllUp ??= this.startGateway({
+      name: 'tollgate looking all up',
+      settings: { TOLLGATE_LOOKUPS: 'all' },
+    })
+    return this.#lookingAllUp
   }
 
   /** Starts a gateway of a scenario's own, for it to {@link end}, or the run at its end. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { isStanding, isUnsettled } from '../src/ledger/activity/unsettled.ts'
 import { auditStore } from '../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import { openStore } from '../src/store/open-store.ts'
@@ -80,8 +80,7 @@ export async function openLedgerReader(url: string): Promise<LedgerReader> {
       const { count } = await store.reports
         .selectFrom('requests')
         .select(({ fn }) => fn.countAll<number>().as('count'))
-        // As literals: the index of unsettled requests is chosen by the text of the query.
-        .where(sql<boolean>`(state = 'open' or state = 'provisional' or state = 'unresolved')`)
+        .where(({ or }) => or([isUnsettled('open', 'provisional', 'unresolved'), isStanding]))
         .executeTakeFirstOrThrow()
       return Number(count)
     },

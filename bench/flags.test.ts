@@ -19,6 +19,8 @@ test.each([
   [['--rounds', '0'], '--rounds takes a whole number above 0'],
   [['--rounds', 'many'], '--rounds takes a whole number above 0'],
   [['--setting', 'LOG_LEVEL'], '--setting takes NAME=value'],
+  [['--peer', 'other,http://127.0.0.1:1'], '--peer takes name,http://address,pid'],
+  [['--peer', 'other,here,12'], '--peer takes name,http://address,pid'],
   [['--fast'], "Unknown option '--fast'"],
 ])('%j is refused, and why', (args, message) => {
   expect(() => readFlags(args)).toThrow(message)
@@ -27,6 +29,13 @@ test.each([
 test('settings are read by name', () => {
   const flags = readFlags(['--setting', 'LOG_LEVEL=silent', '--setting', 'WORKERS=2'])
   expect(flags.settings).toEqual({ LOG_LEVEL: 'silent', WORKERS: '2' })
+})
+
+test('a peer is its name, address and process, and what it is called with', () => {
+  const { peers } = readFlags(['--peer', 'other,http://127.0.0.1:1,12,Bearer sk-1'])
+  expect(peers).toEqual([
+    { name: 'other', address: 'http://127.0.0.1:1', pid: 12, authorization: 'Bearer sk-1' },
+  ])
 })
 
 test('the help names every scenario and every flag once', () => {
@@ -43,5 +52,6 @@ test('the help names every scenario and every flag once', () => {
     'profile-folder',
     'checkout',
     'setting',
+    'peer',
   ])
 })

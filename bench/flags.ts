@@ -21,6 +21,19 @@ export interface Flags {
   readonly checkout: string | undefined
   /** Settings of the gateway, by name. */
   readonly settings: Readonly<Record<string, string>>
+  /** Gateways that run already. */
+  readonly peers: readonly PeerFlag[]
+}
+
+/** A gateway that somebody has started. */
+export interface PeerFlag {
+  readonly name: string
+  /** Without a path. */
+  readonly address: string
+  /** The process whose processor time is read, with all that it started. */
+  readonly pid: number
+  /** The header of requests; null: none. */
+  readonly authorization: string | null
 }
 
 const ROOT = join(import.meta.dirname, '..')
@@ -42,6 +55,7 @@ export function readFlags(args: readonly string[]): Flags {
       'profile-folder': { type: 'string', default: join(ROOT, 'bench', 'results', 'profiles') },
       checkout: { type: 'string' },
       setting: { type: 'string', multiple: true, default: [] },
+      peer: { type: 'string', multiple: true, default: [] },
     },
   })
   return {
@@ -55,6 +69,7 @@ export function readFlags(args: readonly string[]): Flags {
     profileFolder: values.profile ? values['profile-folder'] : null,
     checkout: values.checkout,
     settings: Object.fromEntries(values.setting.map(settingOf)),
+    peers: values.peer.map(peerOf),
   }
 }
 
@@ -69,4 +84,11 @@ function settingOf(text: string): [string, string] {
   const equals = text.indexOf('=')
   if (equals < 1) throw new TypeError('--setting takes NAME=value')
   return [text.slice(0, equals), text.slice(equals + 1)]
+}
+
+function peerOf(text: string): PeerFlag {
+  const [name = '', address = '', pidText = '', authorization = null] = text.split(',')
+  const isUsable = name !== '' && URL.canParse(address) && /^[1-9]\d*$/.test(pidText)
+  if (!isUsable) throw new TypeError('--peer takes name,http://address,pid[,authorization]')
+  return { name, address, pid: Number(pidText), authorization }
 }

@@ -25,5 +25,8 @@ ${listed.join('\n')}
   --profile               the gateway writes CPU profiles into bench/results/profiles/
   --profile-folder <path> or into this folder
   --checkout <path>       starts the gateway from another checkout
-  --setting <NAME=value>  a setting of the gateway; may be given again`
+  --setting <NAME=value>  a setting of the gateway; may be given again
+  --peer <name,address,process id[,authorization]>
+                          a gateway that runs already, for peers; may be given again. It serves the model
+                          sim/unknown-window from a provider such as npm run simulator`
 }

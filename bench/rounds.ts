@@ -11,8 +11,6 @@ export interface Round extends LoadResult {
   readonly mainThreadCpuMs: number
   /** The same of its database server; 0 where it has none. */
   readonly serverCpuMs: number
-  /** What came after the last answer: look-ups at the provider. */
-  readonly afterwards: { readonly cpuMs: number; readonly lookups: number }
 }
 
 export interface InterleaveInput {
@@ -38,8 +36,7 @@ export async function interleave({ targets, rounds, run }: InterleaveInput): Pro
       const startedAtMs = performance.now()
       const result = await run(target)
       const wallMs = performance.now() - startedAtMs
-      const answeredCpuMs = target.tree.cpuMs()
-      const lookups = await settled(target)
+      await settled(target)
       const endCpuMs = target.tree.cpuMs()
       results[place]?.push({
         ...result,
@@ -47,7 +44,6 @@ export async function interleave({ targets, rounds, run }: InterleaveInput): Pro
         cpuMs: endCpuMs - startCpuMs,
         mainThreadCpuMs: target.tree.mainThreadCpuMs() - mainThreadStartCpuMs,
         serverCpuMs: (target.server?.cpuMs() ?? 0) - serverStartCpuMs,
-        afterwards: { cpuMs: endCpuMs - answeredCpuMs, lookups },
       })
     }
   }
@@ -57,11 +53,10 @@ export async function interleave({ targets, rounds, run }: InterleaveInput): Pro
 const SETTLED_TIMEOUT_MS = 600_000
 const LOOK_AGAIN_MS = 50
 
-/** Waits until a target has looked up what it answered; resolves with how many had to be. */
-export async function settled({ countUnsettled, witness }: Target): Promise<number> {
-  if (countUnsettled === null) return 0
+/** Waits until all that a target answered is final. */
+export async function settled({ countUnsettled, witness }: Target): Promise<void> {
+  if (countUnsettled === null) return
   const startedAtMs = performance.now()
-  const lookups = await countUnsettled()
   while ((await countUnsettled()) > 0) {
     if (performance.now() - startedAtMs > SETTLED_TIMEOUT_MS) {
       witness.failed('requests are not final ten minutes after the last answer')
@@ -69,7 +64,6 @@ export async function settled({ countUnsettled, witness }: Target): Promise<numb
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
   }
-  return lookups
 }
 
 /** Processor time of each round's requests with all that follows them, in microseconds. */
@@ -82,23 +76,30 @@ export function serverMicrosPerRequest(rounds: readonly Round[]): number[] {
   return rounds.map(({ serverCpuMs, requests }) => (serverCpuMs * 1_000) / requests)
 }
 
-/** Processor time of a look-up in each round, by those that came after its last answer; microseconds. */
-export function cpuMicrosPerLookup(rounds: readonly Round[]): number[] {
-  return rounds
-    .filter(({ afterwards }) => afterwards.lookups > 0)
-    .map(({ afterwards: { cpuMs, lookups } }) => (cpuMs * 1_000) / lookups)
-}
-
 export interface WarmInput {
   readonly targets: readonly Target[]
   readonly workload: Workload
   readonly requests: number
 }
 
-/** Sends uncounted requests to warm the targets: code is compiled by requests, not by seconds. */
+// A batch that takes this part of the one before is no notably better compiled.
+const QUIET_SHARE = 0.95
+const WARM_BATCHES_MAX = 8
+
+/**
+ * Sends uncounted requests until the compiler is quiet: until a batch takes hardly less processor time than the one
+ * before it, or eight were sent.
+ */
 export async function warm({ targets, workload, requests }: WarmInput): Promise<void> {
   for (const target of targets) {
-    await closedLoop({ target, workload, requests, clients: 16 })
-    await settled(target)
+    let earlierMs = Number.POSITIVE_INFINITY
+    for (let batch = 0; batch < WARM_BATCHES_MAX; batch++) {
+      const startMs = target.tree.cpuMs()
+      await closedLoop({ target, workload, requests, clients: 16 })
+      await settled(target)
+      const tookMs = target.tree.cpuMs() - startMs
+      if (tookMs >= QUIET_SHARE * earlierMs) break
+      earlierMs = tookMs
+    }
   }
 }

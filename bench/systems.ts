@@ -107,6 +107,8 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       DATABASE_URL: url,
       UPSTREAM_BASE_URL: `${input.upstreamAddress}/v1`,
       UPSTREAM_API_KEY: 'bench',
+      // So soon that it counts to the round. An older checkout knows no such setting.
+      ...(input.checkout === undefined ? { TOLLGATE_STANDS_AFTER_MS: '1000' } : {}),
       ...input.settings,
     },
     logFile: join(folder, 'gateway.log'),

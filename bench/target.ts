@@ -23,8 +23,8 @@ export interface Target {
   /** Checks every answer. */
   readonly witness: Witness
   /**
-   * Counts answered requests that it has still to look up at the provider; null where it looks none up.
-   * It does so a second after each, so that the work of a round is not over with its last answer.
+   * Counts answered requests that are not final yet; null where nothing becomes final. They are looked up, or stand, a
+   * second after each, so that the work of a round is not over with its last answer.
    */
   readonly countUnsettled: (() => Promise<number>) | null
 }

@@ -6,6 +6,7 @@ import { LATENCY } from './latency.ts'
 import { MEMORY } from './memory.ts'
 import { PACED } from './paced.ts'
 import { PAGE } from './page.ts'
+import { PEERS } from './peers.ts'
 import { POSTGRES } from './postgres.ts'
 import { ARRIVALS, REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
@@ -22,5 +23,6 @@ export const SCENARIOS: readonly Scenario[] = [
   HOSTILE,
   GROWTH,
   PAGE,
+  PEERS,
   MEMORY,
 ]
