@@ -3,6 +3,7 @@ import {
   ConfigError,
   catalogSettingsOf,
   configFromEnvironment,
+  environment,
   isLive,
   pageUrlOf,
   storeUrlOf,
@@ -60,7 +61,7 @@ process.exitCode = await runCommandLine(program, {
 function liveUpstreams(config: Config): LiveUpstreams {
   return {
     async load() {
-      const configured = await configuredUpstreams(config)
+      const configured = await configuredUpstreams(config, environment())
       if (configured === null) throw new TypeError('no upstream is configured')
       return configured
     },

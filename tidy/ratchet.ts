@@ -113,12 +113,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The settings of the sale.
     // How busy the process is.
     // Which reported costs are looked up, and its settings.
-    app: { files: 26, lines: 3_510 },
+    // The file of upstreams, its checks, and its reader of YAML with lines.
+    app: { files: 28, lines: 3_912 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.
     // Operations and commands are handed in. Several upstreams.
-    'main.ts': { files: 1, lines: 82 },
+    'main.ts': { files: 1, lines: 83 },
   },
   // Some are of roll-ups and charts, and the input of each part of sign-in. Some are of upstreams.
   // Some are of roll-ups and charts, and the input of each part of sign-in.

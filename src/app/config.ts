@@ -19,6 +19,7 @@ import {
   wholeNumber,
 } from './setting.ts'
 import { TRACE_SETTINGS } from './trace-settings.ts'
+import { UPSTREAM_VARIABLES, upstreamFaults } from './upstream-variables.ts'
 
 const HEADER_NAME: Omit<Matching, 'fallback'> = {
   pattern: /^[a-z][a-z0-9-]{0,62}$/,
@@ -71,10 +72,7 @@ export const SETTINGS = {
         }
       }),
   },
-  UPSTREAM_BASE_URL: optional(
-    "The provider's base address, ending in `/v1`. Unset: the built-in simulator answers, and all money is play money.",
-  ),
-  UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
+  ...UPSTREAM_VARIABLES,
   ADMIN_API_TOKEN: secretToken(
     'The token that admins send to `/v1/admin` as `Authorization: Bearer`. Unset: the admin API is off.',
   ),
@@ -156,6 +154,10 @@ export const SETTINGS = {
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },
     'Longest time for a connection to the provider to open.',
+  ),
+  TOLLGATE_QUEUE_TIMEOUT_MS: wholeNumber(
+    { fallback: 10_000 },
+    'How long a request waits for a place at an upstream with `max_in_flight`; then `503`.',
   ),
   TOLLGATE_BODY_READ_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS },
@@ -277,24 +279,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(Object.fromEntries(values)) as Config
 }
 
-function upstreamFaults(env: Readonly<Record<string, string | undefined>>): string[] {
-  const baseUrl = env['UPSTREAM_BASE_URL'] ?? ''
-  const apiKey = env['UPSTREAM_API_KEY'] ?? ''
-  if (baseUrl === '') {
-    return apiKey === '' ? [] : ['UPSTREAM_API_KEY is set without UPSTREAM_BASE_URL: set both']
-  }
-  const faults: string[] = []
-  const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)
-  if (!isHttp || !/\/v1\/?$/.test(baseUrl)) {
-    faults.push(
-      'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1',
-    )
-  }
-  if (apiKey === '')
-    faults.push("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
-  return faults
-}
-
 function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   const { PORT: port = SETTINGS.PORT.fallback, METRICS_PORT: metricsPort = '' } = env
   const isTaken = metricsPort !== '' && metricsPort === port && metricsPort !== '0'
@@ -368,9 +352,15 @@ export function configFromEnvironment(): Config {
   return readConfig(process.env)
 }
 
+/** The process's environment, for the secrets that a file of upstreams names. */
+export function environment(): Readonly<Record<string, string | undefined>> {
+  return process.env
+}
+
 /** Whether an upstream is configured; else the simulator answers. */
 export function isLive(config: Config): boolean {
-  return config.UPSTREAM_BASE_URL !== null
+  const { UPSTREAM_BASE_URL, UPSTREAM_DIALECT, TOLLGATE_UPSTREAMS } = config
+  return UPSTREAM_BASE_URL !== null || UPSTREAM_DIALECT !== null || TOLLGATE_UPSTREAMS !== null
 }
 
 /** Where the store is: as set, or a file whose name depends on whether money is play. */

@@ -1,35 +1,59 @@
+import { DIALECTS, loadDialect } from '../upstreams/dialects.ts'
 import type {
   ConfiguredUpstreams,
   UpstreamSettings,
   UpstreamTimeouts,
 } from '../upstreams/upstream-settings.ts'
-import type { Config } from './config.ts'
+import { type Config, ConfigError } from './config.ts'
+import { USUAL_DIALECT } from './upstream-variables.ts'
 
-/** The dialect, and so the name, of an upstream whose settings name none. */
-const USUAL_DIALECT = 'openrouter'
-
-/** The upstreams of the settings; null: none is configured, and the simulator answers. */
-export async function configuredUpstreams(config: Config): Promise<ConfiguredUpstreams | null> {
+/**
+ * The upstreams of the settings; null: none is configured, and the simulator answers. By position: the settings,
+ * and the environment that a file's secrets come from. Rejects with `ConfigError`.
+ */
+export async function configuredUpstreams(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ConfiguredUpstreams | null> {
+  const { TOLLGATE_UPSTREAMS: file, UPSTREAM_DIALECT: dialect } = config
   const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = config
-  if (baseUrl === null) return null
-  return oneUpstream(config, { mode: 'live', baseUrl, apiKey })
+  if (file !== null) {
+    // Loaded where there is a file: the reader of YAML is most of it.
+    const { readUpstreamsFile } = await import('./upstreams-file.ts')
+    return readUpstreamsFile(file, { env, timeouts: timeoutsOf(config), dialects: DIALECTS })
+  }
+  if (baseUrl === null && dialect === null) return null
+  const name = dialect ?? USUAL_DIALECT
+  const { baseUrl: vendors } = await loadDialect(name)
+  const address = baseUrl ?? vendors
+  if (address === null) {
+    throw new ConfigError(
+      `UPSTREAM_DIALECT is ${name}, which has no address: set UPSTREAM_BASE_URL`,
+    )
+  }
+  if (apiKey === null && vendors !== null) {
+    throw new ConfigError("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
+  }
+  return oneUpstream(config, { mode: 'live', dialect: name, baseUrl: address, apiKey })
 }
 
 interface OneUpstream {
   readonly mode: ConfiguredUpstreams['mode']
+  /** Default {@link USUAL_DIALECT}. */
+  readonly dialect?: string
   readonly baseUrl: string
   readonly apiKey: string | null
 }
 
-/** One upstream without settings of its own. */
+/** One upstream without settings of its own, named as its dialect. */
 export function oneUpstream(
   config: Config,
-  { mode, baseUrl, apiKey }: OneUpstream,
+  { mode, dialect = USUAL_DIALECT, baseUrl, apiKey }: OneUpstream,
 ): ConfiguredUpstreams {
   const upstream: UpstreamSettings = {
-    name: USUAL_DIALECT,
-    dialect: USUAL_DIALECT,
-    baseUrl,
+    name: dialect,
+    dialect,
+    baseUrl: baseUrl.replace(/\/+$/, ''),
     apiKey,
     headers: [],
     formats: null,
@@ -51,6 +75,6 @@ function timeoutsOf(config: Config): UpstreamTimeouts {
     totalTimeoutMs: config.TOLLGATE_TOTAL_TIMEOUT_MS,
     imageTimeoutMs: config.TOLLGATE_IMAGE_TIMEOUT_MS,
     readOnTimeoutMs: config.TOLLGATE_READ_ON_TIMEOUT_MS,
-    queueTimeoutMs: 30_000,
+    queueTimeoutMs: config.TOLLGATE_QUEUE_TIMEOUT_MS,
   }
 }

@@ -5,13 +5,14 @@ import { createApiKey } from '../ledger/api-keys.ts'
 import { showDatabaseUrl } from '../store/database-url.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { micros } from '../vocabulary/money.ts'
-import { type Config, configFromEnvironment, storeUrlOf } from './config.ts'
+import { type Config, configFromEnvironment, environment, storeUrlOf } from './config.ts'
 import { configuredUpstreams, oneUpstream } from './configured-upstreams.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { makeSetupLink } from './open-page.ts'
 import { faultOfBuild } from './page-stamp.ts'
 import { type RunningServer, startWorkers } from './start-workers.ts'
+import { misnomersIn } from './upstream-variables.ts'
 import { stopSignal } from './wiring.ts'
 
 /** What the simulator accepts as a key: anything. */
@@ -30,8 +31,10 @@ export async function serve(terminal: Terminal): Promise<void> {
   const stopping = stopSignal(log)
   let server: RunningServer
   try {
+    warnOfMisnomers(log)
     const configured =
-      (await configuredUpstreams(config)) ?? (await openSimulator({ config, log }, closing))
+      (await configuredUpstreams(config, environment())) ??
+      (await openSimulator({ config, log }, closing))
     server =
       config.WORKERS === 1
         ? await startGateway({ config, configured, log })
@@ -48,6 +51,14 @@ export async function serve(terminal: Terminal): Promise<void> {
   if (config.TOLLGATE_PAGE === 'on') void warnOfStalePage(log)
   await stopping
   await closing.disposeAsync()
+}
+
+function warnOfMisnomers(log: Logger): void {
+  for (const { name, rightName } of misnomersIn(environment())) {
+    log.warn(
+      `${name} is set and is no setting: ${rightName} is read, or the file of TOLLGATE_UPSTREAMS`,
+    )
+  }
 }
 
 /** Reads the sources of the page while requests are served already. Never rejects. */

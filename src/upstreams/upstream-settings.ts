@@ -44,7 +44,7 @@ export interface UpstreamTimeouts {
 }
 
 /** A model that is written in the settings: its figures outrank those of any list. Null: not written. */
-interface WrittenModel {
+export interface WrittenModel {
   /** The catalog id, which clients name. */
   readonly id: string
   /** The id that the upstream knows it by. */
@@ -59,10 +59,10 @@ interface WrittenModel {
 }
 
 /** Prices in pico-dollars: of a token, and of each image, search and request. */
-type WrittenPrices = Readonly<Partial<Record<WrittenPriceName, Picos>>>
+export type WrittenPrices = Readonly<Partial<Record<WrittenPriceName, Picos>>>
 
 /** The prices that the settings can name; `image` is of each image that is put in. */
-type WrittenPriceName =
+export type WrittenPriceName =
   | 'input'
   | 'output'
   | 'cacheRead'

@@ -118,7 +118,8 @@ export function parseRow(value: unknown, settings: ListingSettings): ParsedRow {
   }
 }
 
-function isModelId(text: string): boolean {
+/** Whether a text may be the catalog id of a model. */
+export function isModelId(text: string): boolean {
   return text.length <= MODEL_NAME_CHARS_MAX && MODEL_ID.test(text) && !STRAYING_PATH.test(text)
 }
 

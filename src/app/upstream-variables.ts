@@ -1,0 +1,110 @@
+import { DIALECTS } from '../upstreams/dialects.ts'
+import { optional, type Setting } from './setting.ts'
+
+/** The settings of upstreams. */
+export const UPSTREAM_VARIABLES = {
+  UPSTREAM_BASE_URL: optional(
+    "The provider's base address, ending in `/v1` for OpenRouter's layout. With neither this, `UPSTREAM_DIALECT` nor `TOLLGATE_UPSTREAMS` set, the built-in simulator answers, and all money is play money.",
+  ),
+  UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
+  UPSTREAM_DIALECT: optional(
+    'What the provider speaks; see [upstreams.md](upstreams.md). Unset: `openrouter`.',
+  ),
+  TOLLGATE_UPSTREAMS: optional(
+    'A YAML file with several upstreams, in place of the three settings above; see [upstreams.md](upstreams.md).',
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+type Environment = Readonly<Record<string, string | undefined>>
+type VariableName = 'UPSTREAM_BASE_URL' | 'UPSTREAM_API_KEY' | 'UPSTREAM_DIALECT'
+
+/** What is wrong with the settings of upstreams, each with what to write instead. */
+export function upstreamFaults(env: Environment): string[] {
+  const misnomers = misnomersIn(env)
+    .filter(({ isLeftOver }) => !isLeftOver)
+    .map(({ name, rightName }) => `${name} is not a setting: did you mean ${rightName}?`)
+  return [...misnomers, ...(env['TOLLGATE_UPSTREAMS'] ? fileFaults(env) : oneFaults(env))]
+}
+
+function fileFaults(env: Environment): string[] {
+  const names: readonly VariableName[] = [
+    'UPSTREAM_BASE_URL',
+    'UPSTREAM_API_KEY',
+    'UPSTREAM_DIALECT',
+  ]
+  return names
+    .filter((name) => env[name])
+    .map(
+      (name) =>
+        `${name} is set beside TOLLGATE_UPSTREAMS: write that upstream into the file, and leave ${name} out`,
+    )
+}
+
+function oneFaults(env: Environment): string[] {
+  const { UPSTREAM_BASE_URL: baseUrl = '', UPSTREAM_API_KEY: apiKey = '' } = env
+  const { UPSTREAM_DIALECT: dialect = '' } = env
+  const faults: string[] = []
+  if (dialect !== '' && !DIALECTS.has(dialect)) {
+    faults.push(`UPSTREAM_DIALECT must be one of ${[...DIALECTS.keys()].join(', ')}`)
+  }
+  if (baseUrl === '') {
+    if (apiKey !== '' && dialect === '') {
+      faults.push('UPSTREAM_API_KEY is set without UPSTREAM_BASE_URL: set both')
+    }
+    return faults
+  }
+  const isUsual = dialect === '' || dialect === USUAL_DIALECT
+  const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)
+  if (!isHttp || (isUsual && !/\/v1\/?$/.test(baseUrl))) {
+    faults.push(
+      'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1',
+    )
+  }
+  if (apiKey === '' && isUsual) {
+    faults.push("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
+  }
+  return faults
+}
+
+/** The dialect of an upstream whose settings name none. */
+export const USUAL_DIALECT = 'openrouter'
+
+/** Names that are often set in place of a setting's. */
+const MISNOMERS: Readonly<Record<VariableName, readonly string[]>> = {
+  UPSTREAM_BASE_URL: [
+    'UPSTREAM_URL',
+    'UPSTREAM_BASE',
+    'UPSTREAM_BASEURL',
+    'UPSTREAM_API_BASE',
+    'UPSTREAM_API_URL',
+    'UPSTREAM_ENDPOINT',
+    'UPSTREAM_HOST',
+  ],
+  UPSTREAM_API_KEY: [
+    'UPSTREAM_KEY',
+    'UPSTREAM_APIKEY',
+    'UPSTREAM_TOKEN',
+    'UPSTREAM_API_TOKEN',
+    'UPSTREAM_SECRET',
+    'OPENAI_KEY',
+    'ANTHROPIC_KEY',
+    'OPENROUTER_KEY',
+  ],
+  UPSTREAM_DIALECT: ['UPSTREAM_TYPE', 'UPSTREAM_KIND', 'UPSTREAM_PROVIDER', 'UPSTREAM_API'],
+}
+
+/** A variable that looks like a setting and is none. */
+interface Misnomer {
+  readonly name: string
+  readonly rightName: string
+  /** The right one is set, or a file of upstreams stands for it: this one does nothing. */
+  readonly isLeftOver: boolean
+}
+
+/** The variables of the environment that look like a setting and are none. */
+export function misnomersIn(env: Environment): readonly Misnomer[] {
+  return Object.entries(MISNOMERS).flatMap(([rightName, names]) => {
+    const isLeftOver = Boolean(env[rightName] || env['TOLLGATE_UPSTREAMS'])
+    return names.filter((name) => env[name]).map((name) => ({ name, rightName, isLeftOver }))
+  })
+}

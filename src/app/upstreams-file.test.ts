@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openrouter } from '../upstreams/openrouter/openrouter.ts'
+import { PATIENT_TIMEOUTS } from '../upstreams/testing/upstream-settings.ts'
+import type { Dialect } from '../upstreams/upstream.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
+import { ConfigError } from './config.ts'
+import { readUpstreamsFile } from './upstreams-file.ts'
+
+let folder: string
+let path: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-upstreams-'))
+  path = join(folder, 'upstreams.yaml')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A server of one's own: without an address, and with ids that are no catalog ids. */
+const OWN: Dialect = { ...openrouter, baseUrl: null, hasCatalogIds: false, usualFormats: ['chat'] }
+
+function read(text: string): Promise<ConfiguredUpstreams> {
+  writeFileSync(path, text)
+  const dialects = new Map([
+    ['openrouter', async () => openrouter],
+    ['own', async () => OWN],
+  ])
+  const env = { ROUTER_KEY: 'sk-router', BAD_KEY: 'two words' }
+  return readUpstreamsFile(path, { env, timeouts: PATIENT_TIMEOUTS, dialects })
+}
+
+/** The faults that are told, without the first line. */
+async function faultsOf(text: string): Promise<string[]> {
+  const error = await read(text).catch((cause: unknown) => cause)
+  expect(error).toBeInstanceOf(ConfigError)
+  const [first, ...faults] = String(error).split('\n')
+  expect(first).toContain(path)
+  return faults.map((fault) => fault.replace(/^ {2}- /, ''))
+}
+
+const LOCAL = `
+upstreams:
+  router: { dialect: openrouter, api_key: "\${ROUTER_KEY}", except: ["openai/*"] }
+  local:
+    dialect: own
+    base_url: http://127.0.0.1:8000/v1/
+    formats: [chat, messages]
+    headers: { x-team: blue, x-secret: "\${ROUTER_KEY}" }
+    max_in_flight: 4
+    timeouts: { queue_ms: 500, headers_ms: 60000 }
+    models:
+      - upstream_id: Qwen/Qwen3-8B
+        context: 131072
+        max_output: 32768
+        prices: { input: 0.05, cache_read: 0.010000, output: 2e-1, image: 0.001 }
+        open_weights: true
+      - id: local/small
+aliases: { small: local/small }
+`
+
+describe('a file of upstreams', () => {
+  test('is read whole, in its order, with secrets of the environment', async () => {
+    const { mode, upstreams, aliases } = await read(LOCAL)
+    expect(mode).toBe('live')
+    expect(upstreams.map(({ name }) => name)).toEqual(['router', 'local'])
+    const [router, local] = upstreams
+    expect(router).toMatchObject({
+      baseUrl: 'https://openrouter.ai/api/v1',
+      apiKey: 'sk-router',
+      except: ['openai/*'],
+      only: null,
+      inFlightMax: null,
+      timeouts: PATIENT_TIMEOUTS,
+    })
+    expect(local).toMatchObject({
+      baseUrl: 'http://127.0.0.1:8000/v1',
+      apiKey: null,
+      formats: ['chat', 'messages'],
+      headers: ['x-team', 'blue', 'x-secret', 'sk-router'],
+      inFlightMax: 4,
+      timeouts: { ...PATIENT_TIMEOUTS, queueTimeoutMs: 500, headersTimeoutMs: 60_000 },
+    })
+    expect(local?.models).toMatchObject([
+      {
+        id: 'local/Qwen/Qwen3-8B',
+        upstreamModelId: 'Qwen/Qwen3-8B',
+        contextTokens: 131_072,
+        outputTokensMax: 32_768,
+        openWeights: true,
+      },
+      { id: 'local/small', upstreamModelId: 'small', prices: null, openWeights: null },
+    ])
+    expect([...aliases]).toEqual([['small', 'local/small']])
+  })
+
+  test('has exact prices, which never were floats', async () => {
+    const priceOf = async (text: string): Promise<unknown> => {
+      const file = `upstreams: { a: { dialect: own, base_url: "http://h/v1", models: [{ id: a/m, prices: { input: ${text}, output: 0 } }] } }`
+      return (await read(file)).upstreams[0].models[0]?.prices?.input
+    }
+    expect(await priceOf('0.1')).toBe(100_000n)
+    expect(await priceOf('0.000001')).toBe(1n)
+    expect(await priceOf('"0.3"')).toBe(300_000n)
+    expect(await priceOf('123456789.123457')).toBe(123_456_789_123_457n)
+    for (const wrong of ['0.0000001', '-1', '1.5.1', 'free', '0x10', '1e400', '9999999999999']) {
+      await expect(priceOf(wrong), wrong).rejects.toThrow(/line 1: .*prices.input/)
+    }
+  })
+
+  test('tells all its faults at once, with their lines', async () => {
+    const faults = await faultsOf(`upstreams:
+  Two Words:
+    dialect: own
+  b:
+    dialect: none
+  c:
+    dialect: own
+    base_url: ftp://host
+    api_key: sk-written-here
+    colour: blue
+    formats: [chat, telegraph]
+    only: ["*"]
+    max_in_flight: 0
+    headers: { authorization: x }
+    models:
+      - context: 1.5
+      - { id: c/m, prices: { input: 1 } }
+  d:
+    dialect: openrouter
+    api_key: "\${MISSING_KEY}"
+  e:
+    dialect: openrouter
+  f: { dialect: openrouter, api_key: "\${BAD_KEY}", models: [{ id: a/b }] }
+aliases:
+  x: no-id
+`)
+    expect(faults).toEqual([
+      'line 3: upstreams.Two Words has a name with other than 1 to 32 of a-z, 0-9, . _ -',
+      'line 3: upstreams.Two Words has no base_url',
+      'line 5: upstreams.b.dialect is "none": it must be one of openrouter, own',
+      'line 8: upstreams.c.base_url must be an http or https address without a query, like https://api.example.com/v1',
+      expect.stringMatching(
+        /^line 9: .*api_key must name a variable of the environment, like "\$.C_API_KEY."/,
+      ),
+      expect.stringMatching(/^line 10: upstreams\.c\.colour is not a setting: there are dialect, /),
+      expect.stringMatching(
+        /^line 11: upstreams\.c\.formats\[1\] is "telegraph": it must be one of /,
+      ),
+      'line 12: upstreams.c.only[0] must be the id of a model, or all of an author, like acme/*',
+      'line 13: upstreams.c.max_in_flight is "0": it must be a whole number, 1 to 100000',
+      'line 14: upstreams.c.headers.authorization is a header that tollgate sets',
+      'line 16: upstreams.c.models[0] has no id, and no upstream_id to make one from',
+      'line 16: upstreams.c.models[0].context is "1.5": it must be a whole number, 1 to 1000000000',
+      'line 17: upstreams.c.models[1].prices has no output price; a price of nothing is 0',
+      'line 20: upstreams.d.api_key names MISSING_KEY, which is not set in the environment',
+      expect.stringMatching(
+        /^line 22: upstreams\.e has no api_key: write api_key: "\$.E_API_KEY."$/,
+      ),
+      'line 23: upstreams.f.models is not read for openrouter, whose list has all figures',
+      expect.stringMatching(
+        /^line 23: .*api_key names .*BAD_KEY., which has characters that no key/,
+      ),
+      'line 25: aliases.x must be the id of a model, like acme/sage-pro',
+    ])
+    expect(faults.join()).not.toContain('sk-written-here')
+    expect(faults.join()).not.toContain('two words')
+  })
+
+  test('that writes an id or an alias twice names both places', async () => {
+    const own = 'dialect: own, base_url: "http://h/v1"'
+    expect(
+      await faultsOf(`upstreams:
+  a: { ${own}, models: [{ id: acme/m, upstream_id: m }] }
+  b:
+    { ${own}, models: [{ id: Acme/M, upstream_id: m }] }
+aliases:
+  acme/m: a/other
+`),
+    ).toEqual([
+      'line 4: upstreams.b.models[0] claims Acme/M, as upstreams.a.models[0] on line 2 does',
+      'line 6: aliases.acme/m claims acme/m, as upstreams.a.models[0] on line 2 does',
+    ])
+  })
+
+  test.each([
+    ['is no YAML', 'upstreams: [', /line \d+: /],
+    ['has an unquoted name in braces', `upstreams: { a: { api_key: \${ROUTER_KEY} } }`, /line 1: /],
+    ['has a name twice', 'upstreams:\n  a: {}\n  a: {}\n', /line 3: Map keys must be unique/],
+    ['is empty', '', /line 1: the file must be names and values/],
+    ['has no upstream', 'upstreams: {}', /line 1: upstreams has no upstream/],
+    ['is a list', '- a', /line 1: the file must be names and values/],
+    ['has other names', 'upstream: {}', /line 1: upstream is not a setting: there are upstreams/],
+  ])('that %s says so', async (_, text, message) => {
+    expect((await faultsOf(text)).join('\n')).toMatch(message)
+  })
+
+  test('that is not there is named', async () => {
+    const dialects = new Map()
+    const missing = join(folder, 'none.yaml')
+    const reading = readUpstreamsFile(missing, { env: {}, timeouts: PATIENT_TIMEOUTS, dialects })
+    await expect(reading).rejects.toThrow(
+      /TOLLGATE_UPSTREAMS is .*none\.yaml, which cannot be read/,
+    )
+  })
+})

@@ -1,0 +1,264 @@
+import { readFile } from 'node:fs/promises'
+import { loadDialect } from '../upstreams/dialects.ts'
+import { isModelId, MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
+import type { Dialect } from '../upstreams/upstream.ts'
+import type {
+  ConfiguredUpstreams,
+  UpstreamSettings,
+  UpstreamTimeouts,
+} from '../upstreams/upstream-settings.ts'
+import { ConfigError } from './config.ts'
+import { readWrittenModels } from './written-models.ts'
+import { YamlFile, type YamlValue } from './yaml-value.ts'
+
+/** What is read beside the file. */
+interface UpstreamsFileInput {
+  /** Where its `"${NAME}"` come from. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The time limits of an upstream that sets none. */
+  readonly timeouts: UpstreamTimeouts
+  readonly dialects: ReadonlyMap<string, () => Promise<Dialect>>
+}
+
+/** Reads the file of `TOLLGATE_UPSTREAMS`. Rejects with `ConfigError` that names every fault with its line. */
+export async function readUpstreamsFile(
+  path: string,
+  input: UpstreamsFileInput,
+): Promise<ConfiguredUpstreams> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(
+      `TOLLGATE_UPSTREAMS is ${path}, which cannot be read: check that the file exists and its rights`,
+      { cause: error },
+    )
+  }
+  const file = new YamlFile(text)
+  const read = file.faults.length > 0 ? null : await readRoot(file.root, input)
+  const { faults } = file
+  if (read !== null && faults.length === 0) return read
+  throw new ConfigError(
+    `${path} cannot be used (docs/upstreams.md has all lines):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+  )
+}
+
+async function readRoot(
+  root: YamlValue,
+  input: UpstreamsFileInput,
+): Promise<ConfiguredUpstreams | null> {
+  const members = root.members(['upstreams', 'aliases'])
+  const list = members?.get('upstreams')
+  if (members === null) return null
+  if (list === undefined) return root.fault('has no `upstreams`')
+  const upstreams: UpstreamSettings[] = []
+  const claims = new Claims()
+  for (const [name, value] of list.members() ?? []) {
+    if (!NAME.test(name)) value.fault('has a name with other than 1 to 32 of a-z, 0-9, . _ -')
+    const upstream = await readUpstream(name, { value, claims, input })
+    if (upstream !== null) upstreams.push(upstream)
+  }
+  const aliases = readAliases(members.get('aliases'), claims)
+  const [first, ...others] = upstreams
+  if (first === undefined) return list.fault('has no upstream')
+  return { mode: 'live', upstreams: [first, ...others], aliases }
+}
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/
+const KNOWN = [
+  'dialect',
+  'base_url',
+  'api_key',
+  'headers',
+  'formats',
+  'only',
+  'except',
+  'models',
+  'max_in_flight',
+  'timeouts',
+]
+
+interface OneUpstream {
+  readonly value: YamlValue
+  readonly claims: Claims
+  readonly input: UpstreamsFileInput
+}
+
+/** By position: its name, and where it stands. */
+async function readUpstream(
+  name: string,
+  { value, claims, input }: OneUpstream,
+): Promise<UpstreamSettings | null> {
+  const members = value.members(KNOWN)
+  if (members === null) return null
+  const dialectName = members.get('dialect')?.oneOf([...input.dialects.keys()])
+  if (members.get('dialect') === undefined) {
+    value.fault(`has no dialect: it must be one of ${[...input.dialects.keys()].join(', ')}`)
+  }
+  if (dialectName === undefined || dialectName === null) return null
+  const dialect = await loadDialect(dialectName, input.dialects)
+  const models = readWrittenModels(members.get('models'), { upstream: name, dialect })
+  if (dialect.hasCatalogIds) {
+    members.get('models')?.fault(`is not read for ${dialectName}, whose list has all figures`)
+  }
+  for (const { model, value: at } of models) claims.claim(model.id, at)
+  return {
+    name,
+    dialect: dialectName,
+    baseUrl: readBaseUrl(members.get('base_url'), { value, dialect }),
+    apiKey: readApiKey(members.get('api_key'), { value, dialect, env: input.env, name }),
+    headers: readHeaders(members.get('headers'), input.env),
+    formats: members.has('formats') ? readFormats(members.get('formats'), dialect) : null,
+    only: members.has('only') ? readPatterns(members.get('only')) : null,
+    except: readPatterns(members.get('except')),
+    models: models.map(({ model }) => model),
+    inFlightMax: members.get('max_in_flight')?.wholeNumber({ min: 1, max: 100_000 }) ?? null,
+    timeouts: readTimeouts(members.get('timeouts'), input.timeouts),
+  }
+}
+
+function readBaseUrl(
+  value: YamlValue | undefined,
+  { value: upstream, dialect }: { readonly value: YamlValue; readonly dialect: Dialect },
+): string {
+  if (value === undefined) {
+    if (dialect.baseUrl === null) upstream.fault('has no base_url')
+    return dialect.baseUrl ?? ''
+  }
+  const text = value.text() ?? ''
+  const url = URL.parse(text)
+  const isBare =
+    url !== null && url.search === '' && url.hash === '' && url.username + url.password === ''
+  if (text !== '' && !(isBare && /^https?:$/.test(url.protocol))) {
+    value.fault('must be an http or https address without a query, like https://api.example.com/v1')
+  }
+  return text.replace(/\/+$/, '')
+}
+
+const SECRET = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/
+// A key stands in a header.
+const KEY_TEXT = /^[\x21-\x7e]+$/
+
+interface ApiKeyPlace {
+  readonly value: YamlValue
+  readonly dialect: Dialect
+  readonly env: UpstreamsFileInput['env']
+  readonly name: string
+}
+
+function readApiKey(
+  value: YamlValue | undefined,
+  { value: upstream, dialect, env, name }: ApiKeyPlace,
+): string | null {
+  const example = `"\${${name.replaceAll(/[^a-z0-9]/g, '_').toUpperCase()}_API_KEY}"`
+  if (value === undefined) {
+    // A vendor's own address asks for a key; a server of one's own may not.
+    return dialect.baseUrl === null
+      ? null
+      : upstream.fault(`has no api_key: write api_key: ${example}`)
+  }
+  const text = value.text()
+  if (text === null) return null
+  if (!SECRET.test(text)) {
+    return value.fault(`must name a variable of the environment, like ${example}: keys stand there`)
+  }
+  const apiKey = fromEnvironment(value, { text, env })
+  if (apiKey === null || KEY_TEXT.test(apiKey)) return apiKey
+  return value.fault(`names ${text}, which has characters that no key has`)
+}
+
+/** The text, or the variable that it names. */
+function fromEnvironment(
+  value: YamlValue,
+  { text, env }: { readonly text: string; readonly env: UpstreamsFileInput['env'] },
+): string | null {
+  const name = SECRET.exec(text)?.[1]
+  if (name === undefined) return text
+  const secret = env[name] ?? ''
+  return secret === '' ? value.fault(`names ${name}, which is not set in the environment`) : secret
+}
+
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const HEADER_TEXT = /^[\x20-\x7e]*$/
+const OWN_HEADERS =
+  /^(authorization|x-api-key|content-.*|host|connection|accept-encoding|transfer-encoding|expect|upgrade|keep-alive|te|trailer)$/i
+
+function readHeaders(value: YamlValue | undefined, env: UpstreamsFileInput['env']): string[] {
+  const headers: string[] = []
+  for (const [name, member] of value?.members() ?? []) {
+    const text = member.text()
+    const header = text === null ? null : fromEnvironment(member, { text, env })
+    if (header === null) continue
+    if (!HEADER_NAME.test(name)) member.fault('has a name that no header has')
+    else if (OWN_HEADERS.test(name)) member.fault('is a header that tollgate sets')
+    else if (!HEADER_TEXT.test(header)) member.fault('must be printable ASCII')
+    else headers.push(name, header)
+  }
+  return headers
+}
+
+function readFormats(value: YamlValue | undefined, { wires }: Dialect): string[] {
+  const formats = (value?.items() ?? []).flatMap((item) => item.oneOf([...wires.keys()]) ?? [])
+  if (formats.length === 0) value?.fault('names no format')
+  return formats
+}
+
+function readPatterns(value: YamlValue | undefined): string[] {
+  return (value?.items() ?? []).flatMap((item) => {
+    const text = item.text()
+    if (text === null) return []
+    if (isModelId(text) || /^[^/*\s]+\/\*$/.test(text)) return [text]
+    return item.fault('must be the id of a model, or all of an author, like acme/*') ?? []
+  })
+}
+
+const TIMEOUTS = {
+  connect_ms: 'connectTimeoutMs',
+  headers_ms: 'headersTimeoutMs',
+  stall_ms: 'stallTimeoutMs',
+  total_ms: 'totalTimeoutMs',
+  image_ms: 'imageTimeoutMs',
+  read_on_ms: 'readOnTimeoutMs',
+  queue_ms: 'queueTimeoutMs',
+} as const satisfies Record<string, keyof UpstreamTimeouts>
+
+// What a timer can wait.
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+function readTimeouts(value: YamlValue | undefined, usual: UpstreamTimeouts): UpstreamTimeouts {
+  const members = value?.members(Object.keys(TIMEOUTS))
+  const read: Partial<Record<keyof UpstreamTimeouts, number>> = {}
+  for (const [name, timeout] of Object.entries(TIMEOUTS)) {
+    const timeoutMs = members?.get(name)?.wholeNumber({ min: 1, max: TIMER_MS_MAX }) ?? null
+    if (timeoutMs !== null) read[timeout] = timeoutMs
+  }
+  return { ...usual, ...read }
+}
+
+function readAliases(value: YamlValue | undefined, claims: Claims): Map<string, string> {
+  const aliases = new Map<string, string>()
+  for (const [name, member] of value?.members() ?? []) {
+    const target = member.text()
+    if (target === null) continue
+    if (name.length > MODEL_NAME_CHARS_MAX) member.fault('is longer than the name of any model')
+    else if (!isModelId(target)) member.fault('must be the id of a model, like acme/sage-pro')
+    else {
+      claims.claim(name, member)
+      aliases.set(name, target)
+    }
+  }
+  return aliases
+}
+
+/** The ids and aliases that are written in the file: each may be written once, in any case of its letters. */
+class Claims {
+  readonly #byName = new Map<string, YamlValue>()
+
+  /** By position: the id or alias, and where it is written. */
+  claim(name: string, value: YamlValue): void {
+    const folded = name.toLowerCase()
+    const earlier = this.#byName.get(folded)
+    if (earlier === undefined) this.#byName.set(folded, value)
+    else value.fault(`claims ${name}, as ${earlier.path} on line ${earlier.line} does`)
+  }
+}
