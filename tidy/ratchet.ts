@@ -114,7 +114,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // How busy the process is.
     // Which reported costs are looked up, and its settings.
     // The file of upstreams, its checks, and its reader of YAML with lines.
-    app: { files: 28, lines: 3_912 },
+    app: { files: 30, lines: 4_200 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.
@@ -123,7 +123,7 @@ export const HOUSE_LIMITS: HouseLimits = {
   },
   // Some are of roll-ups and charts, and the input of each part of sign-in. Some are of upstreams.
   // Some are of roll-ups and charts, and the input of each part of sign-in.
-  interfacesUsedOnce: 79,
+  interfacesUsedOnce: 81,
 }
 
 /**
