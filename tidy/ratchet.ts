@@ -52,7 +52,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The usage of a key.
     // A change of what a key stands for raises a number in the same commit.
     // Events are compared with an earlier one by their bytes.
-    upstreams: { files: 21, lines: 2_878 },
+    upstreams: { files: 22, lines: 2_985 },
     // Which models have a doubted figure.
     // Which upstream has which model, and the refreshers of all.
     catalog: { files: 8, lines: 1_275 },
