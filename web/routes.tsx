@@ -14,7 +14,7 @@ import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { readConnectSearch } from './screens/connect/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
-import { readAccountsSearch } from './screens/operator/search.ts'
+import { readAccountsSearch, readPurchasesSearch } from './screens/operator/search.ts'
 import { readPlaygroundSearch } from './screens/playground/search.ts'
 import {
   readCreditSearch,
@@ -173,6 +173,16 @@ const operatorToSettle = createRoute({
   component: lazyRouteComponent(() => import('./screens/operator/to-settle.tsx'), 'ToSettleScreen'),
 })
 
+const operatorPurchases = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/purchases',
+  validateSearch: readPurchasesSearch,
+  component: lazyRouteComponent(
+    () => import('./screens/operator/purchases.tsx'),
+    'PurchasesScreen',
+  ),
+})
+
 const operatorCodes = createRoute({
   getParentRoute: () => account,
   path: '/operator/codes',
@@ -239,6 +249,7 @@ export function createPageRouter(queries: QueryClient) {
         operatorAccounts,
         operatorAccount,
         operatorToSettle,
+        operatorPurchases,
         operatorCodes,
         operatorHealth,
       ]),

@@ -76,16 +76,27 @@ export function readKeysSearch({ create }: Record<string, unknown>): KeysSearch 
 export interface CreditSearch {
   /** Purchases alone. */
   readonly list?: 'purchases'
-  /** Whether the form for a code is open. */
-  readonly redeem?: true
+  /** Which form is open: that for a code, or that for a purchase. */
+  readonly open?: 'redeem' | 'buy'
+  /** The purchase whose receipt is open. */
+  readonly receipt?: string
+  /** The purchase that a payment page has led back from. */
+  readonly bought?: string
 }
 
 /** Reads it. */
-export function readCreditSearch({ list, redeem }: Record<string, unknown>): CreditSearch {
+export function readCreditSearch(search: Record<string, unknown>): CreditSearch {
+  const { list, open, receipt, bought } = search
   return {
     ...(list === 'purchases' ? { list } : {}),
-    ...(redeem === 'true' || redeem === true ? { redeem: true as const } : {}),
+    ...(open === 'redeem' || open === 'buy' ? { open } : {}),
+    ...(isPurchaseId(receipt) ? { receipt } : {}),
+    ...(isPurchaseId(bought) ? { bought } : {}),
   }
+}
+
+function isPurchaseId(value: unknown): value is string {
+  return typeof value === 'string' && /^pur_\w+$/.test(value)
 }
 
 /** What the address of the models says. */

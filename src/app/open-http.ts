@@ -134,6 +134,7 @@ async function managementOf(
       store,
       ledger,
       sale: sold?.sale ?? null,
+      seller: { name: config.TOLLGATE_SELLER_NAME, taxId: config.TOLLGATE_SELLER_TAX_ID },
       ids,
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,

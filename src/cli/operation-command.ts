@@ -133,6 +133,8 @@ function operationOf(
     store,
     ledger,
     sale: saleOf(opened, read),
+    // Receipts are for people who bought, on the page.
+    seller: { name: null, taxId: null },
     ids,
     clock,
     keyTag,

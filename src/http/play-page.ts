@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PlayCard } from '../sale/card/play.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { formatUnits } from '../vocabulary/purchase.ts'
@@ -14,31 +14,51 @@ export interface PlayPageInput {
 /** `/play/checkout/{id}`: where play money is paid for credit, while the simulator is the provider. */
 export function registerPlayPage(app: FastifyInstance, { card, onPaid }: PlayPageInput): void {
   const url = '/play/checkout/:id'
-  const show = async (checkoutId: string, reply: FastifyReply): Promise<FastifyReply> => {
-    const checkout = await card.find(checkoutId)
-    const page = checkout === null ? UNKNOWN : pageOf(checkout)
+  const show = async (request: PlayRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const checkout = await card.find(idOf(request.params.id))
+    const page = checkout === null ? UNKNOWN : pageOf(checkout, backPathOf(request))
     return reply
       .code(checkout === null ? 404 : 200)
       .headers({ ...HEADERS, 'x-request-id': reply.request.id })
       .send(page)
   }
-  app.get<{ Params: { id: string } }>(url, ({ params }, reply) => show(idOf(params), reply))
-  app.post<{ Params: { id: string } }>(url, async ({ params }, reply) => {
-    const source = await card.pay(idOf(params))
+  app.get<PlayRoute>(url, show)
+  app.post<PlayRoute>(url, async (request, reply) => {
+    const source = await card.pay(idOf(request.params.id))
     // If this look fails, the poll finds the payment within a minute.
     if (source !== null) await onPaid(source).catch(() => {})
-    return show(idOf(params), reply)
+    return show(request, reply)
   })
 }
 
-// PostgreSQL refuses some control characters, and no id has any.
-function idOf({ id }: { readonly id: string }): string {
-  return /^\w+$/.test(id) ? id : ''
+interface PlayRoute {
+  Params: { id: string }
+  Querystring: { account?: unknown }
 }
 
-const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:15vh auto;padding:0 1rem}' +
-  'button{font:inherit;padding:.6rem 1.2rem}'
+type PlayRequest = FastifyRequest<PlayRoute>
+
+// PostgreSQL refuses some control characters, and no id has any. Nothing else of an address is on the page.
+function idOf(text: unknown): string {
+  return typeof text === 'string' && /^\w+$/.test(text) ? text : ''
+}
+
+/** To the Credit of the account that buys, which then shows the purchase; else to the page's beginning. */
+function backPathOf({ params, query }: PlayRequest): string {
+  const account = idOf(query.account)
+  return account === '' ? '/app' : `/app/${account}/credit?bought=${idOf(params.id)}`
+}
+
+// The colours of the page, without its files.
+const STYLE = `:root{color-scheme:light dark;font:14px/20px system-ui,sans-serif}
+body{margin:0;min-height:100dvh;display:grid;place-items:center;background:light-dark(#f6f6f3,#101211);color:light-dark(#1b1e1c,#e8ebe8)}
+main{box-sizing:border-box;width:min(400px,calc(100vw - 32px));padding:24px;border:1px solid light-dark(#e3e3dd,#2a2e2c);border-radius:12px;background:light-dark(#fff,#181a19)}
+small{color:light-dark(#6b716d,#8b938e);font-size:12.5px}
+h1{margin:4px 0 8px;font-size:22px;line-height:28px;font-weight:600}
+p{margin:0 0 16px;color:light-dark(#565c58,#a6ada8)}
+form{margin:0}
+button,a{box-sizing:border-box;display:block;width:100%;padding:10px 16px;border:0;border-radius:8px;background:light-dark(#0b6b55,#4fc3a1);color:light-dark(#fff,#06231b);font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
+:focus-visible{outline:2px solid light-dark(#0b6b55,#4fc3a1);outline-offset:2px}`
 
 const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
@@ -48,24 +68,37 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-function pageOf({ cents, state }: NonNullable<Awaited<ReturnType<PlayCard['find']>>>): string {
+type Checkout = NonNullable<Awaited<ReturnType<PlayCard['find']>>>
+
+function pageOf({ cents, state }: Checkout, backPath: string): string {
   const dollars = `$${formatUnits(BigInt(cents), 2)}`
+  const back = `<a href="${backPath}">Back to tollgate</a>`
   switch (state) {
     case 'open':
-      return htmlOf(
-        `<h1>Pay ${dollars} of play money</h1><p>The simulator is the provider: no card is asked for, and no real money moves.</p><form method="post"><button>Pay ${dollars}</button></form>`,
-      )
+      return htmlOf({
+        title: `Pay ${dollars}`,
+        body: `<p>The simulator is the provider: no card is asked for, and no real money moves.</p><form method="post"><button>Pay ${dollars}</button></form>`,
+      })
     case 'paid':
-      return htmlOf(`<h1>Paid</h1><p>${dollars} of play money became credit.</p>`)
+      return htmlOf({
+        title: 'Paid',
+        body: `<p>${dollars} of play money became credit.</p>${back}`,
+      })
     case 'expired':
-      return htmlOf('<h1>Expired</h1><p>This page can no longer be paid. Begin a new purchase.</p>')
+      return htmlOf({
+        title: 'Expired',
+        body: `<p>This page can no longer be paid. Begin a new purchase.</p>${back}`,
+      })
     default:
       return assertNever(state)
   }
 }
 
-function htmlOf(body: string): string {
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Play money</title><style>${STYLE}</style><main>${body}</main></html>`
+function htmlOf({ title, body }: { readonly title: string; readonly body: string }): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} - play money</title><style>${STYLE}</style><main><small>Play money</small><h1>${title}</h1>${body}</main></html>`
 }
 
-const UNKNOWN = htmlOf('<h1>No such page</h1><p>Begin a new purchase.</p>')
+const UNKNOWN = htmlOf({
+  title: 'No such page',
+  body: '<p>Begin a new purchase.</p><a href="/app">Back to tollgate</a>',
+})

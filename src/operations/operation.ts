@@ -211,6 +211,8 @@ export interface OperationParts {
   readonly ledger: CommandedLedger
   /** Null: the gateway sells no credit. */
   readonly sale: Sale | null
+  /** Who sells, for receipts; null: not said. */
+  readonly seller: { readonly name: string | null; readonly taxId: string | null }
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */

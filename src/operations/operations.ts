@@ -8,6 +8,7 @@ import { overviewOperations } from './overview.ts'
 import { ownAccountOperations } from './own-account.ts'
 import { peopleOperations } from './people.ts'
 import { purchaseOperations } from './purchases.ts'
+import { receiptOperations } from './receipts.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
@@ -29,6 +30,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Credit codes', creditCodeOperations],
   ['Purchases', purchaseOperations],
   ['Purchases', saleOperations],
+  ['Purchases', receiptOperations],
   ['Requests', requestOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],

@@ -135,6 +135,7 @@ function buy(sale: Sale, clock: Clock): Operation {
     name: 'createPurchase',
     method: 'POST',
     paths: { key: '/v1/credit/purchases', member: '/app/api/accounts/{account_id}/purchases' },
+    needsOwner: true,
     summary:
       'Begin a purchase of credit: the answer has the page to pay on, or the address to send tokens to.',
     body: z.strictObject({
@@ -273,7 +274,7 @@ const tokenFields = {
 }
 
 /** `GET /v1/credit`. */
-const saleShape = z
+export const saleShape = z
   .object({
     object: z.literal('credit_sale'),
     seller: z
@@ -302,7 +303,8 @@ const saleShape = z
   })
   .meta({ id: 'CreditSale' })
 
-const quoteShape = z
+/** `GET /v1/credit/quote`. */
+export const quoteShape = z
   .object({
     object: z.literal('credit_quote'),
     method: z.string(),
@@ -319,7 +321,8 @@ const quoteShape = z
   })
   .meta({ id: 'CreditQuote' })
 
-const begunShape = z
+/** A payment that has begun, with its page. */
+export const begunShape = z
   .object({
     purchase: purchaseShape,
     url: z.string().describe('The page to pay on.'),
@@ -327,7 +330,8 @@ const begunShape = z
   })
   .meta({ id: 'BegunPurchase' })
 
-const depositShape = z
+/** Where tokens are sent to. */
+export const depositShape = z
   .object({
     deposit: z.object({
       address: z.string().describe('Of this account alone. Any amount may be sent, at any time.'),

@@ -1,8 +1,21 @@
+import type { Page } from 'playwright-core'
+import decodeQR from 'qr/decode.js'
+import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
+import {
+  BOUGHT_ID,
+  begunAt,
+  DEPOSIT,
+  METHODS,
+  OFFERS,
+  PENDING,
+  PURCHASES,
+} from './stand-in-sale.ts'
 
-/** Credit: its screen and each of its states. */
+/** Credit and its sale: each screen and each of its states, and how credit is bought. */
 
 const at = (section: string) => `${HELIX.id}/${section}`
 
@@ -22,7 +35,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'credit-no-purchases',
     path: `${at('credit')}?list=purchases`,
-    before: (server) => server.answer('/purchases', json(EMPTY)),
+    before: (server) => server.answer('GET /purchases', json(EMPTY)),
     text: 'Nothing was bought yet',
   },
   {
@@ -33,7 +46,7 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'credit-redeem',
-    path: `${at('credit')}?redeem=true`,
+    path: `${at('credit')}?open=redeem`,
     text: 'Each code works once. Its credit is backed credit, which does not end.',
   },
   {
@@ -49,7 +62,7 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'credit-redeemed',
-    path: `${at('credit')}?redeem=true`,
+    path: `${at('credit')}?open=redeem`,
     async act(page) {
       await page.getByRole('textbox', { name: 'Code' }).fill('AAAAAA-BBBBBB-CCCCCC-DDDDDD')
       await page.getByRole('button', { name: 'Redeem', exact: true }).click()
@@ -78,4 +91,190 @@ const SCREENS: readonly Screen[] = [
   },
 ]
 
-testScreens(SCREENS)
+const NOTHING_SOLD = { ...down, httpStatus: 404 } as const
+const buy = `${at('credit')}?open=buy`
+const deposit = async (page: Page) => {
+  await page.getByRole('button', { name: 'USDC on Base' }).click()
+}
+
+const SALE_SCREENS: readonly Screen[] = [
+  {
+    name: 'credit-nothing-sold',
+    path: at('credit'),
+    before(server) {
+      server.answer('/v1/credit', NOTHING_SOLD)
+      server.answer('GET /purchases', json({ ...EMPTY, pending: [] }))
+    },
+    text: 'invoice-1042',
+  },
+  { name: 'credit-buy', path: buy, text: 'You pay $25.00 and get $25.00 of backed credit' },
+  {
+    name: 'credit-buy-wrong',
+    path: buy,
+    act: (page) => page.getByLabel('Amount', { exact: true }).fill('3'),
+    text: 'At least $5.00.',
+  },
+  {
+    name: 'credit-buy-refused',
+    path: buy,
+    before: (server) => server.answer('POST /purchases', { ...down, httpStatus: 429 }),
+    act: (page) => page.getByRole('button', { name: 'Go to the payment' }).click(),
+    text: 'The store is busy.',
+  },
+  {
+    name: 'credit-buy-no-quote',
+    path: buy,
+    before: (server) => server.answer('/v1/credit/quote', down),
+    text: 'The price could not be read: The store is busy.',
+  },
+  {
+    name: 'credit-buy-loading',
+    path: buy,
+    before: (server) => server.answer('/v1/credit', { kind: 'silence' }),
+    act: (page) => page.locator('dialog .grey').first().waitFor(),
+    text: 'Add credit',
+  },
+  {
+    name: 'credit-buy-error',
+    path: buy,
+    before: (server) => server.answer('/v1/credit', down),
+    text: 'The ways to pay could not be read.',
+  },
+  { name: 'credit-deposit', path: buy, act: deposit, text: 'Send only USDC on Base to it.' },
+  {
+    name: 'credit-deposit-loading',
+    path: buy,
+    before: (server) => server.answer('POST /purchases', { kind: 'silence' }),
+    async act(page) {
+      await deposit(page)
+      await page.locator('dialog .grey').first().waitFor()
+    },
+    text: 'Add credit',
+  },
+  {
+    name: 'credit-deposit-error',
+    path: buy,
+    before: (server) => server.answer('POST /purchases', down),
+    act: deposit,
+    text: 'The address could not be read.',
+  },
+  {
+    name: 'credit-deposit-unavailable',
+    path: buy,
+    before: (server) =>
+      server.answer(
+        '/v1/credit',
+        json({ ...OFFERS, methods: METHODS.map((one) => ({ ...one, available: false })) }),
+      ),
+    act: deposit,
+    text: 'USDC on Base can’t be used for now.',
+  },
+  {
+    name: 'credit-pending-error',
+    path: at('credit'),
+    before: (server) => server.answer('GET /purchases', down),
+    text: 'The purchases that are on their way could not be read.',
+  },
+  {
+    name: 'credit-pending-stale',
+    path: at('credit'),
+    async act(page, server) {
+      await page.getByText('Not paid yet').first().waitFor()
+      server.answer('GET /purchases', down)
+    },
+    text: 'As of 22:04: The store is busy.',
+  },
+  {
+    name: 'credit-credited',
+    path: `${at('credit')}?bought=${BOUGHT_ID}`,
+    text: '$25.00 was added',
+  },
+  { name: 'credit-receipt', path: `${at('credit')}?receipt=${BOUGHT_ID}`, text: 'DE 318 204 517' },
+  {
+    name: 'credit-receipt-loading',
+    path: `${at('credit')}?receipt=${BOUGHT_ID}`,
+    before: (server) => server.answer('/receipt', { kind: 'silence' }),
+    act: (page) => page.locator('dialog .grey').first().waitFor(),
+    text: 'Receipt',
+  },
+  {
+    name: 'credit-receipt-error',
+    path: `${at('credit')}?receipt=${BOUGHT_ID}`,
+    before: (server) => server.answer('/receipt', down),
+    text: 'The receipt could not be read.',
+  },
+]
+
+testScreens([...SCREENS, ...SALE_SCREENS])
+
+test('an amount that was typed leads to the page of its payment, by keys alone', async ({
+  page,
+  server,
+}) => {
+  const paid = `${server.address}/app/${at('keys')}`
+  server.answer('POST /purchases', json(begunAt(paid)))
+  await page.goto(`${server.address}/app/${at('credit')}`)
+  await page.getByRole('button', { name: 'Add credit' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Amount', { exact: true }).focus()
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('12.50')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(paid)
+  expect(server.asked).toContain(`POST accounts/${HELIX.id}/purchases`)
+  expect(server.asked).toContain('GET /v1/credit/quote?method=card&amount=12500000')
+})
+
+test('a purchase that is on its way is seen to become credit, and the balance is read again', async ({
+  page,
+  server,
+}) => {
+  const [first] = PENDING
+  server.answer('GET /purchases', json({ ...EMPTY, pending: [{ ...first, id: BOUGHT_ID }] }))
+  await page.goto(`${server.address}/app/${at('credit')}`)
+  await page.getByText('Not paid yet').waitFor()
+  expect(await page.getByText('was added').count()).toBe(0)
+  const balances = () => server.asked.filter((one) => one.endsWith('/balance')).length
+  const before = balances()
+  server.answer('GET /purchases', json({ ...EMPTY, data: PURCHASES, pending: [] }))
+  await page.getByText('$25.00 was added').waitFor()
+  await expect.poll(balances).toBeGreaterThan(before)
+})
+
+test('the whole address is shown, and copied as it is', async ({ page, server }) => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto(`${server.address}/app/${buy}`)
+  await deposit(page)
+  const { address } = DEPOSIT.deposit
+  expect(await page.locator('.address').textContent()).toBe(address)
+  await page.getByRole('button', { name: 'Copy the address' }).click()
+  await page.getByText('Copied').waitFor()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(address)
+})
+
+test('the code beside the address is read as the link that wallets open', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${buy}`)
+  await deposit(page)
+  const { width, data } = await pixelsOf(page)
+  expect(decodeQR({ width, height: width, data })).toBe(DEPOSIT.deposit.uri)
+})
+
+/** The drawn code, four pixels a module, as a camera would see it. */
+async function pixelsOf(page: Page): Promise<{ width: number; data: Uint8Array }> {
+  const png = await page.locator('.qr').screenshot()
+  const source = `data:image/png;base64,${png.toString('base64')}`
+  const { width, data } = await page.evaluate(async (src) => {
+    const image = new Image()
+    image.src = src
+    await image.decode()
+    const side = Math.min(image.width, image.height)
+    const canvas = new OffscreenCanvas(side, side)
+    const context = canvas.getContext('2d')
+    context?.drawImage(image, 0, 0)
+    return { width: side, data: [...(context?.getImageData(0, 0, side, side).data ?? [])] }
+  }, source)
+  return { width, data: Uint8Array.from(data) }
+}

@@ -1,4 +1,4 @@
-import type { Balance, Entry, Purchase, Session, StatementLine } from '../../web/api/answers.ts'
+import type { Balance, Entry, Session, StatementLine } from '../../web/api/answers.ts'
 import { ago, HELIX, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
@@ -21,7 +21,8 @@ const CHARGES = REQUESTS.filter(({ charge }) => charge > 0).map((request, at) =>
   }),
 )
 
-function entry(number: number, fields: Partial<Entry>): Entry {
+/** An entry of the account. */
+export function entry(number: number, fields: Partial<Entry>): Entry {
   return {
     id: `${HELIX.id}/${number}`,
     object: 'entry',
@@ -54,43 +55,6 @@ export const ENTRIES: readonly StatementLine[] = NEWEST.map((one, at) => {
   const newer = NEWEST.slice(0, at).reduce((sum, { amount }) => sum + amount, 0)
   return { ...one, balance: BALANCE.total.balance - newer }
 })
-
-/** What its owner bought. */
-export const PURCHASES: readonly Entry[] = [
-  entry(12, { amount: 150_000_000, reference: 'invoice-1042' }),
-  entry(3, {
-    kind: 'activation',
-    amount: 25_000_000,
-    reference: 'code_01kbh0c7x5qv3m9t2r8w6e0003',
-    created_at: ago(30 * 86_400_000),
-  }),
-]
-
-/** What may still become credit. */
-export const PENDING: readonly Purchase[] = [
-  {
-    id: 'pur_01kbh0c7x5qv3m9t2r8w6e0004',
-    object: 'purchase',
-    method: 'card',
-    state: 'open',
-    credit: 50_000_000,
-    reversed: 0,
-    paid: null,
-    created_at: ago(600_000),
-    credited_at: null,
-  },
-  {
-    id: 'pur_01kbh0c7x5qv3m9t2r8w6e0005',
-    object: 'purchase',
-    method: 'card',
-    state: 'held',
-    credit: 900_000_000,
-    reversed: 0,
-    paid: { currency: 'usd', units: '90000' },
-    created_at: ago(7_200_000),
-    credited_at: null,
-  },
-]
 
 /** Where its owner is signed in. */
 export const SESSIONS: readonly Session[] = [

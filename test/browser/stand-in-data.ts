@@ -160,6 +160,8 @@ function model(id: string, { input, output, writes = 'text' }: ModelInput): Mode
   return {
     id,
     name: id.slice(id.indexOf('/') + 1),
+    description: null,
+    supported_parameters: ['temperature', 'max_tokens'],
     hugging_face_id: isOpen ? id : '',
     context_length: 200_000,
     architecture: { input_modalities: ['text', 'image'], output_modalities: [writes] },

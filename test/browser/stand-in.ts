@@ -3,11 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { listenOnLoopback } from './listen.ts'
-import { BALANCE, ENTRIES, PENDING, PURCHASES, SESSIONS } from './stand-in-credit.ts'
+import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { ACCOUNTS, ACTIONS, AUDIT, CODES, HEALTH, UNSETTLED } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
+import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
 import { USAGE } from './stand-in-usage.ts'
 
 /**
@@ -134,7 +135,11 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/balance', BALANCE],
     ['/entries', list(ENTRIES, 'older')],
     ['/purchases', { ...list(PURCHASES), pending: PENDING }],
-    ['/redeem', PURCHASES[1]],
+    ['/redeem', PURCHASES[2]],
+    ['/v1/credit', OFFERS],
+    ['/v1/credit/quote', QUOTE],
+    ['POST /purchases', DEPOSIT],
+    ['/receipt', RECEIPT],
     ['/auth/sessions', list(SESSIONS)],
     ['/operator/accounts', list(ACCOUNTS)],
     ['/operator/actions', list(ACTIONS)],
@@ -144,6 +149,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/operator/audit/progress', { object: 'audit_progress', running: true, rows: 31_204 }],
     ['/operator/maintenance', { object: 'maintenance', enabled: false }],
     ['/operator/codes', list(CODES)],
+    ['/operator/purchases', list(HELD)],
     ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
   ] as const) {
     answers.set(end, { kind: 'json', body })

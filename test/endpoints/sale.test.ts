@@ -160,7 +160,7 @@ test('play money that is paid becomes credit at once, and once', async () => {
     httpStatus: 201,
     json: {
       purchase: { state: 'open', credit: 25_000_000, paid: null, credited_at: null },
-      url: expect.stringMatching(/\/play\/checkout\/pur_[0-9a-z]{26}$/),
+      url: expect.stringMatching(/\/play\/checkout\/pur_[0-9a-z]{26}\?account=acct_[0-9a-z]{26}$/),
       expires_at: expect.any(String),
     },
   })

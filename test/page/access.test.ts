@@ -19,6 +19,7 @@ interface Place {
   readonly account: TestAccount
   readonly apiKeyId: string
   readonly requestId: string
+  readonly purchaseId: string
 }
 
 let world: World
@@ -27,7 +28,12 @@ let another: Place
 let browsers: Readonly<Record<'operator' | 'owner' | 'member' | 'stranger' | 'visitor', Browser>>
 
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startWorld({
+    mode: 'simulator',
+    settings: { TOLLGATE_SELLER_NAME: 'Tidewater Compute' },
+  })
+  // The first operator owns the first account of play money: another than those here.
+  await world.account()
   own = await place()
   another = await place()
   const of = (email: string, { account: { id: accountId } }: Place, role: 'owner' | 'member') =>
@@ -54,7 +60,21 @@ async function place(): Promise<Place> {
   const { db } = world.gateway.store
   const apiKeys = db.selectFrom('api_keys').select('id').where('account_id', '=', account.id)
   const { id: apiKeyId } = await apiKeys.orderBy('id', 'desc').executeTakeFirstOrThrow()
-  return { account, apiKeyId, requestId: completed.headers.get('x-request-id') ?? '' }
+  const requestId = completed.headers.get('x-request-id') ?? ''
+  return { account, apiKeyId, requestId, purchaseId: await bought(account) }
+}
+
+/** The id of a purchase that was paid with play money. */
+async function bought({ apiKey }: TestAccount): Promise<string> {
+  const begun = await fetch(world.url('/v1/credit/purchases'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ method: 'card', amount: 25_000_000 }),
+  })
+  const { purchase, url } = Object(await begun.json())
+  const { pathname, search } = new URL(url)
+  await fetch(world.url(pathname + search), { method: 'POST' })
+  return purchase.id
 }
 
 /** Every operation of the page, as a list made without a process has it. */
@@ -68,13 +88,14 @@ const OPERATIONS_OF_MEMBERS: readonly Operation[] = makeOperations(
 
 function callOf(
   { method, paths, example }: Operation,
-  { account, apiKeyId, requestId }: Place,
+  { account, apiKeyId, requestId, purchaseId }: Place,
 ): { readonly method: string; readonly path: string; readonly body: object } {
   const path = (paths.member ?? '')
     .replace('/app/api/', '')
     .replace('{account_id}', account.id)
     .replace('{key_id}', apiKeyId)
     .replace('{request_id}', requestId)
+    .replace('{purchase_id}', purchaseId)
   return { method, path, body: example ?? {} }
 }
 
@@ -121,9 +142,9 @@ describe.each(NAMED)('%s', (_, operation) => {
     }
   })
 
-  test("is 404 for another account's key or request, by the path of one's own account", async () => {
+  test("is 404 for another account's key, request or purchase, by the path of one's own account", async () => {
     const { method, path, body } = callOf(operation, { ...another, account: own.account })
-    if (!/key_|req_/.test(path)) return
+    if (!/key_|req_|pur_/.test(path)) return
     for (const browser of [browsers.member, browsers.owner, browsers.operator]) {
       const answer = await browser.call(method, path, { body })
       expect(errorOf(answer)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
@@ -201,6 +222,27 @@ test('Activity is downloaded as CSV, of the own account alone, and an unknown fi
   expect(errorOf(await browsers.member.get(`${path}?limit=5`))).toMatchObject({ param: 'limit' })
   // A HEAD would read all of it, with no client that takes it.
   expect((await fetch(world.url(`/app/api/${path}`), { method: 'HEAD' })).status).toBe(404)
+})
+
+test('a receipt has what was paid and credited, its buyer, and the seller of the settings', async () => {
+  const path = `accounts/${own.account.id}/purchases/${own.purchaseId}/receipt`
+  const { httpStatus, json } = await browsers.member.get(path)
+  expect(httpStatus).toBe(200)
+  expect(json).toMatchObject({
+    purchase: {
+      id: own.purchaseId,
+      state: 'credited',
+      credit: 25_000_000,
+      paid: { currency: 'usd', units: '2500' },
+    },
+    seller: { name: 'Tidewater Compute', tax_id: null },
+    account: { id: own.account.id },
+  })
+  const purchases = `accounts/${own.account.id}/purchases`
+  const begun = await browsers.owner.post(purchases, { method: 'card', amount: 5_000_000 })
+  const { id } = Object(begun.json['purchase'])
+  const unpaid = await browsers.member.get(`${purchases}/${id}/receipt`)
+  expect(errorOf(unpaid)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
 })
 
 test('a code is redeemed once by an owner, and the sixth try of a user in a minute is refused', async () => {

@@ -3,12 +3,14 @@ import type { MeAnswer, SessionAnswer, StartAnswer } from '../../src/http/page/s
 import type { accountShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
 import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
+import type { listShape } from '../../src/operations/fields.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
-import type { balanceShape, boughtShape } from '../../src/operations/own-account.ts'
+import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { purchaseShape } from '../../src/operations/purchases.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { foundShape, requestShape } from '../../src/operations/requests.ts'
 import type { usageShape } from '../../src/operations/usage.ts'
+import type { ModelListing } from '../../src/upstreams/listing/listing.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
 
@@ -49,10 +51,8 @@ export type FoundRequests = z.infer<typeof foundShape>
 export type RequestSummary = z.infer<typeof requestSummaryShape>
 
 /** A page of a list. */
-export interface Page<T> {
+export type Page<T> = Omit<z.infer<ReturnType<typeof listShape>>, 'data'> & {
   readonly data: readonly T[]
-  readonly has_more: boolean
-  readonly next_cursor: string | null
 }
 
 /** The purses of an account and what is unresolved. */
@@ -67,29 +67,22 @@ export type StatementLine = z.infer<typeof statementLineShape>
 /** A purchase of credit. */
 export type Purchase = z.infer<typeof purchaseShape>
 
-/** A page of entries, or of what was bought. */
-export interface EntryPage extends Page<Entry | StatementLine> {
-  /** On the first page of what was bought: purchases that may still become credit. */
-  readonly pending?: z.infer<typeof boughtShape>['pending']
-}
-
 /** A browser that a user is signed in with. */
 export type Session = SessionAnswer
 
 /** A model of the catalog, as `GET /v1/models` has it. */
-export interface Model {
-  readonly id: string
-  readonly name?: string
-  readonly description?: string
-  /** Not empty: the weights are open, and free credit pays for its texts. */
-  readonly hugging_face_id?: string | null
-  readonly context_length?: number | null
-  /** The fields of a chat that it takes. */
-  readonly supported_parameters?: readonly string[]
-  readonly architecture?: {
-    readonly input_modalities?: readonly string[]
-    readonly output_modalities?: readonly string[]
-  }
-  /** Dollars for one token, search, image or request, as exact decimals. */
-  readonly pricing?: Readonly<Record<string, string>>
+export type Model = Pick<
+  ModelListing,
+  | 'id'
+  | 'name'
+  | 'description'
+  | 'hugging_face_id'
+  | 'context_length'
+  | 'supported_parameters'
+  | 'pricing'
+> & {
+  readonly architecture: Pick<
+    ModelListing['architecture'],
+    'input_modalities' | 'output_modalities'
+  >
 }

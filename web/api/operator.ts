@@ -7,6 +7,7 @@ import type {
   operatorActionShape,
   unsettledRequestShape,
 } from '../../src/operations/operator-desk.ts'
+import type { adminPurchaseShape } from '../../src/operations/purchases.ts'
 import type {
   auditProgressShape,
   auditShape,
@@ -158,6 +159,28 @@ export const maintenanceQuery = queryOptions({
   queryFn: ({ signal }) => read<z.infer<typeof maintenanceShape>>('operator/maintenance', signal),
   refetchInterval: 5_000,
 })
+
+/** A purchase as operators see it. */
+export type AdminPurchase = z.infer<typeof adminPurchaseShape>
+
+/** Purchases of all accounts, newest first: those that wait for a decision, or all. */
+export function purchasesQuery(which: 'held' | 'all') {
+  return infiniteQueryOptions({
+    queryKey: ['operator', 'purchases', which],
+    queryFn: ({ pageParam, signal }) =>
+      read<Page<AdminPurchase>>(
+        withQuery('operator/purchases', {
+          limit: ROWS,
+          state: which === 'held' ? 'held,below_minimum' : null,
+          cursor: pageParam,
+        }),
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    refetchInterval: LIVE_MS,
+  })
+}
 
 /** A credit code, without its text. */
 export type CreditCode = z.infer<typeof creditCodeShape>

@@ -62,6 +62,16 @@ export function Grey({ width, height = 14 }: { width: number | string; height?: 
   return <span className="grey" style={{ width, height }} />
 }
 
+/** The shape of a form, until what it shows is there. */
+export function GreyForm() {
+  return (
+    <div className="grid gap-3" aria-busy="true" role="status" aria-label="Reading">
+      <Grey width="45%" height={34} />
+      <Grey width="100%" height={120} />
+    </div>
+  )
+}
+
 /** Rows of a table whose answer is not there yet. */
 export function GreyRows({ rows, columns }: { rows: number; columns: number }) {
   return (

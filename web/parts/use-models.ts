@@ -23,5 +23,5 @@ export function useExampleModel(writes: Writes = 'text'): string {
 }
 
 function outputsOf({ architecture }: Model): readonly string[] {
-  return architecture?.output_modalities ?? ['text']
+  return architecture.output_modalities
 }

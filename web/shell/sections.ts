@@ -4,6 +4,7 @@ import type { IconName } from '../parts/icon.tsx'
 export const OPERATOR_SECTIONS = [
   { to: '/$account/operator/accounts', text: 'Accounts', icon: 'users' },
   { to: '/$account/operator/to-settle', text: 'To settle', icon: 'clock' },
+  { to: '/$account/operator/purchases', text: 'Purchases', icon: 'credit' },
   { to: '/$account/operator/codes', text: 'Codes', icon: 'gift' },
   { to: '/$account/operator/health', text: 'Ledger and health', icon: 'shield' },
 ] as const satisfies readonly {

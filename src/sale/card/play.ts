@@ -31,7 +31,7 @@ export class PlayCard implements CardProvider {
     this.#publicUrl = input.publicUrl
   }
 
-  async begin({ purchaseId, cents }: CardAsked) {
+  async begin({ purchaseId, accountId, cents }: CardAsked) {
     const expiresAtMs = this.#clock.nowMs() + OPEN_MS
     const row = { id: purchaseId, cents: Number(cents), state: 'open', expiresAtMs } as const
     await this.#db
@@ -39,7 +39,7 @@ export class PlayCard implements CardProvider {
       .values(PLAY_CHECKOUTS.record(row))
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute()
-    const url = `${this.#publicUrl}/play/checkout/${purchaseId}`
+    const url = `${this.#publicUrl}/play/checkout/${purchaseId}?account=${accountId}`
     return { source: `${NAME}:${purchaseId}`, url, expiresAtMs }
   }
 

@@ -108,7 +108,7 @@ export class StripeCard implements CardProvider {
           metadata,
           payment_intent_data: { metadata },
           expires_at: Math.ceil((clock.nowMs() + OPEN_MS) / 1_000),
-          success_url: back,
+          success_url: `${back}?bought=${purchaseId}`,
           cancel_url: back,
         },
         { idempotencyKey: purchaseId },

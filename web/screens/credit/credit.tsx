@@ -2,39 +2,41 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { Balance } from '../../api/answers.ts'
 import { balanceQuery } from '../../api/queries.ts'
+import { saleQuery } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayAndMinute, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import type { CreditSearch } from '../../searches.ts'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
+import { AddCredit } from './add-credit.tsx'
 import { EntryList } from './entry-list.tsx'
+import { Pending } from './pending.tsx'
+import { Receipt } from './receipt.tsx'
 import { RedeemCode } from './redeem-code.tsx'
 
 const route = getRouteApi('/$account/credit')
 
-/** The purses of an account and the entries that they are the sums of. */
+/** The purses of an account, what was bought, and the entries that both are the sums of. */
 export function CreditScreen() {
   useTitle('Credit')
-  const { list = 'entries', redeem = false } = route.useSearch()
+  const { list = 'entries', open, receipt, bought = null } = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery({ ...balanceQuery(useAccountId()), refetchInterval: 15_000 })
-  const mayRedeem = useAccountName().role !== 'member'
+  const isOwner = useAccountName().role !== 'member'
+  const change = (next: CreditSearch) =>
+    void navigate({
+      search: ({ open: _, receipt: __, ...before }) => ({ ...before, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
   return (
     <>
-      <div className="top">
+      <div className="top flex-wrap">
         <h1>Credit</h1>
-        {mayRedeem && (
-          <button
-            type="button"
-            className="btn pri"
-            onClick={() => navigate({ search: (search) => ({ ...search, redeem: true }) })}
-          >
-            <Icon name="plus" />
-            Redeem a code
-          </button>
-        )}
+        {isOwner && <Buttons onOpen={(form) => change({ open: form })} />}
       </div>
       {query.data === undefined && query.isError ? (
         <section className="card mb-4">
@@ -56,26 +58,47 @@ export function CreditScreen() {
           )}
         </section>
       )}
+      <Pending bought={bought} />
       <EntryList
         list={list}
         onList={(next) =>
           navigate({
-            search: next === 'purchases' ? { list: next } : {},
+            search: ({ list: _, ...before }) =>
+              next === 'purchases' ? { ...before, list: next } : before,
             replace: true,
             resetScroll: false,
           })
         }
       />
-      {redeem && mayRedeem && (
-        <RedeemCode
-          onClose={() =>
-            void navigate({
-              search: ({ redeem: _, ...search }) => search,
-              replace: true,
-              resetScroll: false,
-            })
-          }
-        />
+      {receipt !== undefined && <Receipt purchaseId={receipt} onClose={() => change({})} />}
+      {isOwner && open === 'redeem' && <RedeemCode onClose={() => change({})} />}
+      {isOwner && open === 'buy' && <AddCredit onClose={() => change({})} />}
+    </>
+  )
+}
+
+/** What an owner does here; buying comes first where something is sold. */
+function Buttons({ onOpen }: { onOpen: (form: 'redeem' | 'buy') => void }) {
+  const { data, isError } = useQuery(saleQuery)
+  const isNothingSold = data?.methods.length === 0
+  const mayBuy = isError || (data !== undefined && !isNothingSold)
+  return (
+    <>
+      <button
+        type="button"
+        className={isNothingSold ? 'btn pri' : 'btn'}
+        onClick={() => onOpen('redeem')}
+      >
+        <span className="hide-s">
+          <Icon name="gift" />
+        </span>
+        Redeem a code
+      </button>
+      {mayBuy && (
+        <button type="button" className="btn pri" onClick={() => onOpen('buy')}>
+          <Icon name="plus" />
+          Add credit
+        </button>
       )}
     </>
   )

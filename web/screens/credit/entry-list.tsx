@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { Entry, EntryPage, Purchase, StatementLine } from '../../api/answers.ts'
+import type { Entry, Page, StatementLine } from '../../api/answers.ts'
 import { read, withQuery } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
@@ -39,16 +39,16 @@ export function EntryList({ list, onList }: EntryListProps) {
   const query = useInfiniteQuery({
     queryKey: ['entries', accountId, list],
     queryFn: ({ pageParam, signal }) =>
-      read<EntryPage>(
+      read<Page<Entry | StatementLine>>(
         withQuery(`accounts/${accountId}/${list}`, { limit: ROWS, cursor: pageParam }),
         signal,
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   })
-  const rows = query.data?.pages.flatMap(({ data, pending = [] }) => [...pending, ...data])
+  const rows = query.data?.pages.flatMap(({ data }) => data)
   return (
-    <ListCard<Purchase | Entry | StatementLine>
+    <ListCard<Entry | StatementLine>
       label="Entries"
       header={
         <header className="flex-wrap">
@@ -71,13 +71,7 @@ export function EntryList({ list, onList }: EntryListProps) {
       empty={<Nothing list={list} />}
       heads={list === 'entries' ? [...HEADS, { text: 'Balance', className: 'num' }] : HEADS}
       greyRows={8}
-      row={(one) =>
-        one.object === 'purchase' ? (
-          <PendingRow key={one.id} purchase={one} />
-        ) : (
-          <EntryRow key={one.id} entry={one} />
-        )
-      }
+      row={(entry) => <EntryRow key={entry.id} entry={entry} />}
     >
       <Older query={query} shown={`The newest ${count(rows?.length ?? 0)}`} text="Older ones" />
     </ListCard>
@@ -95,26 +89,6 @@ function Nothing({ list }: Pick<EntryListProps, 'list'>) {
     <Empty title="Nothing was bought yet">
       <p>Credit that was bought, and codes that were redeemed, stand here.</p>
     </Empty>
-  )
-}
-
-function PendingRow({ purchase }: { purchase: Purchase }) {
-  const at = new Date(purchase.created_at)
-  const isHeld = purchase.state === 'held'
-  return (
-    <tr>
-      <td>
-        <b>{WORDS.purchase}</b>
-        <span className={`chip ml-2 ${isHeld ? 'wait' : 'info'}`}>
-          {isHeld ? 'Paid, being checked' : 'Not paid yet'}
-        </span>
-      </td>
-      <td className="mono hide-s break-all">{purchase.id}</td>
-      <td className="hide-s text-ink-2">
-        <Time at={at}>{listTime(at, new Date())}</Time>
-      </td>
-      <td className="num dimmed">{money(purchase.credit, 4)}</td>
-    </tr>
   )
 }
 
@@ -139,7 +113,8 @@ function EntryRow({ entry }: { entry: Entry | StatementLine }) {
       <td className="hide-s text-ink-2">{time}</td>
       <td className="only-s dimmed">
         {time}
-        {entry.request_id === null && entry.reference !== null && ` · ${entry.reference}`}
+        {entry.request_id === null && entry.reference !== null && ` · ${entry.reference}`}{' '}
+        <ReceiptLink entry={entry} />
       </td>
       <td className="num hide-s">{amount}</td>
       {'balance' in entry && (
@@ -152,10 +127,35 @@ function EntryRow({ entry }: { entry: Entry | StatementLine }) {
   )
 }
 
-/** The request that was charged, or the reference of credit. */
-function Origin({ entry: { request_id: request, reference } }: { entry: Entry }) {
+/** Of a purchase: its receipt. */
+function ReceiptLink({ entry: { kind, reference } }: { entry: Entry }) {
   const account = useAccountId()
-  if (request === null) return <>{reference}</>
+  if (kind !== 'purchase' || reference === null) return null
+  return (
+    <Link
+      className="link font-sans"
+      from="/$account/credit"
+      to="/$account/credit"
+      params={{ account }}
+      search={(before) => ({ ...before, receipt: reference })}
+      resetScroll={false}
+    >
+      Receipt
+    </Link>
+  )
+}
+
+/** The request that was charged, or the reference of credit. */
+function Origin({ entry }: { entry: Entry }) {
+  const { request_id: request, reference } = entry
+  const account = useAccountId()
+  if (request === null) {
+    return (
+      <>
+        {reference} <ReceiptLink entry={entry} />
+      </>
+    )
+  }
   return (
     <Link
       className="hover:underline"

@@ -149,34 +149,35 @@ function Row({ model }: { model: Model }) {
         {name !== undefined && <small className="two">{name}</small>}
       </td>
       <td className="num hide-s">
-        <Price text={pricing?.['prompt']} />
+        <Price text={pricing['prompt']} />
       </td>
       <td className="num hide-s">
-        <Price text={pricing?.['completion']} />
+        <Price text={pricing['completion']} />
       </td>
       <td className="num hide-s">
         {context === null || context === undefined ? '–' : count(context)}
       </td>
       <td className="hide-s hide-m text-ink-2">
-        {architecture?.input_modalities?.join(', ')} <span className="dimmed">→</span>{' '}
-        {architecture?.output_modalities?.join(', ')}
+        {architecture.input_modalities.join(', ')} <span className="dimmed">→</span>{' '}
+        {architecture.output_modalities.join(', ')}
       </td>
       <td className="num">
         <CopyButton text={id} label={`Copy the id ${id}`} bare />
       </td>
       <td className="only-s wide dimmed">
-        <Price text={pricing?.['prompt']} /> in, <Price text={pricing?.['completion']} /> out
+        <Price text={pricing['prompt']} /> in, <Price text={pricing['completion']} /> out
       </td>
     </tr>
   )
 }
 
-function Price({ text }: { text: string | undefined }) {
-  const shown = text === undefined ? null : perMillionText(text)
+/** Prices that depend on the size of a prompt are no text. */
+function Price({ text }: { text: Model['pricing'][string] | undefined }) {
+  const shown = typeof text === 'string' ? perMillionText(text) : null
   return shown === null ? <span className="dimmed">–</span> : shown
 }
 
 /** Free credit pays for texts of models whose weights are open. */
 function paysFree({ hugging_face_id: weights, architecture }: Model): boolean {
-  return (weights ?? '') !== '' && (architecture?.output_modalities ?? []).join() === 'text'
+  return (weights ?? '') !== '' && architecture.output_modalities.join() === 'text'
 }

@@ -87,6 +87,8 @@ const WORDS: Readonly<Record<string, string>> = {
   revokeCode: 'Code revoked',
   playground: 'Playground used',
   redeemCode: 'Code redeemed',
+  creditPurchase: 'Purchase credited',
+  dismissPurchase: 'Purchase dismissed',
   settleRequest: 'Request settled',
 }
 
@@ -117,6 +119,7 @@ const SHOWN: readonly (readonly [field: string, word: string])[] = [
   ['name', ''],
   ['email', ''],
   ['reference', ''],
+  ['note', ''],
   ['purse', ''],
   ['provider_cost', 'cost $'],
   ['credit_limit', 'limit '],

@@ -13,3 +13,14 @@ export function readAccountsSearch({ find, create }: Record<string, unknown>): A
     ...(create === 'true' || create === true ? { create: true as const } : {}),
   }
 }
+
+/** What the address of the purchases says. */
+export interface PurchasesSearch {
+  /** Left out: those that wait for a decision. */
+  readonly list?: 'all'
+}
+
+/** Reads it. */
+export function readPurchasesSearch({ list }: Record<string, unknown>): PurchasesSearch {
+  return list === 'all' ? { list } : {}
+}

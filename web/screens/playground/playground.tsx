@@ -21,7 +21,7 @@ export function PlaygroundScreen() {
   const fallback = useExampleModel()
   const modelId = asked ?? fallback
   const model = useModels('text').find(({ id }) => id === modelId)
-  const takesTemperature = model?.supported_parameters?.includes('temperature') ?? true
+  const takesTemperature = model?.supported_parameters.includes('temperature') ?? true
   const [fields, setFields] = useState(FIRST)
   const chat = useChat()
   const settings = settingsOf(fields, { model: modelId, takesTemperature })

@@ -1,0 +1,96 @@
+import { expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { down, EMPTY, json } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
+import { HELD } from './stand-in-sale.ts'
+
+/** Purchases, for operators: each screen and each of its states, and what is decided. */
+
+const PATH = `${HELIX.id}/operator/purchases`
+const [FIRST] = HELD
+
+const SCREENS: readonly Screen[] = [
+  { name: 'op-purchases', path: PATH, text: /asked for 90000 usd, paid 89000 usd/ },
+  { name: 'op-purchases-all', path: `${PATH}?list=all`, text: 'Too small' },
+  {
+    name: 'op-purchases-empty',
+    path: PATH,
+    before: (server) => server.answer('/operator/purchases', json(EMPTY)),
+    text: 'Nothing waits for a decision',
+  },
+  {
+    name: 'op-purchases-none',
+    path: `${PATH}?list=all`,
+    before: (server) => server.answer('/operator/purchases', json(EMPTY)),
+    text: 'No purchases yet',
+  },
+  {
+    name: 'op-purchases-error',
+    path: PATH,
+    before: (server) => server.answer('/operator/purchases', down),
+    text: 'The purchases could not be read.',
+  },
+  {
+    name: 'op-purchases-loading',
+    path: PATH,
+    before: (server) => server.answer('/operator/purchases', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Purchases',
+  },
+  {
+    name: 'op-purchases-stale',
+    path: PATH,
+    async act(page, server) {
+      await page.getByText('Held').first().waitFor()
+      server.answer('/operator/purchases', down)
+      await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+    },
+    text: 'The store is busy.',
+  },
+  {
+    name: 'op-purchase-credit',
+    path: PATH,
+    act: (page) => page.getByRole('button', { name: `Credit ${FIRST?.id}` }).click(),
+    text: /Helix Lab has \$184.27 available now, and \$1,084.27 then\./,
+  },
+  {
+    name: 'op-purchase-dismiss',
+    path: PATH,
+    act: (page) => page.getByRole('button', { name: `Dismiss ${FIRST?.id}` }).click(),
+    text: /Its \$900.00 are never added\./,
+  },
+]
+
+testScreens(SCREENS)
+
+test('a purchase is dismissed with a note once the password is there, and credited by keys alone', async ({
+  page,
+  server,
+}) => {
+  const signInAgain = { error: { message: 'Sign in again.', code: 'sign_in_again', param: null } }
+  server.answer('/dismiss', { ...json(signInAgain), httpStatus: 403 })
+  server.answer('/auth/confirm', json({ object: 'confirmed' }))
+  server.answer('POST /credit', json({ object: 'purchase' }))
+  await page.goto(`${server.address}/app/${PATH}`)
+  await page.getByRole('button', { name: `Dismiss ${FIRST?.id}` }).click()
+  await page.getByLabel('Why').fill('paid back on 21 November')
+  await page.getByRole('dialog').getByRole('button', { name: 'Dismiss' }).click()
+  await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery')
+  server.answer('/dismiss', json({ object: 'purchase' }))
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: `Credit ${FIRST?.id}` }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('Helix Lab has').waitFor()
+  await page.getByRole('button', { name: 'Add $900.00' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+  const dismissal = `POST operator/purchases/${FIRST?.id}/dismiss`
+  expect(server.asked.filter((call) => call.startsWith('POST'))).toEqual([
+    dismissal,
+    'POST auth/confirm',
+    dismissal,
+    `POST operator/purchases/${FIRST?.id}/credit`,
+  ])
+})

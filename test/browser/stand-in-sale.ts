@@ -1,0 +1,160 @@
+import type { Entry, Purchase } from '../../web/api/answers.ts'
+import type { AdminPurchase } from '../../web/api/operator.ts'
+import type { Begun, Deposit, Quote, Receipt, SaleMethod } from '../../web/api/sale.ts'
+import { entry } from './stand-in-credit.ts'
+import { ago, HELIX } from './stand-in-data.ts'
+import { ACCOUNTS } from './stand-in-operator.ts'
+
+/** What the gateway of the busy account sells, and what was bought. */
+
+/** By card, and with tokens on a chain. */
+export const METHODS: readonly SaleMethod[] = [
+  {
+    id: 'card',
+    kind: 'card',
+    currency: 'usd',
+    minimum: 5_000_000,
+    maximum: 500_000_000,
+    fee_bps: 0,
+    available: true,
+  },
+  {
+    id: 'base-usdc',
+    kind: 'deposit',
+    chain_id: 8453,
+    token: 'USDC',
+    token_address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    decimals: 6,
+    confirm: 'finalized',
+    minimum: 1_000_000,
+    fee_bps: 0,
+    available: true,
+  },
+]
+
+/** `GET /v1/credit`. */
+export const OFFERS = { object: 'credit_sale', methods: METHODS }
+
+/** `GET /v1/credit/quote`, of $25. */
+export const QUOTE: Quote = {
+  object: 'credit_quote',
+  method: 'card',
+  credit: 25_000_000,
+  pay: { currency: 'usd', amount: '25.00', units: '2500' },
+  rate: '1',
+  fee_bps: 0,
+  as_of: ago(1_000),
+  binding: false,
+}
+
+const ADDRESS = '0x9C4e2a7bD15F0c83a6E1c2B7f5D840dA9b13E6f2'
+
+/** The address of the account. */
+export const DEPOSIT: Deposit = {
+  deposit: {
+    address: ADDRESS,
+    chain_id: 8453,
+    token: 'USDC',
+    token_address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    minimum: 1_000_000,
+    uri: `ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address=${ADDRESS}`,
+  },
+}
+
+/** The id of a purchase that was credited. */
+export const BOUGHT_ID = 'pur_01kbh0c7x5qv3m9t2r8w6e0003'
+
+function purchase(place: number, fields: Partial<Purchase>): Purchase {
+  return {
+    id: `pur_01kbh0c7x5qv3m9t2r8w6e000${place}`,
+    object: 'purchase',
+    method: 'card',
+    state: 'open',
+    credit: 50_000_000,
+    reversed: 0,
+    paid: null,
+    created_at: ago(600_000),
+    credited_at: null,
+    ...fields,
+  }
+}
+
+const CREDITED = purchase(3, {
+  state: 'credited',
+  credit: 25_000_000,
+  paid: { currency: 'usd', units: '2500' },
+  created_at: ago(30 * 86_400_000),
+  credited_at: ago(30 * 86_400_000),
+})
+
+/** What its owner bought. */
+export const PURCHASES: readonly Entry[] = [
+  entry(12, { amount: 150_000_000, reference: 'invoice-1042' }),
+  entry(4, {
+    kind: 'purchase',
+    amount: 25_000_000,
+    reference: BOUGHT_ID,
+    created_at: ago(30 * 86_400_000),
+  }),
+  entry(3, {
+    kind: 'activation',
+    amount: 25_000_000,
+    reference: 'code_01kbh0c7x5qv3m9t2r8w6e0003',
+    created_at: ago(40 * 86_400_000),
+  }),
+]
+
+/** What may still become credit. */
+export const PENDING: readonly Purchase[] = [
+  purchase(4, {}),
+  purchase(5, {
+    state: 'held',
+    credit: 900_000_000,
+    paid: { currency: 'usd', units: '90000' },
+    created_at: ago(7_200_000),
+  }),
+]
+
+/** A page to pay on. */
+export function begunAt(url: string): Begun {
+  return { purchase: purchase(6, { credit: 25_000_000 }), url, expires_at: ago(-1_800_000) }
+}
+
+/** The receipt of what was credited. */
+export const RECEIPT: Receipt = {
+  object: 'receipt',
+  purchase: CREDITED,
+  seller: { name: 'Tidewater Compute GmbH', tax_id: 'DE 318 204 517' },
+  account: { id: HELIX.id, name: HELIX.name, email: HELIX.email },
+}
+
+function held(place: number, fields: Partial<AdminPurchase>): AdminPurchase {
+  return {
+    ...purchase(place, { state: 'held', paid: { currency: 'usd', units: '90000' } }),
+    account_id: HELIX.id,
+    source: `stripe:cs_live_b1xT${place}`,
+    payment_ref: `pi_3Qm7x2Kf${place}`,
+    note: null,
+    expires_at: null,
+    ...fields,
+  }
+}
+
+/** What operators decide about, newest first. */
+export const HELD: readonly AdminPurchase[] = [
+  held(5, {
+    credit: 900_000_000,
+    created_at: ago(7_200_000),
+    note: 'asked for 90000 usd, paid 89000 usd (smallest units)',
+  }),
+  held(7, {
+    method: 'base-usdc',
+    state: 'below_minimum',
+    credit: 400_000,
+    paid: { currency: 'USDC', units: '400000' },
+    account_id: ACCOUNTS[1]?.id ?? '',
+    source: 'chain:8453:0x5f21c08e0b7d94c6:3',
+    payment_ref: null,
+    created_at: ago(86_400_000),
+  }),
+]

@@ -1,0 +1,77 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { z } from 'zod'
+import type { boughtShape } from '../../src/operations/own-account.ts'
+import type { receiptShape } from '../../src/operations/receipts.ts'
+import type { begunShape, depositShape, quoteShape, saleShape } from '../../src/operations/sale.ts'
+import { ApiError, read, withQuery } from './client.ts'
+
+/** How credit is bought. */
+
+const MINUTE_MS = 60_000
+
+/** A way to pay. */
+export type SaleMethod = z.infer<typeof saleShape>['methods'][number]
+
+/** Tokens that are sent to an address of the account. */
+export type DepositMethod = Extract<SaleMethod, { kind: 'deposit' }>
+
+/** What an amount costs. */
+export type Quote = z.infer<typeof quoteShape>
+
+/** A payment that has begun. */
+export type Begun = z.infer<typeof begunShape>
+
+/** Where tokens are sent to. */
+export type Deposit = z.infer<typeof depositShape>
+
+/** What a purchase came to, and who sold it. */
+export type Receipt = z.infer<typeof receiptShape>
+
+/** The ways to pay; none where nothing is sold. */
+export const saleQuery = queryOptions({
+  queryKey: ['sale'],
+  queryFn: ({ signal }) =>
+    read<Pick<z.infer<typeof saleShape>, 'methods'>>('/v1/credit', signal).catch(
+      (error: unknown) => {
+        if (error instanceof ApiError && error.httpStatus === 404) return { methods: [] }
+        throw error
+      },
+    ),
+  staleTime: MINUTE_MS,
+})
+
+/** What credit costs now. */
+export function quoteQuery(method: string, amountMicros: number) {
+  return queryOptions({
+    queryKey: ['sale', 'quote', method, amountMicros],
+    queryFn: ({ signal }) =>
+      read<Quote>(withQuery('/v1/credit/quote', { method, amount: amountMicros }), signal),
+    staleTime: MINUTE_MS / 2,
+  })
+}
+
+const WATCHED_MS = 2_000
+const IDLE_MS = 15_000
+
+/** What was bought last, and what may still become credit: that is watched until it has. */
+export function boughtQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['entries', accountId, 'bought'],
+    queryFn: ({ signal }) =>
+      read<z.infer<typeof boughtShape>>(
+        withQuery(`accounts/${accountId}/purchases`, { limit: 20 }),
+        signal,
+      ),
+    refetchInterval: ({ state: { data } }) =>
+      (data?.pending?.length ?? 0) > 0 ? WATCHED_MS : IDLE_MS,
+  })
+}
+
+/** The receipt of a purchase. */
+export function receiptQuery(accountId: string, purchaseId: string) {
+  return queryOptions({
+    queryKey: ['receipt', accountId, purchaseId],
+    queryFn: ({ signal }) =>
+      read<Receipt>(`accounts/${accountId}/purchases/${purchaseId}/receipt`, signal),
+  })
+}

@@ -1,0 +1,93 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { type SaleMethod, saleQuery } from '../../api/sale.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { Empty, Failed, GreyForm } from '../../parts/states.tsx'
+import { PayByCard } from './pay-by-card.tsx'
+import { chainName } from './purchase-words.ts'
+
+// With the drawing of QR codes, which few need.
+const Deposit = lazy(() => import('./deposit.tsx').then((module) => ({ default: module.Deposit })))
+
+/** The ways to buy credit, and the form of the one that is chosen. */
+export function AddCredit({ onClose }: { onClose: () => void }) {
+  const query = useQuery(saleQuery)
+  const [chosen, setChosen] = useState<string | null>(null)
+  const { data } = query
+  if (data === undefined) {
+    return (
+      <Dialog title="Add credit" onClose={onClose}>
+        {query.isError ? (
+          <Failed
+            what="The ways to pay could not be read."
+            error={query.error}
+            onRetry={() => query.refetch()}
+          />
+        ) : (
+          <GreyForm />
+        )}
+      </Dialog>
+    )
+  }
+  const method = data.methods.find(({ id }) => id === chosen) ?? data.methods[0]
+  return (
+    <Dialog title="Add credit" onClose={onClose}>
+      {method === undefined ? (
+        <Empty title="No credit is for sale here">
+          <p>Ask the operator for a code, and redeem it.</p>
+        </Empty>
+      ) : (
+        <>
+          {data.methods.length > 1 && (
+            <Segments
+              label="How to pay"
+              className="justify-self-start"
+              options={data.methods.map((one) => ({ value: one.id, text: methodName(one) }))}
+              value={method.id}
+              onChange={setChosen}
+            />
+          )}
+          <MethodForm key={method.id} method={method} onClose={onClose} />
+        </>
+      )}
+    </Dialog>
+  )
+}
+
+interface MethodFormProps {
+  readonly method: SaleMethod
+  readonly onClose: () => void
+}
+
+function MethodForm({ method, onClose }: MethodFormProps) {
+  if (!method.available) {
+    return (
+      <>
+        <p className="problem" role="status">
+          {methodName(method)} can’t be used for now. Nothing that you have sent is lost. Try again
+          in a few minutes.
+        </p>
+        <footer>
+          <button type="button" className="btn" onClick={onClose}>
+            Close
+          </button>
+        </footer>
+      </>
+    )
+  }
+  switch (method.kind) {
+    case 'card':
+      return <PayByCard method={method} onClose={onClose} />
+    case 'deposit':
+      return (
+        <Suspense fallback={<GreyForm />}>
+          <Deposit method={method} onClose={onClose} />
+        </Suspense>
+      )
+  }
+}
+
+function methodName(method: SaleMethod): string {
+  return method.kind === 'card' ? 'Card' : `${method.token} on ${chainName(method.chain_id)}`
+}

@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query'
+import { write } from '../../api/client.ts'
+import {
+  type Deposit as DepositAnswer,
+  type DepositMethod,
+  quoteQuery,
+  type SaleMethod,
+} from '../../api/sale.ts'
+import { money } from '../../format/money.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Failed, GreyForm } from '../../parts/states.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { chainName } from './purchase-words.ts'
+import { QrCode } from './qr-code.tsx'
+
+interface DepositProps {
+  readonly method: Extract<SaleMethod, { kind: 'deposit' }>
+  readonly onClose: () => void
+}
+
+/** The address of the account, as a code to scan and whole, and what may be sent there. */
+export function Deposit({ method, onClose }: DepositProps) {
+  const accountId = useAccountId()
+  const query = useQuery({
+    queryKey: ['deposit', accountId, method.id],
+    queryFn: () =>
+      write<DepositAnswer>('POST', `accounts/${accountId}/purchases`, { method: method.id }),
+    // The address of an account is the same for ever.
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (query.data === undefined) {
+    return query.isError ? (
+      <Failed
+        what="The address could not be read."
+        error={query.error}
+        onRetry={() => query.refetch()}
+      />
+    ) : (
+      <GreyForm />
+    )
+  }
+  const { address, uri } = query.data.deposit
+  const chain = chainName(method.chain_id)
+  return (
+    <>
+      <div className="deposit">
+        <QrCode text={uri} label={`Address to send ${method.token} on ${chain} to`} />
+        <div className="grid min-w-0 content-start gap-2">
+          <h3 className="lab">Address of this account</h3>
+          <p className="mono address">
+            {groupsOf(address).map(({ at, text }) => (
+              <span key={at}>{text}</span>
+            ))}
+          </p>
+          <CopyButton text={address} label="Copy the address" className="justify-self-start" />
+        </div>
+      </div>
+      <p>
+        <b>
+          Send only {method.token} on {chain} to it.
+        </b>{' '}
+        Another token, or {method.token} on another network, is not credited.
+      </p>
+      <Terms method={method} />
+      <footer>
+        <button type="button" className="btn pri" onClick={onClose}>
+          Done
+        </button>
+      </footer>
+    </>
+  )
+}
+
+// A usual amount: the rate is the same for any.
+const EXAMPLE_MICROS = 10_000_000
+
+function Terms({ method }: { method: DepositMethod }) {
+  const quote = useQuery(quoteQuery(method.id, EXAMPLE_MICROS))
+  return (
+    <dl className="kv">
+      <dt>At least</dt>
+      <dd>{money(method.minimum)} of credit</dd>
+      <dt>Rate</dt>
+      <dd aria-live="polite">
+        {quote.data !== undefined
+          ? `1 ${method.token} is $${quote.data.rate} of credit`
+          : quote.isError
+            ? quote.error.message
+            : '…'}
+      </dd>
+      {method.fee_bps > 0 && (
+        <>
+          <dt>Fee</dt>
+          <dd>{method.fee_bps / 100}%</dd>
+        </>
+      )}
+      <dt>Credited</dt>
+      <dd>{creditedWhen(method.confirm)}</dd>
+      <dt>Contract of {method.token}</dt>
+      <dd className="mono wrap-anywhere">{method.token_address}</dd>
+    </dl>
+  )
+}
+
+function creditedWhen(confirm: string): string {
+  if (confirm === 'finalized') return 'once its block is final, about 15 to 30 minutes'
+  if (confirm === 'safe') return 'once its block is safe, a few minutes'
+  return `after ${confirm} more blocks`
+}
+
+const GROUP_CHARS = 4
+
+/** `0x`, then groups of four, as people compare them. */
+function groupsOf(address: string): readonly { readonly at: number; readonly text: string }[] {
+  const groups = [{ at: 0, text: address.slice(0, 2) }]
+  for (let at = 2; at < address.length; at += GROUP_CHARS) {
+    groups.push({ at, text: address.slice(at, at + GROUP_CHARS) })
+  }
+  return groups
+}

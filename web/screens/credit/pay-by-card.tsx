@@ -1,0 +1,139 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { ApiError, write } from '../../api/client.ts'
+import { type Begun, quoteQuery, type SaleMethod } from '../../api/sale.ts'
+import { money, readMoney } from '../../format/money.ts'
+import { Field } from '../../parts/field.tsx'
+import { useAccountId, useMe } from '../../shell/use-account.ts'
+
+interface PayByCardProps {
+  readonly method: Extract<SaleMethod, { kind: 'card' }>
+  readonly onClose: () => void
+}
+
+const CENT_MICROS = 10_000
+const USUAL = [10_000_000, 25_000_000, 50_000_000, 100_000_000]
+
+/** Asks for an amount, says what it costs, and leads to the page where it is paid. */
+export function PayByCard({ method, onClose }: PayByCardProps) {
+  const accountId = useAccountId()
+  const [typed, setTyped] = useState('25')
+  const begin = useMutation({
+    mutationFn: (amountMicros: number) =>
+      write<Begun>('POST', `accounts/${accountId}/purchases`, {
+        method: method.id,
+        amount: amountMicros,
+      }),
+    onSuccess: ({ url }) => window.location.assign(paymentPage(url)),
+  })
+  const read = readMoney(typed)
+  const wrong = typed.trim() === '' ? null : amountFault(read, method)
+  const amountMicros = wrong === null ? read : null
+  const isPlay = useMe().mode === 'simulator'
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (amountMicros !== null) begin.mutate(amountMicros)
+  }
+  const { error } = begin
+  const isOfAmount = error instanceof ApiError && error.param === 'amount'
+  return (
+    <form className="contents" onSubmit={submit}>
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
+      <div className="flex flex-wrap gap-2" role="group" aria-label="Usual amounts">
+        {USUAL.filter((one) => amountFault(one, method) === null).map((one) => (
+          <button
+            key={one}
+            type="button"
+            className="btn"
+            aria-pressed={one === amountMicros}
+            onClick={() => setTyped(String(one / 1_000_000))}
+          >
+            ${one / 1_000_000}
+          </button>
+        ))}
+      </div>
+      <Field
+        label="Amount"
+        name="amount"
+        className="num"
+        prefix="$"
+        inputMode="decimal"
+        autoComplete="off"
+        required
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        error={wrong ?? (isOfAmount ? error.message : null)}
+        hint={`From ${money(method.minimum)} to ${money(method.maximum)}, in whole cents.`}
+      />
+      <Price method={method} amountMicros={amountMicros} />
+      {isPlay && <p className="note">Play money: no card is asked for, and none is charged.</p>}
+      {error !== null && !isOfAmount && (
+        <p className="problem" role="alert">
+          {error.message}
+        </p>
+      )}
+      <footer>
+        <button type="button" className="btn ghost" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="submit"
+          className="btn pri"
+          disabled={amountMicros === null || begin.isPending || begin.isSuccess}
+        >
+          {begin.isPending || begin.isSuccess ? 'Opening the payment' : 'Go to the payment'}
+        </button>
+      </footer>
+    </form>
+  )
+}
+
+/** Play money is paid on the gateway itself: at the address that this page has, where the session is. */
+function paymentPage(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname.startsWith('/play/') ? pathname + search : url
+}
+
+interface PriceProps {
+  readonly method: PayByCardProps['method']
+  readonly amountMicros: number | null
+}
+
+function Price({ method, amountMicros }: PriceProps) {
+  const query = useQuery({
+    ...quoteQuery(method.id, amountMicros ?? 0),
+    enabled: amountMicros !== null,
+  })
+  const quote = amountMicros === null ? undefined : query.data
+  return (
+    <p aria-live="polite">
+      {quote !== undefined ? (
+        <>
+          You pay <b className="num">${quote.pay.amount}</b>
+          {quote.fee_bps > 0 && `, ${percentText(quote.fee_bps)} of it for the service,`} and get{' '}
+          <b className="num">{money(quote.credit)}</b> of backed credit, which does not end.
+        </>
+      ) : amountMicros !== null && query.isError ? (
+        <>The price could not be read: {query.error.message}</>
+      ) : (
+        'Backed credit, which does not end.'
+      )}
+    </p>
+  )
+}
+
+/** Hundredths of a percent as a person reads them: `2.5%`. */
+function percentText(bps: number): string {
+  return `${bps / 100}%`
+}
+
+function amountFault(
+  amountMicros: number | null,
+  { minimum, maximum }: PayByCardProps['method'],
+): string | null {
+  if (amountMicros === null) return 'Write an amount in dollars, such as 25 or 12.50.'
+  if (amountMicros % CENT_MICROS !== 0) return 'Write whole cents, such as 12.50.'
+  if (amountMicros < minimum) return `At least ${money(minimum)}.`
+  if (amountMicros > maximum) return `At most ${money(maximum)} at a time.`
+  return null
+}

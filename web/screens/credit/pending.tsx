@@ -1,0 +1,102 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import type { Entry, Purchase } from '../../api/answers.ts'
+import { boughtQuery } from '../../api/sale.ts'
+import { money } from '../../format/money.ts'
+import { ago } from '../../format/time.ts'
+import { useNow } from '../../parts/now.ts'
+import { Failed, Stale } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { purchaseWords } from './purchase-words.ts'
+
+/**
+ * Purchases that may still become credit, and those that have while one looks on. `bought` is the purchase that
+ * a payment page has led back from; null: none has.
+ */
+export function Pending({ bought }: { bought: string | null }) {
+  const accountId = useAccountId()
+  const query = useQuery(boughtQuery(accountId))
+  const pending = query.data?.pending ?? []
+  const credited = useCredited(pending, query.data?.data ?? [], bought)
+  if (query.data === undefined && query.isError) {
+    return (
+      <section className="card mb-4">
+        <Failed
+          what="The purchases that are on their way could not be read."
+          error={query.error}
+          onRetry={() => query.refetch()}
+        />
+      </section>
+    )
+  }
+  if (pending.length + credited.length === 0) return null
+  return (
+    <section className="card mb-4 overflow-hidden" aria-label="On its way">
+      <header className="pb-2">
+        <h2>On its way</h2>
+      </header>
+      <Stale query={query} />
+      <ul className="needs" aria-live="polite">
+        {credited.map((entry) => (
+          <li key={entry.id}>
+            <div className="min-w-0 flex-1">
+              <b>{money(entry.amount)} was added</b>
+              <p>It pays for requests from now on.</p>
+            </div>
+            <span className="chip good">Credited</span>
+          </li>
+        ))}
+        {pending.map((purchase) => (
+          <PendingItem key={purchase.id} purchase={purchase} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function PendingItem({ purchase }: { purchase: Purchase }) {
+  const now = useNow()
+  const { word, tone, next } = purchaseWords(purchase)
+  const at = new Date(purchase.created_at)
+  return (
+    <li>
+      <div className="min-w-0 flex-1">
+        <b>{money(purchase.credit)}</b>{' '}
+        <span className="text-ink-2">
+          by {purchase.method}, <Time at={at}>{ago(at, now)}</Time>
+        </span>
+        <p>{next}</p>
+      </div>
+      <span className={`chip ${tone}`}>{word}</span>
+    </li>
+  )
+}
+
+/** The entries of purchases that were pending on this page before; what their credit changes is read again. */
+function useCredited(
+  pending: readonly Purchase[],
+  entries: readonly Entry[],
+  bought: string | null,
+): readonly Entry[] {
+  const accountId = useAccountId()
+  const queries = useQueryClient()
+  const [watched, setWatched] = useState<readonly string[]>(bought === null ? [] : [bought])
+  const fresh = pending.map(({ id }) => id).filter((id) => !watched.includes(id))
+  if (fresh.length > 0) setWatched([...watched, ...fresh])
+  const credited = entries.filter(
+    ({ kind, reference }) =>
+      kind === 'purchase' && reference !== null && watched.includes(reference),
+  )
+  const count = credited.length
+  useEffect(() => {
+    if (count === 0) return
+    for (const name of ['balance', 'overview', 'account']) {
+      void queries.invalidateQueries({ queryKey: [name, accountId] })
+    }
+    for (const list of ['entries', 'purchases']) {
+      void queries.invalidateQueries({ queryKey: ['entries', accountId, list] })
+    }
+  }, [count, accountId, queries])
+  return credited
+}

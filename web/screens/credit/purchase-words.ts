@@ -1,0 +1,70 @@
+import type { Purchase } from '../../api/answers.ts'
+
+interface StateWords {
+  readonly word: string
+  readonly tone: 'good' | 'wait' | 'info' | 'off'
+  /** What comes next, for its account. */
+  readonly next: string
+}
+
+const WORDS: Readonly<Partial<Record<string, StateWords>>> = {
+  open: { word: 'Not paid yet', tone: 'info', next: 'It becomes credit as soon as it is paid.' },
+  confirming: {
+    word: 'Confirming',
+    tone: 'info',
+    next: 'It becomes credit once its block is final.',
+  },
+  credited: { word: 'Credited', tone: 'good', next: 'Its credit was added.' },
+  expired: { word: 'Expired', tone: 'off', next: 'It was not paid in time.' },
+  held: {
+    word: 'Paid, being checked',
+    tone: 'wait',
+    next: 'The operator looks at it. There is nothing to do.',
+  },
+  below_minimum: {
+    word: 'Too small',
+    tone: 'wait',
+    next: 'It is below the minimum. The operator decides whether it is credited.',
+  },
+  dismissed: { word: 'Dismissed', tone: 'off', next: 'It was decided that it adds no credit.' },
+}
+
+/** A purchase's state as a word with its tone, and what comes next. */
+export function purchaseWords({ state }: Pick<Purchase, 'state'>): StateWords {
+  return WORDS[state] ?? { word: state, tone: 'info', next: '' }
+}
+
+const CHAINS: Readonly<Partial<Record<number, string>>> = {
+  1: 'Ethereum',
+  10: 'Optimism',
+  137: 'Polygon',
+  8453: 'Base',
+  42161: 'Arbitrum One',
+}
+
+/** The name of a chain, by its id. */
+export function chainName(chainId: number): string {
+  return CHAINS[chainId] ?? `chain ${chainId}`
+}
+
+/** What was paid, in its currency: `$25.00`, `12.5 USDC`. */
+export function paidText({ currency, units }: NonNullable<Purchase['paid']>): string {
+  if (currency === 'usd') {
+    const digits = units.padStart(3, '0')
+    return `$${Number(digits.slice(0, -2)).toLocaleString('en-US')}.${digits.slice(-2)}`
+  }
+  const decimals = TOKEN_DECIMALS[currency]
+  if (decimals === undefined) return `${units} units of ${currency}`
+  const digits = units.padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0')
+  return `${digits.slice(0, -decimals)}.${fraction} ${currency}`
+}
+
+// Of the tokens that are usual; another is counted in its smallest units.
+const TOKEN_DECIMALS: Readonly<Partial<Record<string, number>>> = {
+  USDC: 6,
+  USDT: 6,
+  EURC: 6,
+  PYUSD: 6,
+  DAI: 18,
+}

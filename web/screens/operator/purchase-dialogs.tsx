@@ -1,0 +1,115 @@
+import { useQuery } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
+import { ApiError, write } from '../../api/client.ts'
+import { type AdminPurchase, oneAccountQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { paidText } from '../credit/purchase-words.ts'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+/** What is decided about. */
+export interface PurchaseDialogProps {
+  readonly purchase: AdminPurchase
+  readonly onClose: () => void
+}
+
+/** Credits a purchase that is held, after saying what that does. */
+export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
+  const { id, account_id: accountId, credit, note } = purchase
+  const { data: account } = useQuery(oneAccountQuery(accountId))
+  const decide = useOperatorWrite(
+    (purchaseId: string) => write<AdminPurchase>('POST', `operator/purchases/${purchaseId}/credit`),
+    onClose,
+  )
+  return (
+    <>
+      <Confirm
+        title={`Add ${money(credit)} for this purchase?`}
+        submit={`Add ${money(credit)}`}
+        isDangerous={false}
+        error={decide.error}
+        isSending={decide.isPending}
+        onSubmit={() => decide.mutate(id)}
+        onClose={onClose}
+      >
+        <Facts purchase={purchase} />
+        {note !== null && <p>It is held because: {note}.</p>}
+        <p>
+          {account === undefined
+            ? `Its account gets ${money(credit)} of backed credit.`
+            : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
+          What was paid is asked for once more first: if it went back meanwhile, that part is not
+          added.
+        </p>
+      </Confirm>
+      {decide.password}
+    </>
+  )
+}
+
+/** Decides that a held purchase adds no credit, with the reason. */
+export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
+  const decide = useOperatorWrite(
+    (note: string) =>
+      write<AdminPurchase>('POST', `operator/purchases/${purchase.id}/dismiss`, { note }),
+    onClose,
+  )
+  const { error } = decide
+  const isOfNote = error instanceof ApiError && error.param === 'note'
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    decide.mutate(String(new FormData(event.currentTarget).get('note')).trim())
+  }
+  return (
+    <>
+      <Dialog title="Dismiss this purchase?" onClose={onClose}>
+        <form className="contents" onSubmit={submit}>
+          <Facts purchase={purchase} />
+          <p>
+            Its {money(purchase.credit)} are never added. The gateway pays nothing back: do that at
+            the provider of the payment.
+          </p>
+          <Field
+            label="Why"
+            name="note"
+            required
+            maxLength={500}
+            autoComplete="off"
+            hint="For those who ask later, such as: paid back on 21 November."
+            error={isOfNote ? error.message : null}
+          />
+          {error !== null && !isOfNote && (
+            <p className="problem" role="alert">
+              {error.message}
+            </p>
+          )}
+          <footer>
+            <button type="button" className="btn ghost" onClick={onClose}>
+              Cancel
+            </button>
+            <button type="submit" className="btn danger" disabled={decide.isPending}>
+              Dismiss
+            </button>
+          </footer>
+        </form>
+      </Dialog>
+      {decide.password}
+    </>
+  )
+}
+
+function Facts({ purchase: { id, method, paid, payment_ref: ref } }: { purchase: AdminPurchase }) {
+  return (
+    <p>
+      <span className="mono break-all">{id}</span>, by {method}
+      {paid !== null && `, paid ${paidText(paid)}`}
+      {ref !== null && (
+        <>
+          , at the provider <span className="mono break-all">{ref}</span>
+        </>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,166 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type AdminPurchase, purchasesQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { listTime } from '../../format/time.ts'
+import { ListCard, Older } from '../../parts/list-card.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { paidText, purchaseWords } from '../credit/purchase-words.ts'
+import { CreditPurchase, DismissPurchase, type PurchaseDialogProps } from './purchase-dialogs.tsx'
+
+const route = getRouteApi('/$account/operator/purchases')
+
+const LISTS = [
+  { value: 'held', text: 'To decide' },
+  { value: 'all', text: 'All' },
+] as const
+
+const HEADS = [
+  { text: 'Purchase' },
+  { text: 'State' },
+  { text: 'Credit', className: 'num' },
+  { text: 'Paid', className: 'num hide-m' },
+  { text: 'Time', className: 'hide-m' },
+  { text: 'Decide', isHidden: true },
+] as const
+
+type Decision = Omit<PurchaseDialogProps, 'onClose'> & { readonly kind: 'credit' | 'dismiss' }
+
+/** What accounts have bought, and what waits for a decision, for operators. */
+export function PurchasesScreen() {
+  useTitle('Purchases')
+  const { list = 'held' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const [decision, setDecision] = useState<Decision | null>(null)
+  const query = useInfiniteQuery(purchasesQuery(list))
+  const purchases = query.data?.pages.flatMap(({ data }) => data)
+  const close = () => setDecision(null)
+  return (
+    <>
+      <div className="top">
+        <h1>Purchases</h1>
+        <Segments
+          label="List"
+          options={LISTS}
+          value={list}
+          onChange={(next) =>
+            void navigate({ search: next === 'all' ? { list: next } : {}, replace: true })
+          }
+        />
+      </div>
+      <ListCard
+        label="Purchases"
+        query={query}
+        rows={purchases}
+        failed="The purchases could not be read."
+        empty={
+          list === 'held' ? (
+            <Empty title="Nothing waits for a decision">
+              <p>
+                A payment that is not as it was asked for, or is above a ceiling, is held and shows
+                up here.
+              </p>
+            </Empty>
+          ) : (
+            <Empty title="No purchases yet">
+              <p>Credit that accounts buy by card or with tokens shows up here.</p>
+            </Empty>
+          )
+        }
+        heads={HEADS}
+        greyRows={6}
+        row={(purchase) => (
+          <PurchaseRow
+            key={purchase.id}
+            purchase={purchase}
+            onDecide={(kind) => setDecision({ kind, purchase })}
+          />
+        )}
+      >
+        <Older
+          query={query}
+          shown={`The newest ${counted(purchases?.length ?? 0, 'purchase')}`}
+          text="Older purchases"
+        />
+      </ListCard>
+      {decision?.kind === 'credit' && (
+        <CreditPurchase purchase={decision.purchase} onClose={close} />
+      )}
+      {decision?.kind === 'dismiss' && (
+        <DismissPurchase purchase={decision.purchase} onClose={close} />
+      )}
+    </>
+  )
+}
+
+interface PurchaseRowProps {
+  readonly purchase: AdminPurchase
+  readonly onDecide: (kind: Decision['kind']) => void
+}
+
+function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
+  const account = useAccountId()
+  const { id, account_id: accountId, state, method, credit, reversed, paid, note } = purchase
+  const { word, tone } = purchaseWords(purchase)
+  const at = new Date(purchase.created_at)
+  const isOpen = state === 'held' || state === 'below_minimum'
+  return (
+    <tr>
+      <td className="wide wrap-anywhere">
+        <b className="mono">{id}</b>
+        <span className="two">
+          by {method}, for{' '}
+          <Link
+            className="mono hover:underline"
+            to="/$account/operator/accounts/$id"
+            params={{ account, id: accountId }}
+          >
+            {accountId}
+          </Link>
+        </span>
+        {note !== null && <span className="two">{note}</span>}
+      </td>
+      <td>
+        <span className={`chip ${tone}`}>{state === 'held' ? 'Held' : word}</span>
+      </td>
+      <td className="num">
+        {money(credit)}
+        {reversed > 0 && <span className="two">{money(reversed)} went back</span>}
+      </td>
+      <td className="num hide-s hide-m">
+        {paid === null ? <span className="dimmed">–</span> : paidText(paid)}
+      </td>
+      <td className="hide-s hide-m text-ink-2">
+        <Time at={at}>{listTime(at, new Date())}</Time>
+      </td>
+      <td className="num wide">
+        {isOpen && (
+          <span className="inline-flex gap-2">
+            <button
+              type="button"
+              className="btn"
+              aria-label={`Credit ${id}`}
+              onClick={() => onDecide('credit')}
+            >
+              Credit
+            </button>
+            <button
+              type="button"
+              className="btn"
+              aria-label={`Dismiss ${id}`}
+              onClick={() => onDecide('dismiss')}
+            >
+              Dismiss
+            </button>
+          </span>
+        )}
+      </td>
+    </tr>
+  )
+}
