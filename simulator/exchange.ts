@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { traitsOf } from './catalog.ts'
-import { type DeliverInput, deliver } from './delivery.ts'
+import { type DeliverInput, deliver, type Payload } from './delivery.ts'
 import {
   badRequest,
   changedBody,
@@ -10,13 +10,14 @@ import {
   wrongAnswer,
 } from './error-bodies.ts'
 import { type Fault, NO_FAULT, omits } from './faults.ts'
-import type { AnswerInput, Format, Reply } from './formats/format.ts'
+import type { AnswerInput, Format, Frame, Reply } from './formats/format.ts'
 import { FORMATS_BY_PATH } from './formats/formats.ts'
 import { DEFAULT_GATE } from './gates.ts'
-import { type JsonObject, parseObject } from './json-value.ts'
+import { type JsonObject, objectOr, parseObject } from './json-value.ts'
 import { Line } from './line.ts'
 import { readListing } from './listings.ts'
 import { RecordedRequest } from './recorder.ts'
+import { catalogId, type Vendor, vendorText } from './vendors.ts'
 import type { World } from './world.ts'
 
 /** One request on its way to an answer. */
@@ -43,7 +44,8 @@ export async function exchange(
   const path = (mark === -1 ? url : url.slice(0, mark)).replace(/^\/v1/, '')
   const query = mark === -1 ? '' : url.slice(mark + 1)
   const isPost = request.method === 'POST'
-  const format = isPost ? (FORMATS_BY_PATH.get(path) ?? null) : null
+  const isSpoken = world.vendor === null || world.vendor.paths.has(path)
+  const format = isPost && isSpoken ? (FORMATS_BY_PATH.get(path) ?? null) : null
   const line = new Line(response, (ending) => {
     if (ending === 'clientGone') current.cancelled?.()
     current.record?.noteEnding(ending)
@@ -112,6 +114,19 @@ async function answerGet(current: Exchange): Promise<void> {
   const { world, path, query, line, request } = current
   const fault = takeFault(current, null)
   const found = request.method === 'GET' ? readListing(world, path, query) : null
+  const refused = world.vendor === null ? null : refusalOf(world.vendor, request)
+  if (refused !== null) {
+    await deliver({
+      line,
+      gates: world.gates,
+      fault,
+      onOutput: ignore,
+      headers: {},
+      httpStatus: refused.httpStatus,
+      payload: wholeJson(refusedBody(current, 'chat', refused)),
+    })
+    return
+  }
   const body = found ?? errorBody('chat', 404, `${path} was not found`)
   await deliver({
     line,
@@ -128,7 +143,9 @@ async function answerGet(current: Exchange): Promise<void> {
 
 async function answerPost(current: Exchange, format: Format, bytes: Buffer): Promise<void> {
   const { world, line, request } = current
-  const refused = refusedKey(request.headers.authorization)
+  const { vendor } = world
+  const refused =
+    vendor === null ? refusedKey(request.headers.authorization) : refusalOf(vendor, request)
   const body = parseObject(bytes.toString())
   const model = body === null || typeof body['model'] !== 'string' ? null : body['model']
   const fault = takeFault(current, model)
@@ -136,7 +153,8 @@ async function answerPost(current: Exchange, format: Format, bytes: Buffer): Pro
   const base = { line, gates: world.gates, fault, onOutput: ignore, headers: {} }
   if (wrong !== null) {
     const id = world.nextGenerationId(world.nowMs())
-    await deliver({ ...base, headers: generationHeader(id, fault), ...wrong })
+    const headers = vendor === null ? generationHeader(id, fault) : {}
+    await deliver({ ...base, headers, ...wrong, payload: wrongPayload(vendor, fault, wrong) })
     return
   }
   try {
@@ -146,8 +164,8 @@ async function answerPost(current: Exchange, format: Format, bytes: Buffer): Pro
     await deliverReply(current, { input, reply: format.answer(input), base })
   } catch (error) {
     const refusal = asRefusal(error)
-    const text = JSON.stringify(errorBody(format.skin, refusal.httpStatus, refusal.message))
-    await deliver({ ...base, httpStatus: refusal.httpStatus, payload: wholeJson(text) })
+    const payload = wholeJson(refusedBody(current, format.skin, refusal))
+    await deliver({ ...base, httpStatus: refusal.httpStatus, payload })
   }
 }
 
@@ -183,7 +201,11 @@ function answerInput(asked: {
 }): AnswerInput {
   const { world, format, body, model, fault } = asked
   if (model === null) throw badRequest('No model was named')
-  const row = world.catalog.find(model)
+  const { vendor } = world
+  const row = world.catalog.find(vendor === null ? model : catalogId(model))
+  if (row === null && vendor !== null) {
+    throw new Refusal(404, `The model \`${model}\` does not exist or you do not have access to it.`)
+  }
   if (row === null) throw badRequest(`${model} is not a valid model ID`)
   if (row.pricing.prompt.startsWith('-')) throw badRequest(`${model} has no endpoints here`)
   const isFitting = row.architecture.output_modalities.includes(format.output)
@@ -191,6 +213,7 @@ function answerInput(asked: {
   if (!isFitting || (format.path === '/completions' && !traits.completions)) {
     throw badRequest(`${model} can't be used with ${format.path}`)
   }
+  vendor?.checkBody(format.path, body, row)
   const nowMs = world.nowMs()
   const generationId = world.nextGenerationId(nowMs)
   return {
@@ -215,12 +238,15 @@ async function deliverReply(
 ): Promise<void> {
   const { input, reply, base } = answered
   const { fault } = input
-  const headers = generationHeader(input.generationId, fault)
+  const { vendor } = current.world
+  const headers = vendor === null ? generationHeader(input.generationId, fault) : {}
+  const worded = (text: string): string =>
+    vendor === null ? text : (vendorText(vendor, text, input.body) ?? text)
   current.record?.noteGeneration(input.generationId)
   if (!reply.streamed) {
     // It runs, and is billed, whatever becomes of the connection.
     recordGeneration(current, { input, reply, outputTokens: reply.outputTokens, cancelled: false })
-    const payload = wholeJson(changedBody(reply.whole(), fault))
+    const payload = wholeJson(changedBody(worded(reply.whole()), fault))
     await deliver({ ...base, httpStatus: 200, headers, payload })
     return
   }
@@ -245,9 +271,9 @@ async function deliverReply(
     },
     payload: {
       kind: 'stream',
-      frames: reply.frames(),
+      frames: vendor === null ? reply.frames() : vendorFrames(vendor, reply, input.body),
       intervalMs: reply.intervalMs,
-      errorFrame: reply.errorFrame,
+      errorFrame: () => worded(reply.errorFrame()),
     },
   })
   record(base.line.isClosed && !base.line.isCut)
@@ -281,6 +307,50 @@ function recordGeneration(
 
 function generationHeader(id: string, fault: Fault): Record<string, string> {
   return omits(fault, 'generationHeader') ? {} : { 'x-generation-id': id }
+}
+
+function* vendorFrames(vendor: Vendor, reply: Reply, request: JsonObject): Generator<Frame> {
+  for (const { text, outputTokens } of reply.frames()) {
+    const worded = vendorText(vendor, text, request)
+    if (worded !== null) yield { text: worded, outputTokens }
+  }
+}
+
+function refusalOf(vendor: Vendor, { headers }: IncomingMessage): Refusal | null {
+  try {
+    vendor.checkHeaders(headers)
+    return null
+  } catch (error) {
+    return asRefusal(error)
+  }
+}
+
+function refusedBody({ world }: Exchange, skin: Format['skin'], refusal: Refusal): string {
+  const { httpStatus, message } = refusal
+  const { vendor } = world
+  return JSON.stringify(
+    vendor === null
+      ? errorBody(skin, httpStatus, message)
+      : vendor.error(httpStatus, { message, kind: null }),
+  )
+}
+
+/** A scripted error in the vendor's words; bodies that are no error objects stay as they are. */
+function wrongPayload(
+  vendor: Vendor | null,
+  fault: Fault,
+  { httpStatus, payload }: { readonly httpStatus: number; readonly payload: Payload },
+): Payload {
+  if (vendor === null || fault.rawBody !== undefined || payload.kind !== 'whole') return payload
+  const error = objectOr(parseObject(payload.text)?.['error'])
+  const { message, error_type: ownType, metadata } = error
+  if (typeof message !== 'string') return payload
+  const kind = objectOr(metadata)['error_type'] ?? ownType
+  return wholeJson(
+    JSON.stringify(
+      vendor.error(httpStatus, { message, kind: typeof kind === 'string' ? kind : null }),
+    ),
+  )
 }
 
 function ignore(): void {}

@@ -6,6 +6,7 @@ const ENDPOINTS = /^\/(images\/)?models\/([^/]+\/[^/]+)\/endpoints$/
 /** The body of a GET below `/v1`; null for a path or a thing that is not there. */
 export function readListing(world: World, path: string, query: string): JsonObject | null {
   const search = new URLSearchParams(query)
+  if (world.vendor !== null) return path === '/models' ? world.vendor.list(world.catalog) : null
   switch (path) {
     case '/models':
       return world.catalog.list(search)

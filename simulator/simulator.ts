@@ -7,6 +7,7 @@ import type { Fault } from './faults.ts'
 import { DEFAULT_GATE, type Gate } from './gates.ts'
 import type { Generations } from './generations.ts'
 import type { RecordedRequest } from './recorder.ts'
+import { VENDORS, type VendorName } from './vendors.ts'
 import { World } from './world.ts'
 
 export interface SimulatorInput {
@@ -20,6 +21,8 @@ export interface SimulatorInput {
   readonly control?: boolean
   /** What `sim/paced` streams when its prompt does not say. Default 20 events, 50 ms apart. */
   readonly pace?: { readonly events: number; readonly intervalMs: number }
+  /** The vendor to play. Default: OpenRouter. */
+  readonly vendor?: VendorName
   /** The clock of ids, timestamps and time-of-day prices. Default: the machine's. */
   readonly nowMs?: () => number
 }
@@ -66,6 +69,7 @@ export async function startSimulator(input: SimulatorInput = {}): Promise<Simula
     isRecording: record,
     pace: input.pace ?? DEFAULT_PACE,
     nowMs: input.nowMs ?? Date.now,
+    vendor: input.vendor === undefined ? null : VENDORS[input.vendor],
   })
   const server = serverOf(world, input.control ?? true)
   const port = await listen(server, host, input.port ?? 0)

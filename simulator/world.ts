@@ -5,6 +5,7 @@ import { Gates } from './gates.ts'
 import { Generations } from './generations.ts'
 import { PrefixMemory } from './prompt-meter.ts'
 import { Recorder } from './recorder.ts'
+import type { Vendor } from './vendors.ts'
 
 /** All that the simulator remembers between requests. */
 export class World {
@@ -17,6 +18,8 @@ export class World {
   readonly isRecording: boolean
   readonly pace: Pace
   readonly nowMs: () => number
+  /** The vendor that is played; null: OpenRouter. */
+  readonly vendor: Vendor | null
   /** Requests answered or refused so far, control requests apart. */
   requestCount = 0
   #generationCount = 0
@@ -25,10 +28,12 @@ export class World {
     readonly isRecording: boolean
     readonly pace: Pace
     readonly nowMs: () => number
+    readonly vendor: Vendor | null
   }) {
     this.isRecording = input.isRecording
     this.pace = input.pace
     this.nowMs = input.nowMs
+    this.vendor = input.vendor
   }
 
   /** A fresh `gen-<unix>-<20 characters>` id. */

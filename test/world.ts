@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
+import type { VendorName } from '../simulator/vendors.ts'
 import { type Config, readConfig } from '../src/app/config.ts'
 import { oneUpstream } from '../src/app/configured-upstreams.ts'
 import { type Gateway, startGateway } from '../src/app/gateway.ts'
@@ -16,6 +17,7 @@ import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../src/vocabulary/purchase.ts'
+import { vendorSettings } from './dialects/vendor-settings.ts'
 import { MemoryLog } from './memory-log.ts'
 
 export interface WorldInput {
@@ -25,6 +27,8 @@ export interface WorldInput {
   readonly operations?: readonly OperationSource[]
   /** What the gateway speaks to the simulator; default the product's. */
   readonly dialect?: Dialect
+  /** The vendor that the simulator plays, and so the dialect of the gateway. Default: OpenRouter. */
+  readonly vendor?: VendorName
   /** Settings over the defaults: shorter timeouts, smaller limits. */
   readonly settings?: Readonly<Record<string, string>>
   /** `simulator`: play money, and so a sale of credit. Default `live`. */
@@ -71,20 +75,27 @@ export interface World {
 }
 
 export async function startWorld(input: WorldInput = {}): Promise<World> {
-  const { settings = {}, formats, operations, dialect, clock, mode = 'live' } = input
+  const { settings = {}, formats, operations, dialect, vendor, clock, mode = 'live' } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const simulator = await startSimulator()
+  const simulator = await startSimulator(vendor === undefined ? {} : { vendor })
   const config = readConfig({
     PORT: '0',
     DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,
     LOG_LEVEL: 'trace',
     ...settings,
   })
+  const address = { mode, baseUrl: simulator.baseUrl, apiKey: 'upstream-key' }
+  const configured = oneUpstream(config, address)
+  const [base] = configured.upstreams
+  const { rows } = simulator.catalog
   const log = new MemoryLog()
   let purchases = 0
   const gateway = await startGateway({
     config,
-    configured: oneUpstream(config, { mode, baseUrl: simulator.baseUrl, apiKey: 'upstream-key' }),
+    configured:
+      vendor === undefined
+        ? configured
+        : { ...configured, upstreams: [vendorSettings(base, { vendor, rows })] },
     log: pino({ level: 'trace' }, log),
     ...(formats === undefined ? {} : { formats }),
     ...(operations === undefined ? {} : { operations }),

@@ -52,7 +52,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The usage of a key.
     // A change of what a key stands for raises a number in the same commit.
     // Events are compared with an earlier one by their bytes.
-    upstreams: { files: 22, lines: 2_985 },
+    // Providers that bill by their counts: how they are read, their lists and prices, and three dialects.
+    upstreams: { files: 30, lines: 3_958 },
     // Which models have a doubted figure.
     // Which upstream has which model, and the refreshers of all.
     catalog: { files: 8, lines: 1_275 },
@@ -63,7 +64,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Counts that are the cost, and providers without look-ups.
     // The upstream of each request, and its own time limits.
     // Events that are like an earlier one pass without being parsed.
-    journey: { files: 23, lines: 3_890 },
+    journey: { files: 23, lines: 3_898 },
     // Upstreams without look-ups.
     // A reported cost may stand.
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.
@@ -114,6 +115,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // How busy the process is.
     // Which reported costs are looked up, and its settings.
     // The file of upstreams, its checks, and its reader of YAML with lines.
+    // A model whose answers are not counted.
     app: { files: 30, lines: 4_200 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
@@ -122,8 +124,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     'main.ts': { files: 1, lines: 83 },
   },
   // Some are of roll-ups and charts, and the input of each part of sign-in. Some are of upstreams.
-  // Some are of roll-ups and charts, and the input of each part of sign-in.
-  interfacesUsedOnce: 81,
+  interfacesUsedOnce: 82,
 }
 
 /**

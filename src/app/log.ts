@@ -89,6 +89,9 @@ function shown(value: unknown): string {
   )
 }
 
+const UNCOUNTED =
+  'the upstream counted no tokens of this answer, by which it is charged: check that it counts those of this model, also in streams'
+
 /** Makes a function that logs a request in one line: account, model, state, charge; never content. */
 export function requestLogger(log: Logger): (ended: EndedRequest) => void {
   return ({ requestId, format, record, problem, httpStatus, startedAtMs, endedAtMs }) => {
@@ -111,6 +114,7 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
     }
     if (record.fault !== null)
       log.error({ ...line, cause: faultOf(record.fault) }, 'request failed')
+    else if (record.isUncounted) log.warn(line, UNCOUNTED)
     else if (problem === null) log.info(line, 'request')
     else if (problem.code === 'internal_error') {
       log.error({ ...line, cause: faultOf(problem.cause) }, 'request failed')

@@ -21,6 +21,7 @@ const FACTS = {
   settledAtMs: 2_950,
   usage: null,
   generationId: 'gen-1',
+  isUncounted: false,
   leftEarly: null,
   errorCode: null,
   fault: null,

@@ -219,6 +219,7 @@ function emptyRecord(): JourneyRecord {
     settledAtMs: null,
     usage: null,
     generationId: null,
+    isUncounted: false,
     leftEarly: null,
     errorCode: null,
     fault: null,

@@ -76,6 +76,11 @@ export class HeldRequest {
     return this.#held.call.stream
   }
 
+  /** Whether the provider can be asked for the cost of a request that has ended. */
+  get #hasLookUps(): boolean {
+    return this.#held.upstream.dialect.fetchGeneration !== null
+  }
+
   /** A fresh observer for this request's stream. */
   observeStream(): StreamObserver {
     return this.wire.observeStream(this.#held.call)
@@ -227,9 +232,9 @@ export class HeldRequest {
   // Even a fault in the money rule ends the hold: unresolved, with its credit reserved until reconciliation.
   #resolutionOf(outcome: Outcome): Resolution {
     try {
-      const { call, offer, grant, upstream } = this.#held
-      const hasLookUps = upstream.dialect.fetchGeneration !== null
+      const { call, offer, grant } = this.#held
       const { grantedMicros } = grant
+      const hasLookUps = this.#hasLookUps
       const resolution = resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
       // The cost of an answer that was lost on the way is looked up, whatever was reported by then.
       if (outcome.kind !== 'completed') return resolution
@@ -265,6 +270,7 @@ export class HeldRequest {
     record.outcomeAtMs = this.#parts.clock.nowMs()
     record.usage = reported?.usage ?? null
     record.generationId = reported?.generationId ?? null
+    record.isUncounted = outcome.kind === 'completed' && record.usage === null && !this.#hasLookUps
     const errorCode = this.#leftEarly ? 'client_gone' : errorCodeOf(outcome, code)
     record.errorCode = errorCode
     return {

@@ -112,6 +112,8 @@ export interface JourneyRecord {
   /** The provider's counts; null: none were reported. */
   usage: TokenUsage | null
   generationId: string | null
+  /** Whether a success had no counts, though the provider bills by them. */
+  isUncounted: boolean
   /** What became of a stream's call whose client left before the headers; null for all other requests. */
   leftEarly: 'readOn' | 'cancelled' | null
   /** Why a request with a hold is marked failed; null: it is not. */

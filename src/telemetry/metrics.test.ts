@@ -64,6 +64,7 @@ function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequ
       settledAtMs: 2_950,
       usage: USAGE,
       generationId: 'gen-1',
+      isUncounted: false,
       leftEarly: null,
       errorCode: null,
       fault: null,

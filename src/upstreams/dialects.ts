@@ -5,6 +5,12 @@ type Load = () => Promise<Dialect>
 
 /** Every dialect by its name in the settings, loaded where an upstream speaks it. */
 export const DIALECTS: ReadonlyMap<string, Load> = new Map<string, Load>([
+  ['anthropic', async () => (await import('./anthropic/anthropic.ts')).anthropic],
+  ['openai', async () => (await import('./openai/openai.ts')).openai],
+  [
+    'openai-compatible',
+    async () => (await import('./openai-compatible/openai-compatible.ts')).openaiCompatible,
+  ],
   ['openrouter', async () => (await import('./openrouter/openrouter.ts')).openrouter],
 ])
 

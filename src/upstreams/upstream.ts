@@ -190,6 +190,12 @@ export interface AttemptRequest {
   readonly onBodySent?: () => void
 }
 
+/** Headers of a fetched document. */
+interface FetchHeaders {
+  /** Beside those of every request: name and value in turn. Default: none. */
+  readonly headers?: readonly string[]
+}
+
 /** The time limits of an attempt. */
 export interface Deadlines {
   /** From the start until the answer's headers. */
@@ -275,7 +281,7 @@ export class Upstream {
    */
   async getJson(
     pathAndQuery: string,
-    bounds: ResponseBounds,
+    bounds: ResponseBounds & FetchHeaders,
   ): Promise<{ readonly httpStatus: number; readonly json: unknown }> {
     const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
     const json = parseUpstreamJson(bytes)
@@ -286,10 +292,17 @@ export class Upstream {
   }
 
   /** Fetches a document's bytes. Rejects if the answer is not complete within the bounds. */
-  getBytes(pathAndQuery: string, bounds: ResponseBounds): Promise<BufferedResponse> {
+  getBytes(
+    pathAndQuery: string,
+    { headers = [], ...bounds }: ResponseBounds & FetchHeaders,
+  ): Promise<BufferedResponse> {
     const request = new BufferedRequest(bounds)
     this.#pool.dispatch(
-      { method: 'GET', path: this.#basePath + pathAndQuery, headers: [...this.#ownHeaders] },
+      {
+        method: 'GET',
+        path: this.#basePath + pathAndQuery,
+        headers: [...this.#ownHeaders, ...headers],
+      },
       request,
     )
     return request.response

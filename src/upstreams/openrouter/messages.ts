@@ -41,7 +41,7 @@ function rewrites({ call, body, offer, publicNames }: RewriteInput): readonly Js
 }
 
 /** Caps how often each search tool may be used. */
-function searchCapEdits(root: JsonObject, publicNames: PublicNames): readonly JsonEdit[] {
+export function searchCapEdits(root: JsonObject, publicNames: PublicNames): readonly JsonEdit[] {
   const steps = readSteps(root)
   const upstreamPrefix = publicNames.upstream.toolPrefix
   return searchToolsOf(root, MESSAGES_TOOLS, publicNames).flatMap((searchTool) =>

@@ -1,0 +1,81 @@
+import { unsupported } from '../../formats/fields.ts'
+import type { ProviderError } from '../../formats/provider-error.ts'
+import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
+import { refuseTiers, refuseUnlisted } from '../counted-calls.ts'
+import { loadKnownPrices } from '../listing/known-prices.ts'
+import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
+import { messages as layout, searchCapEdits } from '../openrouter/messages.ts'
+import { modelEdit } from '../openrouter/rewrites.ts'
+import type { Dialect, Wire } from '../upstream.ts'
+import { anthropicFacts } from './models.ts'
+
+/** The first event counts the prompt and one token of output; `message_delta` counts all of it. */
+export const MESSAGES_STREAMS: CountedStreams = {
+  wholeCounts: /"type"\s*:\s*"message_delta"/,
+  emptyChoice: null,
+  isEstimated: false,
+}
+
+/** The only version of the API. */
+const VERSION = ['anthropic-version', '2023-06-01'] as const
+
+const messages: Wire = {
+  ...counted(layout, MESSAGES_STREAMS),
+  usualHeaders: Object.fromEntries([VERSION]),
+  refuse(input) {
+    refuseTiers(input)
+    refuseUnlisted(input)
+    refuseUnpriced(input)
+  },
+  rewrites: ({ call, body, offer, publicNames }) => [
+    ...modelEdit(call, offer),
+    ...searchCapEdits(body.root, publicNames),
+  ],
+  readError(root, httpStatus): ProviderError {
+    const error = layout.readError(root, httpStatus)
+    const isRefused = httpStatus === 403 || EMPTY_ACCOUNT.test(error.message)
+    return isRefused ? { ...error, httpStatus: 402 } : error
+  },
+}
+
+// Answered with 400.
+const EMPTY_ACCOUNT = /credit balance is too low/i
+
+/** Anthropic's own API. */
+export const anthropic: Dialect = {
+  baseUrl: 'https://api.anthropic.com/v1',
+  ...TELLS_NO_COST,
+  hasCatalogIds: false,
+  headers: (apiKey) => (apiKey === null ? [] : ['x-api-key', apiKey]),
+  wires: new Map(Object.entries({ messages })),
+  usualFormats: null,
+  async fetchModels(upstream, settings) {
+    const knownModel = await loadKnownPrices('anthropic', Date.now())
+    return meetVendorList(
+      (await fetchVendorModels(upstream, '/models?limit=1000', VERSION)) ?? [],
+      { author: upstream.settings.name, knownModel, factsOf: anthropicFacts },
+      { ...settings, written: upstream.settings.models },
+    )
+  },
+}
+
+/** Throws for what Anthropic bills beside the counts of an answer, or at other prices than the listed ones. */
+function refuseUnpriced({ call, body, offer }: Parameters<NonNullable<Wire['refuse']>>[0]): void {
+  const { root } = body
+  if (call.tools.serverTools && offer.prices.search === 0n) {
+    throw unsupported('tools', 'This model has no price for searches. Leave the search tool out.')
+  }
+  for (const name of ['container', 'fallbacks'] as const) {
+    if (root[name] === undefined || root[name] === null) continue
+    throw unsupported(name, `\`${name}\` is not supported: it has no price here.`)
+  }
+  if (call.compacts) {
+    throw unsupported(
+      'context_management',
+      'Summaries of the conversation are not supported: the answer does not count them.',
+    )
+  }
+  const { inference_geo: place } = root
+  if (place === undefined || place === null || place === 'global') return
+  throw unsupported('inference_geo', 'Only `global` is supported: other places have other prices.')
+}

@@ -1,0 +1,91 @@
+import { field, unsupported } from '../formats/fields.ts'
+import type { JsonEdit } from '../json/edit.ts'
+import { isJsonObject, type JsonObject } from '../json/walk.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import type { RewriteInput } from './upstream.ts'
+
+/* What is sent to providers that bill by their counts, and what is refused for them. */
+
+/** The usage of a stream, which such a provider sends only where it is asked for. */
+export function usageEdits(call: Call, root: JsonObject): readonly JsonEdit[] {
+  if (!call.stream || call.asksForUsage === true) return []
+  return isJsonObject(root['stream_options'])
+    ? [{ kind: 'set', path: ['stream_options', 'include_usage'], json: 'true' }]
+    : [{ kind: 'set', path: ['stream_options'], json: '{"include_usage":true}' }]
+}
+
+/** `store: false` where the client left it out: answers are kept otherwise, and the gateway promises that none is. */
+export function unstoredEdits(root: JsonObject): readonly JsonEdit[] {
+  if (field(root, 'store') !== undefined) return []
+  return [{ kind: 'set', path: ['store'], json: 'false' }]
+}
+
+/**
+ * The held output cap in this field, if one is to be sent. Such a provider refuses a cap that does not fit into the
+ * window beside the prompt, so it is lowered to what the prompt leaves.
+ */
+export function capEditIn(
+  name: string,
+  { call, offer, outputCapTokens }: Pick<RewriteInput, 'call' | 'offer' | 'outputCapTokens'>,
+): readonly JsonEdit[] {
+  if (outputCapTokens === null) return []
+  const capTokens = Math.min(outputCapTokens, roomBeside(call, offer))
+  return [{ kind: 'set', path: [name], json: String(capTokens) }]
+}
+
+// The words of a chat template, and a picture as most models count it.
+const TEMPLATE_TOKENS = 512
+const PICTURE_TOKENS = 2_048
+// The estimate of a prompt may be far above its tokens: at a full window, an answer of this length is still tried.
+const ROOM_TOKENS_MIN = 1_024
+
+function roomBeside({ textTokens, media }: Call, { contextTokens }: Offer): number {
+  if (contextTokens === null) return Number.MAX_SAFE_INTEGER
+  const pictures = media.imagesInline + media.imagesByUrl
+  const promptTokens = textTokens + TEMPLATE_TOKENS + pictures * PICTURE_TOKENS
+  return Math.max(contextTokens - promptTokens, ROOM_TOKENS_MIN)
+}
+
+type RefusalInput = Pick<RewriteInput, 'call' | 'body' | 'offer'>
+
+/**
+ * Throws for calls whose cost such a provider does not count, or counts at prices that are not listed: tools that it
+ * runs, tiers, other outputs than text; and for files that the model does not read, since no parser stands before it.
+ */
+export function refuseUncounted(input: RefusalInput): void {
+  if (input.call.tools.serverTools) {
+    throw unsupported(
+      'tools',
+      'This model runs no tools of the provider, such as web search: their cost is not counted in its answers.',
+    )
+  }
+  refuseTiers(input)
+  refuseUnlisted(input)
+}
+
+/** Throws for a tier whose price is not listed, be it dearer or cheaper. */
+export function refuseTiers({ call, body, offer }: RefusalInput): void {
+  const isUnpriced = call.priorityTier && offer.fastPrices === null
+  if (!isUnpriced && !CHEAPER_TIERS.has(body.root['service_tier'])) return
+  throw unsupported(
+    'service_tier',
+    'This model has one price, and no price for tiers. Leave it out.',
+  )
+}
+
+const CHEAPER_TIERS = new Set<unknown>(['flex', 'batch'])
+
+/** Throws for outputs and files that the model does not list. */
+export function refuseUnlisted({ call, offer }: RefusalInput): void {
+  const { image, audio } = call.outputKinds
+  const { inputModalities, outputModalities } = offer
+  if ((image && !outputModalities.has('image')) || (audio && !outputModalities.has('audio'))) {
+    throw unsupported('modalities', 'This model writes text alone. Leave `modalities` out.')
+  }
+  if (call.media.files === 0 || inputModalities.has('file')) return
+  throw unsupported(
+    call.media.firstFilePath ?? 'file',
+    'This model does not read files. Send their text, or use a model with `file` among its input modalities.',
+  )
+}

@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest'
+import { eventOf } from '../formats/testing/exchange.ts'
+import { anthropic } from './anthropic/anthropic.ts'
+import { openai } from './openai/openai.ts'
+import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
+import { answerOf, usageOf } from './openrouter/testing/exchange.ts'
+import type { Dialect, Wire } from './upstream.ts'
+
+function wire(dialect: Dialect, format: string): Wire {
+  const found = dialect.wires.get(format)
+  if (found === undefined) throw new TypeError(format)
+  return found
+}
+
+function chunk(members: object): string {
+  return JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', ...members })
+}
+
+const TEXT = chunk({ choices: [{ index: 0, delta: { content: 'Hello there.' } }], usage: null })
+const COUNTS = { prompt_tokens: 30, completion_tokens: 7, total_tokens: 37 }
+const LAST = chunk({ choices: [], usage: COUNTS })
+
+/** Feeds these events to a fresh observer. By position: the wire, the events, and what the client asked for. */
+function read(of: Wire, events: readonly string[], call: { asksForUsage?: true } = {}) {
+  const observer = of.observeStream(call)
+  const readings = events.map((data) => observer.onEvent(eventOf(data, null)))
+  return { readings, reported: observer.reported() }
+}
+
+const NOTHING = { usage: null, costUsd: null, generationId: null }
+const COUNTED = usageOf({ inputTokens: 30, outputTokens: 7 })
+
+describe('a chat stream of OpenAI', () => {
+  const chat = wire(openai, 'chat')
+
+  test('has counts that are its cost from its last chunk on, and no generation', () => {
+    expect(read(chat, [TEXT]).reported).toEqual(NOTHING)
+    const counted = { ...NOTHING, usage: COUNTED, countsAreCost: true }
+    expect(read(chat, [TEXT, LAST]).reported).toEqual(counted)
+    expect(read(chat, [TEXT, LAST, '[DONE]']).reported).toEqual(counted)
+  })
+
+  test('without its last chunk has no counts, and no estimate', () => {
+    expect(read(chat, [TEXT, '[DONE]']).reported).toEqual(NOTHING)
+  })
+
+  test('has an empty choice in the last chunk for a client that did not ask for it', () => {
+    const [, last] = read(chat, [TEXT, LAST]).readings
+    expect(last).toEqual({
+      kind: 'replaced',
+      data: LAST.replace('"choices":[]', '"choices":[{"index":0,"delta":{},"finish_reason":null}]'),
+    })
+  })
+
+  test('is relayed as it is to a client that asked', () => {
+    const { readings } = read(chat, [TEXT, LAST, '[DONE]'], { asksForUsage: true })
+    expect(readings.map(({ kind }) => kind)).toEqual(['relay', 'relay', 'terminal'])
+  })
+
+  test('keeps a first chunk without choices, as Azure sends it', () => {
+    const first = chunk({ choices: [], prompt_filter_results: [] })
+    expect(read(chat, [first, TEXT]).readings.map(({ kind }) => kind)).toEqual(['relay', 'relay'])
+  })
+
+  test('keeps bytes that are no ASCII in the replaced chunk', () => {
+    const last = LAST.replace('chatcmpl-1', 'chatcmpl-é')
+    const [reading] = read(chat, [last]).readings
+    expect(
+      reading?.kind === 'replaced' && Buffer.from(reading.data, 'latin1').toString(),
+    ).toContain('chatcmpl-é')
+  })
+})
+
+test('legacy completions have an empty text in theirs', () => {
+  const last = JSON.stringify({ object: 'text_completion', choices: [], usage: COUNTS })
+  const [reading] = read(wire(openai, 'completions'), [last]).readings
+  expect(reading?.kind === 'replaced' && JSON.parse(reading.data)).toMatchObject({
+    choices: [{ index: 0, text: '', finish_reason: null, logprobs: null }],
+  })
+})
+
+describe('a stream of a server like OpenAI', () => {
+  const chat = wire(openaiCompatible, 'chat')
+  const growing = (completionTokens: number) =>
+    chunk({
+      choices: [{ index: 0, delta: { content: 'a' } }],
+      usage: { prompt_tokens: 30, completion_tokens: completionTokens },
+    })
+
+  test('that counts in every chunk is counted whole at its end alone', () => {
+    const cut = read(chat, [growing(1), growing(2)]).reported
+    expect(cut).toEqual({ ...NOTHING, usage: usageOf({ inputTokens: 30, outputTokens: 2 }) })
+    expect(read(chat, [growing(1), growing(7), '[DONE]']).reported).toEqual({
+      ...NOTHING,
+      usage: COUNTED,
+      countsAreCost: true,
+    })
+  })
+
+  test.each([
+    ['no counts', []],
+    [
+      'counts of nothing',
+      [chunk({ choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } })],
+    ],
+  ])('that ends with %s is estimated by its text', (_, chunks) => {
+    const { reported } = read(chat, [TEXT, ...chunks, '[DONE]'])
+    expect(reported).toMatchObject(NOTHING)
+    expect(reported.countsAreCost).toBeUndefined()
+    expect(reported.uncountedTokens ?? 0).toBeGreaterThanOrEqual(chunks.length === 0 ? 3 : 0)
+  })
+
+  test('a cost that it names is not believed: its prices are those of the settings', () => {
+    const { reported } = chat.readAnswer(answerOf({ id: 'gen-1', usage: { ...COUNTS, cost: 9 } }))
+    expect(reported).toEqual({ ...NOTHING, usage: COUNTED, countsAreCost: true })
+  })
+
+  test.each([
+    [
+      { prompt_tokens: 30, completion_tokens: 7, prompt_cache_hit_tokens: 20 },
+      { inputTokens: 10, cacheReadTokens: 20, outputTokens: 7 },
+    ],
+    [
+      { prompt_tokens: 30, completion_tokens: 7, cached_tokens: 20 },
+      { inputTokens: 10, cacheReadTokens: 20, outputTokens: 7 },
+    ],
+    [
+      { prompt_tokens: 30, completion_tokens: 7, total_tokens: 97 },
+      { inputTokens: 30, outputTokens: 67 },
+    ],
+  ])('reads %j', (usage, counts) => {
+    expect(chat.readAnswer(answerOf({ usage })).reported.usage).toEqual(usageOf(counts))
+  })
+})
+
+describe('messages of Anthropic', () => {
+  const messages = wire(anthropic, 'messages')
+  const start = {
+    type: 'message_start',
+    message: {
+      id: 'msg_01',
+      usage: {
+        input_tokens: 10,
+        cache_creation_input_tokens: 30,
+        cache_read_input_tokens: 5,
+        cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 10 },
+        output_tokens: 1,
+      },
+    },
+  }
+  const delta = {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn' },
+    usage: {
+      input_tokens: 10,
+      cache_creation_input_tokens: 30,
+      cache_read_input_tokens: 5,
+      output_tokens: 40,
+      server_tool_use: { web_search_requests: 2 },
+    },
+  }
+  const prompt = {
+    inputTokens: 10,
+    cacheReadTokens: 5,
+    cacheWriteTokens: 20,
+    cacheWriteLongTokens: 10,
+  }
+
+  test('count the prompt first, and the whole answer at the end, merged field by field', () => {
+    const text = [start, delta, { type: 'message_stop' }].map((event) => JSON.stringify(event))
+    expect(read(messages, text.slice(0, 1)).reported).toEqual({
+      ...NOTHING,
+      usage: usageOf({ ...prompt, outputTokens: 1 }),
+    })
+    const whole = {
+      ...NOTHING,
+      usage: usageOf({ ...prompt, outputTokens: 40, searches: 2 }),
+      countsAreCost: true,
+    }
+    expect(read(messages, text.slice(0, 2)).reported).toEqual(whole)
+    expect(read(messages, text).reported).toEqual(whole)
+  })
+})
+
+describe('our account', () => {
+  const error = (members: object) => answerOf({ error: members }).root
+  test.each<[string, Wire, number, object, number]>([
+    [
+      'OpenAI, no credit',
+      wire(openai, 'chat'),
+      429,
+      { type: 'insufficient_quota', message: 'You exceeded' },
+      402,
+    ],
+    [
+      'OpenAI, a region',
+      wire(openai, 'responses'),
+      403,
+      { code: 'unsupported_country_region_territory', message: 'Country' },
+      402,
+    ],
+    [
+      'OpenAI, too many requests',
+      wire(openai, 'chat'),
+      429,
+      { type: 'requests', code: 'rate_limit_exceeded', message: 'Rate limit' },
+      429,
+    ],
+    [
+      'Anthropic, no credit',
+      wire(anthropic, 'messages'),
+      400,
+      {
+        type: 'invalid_request_error',
+        message: 'Your credit balance is too low to access the Anthropic API.',
+      },
+      402,
+    ],
+    [
+      'Anthropic, a bad request',
+      wire(anthropic, 'messages'),
+      400,
+      { type: 'invalid_request_error', message: 'messages: Field required' },
+      400,
+    ],
+    ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 402],
+  ])('%s', (_, of, httpStatus, members, expected) => {
+    expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)
+  })
+})

@@ -1,0 +1,120 @@
+import { parseEventData } from '../formats/event-data.ts'
+import type { StreamEvent } from '../formats/format.ts'
+import { editJson } from '../json/edit.ts'
+import type { Call } from '../vocabulary/call.ts'
+import type { Reported, TokenUsage } from '../vocabulary/outcome.ts'
+import { eventBody } from './openrouter/stream-text.ts'
+import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
+
+/** The parts of a dialect whose provider tells no cost: a model has one price, and nothing is looked up. */
+export const TELLS_NO_COST = {
+  fetchDearestTerms: null,
+  fetchFlatImagePrice: null,
+  fetchGeneration: null,
+  fetchKeyUsage: null,
+} as const
+
+/** How the streams of a provider that bills by its counts are read. */
+export interface CountedStreams {
+  /**
+   * Matches the data of an event whose counts are those of the whole answer, even if the stream breaks off after it.
+   * The counts of a terminal event always are.
+   */
+  readonly wholeCounts: RegExp
+  /**
+   * The choice, as JSON, that an event with counts and no choices is given for a client that did not ask for such an
+   * event. Null: the format has no choices.
+   */
+  readonly emptyChoice: string | null
+  /** Whether a whole stream without counts is charged by an estimate of its text. If not, it stays unresolved. */
+  readonly isEstimated: boolean
+}
+
+/**
+ * A wire for a provider that bills by its counts: it names no cost, and by the ids of its answers nothing can be
+ * looked up.
+ */
+export function counted(wire: Wire, streams: CountedStreams): Wire {
+  return {
+    ...wire,
+    generationIdOf: () => null,
+    readAnswer(answer) {
+      const reading = wire.readAnswer(answer)
+      return { ...reading, reported: countedReport(reading.reported, { isWhole: true }) }
+    },
+    observeStream: (call) => new CountedObserver(wire.observeStream(call), { ...streams, call }),
+  }
+}
+
+function countedReport(
+  { usage, servedTier }: Reported,
+  { isWhole }: { readonly isWhole: boolean },
+): Reported {
+  return {
+    usage: usage !== null && countsPrompt(usage) ? usage : null,
+    costUsd: null,
+    generationId: null,
+    ...(servedTier === undefined ? {} : { servedTier }),
+    ...(isWhole && usage !== null && countsPrompt(usage) ? { countsAreCost: true } : {}),
+  }
+}
+
+// No prompt is empty: a server that says so does not count.
+function countsPrompt(usage: TokenUsage): boolean {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
+  return inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens > 0
+}
+
+const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/
+
+class CountedObserver implements StreamObserver {
+  readonly #inner: StreamObserver
+  readonly #streams: CountedStreams & { readonly call: Pick<Call, 'asksForUsage'> }
+  #isWhole = false
+  #hasEnded = false
+
+  constructor(
+    inner: StreamObserver,
+    streams: CountedStreams & { readonly call: Pick<Call, 'asksForUsage'> },
+  ) {
+    this.#inner = inner
+    this.#streams = streams
+  }
+
+  onEvent(event: StreamEvent): StreamEventReading {
+    const before = this.#inner.reported().usage
+    const reading = this.#inner.onEvent(event)
+    if (reading.kind === 'terminal') this.#hasEnded = true
+    if (this.#inner.reported().usage === before) return reading
+    const { wholeCounts, emptyChoice, call } = this.#streams
+    this.#isWhole = wholeCounts.test(event.data)
+    const isUnasked = emptyChoice !== null && call.asksForUsage !== true
+    if (reading.kind !== 'relay' || !isUnasked || !NO_CHOICES.test(event.data)) return reading
+    return { kind: 'replaced', data: withChoice(event, emptyChoice) }
+  }
+
+  // Events that differ in their text alone have no counts.
+  takeAlike(chunk: Buffer, start: number): number {
+    return this.#inner.takeAlike(chunk, start)
+  }
+
+  reported(): Reported {
+    const reported = countedReport(this.#inner.reported(), {
+      isWhole: this.#isWhole || this.#hasEnded,
+    })
+    const isUncounted = this.#hasEnded && this.#streams.isEstimated && reported.usage === null
+    if (!isUncounted) return reported
+    return { ...reported, uncountedTokens: this.#inner.relayedTokens() }
+  }
+
+  relayedTokens(): number {
+    return this.#inner.relayedTokens()
+  }
+}
+
+function withChoice({ data }: StreamEvent, choice: string): string {
+  const chunk = parseEventData(data)
+  if (chunk === null) return data
+  const edits = [{ kind: 'set', path: ['choices'], json: `[${choice}]` }] as const
+  return Buffer.concat(editJson(eventBody(data, chunk), edits)).toString('latin1')
+}

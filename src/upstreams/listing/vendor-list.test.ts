@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { parsePrice } from '../../vocabulary/money.ts'
+import { anthropicFacts } from '../anthropic/models.ts'
+import { openaiFacts } from '../openai/models.ts'
+import type { WrittenModel } from '../upstream-settings.ts'
+import { loadKnownPrices } from './known-prices.ts'
+import type { ListingSettings } from './listing.ts'
+import { meetVendorList, type VendorKnowledge, type VendorModel } from './vendor-list.ts'
+
+const SETTINGS: ListingSettings = {
+  upstream: 'openai',
+  perSearchIdsAdded: new Set(),
+  perSearchIdsRemoved: new Set(),
+}
+
+function listed(upstreamModelId: string, figures: Partial<VendorModel> = {}): VendorModel {
+  return {
+    upstreamModelId,
+    name: null,
+    created: null,
+    contextTokens: null,
+    outputTokensMax: null,
+    ...figures,
+  }
+}
+
+function written(id: string, model: Partial<WrittenModel> = {}): WrittenModel {
+  return {
+    id,
+    upstreamModelId: id.slice(id.indexOf('/') + 1),
+    contextTokens: null,
+    outputTokensMax: null,
+    prices: null,
+    inputModalities: null,
+    outputModalities: null,
+    supportedParameters: null,
+    openWeights: null,
+    ...model,
+  }
+}
+
+const NOTHING_KNOWN: VendorKnowledge = {
+  author: 'local',
+  knownModel: () => null,
+  factsOf: () => null,
+}
+const PRICES = { input: 50_000n, output: 200_000n }
+
+async function openaiKnowledge(): Promise<VendorKnowledge> {
+  const knownModel = await loadKnownPrices('openai', Date.parse('2026-11-22'))
+  return { author: 'openai', knownModel, factsOf: openaiFacts }
+}
+
+describe("OpenAI's list of ids", () => {
+  test('is met with prices and facts, and offered by catalog ids', async () => {
+    const ids = ['gpt-5-mini', 'gpt-4o-2024-11-20', 'text-embedding-3-small', 'o1-pro']
+    const { models } = meetVendorList(
+      ids.map((id) => listed(id, { created: 1_700_000_000 })),
+      await openaiKnowledge(),
+      { ...SETTINGS, written: [] },
+    )
+    expect(models.map(({ offer }) => [offer.modelId, offer.upstreamModelId])).toEqual(
+      ids.map((id) => [`openai/${id}`, id]),
+    )
+    const [mini, , embedding] = models
+    expect(mini).toMatchObject({
+      offer: {
+        contextTokens: 400_000,
+        outputTokensMax: 128_000,
+        openWeights: false,
+        billsPerSearch: false,
+        prices: { input: 250_000n, cacheRead: 25_000n, output: 2_000_000n },
+      },
+      listing: {
+        owned_by: 'openai',
+        created: 1_700_000_000,
+        pricing: { prompt: '0.00000025', completion: '0.000002' },
+      },
+    })
+    expect(embedding?.offer.outputModalities).toEqual(new Set(['embeddings']))
+  })
+
+  test('leaves out what has no price or no facts, and says which lines to write', async () => {
+    const { models, skipped } = meetVendorList(
+      ['gpt-5-mini', 'gpt-99', 'gpt-4.5-preview'].map((id) => listed(id)),
+      await openaiKnowledge(),
+      { ...SETTINGS, written: [] },
+    )
+    expect(models).toHaveLength(1)
+    expect(skipped).toEqual([
+      {
+        modelId: 'openai/gpt-99',
+        why: 'no price is known for it: to offer it, write `- { id: openai/gpt-99, upstream_id: gpt-99, prices: { input: …, output: … }, context: …, max_output: … }` below `models`',
+      },
+      {
+        modelId: 'openai/gpt-4.5-preview',
+        why: 'its limits are not known: to offer it, write `- { id: openai/gpt-4.5-preview, upstream_id: gpt-4.5-preview, context: …, max_output: … }` below `models`',
+      },
+    ])
+  })
+
+  test('written figures outrank the known ones; written prices stand alone', async () => {
+    const { models } = meetVendorList([listed('gpt-5-mini')], await openaiKnowledge(), {
+      ...SETTINGS,
+      written: [written('mine/mini', { upstreamModelId: 'gpt-5-mini', prices: PRICES })],
+    })
+    expect(models.map(({ offer }) => offer)).toMatchObject([
+      {
+        modelId: 'mine/mini',
+        upstreamModelId: 'gpt-5-mini',
+        outputTokensMax: 128_000,
+        prices: { input: 50_000n, cacheRead: 50_000n, output: 200_000n, search: 0n },
+      },
+    ])
+  })
+})
+
+test('every model of the tables that has a price is offered', async () => {
+  const tables = [
+    ['openai', openaiFacts, ['gpt-6-sol', 'gpt-5.6-luna', 'gpt-5', 'o3', 'gpt-4o', 'gpt-4.1-nano']],
+    ['anthropic', anthropicFacts, ['claude-opus-5-5', 'claude-sonnet-5', 'claude-haiku-4-5']],
+  ] as const
+  for (const [author, factsOf, ids] of tables) {
+    const knownModel = await loadKnownPrices(author, Date.parse('2026-11-22'))
+    const knowledge = { author, knownModel, factsOf }
+    const { skipped } = meetVendorList(
+      ids.map((id) => listed(id)),
+      knowledge,
+      {
+        ...SETTINGS,
+        written: [],
+      },
+    )
+    expect(skipped).toEqual([])
+  }
+})
+
+describe('a server without prices', () => {
+  test('offers the models that are written, listed or not', () => {
+    const { models, skipped } = meetVendorList([listed('a'), listed('b')], NOTHING_KNOWN, {
+      ...SETTINGS,
+      written: [
+        written('local/a', { prices: PRICES, openWeights: true, contextTokens: 8_192 }),
+        written('local/c', { prices: PRICES }),
+      ],
+    })
+    expect(models.map(({ offer }) => [offer.modelId, offer.openWeights])).toEqual([
+      ['local/a', true],
+      ['local/c', false],
+    ])
+    expect(skipped.map(({ modelId }) => modelId)).toEqual(['local/b'])
+  })
+
+  test('and one model under two ids, at two prices', () => {
+    const { models } = meetVendorList([listed('a')], NOTHING_KNOWN, {
+      ...SETTINGS,
+      written: [
+        written('cheap/a', { prices: PRICES }),
+        written('dear/a', { prices: { input: 100_000n, output: 400_000n } }),
+      ],
+    })
+    expect(models.map(({ offer }) => offer.prices.input)).toEqual([50_000n, 100_000n])
+  })
+
+  test('says that it lists no prices, and what to write, where nothing is written', () => {
+    expect(() =>
+      meetVendorList([listed('a'), listed('b')], NOTHING_KNOWN, { ...SETTINGS, written: [] }),
+    ).toThrow('the upstream lists 2 models and no prices. Write the models to offer')
+  })
+
+  test("a vendor's own limits count before the table's", () => {
+    const figures = { contextTokens: 500_000, outputTokensMax: 64_000 }
+    const { models } = meetVendorList([listed('a', figures)], NOTHING_KNOWN, {
+      ...SETTINGS,
+      written: [written('local/a', { prices: PRICES })],
+    })
+    expect(models[0]?.offer).toMatchObject(figures)
+  })
+
+  test('every written price has its place', () => {
+    const prices = {
+      input: 1n,
+      output: 2n,
+      cacheRead: 3n,
+      cacheWrite: 4n,
+      cacheWriteLong: 5n,
+      reasoning: 6n,
+      image: 7n,
+      search: 8n,
+      request: 9n,
+    }
+    const { models } = meetVendorList([], NOTHING_KNOWN, {
+      ...SETTINGS,
+      written: [written('local/a', { prices })],
+    })
+    const { image, ...rest } = prices
+    expect(models[0]?.offer.prices).toMatchObject({ ...rest, imageInput: image })
+    expect(models[0]?.listing.pricing['prompt']).toBe('0.000000000001')
+    expect(parsePrice('0.000000000001')).toBe(1n)
+  })
+})

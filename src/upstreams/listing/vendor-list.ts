@@ -1,0 +1,236 @@
+import { decimalOfPicos, formatDecimal } from '../../vocabulary/money.ts'
+import { readRecord } from '../json-reading.ts'
+import { CatalogRefused, parseModels } from '../openrouter/catalog.ts'
+import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
+import type { WrittenModel, WrittenPriceName, WrittenPrices } from '../upstream-settings.ts'
+import type { KnownModel } from './known-prices.ts'
+import type { ListedModel, ListingSettings, ParsedCatalog, SkippedRow } from './listing.ts'
+
+/** What a dialect's table says of a model, because its vendor's list does not. */
+export interface ModelFacts {
+  /** Tokens; null: none is listed. */
+  readonly outputTokensMax: number | null
+  readonly inputModalities: readonly string[]
+  /** Default: text. */
+  readonly outputModalities?: readonly string[]
+  readonly supportedParameters: readonly string[]
+  /** The formats that the vendor runs it in. Default: all that the dialect speaks. */
+  readonly formats?: readonly string[]
+}
+
+/** A model as a vendor's list has it. */
+export interface VendorModel {
+  readonly upstreamModelId: string
+  readonly name: string | null
+  /** Seconds since the Unix epoch; null: not listed. */
+  readonly created: number | null
+  readonly contextTokens: number | null
+  readonly outputTokensMax: number | null
+}
+
+const LIST_LIMITS = { timeoutMs: 30_000, bytesMax: 16 * 1024 * 1024 }
+
+/**
+ * The vendor's list of ids. Rejects for any answer but a list; null: the server has no list at this address.
+ */
+export async function fetchVendorModels(
+  upstream: Upstream,
+  path: string,
+  headers: readonly string[] = [],
+): Promise<readonly VendorModel[] | null> {
+  const { httpStatus, json } = await upstream.getJson(path, { ...LIST_LIMITS, headers })
+  if (httpStatus === 401 || httpStatus === 402 || httpStatus === 403) {
+    throw new UpstreamRefusesAccount(
+      `the upstream answers ${httpStatus}: check its API key and the account behind it`,
+    )
+  }
+  if (httpStatus === 404 || httpStatus === 405) return null
+  if (httpStatus !== 200) {
+    throw new Error(`the upstream answers ${httpStatus} to its list of models`)
+  }
+  const rows = readRecord(json)?.['data']
+  if (!Array.isArray(rows)) throw new CatalogRefused('the answer has no list of models in `data`')
+  return rows.flatMap((row: unknown) => readVendorModel(row) ?? [])
+}
+
+function readVendorModel(row: unknown): VendorModel | null {
+  const record = readRecord(row)
+  const upstreamModelId = record?.['id']
+  if (record === null || typeof upstreamModelId !== 'string' || upstreamModelId === '') return null
+  return {
+    upstreamModelId,
+    name: textOf(record['display_name']),
+    created: secondsOf(record['created'] ?? record['created_at']),
+    contextTokens: tokensOf(record['max_input_tokens']),
+    outputTokensMax: tokensOf(record['max_tokens']),
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function secondsOf(value: unknown): number | null {
+  const seconds = typeof value === 'string' ? Date.parse(value) / 1_000 : value
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? Math.floor(seconds) : null
+}
+
+function tokensOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null
+}
+
+/** What is known of the models of one vendor. */
+export interface VendorKnowledge {
+  /** The author in catalog ids, for models whose id is not written in the settings. */
+  readonly author: string
+  readonly knownModel: (upstreamModelId: string) => KnownModel | null
+  readonly factsOf: (upstreamModelId: string) => ModelFacts | null
+}
+
+/**
+ * The models of a vendor's list that have prices and facts, and those that the settings write, whose figures outrank
+ * all others. Of each model that is not offered, the lines to write are told.
+ */
+export function meetVendorList(
+  listed: readonly VendorModel[],
+  { author, knownModel, factsOf }: VendorKnowledge,
+  settings: ListingSettings & { readonly written: readonly WrittenModel[] },
+): ParsedCatalog {
+  const listedById = new Map(listed.map((model) => [model.upstreamModelId, model]))
+  const writtenIds = new Set(settings.written.map(({ upstreamModelId }) => upstreamModelId))
+  const models = [
+    ...settings.written.map((written) => {
+      const { upstreamModelId } = written
+      return {
+        model: listedById.get(upstreamModelId) ?? { ...NOT_LISTED, upstreamModelId },
+        written,
+      }
+    }),
+    ...listed
+      .filter(({ upstreamModelId }) => !writtenIds.has(upstreamModelId))
+      .map((model) => ({ model, written: null })),
+  ]
+  const rows: object[] = []
+  const upstreamIds = new Map<string, string>()
+  const skipped: SkippedRow[] = []
+  for (const { model, written } of models) {
+    const modelId = written?.id ?? `${author}/${model.upstreamModelId}`
+    const known = knownModel(model.upstreamModelId)
+    const facts = factsOf(model.upstreamModelId) ?? (written === null ? null : TEXT_MODEL)
+    const pricing = pricingOf(written?.prices ?? null, known)
+    if (pricing === null || facts === null) {
+      skipped.push({
+        modelId,
+        why: linesToWrite({ modelId, upstreamModelId: model.upstreamModelId, pricing }),
+      })
+      continue
+    }
+    upstreamIds.set(modelId, model.upstreamModelId)
+    rows.push(rowOf({ modelId, model, written, known, facts, pricing }))
+  }
+  if (rows.length === 0) {
+    throw new CatalogRefused(
+      `the upstream lists ${listed.length} models and no prices. Write the models to offer, with their prices, below \`models\` of the upstream: ${EXAMPLE_LINES}`,
+    )
+  }
+  const parsed = parseModels({ data: rows }, settings)
+  return {
+    ...parsed,
+    models: parsed.models.map((model) => withUpstreamId(model, upstreamIds)),
+    skipped: [...parsed.skipped, ...skipped],
+  }
+}
+
+const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }
+
+/** A model that the settings write, as far as they do not say. */
+const TEXT_MODEL: ModelFacts = {
+  outputTokensMax: null,
+  inputModalities: ['text'],
+  supportedParameters: [],
+}
+
+const EXAMPLE_LINES =
+  '`- { id: local/my-model, upstream_id: my-model, context: 32768, max_output: 8192, prices: { input: 0.05, output: 0.20 } }`'
+
+function linesToWrite({
+  modelId,
+  upstreamModelId,
+  pricing,
+}: {
+  readonly modelId: string
+  readonly upstreamModelId: string
+  readonly pricing: object | null
+}): string {
+  const what = pricing === null ? 'no price is known for it' : 'its limits are not known'
+  const figures =
+    pricing === null
+      ? 'prices: { input: …, output: … }, context: …, max_output: …'
+      : 'context: …, max_output: …'
+  return `${what}: to offer it, write \`- { id: ${modelId}, upstream_id: ${upstreamModelId}, ${figures} }\` below \`models\``
+}
+
+function withUpstreamId(model: ListedModel, upstreamIds: ReadonlyMap<string, string>): ListedModel {
+  const upstreamModelId = upstreamIds.get(model.offer.modelId) ?? model.offer.upstreamModelId
+  return { ...model, offer: { ...model.offer, upstreamModelId } }
+}
+
+/** The names of a listed row's prices, by those of the settings. */
+const LISTED_NAMES: readonly (readonly [name: WrittenPriceName, listedName: string])[] = [
+  ['input', 'prompt'],
+  ['output', 'completion'],
+  ['cacheRead', 'input_cache_read'],
+  ['cacheWrite', 'input_cache_write'],
+  ['cacheWriteLong', 'input_cache_write_1h'],
+  ['reasoning', 'internal_reasoning'],
+  ['image', 'image'],
+  ['search', 'web_search'],
+  ['request', 'request'],
+]
+
+// Written prices stand alone: the known ones may be of another agreement, with other prices for longer prompts.
+function pricingOf(written: WrittenPrices | null, known: KnownModel | null): object | null {
+  if (written === null) return known?.pricing ?? null
+  const pricing: Record<string, string> = { prompt: '0', completion: '0' }
+  for (const [name, listedName] of LISTED_NAMES) {
+    const price = written[name]
+    if (price !== undefined) pricing[listedName] = formatDecimal(decimalOfPicos(price))
+  }
+  return pricing
+}
+
+/** The model as a row of OpenRouter's layout, which every list is read in. */
+function rowOf({
+  modelId,
+  model,
+  written,
+  known,
+  facts,
+  pricing,
+}: {
+  readonly modelId: string
+  readonly model: VendorModel
+  readonly written: WrittenModel | null
+  readonly known: KnownModel | null
+  readonly facts: ModelFacts
+  readonly pricing: object
+}): object {
+  return {
+    id: modelId,
+    name: model.name ?? modelId,
+    created: model.created ?? 0,
+    context_length: written?.contextTokens ?? model.contextTokens ?? known?.contextTokens ?? null,
+    // What a row says of open weights.
+    hugging_face_id: written?.openWeights === true ? modelId : null,
+    architecture: {
+      input_modalities: written?.inputModalities ?? facts.inputModalities,
+      output_modalities: written?.outputModalities ?? facts.outputModalities ?? ['text'],
+    },
+    top_provider: {
+      max_completion_tokens:
+        written?.outputTokensMax ?? model.outputTokensMax ?? facts.outputTokensMax,
+    },
+    supported_parameters: written?.supportedParameters ?? facts.supportedParameters,
+    pricing,
+  }
+}

@@ -1,0 +1,137 @@
+import { unsupported } from '../../formats/fields.ts'
+import type { ProviderError } from '../../formats/provider-error.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
+import { capEditIn, refuseUncounted, unstoredEdits, usageEdits } from '../counted-calls.ts'
+import { loadKnownPrices } from '../listing/known-prices.ts'
+import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
+import * as layout from '../openrouter/chat.ts'
+import { responses as responsesLayout } from '../openrouter/responses.ts'
+import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
+import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
+import { openaiFacts } from './models.ts'
+
+/** The streams of chat completions: the last chunk has the counts, and no choices. */
+export const CHAT_STREAMS: CountedStreams = {
+  wholeCounts: /"choices"\s*:\s*\[\s*\]/,
+  emptyChoice: '{"index":0,"delta":{},"finish_reason":null}',
+  isEstimated: false,
+}
+
+/** The streams of legacy completions. */
+export const COMPLETIONS_STREAMS: CountedStreams = {
+  ...CHAT_STREAMS,
+  emptyChoice: '{"index":0,"text":"","finish_reason":null,"logprobs":null}',
+}
+
+/** The streams of responses and of formats without streams: only a terminal event has counts. */
+export const OTHER_STREAMS: CountedStreams = {
+  wholeCounts: /$^/,
+  emptyChoice: null,
+  isEstimated: false,
+}
+
+type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
+
+const chat: Wire = {
+  ...counted(refusingAccount(layout.chat), CHAT_STREAMS),
+  refuse(input) {
+    refuseUncounted(input)
+    refuseStored(input)
+    refuseOtherFormat(input, 'chat')
+  },
+  rewrites: (input) => [
+    ...modelEdit(input.call, input.offer),
+    userEdit(input.accountTag),
+    ...usageEdits(input.call, input.body.root),
+    ...capEditIn('max_completion_tokens', input),
+    ...unstoredEdits(input.body.root),
+  ],
+}
+
+const completions: Wire = {
+  ...counted(refusingAccount(layout.completions), COMPLETIONS_STREAMS),
+  refuse(input) {
+    refuseUncounted(input)
+    refuseOtherFormat(input, 'completions')
+  },
+  rewrites: (input) => [
+    ...modelEdit(input.call, input.offer),
+    userEdit(input.accountTag),
+    ...usageEdits(input.call, input.body.root),
+    ...capEditIn('max_tokens', input),
+  ],
+}
+
+const embeddings: Wire = {
+  ...counted(refusingAccount(layout.embeddings), OTHER_STREAMS),
+  refuse: refuseUncounted,
+  rewrites: ({ call, offer, accountTag }) => [...modelEdit(call, offer), userEdit(accountTag)],
+}
+
+const responses: Wire = {
+  ...counted(refusingAccount(responsesLayout), OTHER_STREAMS),
+  refuse(input) {
+    refuseUncounted(input)
+    refuseOtherFormat(input, 'responses')
+  },
+  rewrites: ({ call, body, offer }: RewriteInput) => [
+    ...modelEdit(call, offer),
+    ...unstoredEdits(body.root),
+  ],
+}
+
+/** OpenAI's own API. */
+export const openai: Dialect = {
+  baseUrl: 'https://api.openai.com/v1',
+  ...TELLS_NO_COST,
+  hasCatalogIds: false,
+  headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
+  wires: new Map(Object.entries({ chat, completions, embeddings, responses })),
+  usualFormats: null,
+  async fetchModels(upstream, settings) {
+    const knownModel = await loadKnownPrices('openai', Date.now())
+    return meetVendorList(
+      (await fetchVendorModels(upstream, '/models')) ?? [],
+      { author: upstream.settings.name, knownModel, factsOf: openaiFacts },
+      { ...settings, written: upstream.settings.models },
+    )
+  },
+}
+
+/**
+ * A wire whose errors tell when our own account is refused: 429 `insufficient_quota`, and 403, which OpenAI answers
+ * for a region, an organization or a project. Clients are told nothing of it.
+ */
+function refusingAccount(wire: Wire): Wire {
+  return {
+    ...wire,
+    readError(root, httpStatus): ProviderError {
+      const error = wire.readError(root, httpStatus)
+      const isRefused =
+        error.httpStatus === 403 || error.kinds.some((kind) => EMPTY_ACCOUNT.has(kind))
+      return isRefused ? { ...error, httpStatus: 402 } : error
+    },
+  }
+}
+
+const EMPTY_ACCOUNT = new Set(['insufficient_quota', 'credit_balance_exhausted'])
+
+function refuseStored({ body }: Refusal): void {
+  if (body.root['store'] !== true) return
+  throw unsupported('store', 'Answers are not stored: leave `store` out or set it to false.')
+}
+
+const PATHS: Readonly<Record<string, string>> = {
+  chat: 'POST /v1/chat/completions',
+  completions: 'POST /v1/completions',
+  responses: 'POST /v1/responses',
+}
+
+function refuseOtherFormat({ offer }: Refusal, format: string): void {
+  const formats = openaiFacts(offer.upstreamModelId)?.formats
+  if (formats === undefined || formats.includes(format)) return
+  const paths = formats.map((name) => PATHS[name] ?? name).join(' or ')
+  const message = `This model is not for this endpoint. Use ${paths}.`
+  throw new Problem('unsupported_model', { param: 'model', message })
+}

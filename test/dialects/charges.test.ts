@@ -1,0 +1,261 @@
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Fault } from '../../simulator/faults.ts'
+import type { VendorName } from '../../simulator/vendors.ts'
+import { getRequest, listRequests } from '../../src/ledger/activity/activity.ts'
+import type { RequestRow } from '../../src/store/schema.ts'
+import { startWorld, type World } from '../world.ts'
+import { type Format, SPOKEN } from './vendor-settings.ts'
+
+/* What requests are charged at providers that bill by their counts, against the cost that the simulator keeps. */
+
+const CHAT = { model: 'sim/text', messages: [{ role: 'user', content: 'Say hello.' }] }
+const LONG = 'All of this is read from a cache the next time. '.repeat(60)
+
+const BODIES = {
+  chat: { path: '/v1/chat/completions', body: { ...CHAT, max_tokens: 64 } },
+  completions: { path: '/v1/completions', body: { model: 'sim/text', prompt: 'Say hello.' } },
+  responses: { path: '/v1/responses', body: { model: 'sim/text', input: 'Say hello.' } },
+  messages: { path: '/v1/messages', body: { ...CHAT, max_tokens: 64 } },
+  embeddings: {
+    path: '/v1/embeddings',
+    body: { model: 'sim/embed', input: 'Say hello. '.repeat(100) },
+  },
+} as const satisfies Readonly<Record<Format, object>>
+
+/** How a message says that all before it is cached. */
+function cachedBody(ttl?: '1h'): object {
+  const mark = { type: 'ephemeral', ...(ttl === undefined ? {} : { ttl }) }
+  const content = [
+    { type: 'text', text: `${ttl ?? '5m'} ${LONG}`, cache_control: mark },
+    { type: 'text', text: 'Say hello.' },
+  ]
+  return { model: 'sim/cached', max_tokens: 64, messages: [{ role: 'user', content }] }
+}
+
+describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (vendor) => {
+  let world: World
+  let accountId: string
+  let apiKey: string
+
+  beforeAll(async () => {
+    world = await startWorld({ vendor, settings: { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' } })
+    const account = await world.account({ creditMicros: 100_000_000 })
+    accountId = account.id
+    apiKey = account.apiKey
+  })
+  afterAll(() => world.close())
+
+  async function send(path: string, body: object, fault?: Fault) {
+    if (fault !== undefined) world.simulator.script(fault)
+    const answer = await request(world.url(path), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify(body),
+    })
+    const text = await answer.body.text()
+    const requestId = String(answer.headers['x-request-id'])
+    return { httpStatus: answer.statusCode, headers: answer.headers, text, requestId }
+  }
+
+  async function rowOf(requestId: string): Promise<RequestRow> {
+    await world.gateway.settled()
+    const row = await getRequest(world.gateway.store.db, requestId)
+    if (row === null) throw new Error(`no request ${requestId}`)
+    return row
+  }
+
+  async function latest(): Promise<RequestRow | undefined> {
+    await world.gateway.settled()
+    const { requests } = await listRequests(world.gateway.store.db, { accountId, limit: 1 })
+    return requests[0]
+  }
+
+  /** The charge of what ran last, by the simulator's own books. */
+  function chargeDue(): number {
+    const last = world.simulator.requests.findLast(({ generationId }) => generationId !== null)
+    const cost = world.simulator.generations.find(last?.generationId ?? '')?.cost.totalUsd ?? 0
+    return Number((BigInt(Math.round(cost * 1e12)) * 105n + 50_000_000n) / 100_000_000n)
+  }
+
+  function lastBody(): string {
+    return (
+      world.simulator.requests.findLast(({ isInference }) => isInference)?.body.toString() ?? ''
+    )
+  }
+
+  describe.each(SPOKEN[vendor])('%s', (format) => {
+    const { path, body } = BODIES[format]
+
+    test('a whole answer is charged its counts, finally', async () => {
+      const answer = await send(path, body)
+      expect(answer.httpStatus, answer.text).toBe(200)
+      expect(chargeDue()).toBeGreaterThan(0)
+      expect(Number(answer.headers['x-service-cost'])).toBe(chargeDue())
+      expect(await rowOf(answer.requestId)).toMatchObject({
+        state: 'final',
+        upstream: vendor,
+        backedChargeMicros: chargeDue(),
+        backedHeldMicros: 0,
+        generationId: null,
+      })
+      expect(answer.text).not.toContain('cost')
+    })
+
+    test('an answer without counts is unresolved, and released after its time', async () => {
+      const answer = await send(path, body, { omit: ['usage'] })
+      expect([answer.httpStatus, answer.headers['x-service-cost']]).toEqual([200, '0'])
+      let row = await rowOf(answer.requestId)
+      expect(['unresolved', 'released']).toContain(row.state)
+      while (row.state !== 'released') row = await rowOf(answer.requestId)
+      expect(row).toMatchObject({ backedChargeMicros: 0, backedHeldMicros: 0 })
+    })
+
+    if (format === 'embeddings') return
+
+    test('a stream is charged the same', async () => {
+      const answer = await send(path, { ...body, stream: true })
+      expect(answer.httpStatus, answer.text).toBe(200)
+      expect(answer.text).toContain('data: ')
+      expect(await rowOf(answer.requestId)).toMatchObject({
+        state: 'final',
+        backedChargeMicros: chargeDue(),
+        backedHeldMicros: 0,
+      })
+    })
+
+    test('a stream that breaks off without its last counts is not charged', async () => {
+      const fault: Fault = { cut: { at: { afterEvents: 3 }, how: 'reset' } }
+      await send(path, { ...body, stream: true }, fault).catch(() => null)
+      let row = await latest()
+      while (row?.state !== 'released') row = await latest()
+      expect(row).toMatchObject({
+        errorCode: 'upstream_disconnected',
+        backedChargeMicros: 0,
+        backedHeldMicros: 0,
+      })
+    })
+  })
+
+  if (vendor !== 'anthropic') {
+    describe.each([
+      ['chat', '/v1/chat/completions', CHAT],
+      ['completions', '/v1/completions', BODIES.completions.body],
+    ])('%s in a stream', (_, path, body) => {
+      test('asks for counts, and gives them one empty choice where the client did not', async () => {
+        const answer = await send(path, { ...body, stream: true })
+        expect(lastBody()).toContain('"stream_options":{"include_usage":true}')
+        const [last] = chunks(answer.text).slice(-1)
+        expect(last).toMatchObject({ usage: { prompt_tokens: expect.any(Number) } })
+        expect(last?.['choices']).toHaveLength(1)
+      })
+
+      test('is as the vendor sends it to a client that asked', async () => {
+        const options = { stream: true, stream_options: { include_usage: true } }
+        const answer = await send(path, { ...body, ...options })
+        const all = chunks(answer.text)
+        expect(all.at(-1)).toMatchObject({
+          choices: [],
+          usage: { prompt_tokens: expect.any(Number) },
+        })
+        expect(all[0]).toMatchObject({ usage: null })
+        expect((await rowOf(answer.requestId)).backedChargeMicros).toBe(chargeDue())
+      })
+    })
+
+    test('no field of OpenRouter is sent, and the cap is in the field that the vendor takes', async () => {
+      await send('/v1/chat/completions', CHAT)
+      const sent: unknown = JSON.parse(lastBody())
+      const cap = vendor === 'openai' ? 'max_completion_tokens' : 'max_tokens'
+      const own = vendor === 'openai' ? { store: false } : {}
+      expect(sent).toEqual({
+        model: 'text',
+        messages: CHAT.messages,
+        user: expect.any(String),
+        [cap]: expect.any(Number),
+        ...own,
+      })
+    })
+
+    test('reasoning is charged as a part of the output', async () => {
+      const body = { model: 'sim/text', input: 'Say hello.', reasoning: { effort: 'high' } }
+      const answer = await send('/v1/responses', body)
+      expect(answer.httpStatus, answer.text).toBe(200)
+      expect((await rowOf(answer.requestId)).usage?.reasoningTokens).toBeGreaterThan(0)
+      expect(Number(answer.headers['x-service-cost'])).toBe(chargeDue())
+    })
+  }
+
+  if (vendor === 'openai') {
+    test('responses are sent as not to be stored', async () => {
+      await send('/v1/responses', BODIES.responses.body)
+      expect(lastBody()).toBe('{"model":"text","input":"Say hello.","store":false}')
+    })
+  } else {
+    test.each([undefined, '1h'] as const)('cache writes of %s, and reads', async (ttl) => {
+      for (const kind of ['cacheWriteTokens', 'cacheReadTokens']) {
+        const answer = await send('/v1/messages', cachedBody(ttl))
+        expect(answer.httpStatus, answer.text).toBe(200)
+        const { usage } = await rowOf(answer.requestId)
+        const name = ttl === '1h' && kind === 'cacheWriteTokens' ? 'cacheWriteLongTokens' : kind
+        expect(usage).toMatchObject({ [name]: expect.any(Number) })
+        expect(Reflect.get(usage ?? {}, name)).toBeGreaterThan(100)
+        expect(Number(answer.headers['x-service-cost'])).toBe(chargeDue())
+        const streamed = await send('/v1/messages', { ...cachedBody(ttl), stream: true })
+        expect((await rowOf(streamed.requestId)).backedChargeMicros).toBe(chargeDue())
+      }
+    })
+  }
+
+  if (vendor === 'openai-compatible') {
+    test('a stream without counts is charged an estimate, and the log doubts its model', async () => {
+      const { path, body } = BODIES.chat
+      const answer = await send(path, { ...body, stream: true }, { omit: ['usage'] })
+      expect(answer.text).toContain('[DONE]')
+      let row = await rowOf(answer.requestId)
+      while (row.state !== 'final') row = await rowOf(answer.requestId)
+      expect(row.backedChargeMicros).toBeGreaterThan(0)
+      expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
+      const line = await world.logged(answer.requestId)
+      const doubted = world.log.find(
+        (text) => text.includes(answer.requestId) && text.includes('counted no tokens'),
+      )
+      expect(doubted ?? line).toContain('"modelId":"sim/text"')
+      expect(doubted).toContain('"level":40')
+    })
+  }
+
+  test('a client that leaves after some text is charged an estimate, which stands', async () => {
+    const { path } = vendor === 'anthropic' ? BODIES.messages : BODIES.chat
+    const body = { ...CHAT, model: 'sim/paced', max_tokens: 64, stream: true }
+    const content = '{"events":1000000,"interval_ms":1}'
+    const answer = await request(world.url(path), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify({ ...body, max_tokens: 16_384, messages: [{ role: 'user', content }] }),
+    })
+    expect(answer.statusCode).toBe(200)
+    let seen = ''
+    for await (const piece of answer.body) {
+      seen += String(piece)
+      if (seen.includes(' tick')) break
+    }
+    answer.body.destroy()
+    const requestId = String(answer.headers['x-request-id'])
+    let row = await rowOf(requestId)
+    while (row.state !== 'final') row = await rowOf(requestId)
+    expect(row).toMatchObject({ errorCode: 'client_gone', backedHeldMicros: 0, generationId: null })
+    expect(row.backedChargeMicros).toBeGreaterThan(0)
+  })
+
+  test('after all of it, the ledger is exact', async () => {
+    expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
+  })
+})
+
+function chunks(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n\n')
+    .filter((frame) => frame.startsWith('data: {'))
+    .map((frame): Record<string, unknown> => JSON.parse(frame.slice('data: '.length)))
+}

@@ -1,0 +1,63 @@
+import type { CatalogRow } from '../../simulator/catalog.ts'
+import { type VendorName, vendorId } from '../../simulator/vendors.ts'
+import type { UpstreamSettings, WrittenModel } from '../../src/upstreams/upstream-settings.ts'
+import { parsePrice } from '../../src/vocabulary/money.ts'
+
+/** A format that some of the vendors speak. */
+export type Format = 'chat' | 'completions' | 'responses' | 'messages' | 'embeddings'
+
+/** The formats that each vendor speaks. */
+export const SPOKEN: Readonly<Record<VendorName, readonly Format[]>> = {
+  openai: ['chat', 'completions', 'responses', 'embeddings'],
+  anthropic: ['messages'],
+  'openai-compatible': ['chat', 'completions', 'responses', 'messages', 'embeddings'],
+}
+
+/** The settings of an upstream that the simulator plays, with the simulator's models written in them. */
+export function vendorSettings(
+  base: UpstreamSettings,
+  { vendor, rows }: { readonly vendor: VendorName; readonly rows: readonly CatalogRow[] },
+): UpstreamSettings {
+  return {
+    ...base,
+    name: vendor,
+    dialect: vendor,
+    formats: vendor === 'openai-compatible' ? SPOKEN[vendor] : null,
+    models: rows.filter(hasOnePrice).map(writtenModel),
+  }
+}
+
+// Settings have no prices by prompt size or time of day.
+function hasOnePrice({ pricing, id }: CatalogRow): boolean {
+  return !id.startsWith('~') && !pricing.prompt.startsWith('-') && pricing.overrides === undefined
+}
+
+function writtenModel(row: CatalogRow): WrittenModel {
+  const { pricing } = row
+  const named = {
+    input: pricing.prompt,
+    output: pricing.completion,
+    cacheRead: pricing.input_cache_read,
+    cacheWrite: pricing.input_cache_write,
+    cacheWriteLong: pricing.input_cache_write_1h,
+    reasoning: pricing.internal_reasoning,
+    image: pricing.image,
+    search: pricing.web_search,
+    request: pricing.request,
+  }
+  const prices = Object.entries(named).flatMap(([name, text]) => {
+    const price = text === undefined ? null : parsePrice(text)
+    return price === null ? [] : [[name, price] as const]
+  })
+  return {
+    id: row.id,
+    upstreamModelId: vendorId(row.id),
+    contextTokens: row.context_length,
+    outputTokensMax: row.top_provider.max_completion_tokens,
+    prices: Object.fromEntries(prices),
+    inputModalities: row.architecture.input_modalities,
+    outputModalities: row.architecture.output_modalities,
+    supportedParameters: row.supported_parameters,
+    openWeights: row.hugging_face_id !== '',
+  }
+}
