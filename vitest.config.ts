@@ -10,6 +10,10 @@ const exclude = [
   '**/*.page.test.ts',
 ]
 
+const COSTS_NAMED = ['broken-streams', 'charge-states', 'dearer-providers', 'left-early'].map(
+  (name) => `test/contract/${name}.test.ts`,
+)
+
 export default defineConfig({
   test: {
     reporters: ['default', new TallyReporter()],
@@ -30,10 +34,25 @@ export default defineConfig({
         test: {
           name: 'toy format',
           include: ['test/contract/**/*.test.ts'],
-          provide: { contractFormats: 'toy' },
+          provide: { contractOf: 'toy' },
           ...HANG_LIMITS,
         },
       },
+      // And on each dialect that bills by its counts, in the formats that it speaks.
+      ...(['openai', 'anthropic', 'openai-compatible'] as const).map((contractOf) => ({
+        test: {
+          name: `contract of ${contractOf}`,
+          include: ['test/contract/**/*.test.ts'],
+          // These are about costs that are named, and looked up: test/dialects/ has those that are counted.
+          exclude: [
+            ...COSTS_NAMED,
+            // OpenAI's error events have no status, and no room for counts.
+            ...(contractOf === 'anthropic' ? [] : ['test/contract/failed-streams.test.ts']),
+          ],
+          provide: { contractOf },
+          ...HANG_LIMITS,
+        },
+      })),
     ],
   },
 })

@@ -154,7 +154,12 @@ async function answerPost(current: Exchange, format: Format, bytes: Buffer): Pro
   if (wrong !== null) {
     const id = world.nextGenerationId(world.nowMs())
     const headers = vendor === null ? generationHeader(id, fault) : {}
-    await deliver({ ...base, headers, ...wrong, payload: wrongPayload(vendor, fault, wrong) })
+    await deliver({
+      ...base,
+      headers,
+      ...wrong,
+      payload: wrongPayload(vendor, fault, { ...wrong, skin: format.skin }),
+    })
     return
   }
   try {
@@ -331,7 +336,7 @@ function refusedBody({ world }: Exchange, skin: Format['skin'], refusal: Refusal
   return JSON.stringify(
     vendor === null
       ? errorBody(skin, httpStatus, message)
-      : vendor.error(httpStatus, { message, kind: null }),
+      : vendor.error(httpStatus, { message, kind: null, skin }),
   )
 }
 
@@ -339,7 +344,15 @@ function refusedBody({ world }: Exchange, skin: Format['skin'], refusal: Refusal
 function wrongPayload(
   vendor: Vendor | null,
   fault: Fault,
-  { httpStatus, payload }: { readonly httpStatus: number; readonly payload: Payload },
+  {
+    httpStatus,
+    payload,
+    skin,
+  }: {
+    readonly httpStatus: number
+    readonly payload: Payload
+    readonly skin: Format['skin']
+  },
 ): Payload {
   if (vendor === null || fault.rawBody !== undefined || payload.kind !== 'whole') return payload
   const error = objectOr(parseObject(payload.text)?.['error'])
@@ -348,7 +361,11 @@ function wrongPayload(
   const kind = objectOr(metadata)['error_type'] ?? ownType
   return wholeJson(
     JSON.stringify(
-      vendor.error(httpStatus, { message, kind: typeof kind === 'string' ? kind : null }),
+      vendor.error(httpStatus < 400 ? 502 : httpStatus, {
+        message,
+        skin,
+        kind: typeof kind === 'string' ? kind : null,
+      }),
     ),
   )
 }

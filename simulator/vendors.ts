@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Catalog, CatalogRow } from './catalog.ts'
-import { messagesErrorType, Refusal } from './error-bodies.ts'
+import { messagesErrorType, Refusal, type Skin } from './error-bodies.ts'
 import {
   isArray,
   isObject,
@@ -33,6 +33,8 @@ interface VendorError {
   readonly message: string
   /** `context_length_exceeded` and the like; null: no word for it. */
   readonly kind: string | null
+  /** Of the format that was asked in. */
+  readonly skin: Skin
 }
 
 /** The vendors by the names of the gateway's dialects. */
@@ -278,6 +280,8 @@ const compatible: Vendor = {
     if (path !== '/messages') return
     if (body['max_tokens'] === undefined) refuse(400, 'max_tokens: Field required')
   },
+  error: (httpStatus, error) =>
+    (error.skin === 'messages' ? anthropic : openai).error(httpStatus, error),
   event: (body, request) =>
     body['object'] === undefined ? anthropic.event(body, request) : openai.event(body, request),
 }

@@ -8,7 +8,7 @@ import type { RequestRow } from '../../src/store/schema.ts'
 import { startWorld, type TestAccount, type World, type WorldInput } from '../world.ts'
 import type { FormatRow } from './format-row.ts'
 import { jsonOf, textAt } from './json-reading.ts'
-import { DIALECT, SERVED_FORMATS } from './rows.ts'
+import { DIALECT, SERVED_FORMATS, VENDOR } from './rows.ts'
 
 /** What a client sends on a row's path. */
 export interface SendInput {
@@ -50,7 +50,7 @@ export class Bench {
   static async start(input: WorldInput = {}): Promise<Bench> {
     const world = await startWorld({
       formats: SERVED_FORMATS,
-      dialect: DIALECT,
+      ...(VENDOR === undefined ? { dialect: DIALECT } : { vendor: VENDOR }),
       ...input,
       // The tests' one key may ask as often as they like.
       settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000', ...input.settings },

@@ -5,7 +5,7 @@ import type { TestAccount } from '../world.ts'
 import { Bench } from './bench.ts'
 import { expectError } from './expect-error.ts'
 import type { FormatRow } from './format-row.ts'
-import { ROWS } from './rows.ts'
+import { NAMES_COST, ROWS } from './rows.ts'
 
 /** What a request holds must be there: its cap is lowered for it where the client set none, and else it is refused. */
 
@@ -160,15 +160,29 @@ describe.each(LOWERED)('$endpoint', (row) => {
     expectError({ bench, row, answer }, { httpStatus: 402, code: 'insufficient_credit' })
   })
 
-  test('with tools that the provider runs it must fit whole, also without a cap', () =>
-    expectHeldInFull(row, { ...uncapped(row), tools: [{ type: 'web_search' }] }))
+  const body = { ...uncapped(row), tools: [{ type: 'web_search' }] }
+  if (NAMES_COST) {
+    test('with tools that the provider runs it must fit whole, also without a cap', () =>
+      expectHeldInFull(row, body))
+  } else {
+    test('tools that the provider runs are refused, because nothing counts them', async () => {
+      const answer = await bench.send(row, { apiKey: richKey, body })
+      const expected = { httpStatus: 400, code: 'unsupported_parameter', param: 'tools' }
+      expectError({ bench, row, answer }, expected)
+    })
+  }
 })
 
 describe.each(KEPT)('$endpoint', (row) => {
-  test('without a cap the whole maximum of the model is held, and no cap is sent', async () => {
-    expect((await whole(row, uncapped(row))).caps).toEqual({})
-    await expectHeldInFull(row, uncapped(row))
-  })
+  // Messages of a vendor itself must have one.
+  const testUncapped = NAMES_COST || row.family !== 'messages' ? test : null
+  testUncapped?.(
+    'without a cap the whole maximum of the model is held, and no cap is sent',
+    async () => {
+      expect((await whole(row, uncapped(row))).caps).toEqual({})
+      await expectHeldInFull(row, uncapped(row))
+    },
+  )
 
   test('without a cap a model that lists no maximum needs one', async () => {
     const body = { ...uncapped(row), model: 'sim/uncapped' }

@@ -1,8 +1,10 @@
 import { inject } from 'vitest'
+import type { VendorName } from '../../simulator/vendors.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS as PRODUCT_FORMATS } from '../../src/formats/formats.ts'
 import { openrouter } from '../../src/upstreams/openrouter/openrouter.ts'
 import type { Dialect } from '../../src/upstreams/upstream.ts'
+import { SPOKEN, vendorRow } from '../dialects/vendor-settings.ts'
 import type { FormatRow, StreamedRow } from './format-row.ts'
 import { chat } from './rows/chat.ts'
 import { completions } from './rows/completions.ts'
@@ -14,15 +16,24 @@ import { toy, toyDialect, toyRow } from './toy-format.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Which formats a run tries the contract on. */
-    readonly contractFormats: 'product' | 'toy'
+    /** What a run tries the contract on: a toy format, or a dialect. Undefined: OpenRouter's. */
+    readonly contractOf: 'toy' | VendorName | undefined
   }
 }
 
-const isToyRun = inject('contractFormats') === 'toy'
+const contractOf = inject('contractOf')
+const isToyRun = contractOf === 'toy'
+
+/** The vendor that the simulator plays; undefined: OpenRouter. */
+export const VENDOR = contractOf === 'toy' ? undefined : contractOf
+
+/** Whether answers name their cost, and a generation to look it up by. If not, their counts are the cost. */
+export const NAMES_COST = VENDOR === undefined
 
 /** The formats that this run tries. */
-export const FORMATS: readonly WireFormat[] = isToyRun ? [toy] : PRODUCT_FORMATS
+export const FORMATS: readonly WireFormat[] = isToyRun
+  ? [toy]
+  : PRODUCT_FORMATS.filter(({ endpoint }) => speaks(endpoint))
 
 /** The formats that the gateway serves meanwhile. */
 export const SERVED_FORMATS: readonly WireFormat[] = isToyRun
@@ -36,8 +47,14 @@ export const DIALECT: Dialect = isToyRun ? toyDialect : openrouter
 export const ROWS: readonly FormatRow[] = isToyRun
   ? [toyRow]
   : [chat, completions, messages, responses, embeddings, images]
+      .filter(({ endpoint }) => speaks(endpoint))
+      .map((row) => (VENDOR === undefined ? row : vendorRow(row, VENDOR)))
 
 /** The formats that have streams. */
 export const STREAMED_ROWS: readonly StreamedRow[] = ROWS.flatMap((row) =>
   row.streams === null ? [] : [{ ...row, streams: row.streams }],
 )
+
+function speaks(endpoint: string): boolean {
+  return VENDOR === undefined || SPOKEN[VENDOR].some((format) => format === endpoint)
+}

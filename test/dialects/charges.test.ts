@@ -124,6 +124,19 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       })
     })
 
+    test('a stream that ends with an error is told so, and not charged', async () => {
+      const fault: Fault = { errorEvent: { afterEvents: 2 } }
+      const answer = await send(path, { ...body, stream: true }, fault)
+      expect(answer.text).toContain('error')
+      expect(answer.text).not.toContain('Provider disconnected')
+      expect(await rowOf(answer.requestId)).toMatchObject({
+        state: 'released',
+        errorCode: 'upstream_error',
+        backedChargeMicros: 0,
+        backedHeldMicros: 0,
+      })
+    })
+
     test('a stream that breaks off without its last counts is not charged', async () => {
       const fault: Fault = { cut: { at: { afterEvents: 3 }, how: 'reset' } }
       await send(path, { ...body, stream: true }, fault).catch(() => null)

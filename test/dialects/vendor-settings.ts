@@ -2,6 +2,7 @@ import type { CatalogRow } from '../../simulator/catalog.ts'
 import { type VendorName, vendorId } from '../../simulator/vendors.ts'
 import type { UpstreamSettings, WrittenModel } from '../../src/upstreams/upstream-settings.ts'
 import { parsePrice } from '../../src/vocabulary/money.ts'
+import type { FormatRow } from '../contract/format-row.ts'
 
 /** A format that some of the vendors speak. */
 export type Format = 'chat' | 'completions' | 'responses' | 'messages' | 'embeddings'
@@ -11,6 +12,18 @@ export const SPOKEN: Readonly<Record<VendorName, readonly Format[]>> = {
   openai: ['chat', 'completions', 'responses', 'embeddings'],
   anthropic: ['messages'],
   'openai-compatible': ['chat', 'completions', 'responses', 'messages', 'embeddings'],
+}
+
+/** A format's row of the contract, as far as this vendor differs from OpenRouter. */
+export function vendorRow(row: FormatRow, vendor: VendorName): FormatRow {
+  const { user, ...body } = row.body
+  return {
+    ...row,
+    // Anthropic takes no `user`.
+    body: vendor === 'anthropic' ? { ...body, model: row.body.model } : row.body,
+    hasGenerations: false,
+    parts: { ...row.parts, unreadFile: 'refused' },
+  }
 }
 
 /** The settings of an upstream that the simulator plays, with the simulator's models written in them. */
