@@ -39,7 +39,7 @@ function send(world: World, apiKey: string): Promise<Response> {
 }
 
 function callsOf({ simulator }: World): number {
-  return simulator.requests.filter(({ path }) => path === '/v1/chat/completions').length
+  return simulator.requests.filter(({ isInference }) => isInference).length
 }
 
 test('while the database is away requests get 503 and nothing is forwarded, and when it is back they run', async () => {
@@ -49,6 +49,7 @@ test('while the database is away requests get 503 and nothing is forwarded, and 
   const before = await send(world, apiKey)
   expect(before.status, await before.text()).toBe(200)
   const forwarded = callsOf(world)
+  expect(forwarded).toBe(1)
 
   proxy.shut()
   const away = await Promise.all(Array.from({ length: 5 }, () => send(world, apiKey)))
@@ -67,4 +68,28 @@ test('while the database is away requests get 503 and nothing is forwarded, and 
   expect(await world.audit()).toMatchObject({ ok: true })
   await worlds.pop()?.close()
   await proxy.close()
+})
+
+test('a key that one of two gateways disables runs on neither, and the other refuses it by itself after its next reading', async () => {
+  const [one, other] = [await open(), await open()]
+  const { apiKey } = await one.account()
+  expect((await send(other, apiKey)).status).toBe(200)
+  const keyStatus = async (): Promise<number> =>
+    (await fetch(other.url('/v1/key'), { headers: { 'x-api-key': apiKey } })).status
+  const [{ id } = { id: '' }] = await one.gateway.store.db
+    .selectFrom('api_keys')
+    .select('id')
+    .execute()
+  const forwarded = callsOf(other)
+  await one.gateway.ledger.updateApiKey({ id, disabled: true })
+  for (let calls = 0; calls < 3; calls++) {
+    const refused = await send(other, apiKey)
+    expect(refused.status).toBe(401)
+    expect(await refused.json()).toMatchObject({ error: { code: 'api_key_disabled' } })
+  }
+  while ((await keyStatus()) !== 401) expect((await send(other, apiKey)).status).toBe(401)
+  expect(callsOf(other)).toBe(forwarded)
+  await one.gateway.ledger.updateApiKey({ id, disabled: false })
+  while ((await keyStatus()) !== 200) await send(other, apiKey)
+  expect((await send(other, apiKey)).status).toBe(200)
 })

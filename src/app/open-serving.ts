@@ -14,6 +14,7 @@ import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/open-instance.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
+import { Passes } from '../store/passes.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { publicNamesOf } from './config.ts'
 import type { OpenUpstream } from './open-catalog.ts'
@@ -48,12 +49,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     addressOf,
     requestsPerMinuteMax: config.TOLLGATE_UNKNOWN_KEYS_PER_MINUTE,
   })
-  const authenticator = new Authenticator({
-    db: served.store.db,
-    clock,
-    unknownCallers,
-    keyTag: config.TOLLGATE_KEY_TAG,
-  })
+  const authenticator = openAuthenticator(wiring, { ...served, unknownCallers })
   const parts: JourneyParts = {
     ...(await openCallers(wiring, input)),
     formats: wiring.formats,
@@ -92,6 +88,29 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
       await settler.drained()
     },
   }
+}
+
+const READ_CHANGES_MS = 1_000
+
+function openAuthenticator(
+  { config, clock, log, closing }: Wiring,
+  { store, unknownCallers }: ServedStore & { readonly unknownCallers: UnknownCallers },
+): Authenticator {
+  const authenticator = new Authenticator({
+    db: store.db,
+    clock,
+    unknownCallers,
+    keyTag: config.TOLLGATE_KEY_TAG,
+  })
+  const readings = new Passes({
+    intervalMs: READ_CHANGES_MS,
+    pass: () => authenticator.readChanges(),
+    onFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'changes of keys could not be read from the store'),
+  })
+  closing.defer(() => readings.stop())
+  readings.start()
+  return authenticator
 }
 
 function openSettler(

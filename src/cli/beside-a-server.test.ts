@@ -77,6 +77,30 @@ test.each([
   expect(notes).toContain(said)
 })
 
+test('a key that a command disables runs nothing from then on, and is not even looked at after the next reading', async () => {
+  const { apiKey } = await world.account()
+  await chat(apiKey)
+  const keyStatus = async (): Promise<number> =>
+    (await fetch(world.url('/v1/key'), { headers: { 'x-api-key': apiKey } })).status
+  const [{ id: keyId } = { id: '' }] = await world.gateway.store.db
+    .selectFrom('api_keys')
+    .select('id')
+    .execute()
+  const forwardedCalls = () =>
+    world.simulator.requests.filter(({ isInference }) => isInference).length
+  const forwarded = forwardedCalls()
+  expect(await line.run('key', 'disable', keyId)).toMatchObject({ exitCode: 0 })
+  // Until the reading, the ledger refuses it.
+  for (let calls = 0; calls < 3; calls++) await chat(apiKey)
+  while ((await keyStatus()) !== 401) await chat(apiKey)
+  expect(forwardedCalls()).toBe(forwarded)
+  expect(await line.run('key', 'enable', keyId)).toMatchObject({ exitCode: 0 })
+  while ((await keyStatus()) !== 200) await chat(apiKey)
+  await chat(apiKey)
+  expect(forwardedCalls()).toBeGreaterThan(forwarded)
+  expect(await world.audit()).toMatchObject({ ok: true })
+})
+
 test('a backup of a store in use is a whole store with an exact ledger', async () => {
   const { apiKey } = await world.account()
   const requestId = await chat(apiKey)

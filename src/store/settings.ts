@@ -13,6 +13,8 @@ type SettingName =
   | 'maintenance'
   /** By which payments that this store began are told from others at their provider. */
   | 'sale_store'
+  /** A number that every change to what a request's key stands for raises. */
+  | 'callers_version'
 
 /** Null where the setting was never written. */
 export async function readSetting(db: Kysely<Tables>, name: SettingName): Promise<string | null> {
@@ -23,6 +25,10 @@ export async function readSetting(db: Kysely<Tables>, name: SettingName): Promis
     .executeTakeFirst()
   return row?.value ?? null
 }
+
+/** Raises `callers_version`, on either engine. */
+export const RAISE_CALLERS_VERSION = `insert into settings (name, value) values ('callers_version', '1')
+  on conflict (name) do update set value = cast(cast(settings.value as bigint) + 1 as text)`
 
 interface SettingInput {
   readonly name: SettingName

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { hashApiKey, isApiKeyShaped } from '../../ledger/api-keys.ts'
 import type { Tables } from '../../store/schema.ts'
+import { readSetting } from '../../store/settings.ts'
 import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -23,7 +24,10 @@ interface AuthenticatorInput {
   readonly unknownCallers: Pick<UnknownCallers, 'isOver' | 'refusal'>
   /** The `<tag>` of `sk-<tag>-…`. */
   readonly keyTag: string
-  /** How long a row of the store is cached. Default 3,000. */
+  /**
+   * How long a key is cached after its look-up, or after the last reading of changes; an unknown key, after its
+   * look-up. Default 3,000.
+   */
   readonly cacheMs?: number
   /** How many known keys are cached, and as many unknown ones. Default 10,000. */
   readonly cacheEntriesMax?: number
@@ -39,16 +43,20 @@ interface KnownKey {
 
 interface Cached<T> {
   readonly value: T
-  readonly untilMs: number
+  /** When its look-up began. `-Infinity`: it has changed since. */
+  readonly askedAtMs: number
 }
 
+const CHANGED = Number.NEGATIVE_INFINITY
 const CACHE_MS_DEFAULT = 3_000
 const CACHE_ENTRIES_MAX_DEFAULT = 10_000
 const GUESSES_PAUSE_MS = 100
 
 /**
- * Finds the caller of a request by its key. Rows of the store are cached for a few seconds; the ledger checks
- * them again in the transaction that opens a hold, so a key that was disabled meanwhile opens none.
+ * Finds the caller of a request by its key. Known keys are cached until one changes: at once where this process
+ * changes it (`forget`), with the next `readChanges` where another does. While changes can't be read, keys are
+ * cached for a few seconds. The ledger checks a key again in the transaction that opens a hold, so a key that was
+ * disabled meanwhile opens none.
  *
  * A known key is never refused because of its address, so any text that could be a key is looked up. Text
  * without the shape of a key, or cached as unknown, is refused without a look-up. For an address that has
@@ -66,6 +74,9 @@ export class Authenticator {
   readonly #unknown: BoundedCache<null>
   readonly #guesses: PacedLookUps<KnownKey>
   #timesForgotten = 0
+  #version: string | null = null
+  /** When the last reading of changes began. */
+  #readAtMs = Number.NEGATIVE_INFINITY
   readonly #lookUps = new Map<string, Promise<KnownKey | null>>()
 
   constructor(input: AuthenticatorInput) {
@@ -117,11 +128,27 @@ export class Authenticator {
 
   /** Looks up again what has just been changed: at once, as keys that were known before. */
   forget(changed: ChangedCallers): void {
-    this.#known.expire(({ caller }) =>
+    this.#forget(({ caller }) =>
       'apiKeyId' in changed
         ? caller.apiKeyId === changed.apiKeyId
         : caller.accountId === changed.accountId,
     )
+  }
+
+  /**
+   * Reads whether any process has changed keys or accounts; all cached keys are then looked up again. To be called
+   * every second. Throws as the store does.
+   */
+  async readChanges(): Promise<void> {
+    const nowMs = this.#input.clock.nowMs()
+    const version = await readSetting(this.#input.db, 'callers_version')
+    if (version !== this.#version) this.#forget(() => true)
+    this.#version = version
+    this.#readAtMs = nowMs
+  }
+
+  #forget(isMeant: (known: KnownKey) => boolean): void {
+    this.#known.expire(isMeant)
     // Running look-ups began before the change: they are not shared with requests that come after it.
     this.#lookUps.clear()
     this.#timesForgotten++
@@ -130,9 +157,9 @@ export class Authenticator {
   async #find(hash: string, arrival: Arrival): Promise<KnownKey | null> {
     const nowMs = this.#input.clock.nowMs()
     const known = this.#known.get(hash)
-    if (known !== undefined && nowMs < known.untilMs) return known.value
+    if (known !== undefined && this.#isFresh(known, nowMs)) return known.value
     const unknown = this.#unknown.get(hash)
-    if (unknown !== undefined && nowMs < unknown.untilMs) return null
+    if (unknown !== undefined && nowMs < unknown.askedAtMs + this.#cacheMs) return null
     const underWay = this.#lookUps.get(hash)
     if (underWay !== undefined) return underWay
     const isGuess = known === undefined && this.#input.unknownCallers.isOver(arrival)
@@ -146,10 +173,15 @@ export class Authenticator {
     return lookUp
   }
 
+  #isFresh({ askedAtMs }: Cached<KnownKey>, nowMs: number): boolean {
+    if (nowMs < askedAtMs + this.#cacheMs) return true
+    return askedAtMs !== CHANGED && nowMs < this.#readAtMs + this.#cacheMs
+  }
+
   /** Resolves with the known ones of these keys. */
   async #lookUp(hashes: readonly string[]): Promise<ReadonlyMap<string, KnownKey>> {
     // Counted from the start of the query: a change while it runs is seen in time.
-    const untilMs = this.#input.clock.nowMs() + this.#cacheMs
+    const askedAtMs = this.#input.clock.nowMs()
     const timesForgotten = this.#timesForgotten
     const rows = await this.#input.db
       .selectFrom('api_keys')
@@ -174,10 +206,10 @@ export class Authenticator {
     if (timesForgotten !== this.#timesForgotten) return found
     for (const hash of hashes) {
       const value = found.get(hash)
-      if (value !== undefined) this.#known.set(hash, { value, untilMs })
+      if (value !== undefined) this.#known.set(hash, { value, askedAtMs })
       else {
         this.#known.delete(hash)
-        this.#unknown.set(hash, { value: null, untilMs })
+        this.#unknown.set(hash, { value: null, askedAtMs })
       }
     }
     return found
@@ -212,10 +244,10 @@ class BoundedCache<T> {
     this.#entriesMax = entriesMax
   }
 
-  /** Entries stay, and have expired. */
+  /** Entries stay, and are no longer fresh. */
   expire(isMeant: (value: T) => boolean): void {
     for (const [name, { value }] of this.#entries) {
-      if (isMeant(value)) this.#entries.set(name, { value, untilMs: 0 })
+      if (isMeant(value)) this.#entries.set(name, { value, askedAtMs: CHANGED })
     }
   }
 

@@ -24,6 +24,7 @@ import {
   LOCK_CREDIT_CODES,
   LOCK_PURCHASES,
   type PlannedStatement,
+  RAISE_VERSION,
   READ_CODE_CREDITS,
   READ_CREDITS,
   READ_OPEN_REQUEST_IDS,
@@ -233,6 +234,7 @@ function save(client: Client, changes: RowChanges): Promise<Reply>[] {
     ...runIfAny(client, SAVE_CREDIT_CODES, redeemed),
     ...runIfAny(client, INSERT_OPERATOR_ACTIONS, actions),
     ...savePurchases(client, changes),
+    ...(changes.changesCallers ? [run(client, RAISE_VERSION, [])] : []),
   ]
 }
 

@@ -8,6 +8,7 @@ import {
   REQUESTS,
   type TABLES,
 } from '../../store/schema.ts'
+import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 
 /** A statement that a connection plans once and runs by its name. */
 export interface PlannedStatement {
@@ -140,6 +141,12 @@ export const WRITE_CREDIT_CODES: PlannedStatement = {
 export const SAVE_PURCHASES: PlannedStatement = {
   name: 'save_purchases',
   text: `with opened_purchases as (${insert(PURCHASES, '$1')}) ${update(PURCHASES, '$2')}`,
+}
+
+/** Runs last: a batch that has this lock waits for nothing but its commit, and settles do not need it. */
+export const RAISE_VERSION: PlannedStatement = {
+  name: 'raise_callers_version',
+  text: RAISE_CALLERS_VERSION,
 }
 
 type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>

@@ -12,6 +12,7 @@ import {
   type RequestRow,
   type TABLES,
 } from '../../store/schema.ts'
+import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { NamedColumn, StoredRow } from '../../store/table.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
 import type { Terms } from '../rules/open-hold.ts'
@@ -164,6 +165,7 @@ export class SqliteEngine {
       statements.insertOperatorAction.run(...OPERATOR_ACTIONS.values(row))
     }
     for (const row of creditCodes) statements.redeemCode.run(...CREDIT_CODES.changedValues(row))
+    if (changes.changesCallers) statements.raiseCallersVersion.run()
   }
 }
 
@@ -268,6 +270,7 @@ function prepareStatements(connection: DatabaseSync) {
     insertEntry: connection.prepare(insert(ENTRIES)),
     redeemCode: connection.prepare(update(CREDIT_CODES)),
     insertOperatorAction: connection.prepare(insert(OPERATOR_ACTIONS)),
+    raiseCallersVersion: connection.prepare(RAISE_CALLERS_VERSION),
   }
 }
 

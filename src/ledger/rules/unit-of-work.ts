@@ -26,6 +26,7 @@ export class UnitOfWork {
   readonly #changedPurchases = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #operatorActions: OperatorActionRow[] = []
+  #changesCallers = false
   #writes = 0
 
   loadAccount(row: AccountRow): void {
@@ -98,6 +99,7 @@ export class UnitOfWork {
 
   putAccount(row: AccountRow): void {
     this.#writes++
+    this.#changesCallers ||= isAnotherCaller(this.#accounts.get(row.id), row)
     this.#accounts.set(row.id, row)
     this.#changedAccounts.add(row.id)
   }
@@ -139,6 +141,7 @@ export class UnitOfWork {
   /** Adds or replaces an account. */
   writeAccount(row: AccountRow): AccountRow {
     this.#writes++
+    this.#changesCallers ||= isAnotherCaller(this.#accounts.get(row.id), row)
     this.#accounts.set(row.id, row)
     this.#writtenAccounts.add(row.id)
     return row
@@ -147,6 +150,7 @@ export class UnitOfWork {
   /** Adds or replaces a key. */
   writeApiKey(row: ApiKeyRow): ApiKeyRow {
     this.#writes++
+    this.#changesCallers ||= isAnotherKey(this.#apiKeys.get(row.id), row)
     this.#apiKeys.set(row.id, row)
     this.#writtenApiKeys.add(row.id)
     return row
@@ -205,6 +209,7 @@ export class UnitOfWork {
       entries: this.#entries,
       creditCodes: rowsOf(this.#creditCodes, this.#changedCreditCodes),
       operatorActions: this.#operatorActions,
+      changesCallers: this.#changesCallers,
     }
   }
 }
@@ -234,6 +239,24 @@ export interface RowChanges {
   readonly creditCodes: readonly CreditCodeRow[]
   /** To be inserted. */
   readonly operatorActions: readonly OperatorActionRow[]
+  /** Whether processes may have cached an account or a key as it was: `callers_version` is to be raised. */
+  readonly changesCallers: boolean
+}
+
+/** Whether requests of an account are to be answered otherwise before their hold. New accounts are cached nowhere. */
+function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boolean {
+  if (before === undefined) return false
+  return before.disabled !== after.disabled || before.hasBackedCredit !== after.hasBackedCredit
+}
+
+/** The same of a key. */
+function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean {
+  if (before === undefined) return false
+  return (
+    before.disabled !== after.disabled ||
+    before.deletedAtMs !== after.deletedAtMs ||
+    before.expiresAtMs !== after.expiresAtMs
+  )
 }
 
 /** What a store saves of a row of {@link RowChanges.standing}, by column. */

@@ -1,0 +1,119 @@
+import { type Kysely, sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createApiKey } from '../../ledger/api-keys.ts'
+import type { BatchedLedger } from '../../ledger/engines/batched-ledger.ts'
+import { createLedger } from '../../ledger/engines/create-ledger.ts'
+import { openStore, type Store } from '../../store/open-store.ts'
+import type { Tables } from '../../store/schema.ts'
+import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { Authenticator, type Caller } from './authenticator.ts'
+
+/** Keys that another process changes: the ledger here is not the authenticator's. */
+
+const CALLER = { accountId: 'acct_1', apiKeyId: 'key_1', hasBackedCredit: false }
+
+let database: TestDatabase
+let store: Store
+let ledger: BatchedLedger
+let queries: string[]
+let nowMs: number
+let authenticator: Authenticator
+let text: string
+
+describe.each(TEST_DATABASES)('on $engine the store is queried', ({ create }) => {
+  beforeEach(async () => {
+    database = await create()
+    store = await openStore({ url: database.url })
+    queries = []
+    const db: Kysely<Tables> = store.db.withPlugin({
+      transformQuery({ node }) {
+        queries.push(node.kind)
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    nowMs = 1_000_000
+    authenticator = new Authenticator({
+      db,
+      clock: { nowMs: () => nowMs },
+      keyTag: 'tollgate',
+      cacheMs: 3_000,
+      unknownCallers: { isOver: () => false, refusal: (_, { code }) => new Problem(code) },
+    })
+    ledger = createLedger({ location: store.location })
+    await ledger.createAccount({ id: 'acct_1', name: 'one' })
+    const created = await createApiKey(ledger, {
+      id: 'key_1',
+      accountId: 'acct_1',
+      name: 'key_1',
+      keyTag: 'tollgate',
+    })
+    text = created?.text ?? ''
+  })
+
+  afterEach(async () => {
+    await ledger.close()
+    await store.close()
+    await database.remove()
+  })
+
+  function authenticate(): Promise<Caller> {
+    return authenticator.authenticate({ headers: { 'x-api-key': text }, peerAddress: '192.0.2.1' })
+  }
+
+  test('once for one key, however long, while each reading of changes finds none', async () => {
+    for (let second = 0; second < 100; second++) {
+      await authenticator.readChanges()
+      queries = []
+      nowMs += 1_000
+      await authenticate()
+      expect(queries).toHaveLength(second === 0 ? 1 : 0)
+    }
+  })
+
+  test('again after the reading that finds a change by another process', async () => {
+    await authenticator.readChanges()
+    await authenticate()
+    await ledger.updateApiKey({ id: 'key_1', disabled: true })
+    nowMs += 1_000
+    expect(await authenticate()).toEqual(CALLER)
+    await authenticator.readChanges()
+    const disabled = { code: 'api_key_disabled' }
+    await expect(authenticate()).rejects.toMatchObject(disabled)
+    await ledger.updateApiKey({ id: 'key_1', disabled: false })
+    await expect(authenticate()).rejects.toMatchObject(disabled)
+    await authenticator.readChanges()
+    expect(await authenticate()).toEqual(CALLER)
+  })
+
+  test('again, if the look-up began before the reading that finds a change', async () => {
+    await authenticator.readChanges()
+    await ledger.updateApiKey({ id: 'key_1', disabled: true })
+    // Both are under way at once; a result of before the change must not stay.
+    await Promise.allSettled([authenticate(), authenticator.readChanges()])
+    await ledger.updateApiKey({ id: 'key_1', disabled: false })
+    await authenticator.readChanges()
+    expect(await authenticate()).toEqual(CALLER)
+  })
+
+  test('every three seconds for one key while changes can not be read', async () => {
+    await authenticator.readChanges()
+    await authenticate()
+    await sql`alter table settings rename to elsewhere`.execute(store.db)
+    queries = []
+    for (let second = 1; second <= 9; second++) {
+      nowMs += 1_000
+      await expect(authenticator.readChanges()).rejects.toThrow()
+      queries = []
+      await authenticate()
+      expect([second, queries.length]).toEqual([second, second % 3 === 0 ? 1 : 0])
+    }
+    await sql`alter table elsewhere rename to settings`.execute(store.db)
+    await authenticator.readChanges()
+    nowMs += 2_999
+    queries = []
+    await authenticate()
+    expect(queries).toHaveLength(0)
+  })
+})
