@@ -39,20 +39,22 @@ export default defineConfig({
         },
       },
       // And on each dialect that bills by its counts, in the formats that it speaks.
-      ...(['openai', 'anthropic', 'openai-compatible'] as const).map((contractOf) => ({
-        test: {
-          name: `contract of ${contractOf}`,
-          include: ['test/contract/**/*.test.ts'],
-          // These are about costs that are named, and looked up: test/dialects/ has those that are counted.
-          exclude: [
-            ...COSTS_NAMED,
-            // OpenAI's error events have no status, and no room for counts.
-            ...(contractOf === 'anthropic' ? [] : ['test/contract/failed-streams.test.ts']),
-          ],
-          provide: { contractOf },
-          ...HANG_LIMITS,
-        },
-      })),
+      ...(['openai', 'anthropic', 'openai-compatible', 'toyDialect'] as const).map(
+        (contractOf) => ({
+          test: {
+            name: `contract of ${contractOf}`,
+            include: ['test/contract/**/*.test.ts'],
+            // These are about costs that are named, and looked up: test/dialects/ has those that are counted.
+            exclude: [
+              ...COSTS_NAMED,
+              // OpenAI's error events have no status, and no room for counts.
+              ...(contractOf === 'anthropic' ? [] : ['test/contract/failed-streams.test.ts']),
+            ],
+            provide: { contractOf },
+            ...HANG_LIMITS,
+          },
+        }),
+      ),
     ],
   },
 })

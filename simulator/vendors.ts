@@ -267,6 +267,10 @@ const anthropic: Vendor = {
 
 const compatible: Vendor = {
   ...openai,
+  // A server of one's own asks for no key.
+  checkHeaders(headers) {
+    if (headers.authorization !== undefined) openai.checkHeaders(headers)
+  },
   paths: new Set([...openai.paths, ...anthropic.paths]),
   checkBody(path, body, row) {
     const { context_length: window } = row

@@ -99,7 +99,9 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     log: pino({ level: 'trace' }, log),
     ...(formats === undefined ? {} : { formats }),
     ...(operations === undefined ? {} : { operations }),
-    ...(dialect === undefined ? {} : { dialects: new Map([['openrouter', async () => dialect]]) }),
+    ...(dialect === undefined
+      ? {}
+      : { dialects: new Map([[vendor ?? 'openrouter', async () => dialect]]) }),
     ...(clock === undefined ? {} : { clock }),
   })
   return {

@@ -50,7 +50,8 @@ export class Bench {
   static async start(input: WorldInput = {}): Promise<Bench> {
     const world = await startWorld({
       formats: SERVED_FORMATS,
-      ...(VENDOR === undefined ? { dialect: DIALECT } : { vendor: VENDOR }),
+      ...(DIALECT === undefined ? {} : { dialect: DIALECT }),
+      ...(VENDOR === undefined ? {} : { vendor: VENDOR }),
       ...input,
       // The tests' one key may ask as often as they like.
       settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000', ...input.settings },

@@ -12,20 +12,24 @@ import { embeddings } from './rows/embeddings.ts'
 import { images } from './rows/images.ts'
 import { messages } from './rows/messages.ts'
 import { responses } from './rows/responses.ts'
+import { toyDialectOfChat } from './toy-dialect.ts'
 import { toy, toyDialect, toyRow } from './toy-format.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** What a run tries the contract on: a toy format, or a dialect. Undefined: OpenRouter's. */
-    readonly contractOf: 'toy' | VendorName | undefined
+    /** What a run tries the contract on: a toy format, a toy dialect, or a dialect. Undefined: OpenRouter's. */
+    readonly contractOf: 'toy' | 'toyDialect' | VendorName | undefined
   }
 }
 
 const contractOf = inject('contractOf')
 const isToyRun = contractOf === 'toy'
 
+const isToyDialect = contractOf === 'toyDialect'
+
 /** The vendor that the simulator plays; undefined: OpenRouter. */
-export const VENDOR = contractOf === 'toy' ? undefined : contractOf
+export const VENDOR: VendorName | undefined =
+  contractOf === 'toy' ? undefined : isToyDialect ? 'openai-compatible' : contractOf
 
 /** Whether answers name their cost, and a generation to look it up by. If not, their counts are the cost. */
 export const NAMES_COST = VENDOR === undefined
@@ -40,8 +44,14 @@ export const SERVED_FORMATS: readonly WireFormat[] = isToyRun
   ? [...PRODUCT_FORMATS, toy]
   : PRODUCT_FORMATS
 
-/** What the gateway speaks to the simulator. */
-export const DIALECT: Dialect = isToyRun ? toyDialect : openrouter
+/** What the gateway speaks to the simulator; undefined: the vendor's dialect. */
+export const DIALECT: Dialect | undefined = isToyRun
+  ? toyDialect
+  : isToyDialect
+    ? toyDialectOfChat
+    : VENDOR === undefined
+      ? openrouter
+      : undefined
 
 /** Their rows: a new format is its row and its line here, and every promise is tried on it. */
 export const ROWS: readonly FormatRow[] = isToyRun
@@ -56,5 +66,6 @@ export const STREAMED_ROWS: readonly StreamedRow[] = ROWS.flatMap((row) =>
 )
 
 function speaks(endpoint: string): boolean {
+  if (isToyDialect) return endpoint === 'chat'
   return VENDOR === undefined || SPOKEN[VENDOR].some((format) => format === endpoint)
 }

@@ -1,0 +1,25 @@
+import { capEditIn, refuseUncounted, usageEdits } from '../../src/upstreams/counted-calls.ts'
+import { openaiCompatible } from '../../src/upstreams/openai-compatible/openai-compatible.ts'
+import { modelEdit, userEdit } from '../../src/upstreams/openrouter/rewrites.ts'
+import type { Dialect, Wire } from '../../src/upstreams/upstream.ts'
+
+const like = openaiCompatible.wires.get('chat')
+if (like === undefined) throw new Error('the dialect speaks no chat')
+
+const chat: Wire = {
+  ...like,
+  refuse: refuseUncounted,
+  rewrites: (input) => [
+    ...modelEdit(input.call, input.offer),
+    userEdit(input.accountTag),
+    ...usageEdits(input.call, input.body.root),
+    ...capEditIn('max_completion_tokens', input),
+  ],
+}
+
+/** A dialect that the product does not have, all of it in this file: chat alone, and a header of its own. */
+export const toyDialectOfChat: Dialect = {
+  ...openaiCompatible,
+  headers: (apiKey) => ['authorization', `Bearer ${apiKey}`, 'x-toy-version', '1'],
+  wires: new Map([['chat', chat]]),
+}
