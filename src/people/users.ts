@@ -69,6 +69,37 @@ export async function listMemberships(
   }))
 }
 
+/** A user in an account. */
+interface Member {
+  readonly userId: string
+  readonly name: string
+  readonly email: string
+  readonly role: Role
+  readonly joinedAtMs: number
+}
+
+/** The members of an account, in the order of joining. */
+export async function listMembers(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<readonly Member[]> {
+  const rows = await db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select(['users.id', 'users.name', 'users.email', 'members.role', 'members.created_at_ms'])
+    .where('members.account_id', '=', accountId)
+    .orderBy('members.created_at_ms')
+    .orderBy('users.id')
+    .execute()
+  return rows.map(({ id, name, email, role, created_at_ms: joinedAtMs }) => ({
+    userId: id,
+    name,
+    email,
+    role: readRole(role),
+    joinedAtMs: Number(joinedAtMs),
+  }))
+}
+
 /** What a user is in an account: null in place of a role where no member; null where no account has this id. */
 export async function placeIn(
   db: Kysely<Tables>,

@@ -53,12 +53,18 @@ const SCREENS: readonly Screen[] = [
     act: (page) => page.getByLabel('Name', { exact: true }).fill('Quay'),
     text: 'E-mail address',
   },
-  { name: 'op-account', path: ONE, text: 'invoice-1042' },
+  { name: 'op-account', path: ONE, text: 'jonas@helix.example' },
   {
     name: 'op-account-lists-empty',
     path: ONE,
     before(server) {
-      for (const end of ['/keys', '/operator/requests', '/entries', '/operator/actions']) {
+      for (const end of [
+        '/keys',
+        '/operator/requests',
+        '/entries',
+        '/members',
+        '/operator/actions',
+      ]) {
         server.answer(end, json(EMPTY))
       }
     },

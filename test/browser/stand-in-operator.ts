@@ -3,6 +3,7 @@ import type {
   CreditCode,
   Health,
   ListedAccount,
+  Member,
   OperatorAction,
   UnsettledRequest,
 } from '../../web/api/operator.ts'
@@ -191,4 +192,24 @@ export const CODES: readonly CreditCode[] = [
   code(2, { redeemed_at: ago(DAY_MS), redeemed_by: HELIX.id }),
   code(3, { revoked_at: ago(DAY_MS) }),
   code(4, { expires_at: '2026-11-12T00:00:00.000Z' }),
+]
+
+/** The members of the busy account. */
+export const MEMBERS: readonly Member[] = [
+  {
+    object: 'member',
+    user_id: 'user_01kbh0c7x5qv3m9t2r8w6e0001',
+    name: 'Mira Okafor',
+    email: 'mira@helix.example',
+    role: 'owner',
+    joined_at: ago(90 * DAY_MS),
+  },
+  {
+    object: 'member',
+    user_id: 'user_01kbh0c7x5qv3m9t2r8w6e0002',
+    name: 'Jonas Lind',
+    email: 'jonas@helix.example',
+    role: 'member',
+    joined_at: ago(12 * DAY_MS),
+  },
 ]

@@ -96,6 +96,15 @@ async function actions(): Promise<readonly Readonly<Record<string, unknown>>[]> 
   return Object(json['data'])
 }
 
+test('an operator sees who the members of an account are', async () => {
+  const { json } = await operator.get(`operator/accounts/${account.id}/members`)
+  expect(json['data']).toMatchObject([
+    { object: 'member', email: 'owner@example.org', role: 'owner', joined_at: expect.any(String) },
+  ])
+  const unknown = await operator.get('operator/accounts/acct_unknown/members')
+  expect(errorOf(unknown)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+})
+
 test('operators have the operations of admins on accounts, credit, codes, requests and upkeep', () => {
   const ofAdmins = makeOperations(OPERATIONS, new Proxy(Object(null), { get: () => ({}) }))
     .flatMap(({ operations }) => operations)

@@ -4,6 +4,7 @@ import type { listedAccountShape } from '../../src/operations/accounts.ts'
 import type { createdCreditCodeShape, creditCodeShape } from '../../src/operations/credit-codes.ts'
 import type {
   healthShape,
+  memberShape,
   operatorActionShape,
   unsettledRequestShape,
 } from '../../src/operations/operator-desk.ts'
@@ -62,6 +63,17 @@ export function accountKeysQuery(accountId: string) {
     queryKey: ['operator', 'account', accountId, 'keys'],
     queryFn: ({ signal }) =>
       read<Page<ApiKey>>(`operator/accounts/${accountId}/keys?limit=${ROWS}`, signal),
+  })
+}
+
+/** A user in an account. */
+export type Member = z.infer<typeof memberShape>
+
+/** The members of an account. */
+export function accountMembersQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['operator', 'account', accountId, 'members'],
+    queryFn: ({ signal }) => read<Page<Member>>(`operator/accounts/${accountId}/members`, signal),
   })
 }
 

@@ -2,9 +2,15 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { ActivityRequest, ApiKey, Entry, Page } from '../../api/answers.ts'
-import { accountEntriesQuery, accountKeysQuery, accountRequestsQuery } from '../../api/operator.ts'
+import {
+  accountEntriesQuery,
+  accountKeysQuery,
+  accountMembersQuery,
+  accountRequestsQuery,
+  type Member,
+} from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { ago, listTime } from '../../format/time.ts'
+import { ago, dayOf, listTime } from '../../format/time.ts'
 import { type Head, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -96,6 +102,39 @@ export function AccountKeys({ accountId }: { accountId: string }) {
               ) : (
                 <Time at={usedAt}>{ago(usedAt, now)}</Time>
               )}
+            </td>
+          </tr>
+        )
+      }}
+    />
+  )
+}
+
+/** The people who open an account's pages. */
+export function AccountMembers({ accountId }: { accountId: string }) {
+  const now = useNow()
+  const query = useQuery(accountMembersQuery(accountId))
+  return (
+    <ShortList<Member>
+      title="Members"
+      query={query}
+      heads={[{ text: 'Member' }, { text: 'Role' }, { text: 'Joined' }]}
+      empty={{
+        title: 'No members yet',
+        text: 'Invite a person by a link: tollgate user invite <email> --account <id>.',
+      }}
+      row={({ user_id: id, name, email, role, joined_at: joined }) => {
+        const joinedAt = new Date(joined)
+        return (
+          <tr key={id}>
+            <td>
+              <b>{name}</b>
+              <span className="two break-all">{email}</span>
+            </td>
+            <td className="text-ink-2">{role}</td>
+            <td className="text-ink-2">
+              <span className="only-s dimmed">Joined </span>
+              <Time at={joinedAt}>{dayOf(joinedAt, now)}</Time>
             </td>
           </tr>
         )

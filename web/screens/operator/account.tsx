@@ -12,7 +12,7 @@ import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { RenameAccount, SuspendAccount } from './account-dialogs.tsx'
-import { AccountEntries, AccountKeys, AccountRequests } from './account-lists.tsx'
+import { AccountEntries, AccountKeys, AccountMembers, AccountRequests } from './account-lists.tsx'
 import { Actions } from './actions.tsx'
 import { MoveCredit } from './move-credit.tsx'
 
@@ -54,6 +54,7 @@ export function OneAccountScreen() {
         <AccountKeys accountId={id} />
         <AccountRequests accountId={id} />
         <AccountEntries accountId={id} />
+        <AccountMembers accountId={id} />
         <Actions accountId={id} />
       </div>
     </>
