@@ -83,7 +83,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The members of an account.
     people: { files: 10, lines: 1_430 },
     // What is sold, and looks at payments. Several methods; Stripe, whose reports are followed.
-    sale: { files: 11, lines: 1_450 },
+    // Figures of what was sold, and a check of payments at their provider.
+    sale: { files: 13, lines: 1_490 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
@@ -93,7 +94,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     // What waits for its cost, and how the process is.
     // Offers, quotes, and buying.
     // Offers and quotes of several methods. Receipts.
-    operations: { files: 22, lines: 4_300 },
+    // Offers and quotes of several methods.
+    // The status and the check of the sale.
+    operations: { files: 22, lines: 4_363 },
     // The page: its files, sign-in and guards. Callers are asked for again after their body.
     // Access of operators. The route of the Playground.
     // The page that play money is paid on.
@@ -107,7 +110,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Models of several upstreams.
     cli: { files: 18, lines: 1_990 },
     // What is found about reported costs.
-    telemetry: { files: 8, lines: 1_321 },
+    // Figures of the sale.
+    telemetry: { files: 8, lines: 1_366 },
     // The log line of a request came from http.
     // Roll-ups are upkeep beside pruning. The page's settings, and the link of the first start.
     // What the operator's desk shows of the process.
@@ -119,7 +123,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The file of upstreams, its checks, and its reader of YAML with lines.
     // A model whose answers are not counted.
     // Changes of keys are read every second.
-    app: { files: 30, lines: 4_217 },
+    app: { files: 30, lines: 4_219 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.

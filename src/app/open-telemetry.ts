@@ -4,6 +4,7 @@ import type { Inference } from '../http/inference.ts'
 import { type MetricsPage, openMetricsServer } from '../http/metrics-routes.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { countHolds } from '../ledger/activity/unsettled.ts'
+import { saleFigures } from '../sale/figures.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RequestTracer } from '../telemetry/otlp-tracer.ts'
 import { Readiness } from '../telemetry/readiness.ts'
@@ -123,6 +124,7 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
     bufferBytes: () => byteBudget.bytesReserved,
     bufferBytesMax: config.TOLLGATE_BUFFER_BYTES_MAX,
     countHolds: () => countHolds(served.store.reports),
+    readSale: () => saleFigures(served.store.reports),
     waiting: () => reconcilers.waiting(),
     catalog: () => ({
       modelIds: catalog.modelIds,

@@ -10,6 +10,7 @@ import { KEY_COMMANDS } from './key.ts'
 import { type CommandRow, operationCommand } from './operation-command.ts'
 import { PURCHASE_COMMANDS } from './purchase.ts'
 import { REQUEST_COMMANDS } from './request.ts'
+import { SALE_COMMANDS } from './sale.ts'
 import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
 import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { USER_COMMANDS } from './user.ts'
@@ -90,6 +91,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ACCOUNT_COMMANDS,
   CREDIT_COMMANDS,
   PURCHASE_COMMANDS,
+  SALE_COMMANDS,
   KEY_COMMANDS,
   REQUEST_COMMANDS,
   USER_COMMANDS,

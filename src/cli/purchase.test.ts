@@ -90,3 +90,17 @@ test('a purchase is dismissed with a note, and only while it is held', async () 
   })
   expect((await line.run('purchase', 'dismiss', 'pur_2', '--note', 'x')).exitCode).toBe(1)
 })
+
+test('the status of the sale has purchases by state, and a check of play money finds nothing', async () => {
+  await makeHeld('pur_3')
+  const { out } = await line.run('sale', 'status')
+  expect(out).toContain('sold by card')
+  expect(cells(out.split('\n\n')[1] ?? '')).toContainEqual(
+    expect.arrayContaining(['card', 'held', '1', '$25.000000']),
+  )
+  expect(await line.run('sale', 'check')).toMatchObject({
+    exitCode: 0,
+    out: 'the store agrees on 0 purchases\n',
+  })
+  expect((await line.run('sale', 'check', '--days', '0')).notes).toContain('`--days` must be')
+})

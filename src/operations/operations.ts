@@ -12,6 +12,7 @@ import { receiptOperations } from './receipts.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
+import { saleStatusOperations } from './sale-status.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { usageOperations } from './usage.ts'
 
@@ -31,6 +32,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Purchases', purchaseOperations],
   ['Purchases', saleOperations],
   ['Purchases', receiptOperations],
+  ['Purchases', saleStatusOperations],
   ['Requests', requestOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { checkCards } from './check-cards.ts'
 import { CardBench, CREDIT, MINUTE_MS } from './testing/card-bench.ts'
 import type { StripeServer } from './testing/stripe-server.ts'
 
@@ -243,6 +244,33 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     // Another process, which has no memory of what failed.
     await bench.gateway().pass()
     expect(await bench.balance()).toBe(CREDIT)
+  })
+
+  test('a check finds payments of which the store says something else, and changes nothing', async () => {
+    const { source: refunded } = await bench.paid()
+    const { begin, pass, method } = bench.gateway()
+    const [left, paid, lost] = [await begin(), await begin(), await begin()]
+    await pass()
+    stripe.refund(refunded, 250)
+    stripe.pay(paid)
+    stripe.pay(lost)
+    await bench.store.store.db.deleteFrom('purchases').where('source', '=', lost).execute()
+    const check = () =>
+      checkCards({ db: bench.store.store.db, method, sinceMs: 0, onChecked: () => {} })
+    const { checked, differences } = await check()
+    expect(checked).toBe(4)
+    expect(differences).toEqual([
+      { source: lost, stored: 'no purchase', found: 'paid' },
+      { source: paid, stored: 'open, $0.000000 went back', found: 'paid' },
+      {
+        source: refunded,
+        stored: 'credited, paid 1000 usd, $0.000000 went back',
+        found: '$2.500000 went back',
+      },
+    ])
+    expect(await bench.stateOf(left)).toBe('open')
+    await pass()
+    expect((await check()).differences).toEqual([])
   })
 
   test('what else the operator sells at Stripe is not looked at', async () => {

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import type { HoldCount } from '../ledger/activity/unsettled.ts'
-import { HoldFigures } from './metrics.ts'
+import { StoreFigures } from './metrics.ts'
 
 const COUNTS: readonly HoldCount[] = [{ state: 'open', holds: 3, oldestOpenedAtMs: 5 }]
 
 test('however often holds are read, the store gets one query an interval and one at a time', async () => {
   let nowMs = 0
   let queries = 0
-  const figures = new HoldFigures({
+  const figures = new StoreFigures({
     clock: { nowMs: () => nowMs },
     intervalMs: 15_000,
-    countHolds: async () => {
+    query: async () => {
       queries++
       return COUNTS
     },
@@ -29,9 +29,9 @@ test('however often holds are read, the store gets one query an interval and one
 test('a clock that is set back does not stop the queries', async () => {
   let nowMs = 1_000_000
   let queries = 0
-  const figures = new HoldFigures({
+  const figures = new StoreFigures({
     clock: { nowMs: () => nowMs },
-    countHolds: async () => {
+    query: async () => {
       queries++
       return COUNTS
     },
@@ -45,10 +45,10 @@ test('a clock that is set back does not stop the queries', async () => {
 test('after a failed query the number of holds is unknown, not what it was', async () => {
   let nowMs = 0
   let away = false
-  const figures = new HoldFigures({
+  const figures = new StoreFigures({
     clock: { nowMs: () => nowMs },
     intervalMs: 10,
-    countHolds: async () => {
+    query: async () => {
       if (away) throw new Error('away')
       return COUNTS
     },
@@ -65,10 +65,10 @@ test('after a failed query the number of holds is unknown, not what it was', asy
 test("a read of a store that hangs ends early, and a later read has the store's answer", async () => {
   let nowMs = 0
   const answer = Promise.withResolvers<readonly HoldCount[]>()
-  const figures = new HoldFigures({
+  const figures = new StoreFigures({
     clock: { nowMs: () => nowMs },
     waitMs: 1,
-    countHolds: () => answer.promise,
+    query: () => answer.promise,
   })
   expect(await figures.read()).toBeNull()
   nowMs = 15_000

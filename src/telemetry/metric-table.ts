@@ -182,6 +182,24 @@ export const METRICS = {
     help: "Whether the provider last refused the gateway's account: 1 or 0.",
     ofProcesses: 'max',
   },
+  tollgate_purchases: {
+    kind: 'gauge',
+    labels: ['method', 'state'],
+    help: 'Purchases of credit in the store.',
+    ofProcesses: 'max',
+  },
+  tollgate_purchase_dollars: {
+    kind: 'gauge',
+    labels: ['method', 'state'],
+    help: 'What these purchases are worth, without what went back.',
+    ofProcesses: 'max',
+  },
+  tollgate_sale_look_age_seconds: {
+    kind: 'gauge',
+    labels: ['source'],
+    help: 'Since a source of payments was last looked at without a failure.',
+    ofProcesses: 'min',
+  },
   tollgate_buffer_bytes: {
     kind: 'gauge',
     labels: [],
@@ -256,6 +274,9 @@ export function makeOwnMetrics(registry: Registry) {
     catalogRefreshes: counter('tollgate_catalog_refreshes_total'),
     endpointPriceReads: counter('tollgate_endpoint_price_reads_total'),
     upstreamAccountRefused: gauge('tollgate_upstream_account_refused'),
+    purchases: gauge('tollgate_purchases'),
+    purchaseDollars: gauge('tollgate_purchase_dollars'),
+    saleLookAge: gauge('tollgate_sale_look_age_seconds'),
     bufferBytes: gauge('tollgate_buffer_bytes'),
     bufferLimit: gauge('tollgate_buffer_limit_bytes'),
   }

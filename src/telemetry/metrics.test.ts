@@ -14,6 +14,18 @@ const SOURCES: MetricSources = {
   inFlight: () => 2,
   bufferBytes: () => 10,
   bufferBytesMax: 100,
+  readSale: async () => ({
+    purchases: [
+      {
+        method: 'card',
+        state: 'credited',
+        purchases: 2,
+        creditMicros: micros(30_000_000),
+        reversedMicros: micros(5_000_000),
+      },
+    ],
+    looks: [{ source: 'stripe', position: '7', lookedAtMs: 1_000 }],
+  }),
   countHolds: async () => [
     { state: 'open', holds: 1, oldestOpenedAtMs: 100_000 },
     { state: 'provisional', holds: 0, oldestOpenedAtMs: null },

@@ -13,6 +13,7 @@ import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
 import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
+import type { SaleFigures } from '../sale/figures.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { microsOfDecimal } from '../vocabulary/money.ts'
@@ -29,6 +30,8 @@ export interface MetricSources {
   readonly bufferBytesMax: number
   /** Asks the store for its unsettled holds. */
   readonly countHolds: () => Promise<readonly HoldCount[]>
+  /** Asks the store what was sold. */
+  readonly readSale: () => Promise<SaleFigures>
   /** Requests that wait for a look-up by the reconciler, and when the first is due. */
   readonly waiting: () => { readonly requests: number; readonly nextDueAtMs: number | null }
   readonly catalog: () => {
@@ -64,7 +67,8 @@ export class Metrics {
     Record<'firstByte' | 'duration', Histogram.Internal<string>>
   >()
   #sources: MetricSources | null = null
-  #holds: HoldFigures | null = null
+  #holds: StoreFigures<readonly HoldCount[]> | null = null
+  #sale: StoreFigures<SaleFigures> | null = null
 
   constructor(labels: { readonly version: string; readonly mode: 'simulator' | 'live' }) {
     this.#own = makeOwnMetrics(this.#registry)
@@ -75,7 +79,9 @@ export class Metrics {
   /** Shows gauges from now on. */
   watch(sources: MetricSources): void {
     this.#sources = sources
-    this.#holds = new HoldFigures(sources)
+    const { clock, countHolds, readSale } = sources
+    this.#holds = new StoreFigures({ clock, query: countHolds })
+    this.#sale = new StoreFigures({ clock, query: readSale })
   }
 
   /** Counts a request that has ended. Metrics cost a request nothing else. */
@@ -184,7 +190,9 @@ export class Metrics {
     this.#nameTallies()
     if (this.#sources === null || this.#holds === null) return
     this.#readGauges(this.#sources)
-    this.#nameHolds(await this.#holds.read(), this.#sources.storeClock.nowMs())
+    const storeNowMs = this.#sources.storeClock.nowMs()
+    this.#nameHolds(await this.#holds.read(), storeNowMs)
+    this.#nameSale((await this.#sale?.read()) ?? null, storeNowMs)
   }
 
   #time({ format: { endpoint }, record, startedAtMs, endedAtMs }: EndedRequest): void {
@@ -256,6 +264,19 @@ export class Metrics {
       age.set({ state }, secondsSince(oldestOpenedAtMs ?? nowMs, nowMs))
     }
   }
+
+  #nameSale(figures: SaleFigures | null, nowMs: number): void {
+    const { purchases, purchaseDollars, saleLookAge } = this.#own
+    for (const gauge of [purchases, purchaseDollars, saleLookAge]) gauge.reset()
+    for (const { method, state, ...sum } of figures?.purchases ?? []) {
+      purchases.set({ method, state }, sum.purchases)
+      const dollars = (sum.creditMicros - sum.reversedMicros) / MICROS_PER_DOLLAR
+      purchaseDollars.set({ method, state }, dollars)
+    }
+    for (const { source, lookedAtMs } of figures?.looks ?? []) {
+      saleLookAge.set({ source }, secondsSince(lookedAtMs, nowMs))
+    }
+  }
 }
 
 /** By position: then, and now. Never below zero, even if a clock was set back. */
@@ -276,7 +297,8 @@ function outcomeOf(kind: Settlement['correction']['kind']): string {
   }
 }
 
-interface HoldFiguresInput extends Pick<MetricSources, 'countHolds' | 'clock'> {
+interface StoreFiguresInput<Figures> extends Pick<MetricSources, 'clock'> {
+  readonly query: () => Promise<Figures>
   /** The shortest time from one query to the next. Default 15,000. */
   readonly intervalMs?: number
   /** How long a read waits for the store. Default 1,000. */
@@ -287,21 +309,21 @@ const INTERVAL_MS_DEFAULT = 15_000
 const WAIT_MS_DEFAULT = 1_000
 
 /**
- * The unsettled holds of the store, as of a few seconds ago. However often they are read, the store gets one
+ * Figures of the store, as of a few seconds ago. However often they are read, the store gets one
  * query at a time and one an interval. A read of a store that hangs ends after `waitMs`.
  */
-export class HoldFigures {
-  readonly #input: HoldFiguresInput
-  #counts: readonly HoldCount[] | null = null
+export class StoreFigures<Figures> {
+  readonly #input: StoreFiguresInput<Figures>
+  #figures: Figures | null = null
   #queriedAtMs = Number.NEGATIVE_INFINITY
   #query: Promise<void> | null = null
 
-  constructor(input: HoldFiguresInput) {
+  constructor(input: StoreFiguresInput<Figures>) {
     this.#input = input
   }
 
-  /** Null if the store did not answer: the number of holds is unknown, not zero. */
-  async read(): Promise<readonly HoldCount[] | null> {
+  /** Null if the store did not answer: the figures are unknown, not zero. */
+  async read(): Promise<Figures | null> {
     const { clock, intervalMs = INTERVAL_MS_DEFAULT } = this.#input
     const nowMs = clock.nowMs()
     const isDue = nowMs - this.#queriedAtMs >= intervalMs || nowMs < this.#queriedAtMs
@@ -312,16 +334,16 @@ export class HoldFigures {
       })
     }
     if (this.#query !== null) await this.#waitFor(this.#query)
-    return this.#counts
+    return this.#figures
   }
 
   /** Never rejects. */
   async #count(): Promise<void> {
     try {
-      this.#counts = await this.#input.countHolds()
+      this.#figures = await this.#input.query()
     } catch {
       // The log has the cause.
-      this.#counts = null
+      this.#figures = null
     }
   }
 
@@ -332,6 +354,6 @@ export class HoldFigures {
     })
     const ended = await Promise.race([query, outOfTime])
     clearTimeout(timer)
-    if (ended === 'late') this.#counts = null
+    if (ended === 'late') this.#figures = null
   }
 }

@@ -59,6 +59,8 @@ export interface CardProvider {
    * Absent: it reports nothing.
    */
   changedSince?(position: number | null): AsyncIterable<CardChange>
+  /** Every payment that this store began since then. Absent: the provider keeps them in the store. */
+  paymentsSince?(createdAtMs: number): AsyncIterable<CardPayment>
 }
 
 /** The provider of a payment can't be asked. */

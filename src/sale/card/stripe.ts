@@ -181,7 +181,7 @@ export class StripeCard implements CardProvider {
   }
 
   /** Every session that this store began since then, for comparison. */
-  async *sessionsSince(createdAtMs: number): AsyncIterable<CardPayment> {
+  async *paymentsSince(createdAtMs: number): AsyncIterable<CardPayment> {
     const storeId = await this.#input.storeId()
     const stripe = await this.load()
     const created = { gte: Math.floor(createdAtMs / 1_000) }

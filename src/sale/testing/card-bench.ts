@@ -77,6 +77,7 @@ export class CardBench {
     return {
       sale,
       poll,
+      method,
       ask,
       async begin(accountId = 'A') {
         const begun = await ask(accountId)

@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { checkCards } from '../sale/check-cards.ts'
+import { saleFigures } from '../sale/figures.ts'
+import { moneyField, timeAnswer, timeField } from './fields.ts'
+import { type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { rethrowUnavailable } from './purchases.ts'
+
+/** What was sold, how far payments were looked at, and whether providers say the same, for admins. */
+export function saleStatusOperations(parts: OperationParts): readonly Operation[] {
+  return [show(parts), check(parts)]
+}
+
+function show({ store, sale }: OperationParts): Operation {
+  return operation({
+    name: 'getSaleStatus',
+    method: 'GET',
+    paths: { admin: '/v1/admin/sale', operator: '/app/api/operator/sale' },
+    summary: 'What was sold by each method, and when payments were last looked at.',
+    answers: { 200: saleStatusShape },
+    async run({ caller }) {
+      const { purchases, looks } = await saleFigures(readsFor(caller, store))
+      return {
+        httpStatus: 200,
+        body: {
+          object: 'sale_status',
+          methods: sale?.methods.map(({ id }) => id) ?? [],
+          purchases: purchases.map(({ creditMicros, reversedMicros, ...counted }) => ({
+            ...counted,
+            credit: creditMicros,
+            reversed: reversedMicros,
+          })),
+          looks: looks.map(({ source, position, lookedAtMs }) => ({
+            source,
+            position,
+            looked_at: timeAnswer(lookedAtMs),
+          })),
+        },
+      }
+    },
+  })
+}
+
+const DAY_MS = 24 * 60 * 60_000
+
+function check({ store, sale, clock }: OperationParts): Operation {
+  return operation({
+    name: 'checkSale',
+    method: 'POST',
+    paths: { admin: '/v1/admin/sale/check' },
+    summary: 'Compare payments at their provider with the store. Nothing is changed.',
+    query: z.strictObject({
+      days: z
+        .string()
+        .regex(/^[1-9]\d{0,2}$/, 'must be a whole number of days, 1 to 999')
+        .default('30')
+        .describe('How far back, by when payments began.'),
+    }),
+    answers: { 200: saleCheckShape },
+    problems: ['payment_unavailable'],
+    async run({ query: { days }, onProgress }) {
+      const sinceMs = clock.nowMs() - Number(days) * DAY_MS
+      const differences: z.infer<typeof saleCheckShape>['differences'] = []
+      let checked = 0
+      for (const method of sale?.methods ?? []) {
+        if (method.kind !== 'card') continue
+        const asked = { db: store.db, method, sinceMs, onChecked: onProgress }
+        const found = await checkCards(asked).catch(rethrowUnavailable)
+        checked += found.checked
+        differences.push(...found.differences)
+      }
+      const ok = differences.length === 0
+      return { httpStatus: 200, body: { object: 'sale_check', ok, checked, differences } }
+    },
+  })
+}
+
+/** `GET /v1/admin/sale`. */
+export const saleStatusShape = z
+  .object({
+    object: z.literal('sale_status'),
+    methods: z.array(z.string()).describe('What can be bought by now; none: nothing is sold.'),
+    purchases: z.array(
+      z.object({
+        method: z.string(),
+        state: z.string(),
+        purchases: z.int().describe('How many.'),
+        credit: moneyField.describe('What they are worth.'),
+        reversed: moneyField.describe('The part that went back.'),
+      }),
+    ),
+    looks: z.array(
+      z.object({
+        source: z.string().describe('`play`, `stripe`, or `chain:` and the id of the chain.'),
+        position: z.string().describe('How far, as the source counts.'),
+        looked_at: timeField,
+      }),
+    ),
+  })
+  .meta({ id: 'SaleStatus' })
+
+/** `POST /v1/admin/sale/check`. */
+export const saleCheckShape = z
+  .object({
+    object: z.literal('sale_check'),
+    ok: z.boolean().describe('Whether the store agrees with all providers.'),
+    checked: z.int().describe('How many payments were compared.'),
+    differences: z.array(
+      z.object({
+        source: z.string(),
+        stored: z.string().describe('What the store has.'),
+        found: z.string().describe('What the provider has.'),
+      }),
+    ),
+  })
+  .meta({ id: 'SaleCheck' })

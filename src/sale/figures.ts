@@ -1,0 +1,51 @@
+import type { Kysely } from 'kysely'
+import { SALE_CURSORS } from '../store/sale-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { type Micros, micros } from '../vocabulary/money.ts'
+
+/** What was sold so far, and when each source of payments was last looked at. */
+export interface SaleFigures {
+  readonly purchases: readonly {
+    readonly method: string
+    readonly state: string
+    readonly purchases: number
+    /** What they are worth, or would be. */
+    readonly creditMicros: Micros
+    /** The part that went back. */
+    readonly reversedMicros: Micros
+  }[]
+  readonly looks: readonly {
+    /** `play`, `stripe`, or `chain:<chain id>`. */
+    readonly source: string
+    readonly position: string
+    readonly lookedAtMs: number
+  }[]
+}
+
+/** Sums over all purchases of the store, and its cursors. */
+export async function saleFigures(db: Kysely<Tables>): Promise<SaleFigures> {
+  const sums = await db
+    .selectFrom('purchases')
+    .select(({ fn }) => [
+      'method',
+      'state',
+      fn.countAll<number | string>().as('purchases'),
+      fn.sum<number | string>('credit_micros').as('credit'),
+      fn.sum<number | string>('reversed_micros').as('reversed'),
+    ])
+    .groupBy(['method', 'state'])
+    .orderBy('method')
+    .orderBy('state')
+    .execute()
+  const cursors = await db.selectFrom('sale_cursors').selectAll().orderBy('source').execute()
+  return {
+    purchases: sums.map(({ method, state, purchases, credit, reversed }) => ({
+      method,
+      state,
+      purchases: Number(purchases),
+      creditMicros: micros(Number(credit)),
+      reversedMicros: micros(Number(reversed)),
+    })),
+    looks: cursors.map((row) => SALE_CURSORS.read(row)),
+  }
+}
