@@ -14,6 +14,7 @@ import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
 import type { OperationSource } from '../src/operations/operations.ts'
 import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
+import type { ConfiguredUpstreams } from '../src/upstreams/upstream-settings.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
 import { type Micros, micros } from '../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../src/vocabulary/purchase.ts'
@@ -33,6 +34,8 @@ export interface WorldInput {
   readonly settings?: Readonly<Record<string, string>>
   /** `simulator`: play money, and so a sale of credit. Default `live`. */
   readonly mode?: 'simulator' | 'live'
+  /** The upstreams, made from the usual one, which is the simulator. Default: it alone. */
+  readonly configured?: (usual: ConfiguredUpstreams) => ConfiguredUpstreams
   /** The gateway's clock; default the system's. */
   readonly clock?: Clock
 }
@@ -85,17 +88,18 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     ...settings,
   })
   const address = { mode, baseUrl: simulator.baseUrl, apiKey: 'upstream-key' }
-  const configured = oneUpstream(config, address)
-  const [base] = configured.upstreams
+  const alone = oneUpstream(config, address)
+  const [base] = alone.upstreams
   const { rows } = simulator.catalog
+  const usual =
+    vendor === undefined
+      ? alone
+      : { ...alone, upstreams: [vendorSettings(base, { vendor, rows })] as const }
   const log = new MemoryLog()
   let purchases = 0
   const gateway = await startGateway({
     config,
-    configured:
-      vendor === undefined
-        ? configured
-        : { ...configured, upstreams: [vendorSettings(base, { vendor, rows })] },
+    configured: input.configured?.(usual) ?? usual,
     log: pino({ level: 'trace' }, log),
     ...(formats === undefined ? {} : { formats }),
     ...(operations === undefined ? {} : { operations }),

@@ -61,6 +61,9 @@ function logRead(log: Logger, { modelId, failure, isChange }: EndpointRead): voi
   }
 }
 
+// How long a start waits for the other upstreams once one has listed its models.
+const START_GRACE_MS = 3_000
+
 interface CatalogParts {
   readonly store: Store
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
@@ -90,8 +93,12 @@ export async function openCatalog(
   )
   for (const refresher of each) await refresher.load()
   const refreshers = new CatalogRefreshers(catalog, each)
-  closing.defer(() => refreshers.stop())
-  await refreshers.refreshNow()
+  closing.defer(async () => {
+    // Nothing else needs the connections by now, and a list that hangs would keep the server from closing.
+    for (const { upstream } of upstreams.values()) void upstream.destroy()
+    await refreshers.stop()
+  })
+  await refreshers.refreshFirst(START_GRACE_MS)
   refreshers.start()
   return { catalog, refreshers }
 }
@@ -109,6 +116,16 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
   const { name, baseUrl } = upstream.settings
   const { dialect } = upstream
   const { fetchFlatImagePrice } = dialect
+  let shadowedBefore = ''
+  const logShadowed = (ids: readonly string[]): void => {
+    const shadowed = [...ids].sort().join()
+    if (shadowed === shadowedBefore) return
+    shadowedBefore = shadowed
+    log.warn(
+      { upstream: name, shadowed: ids.length, first: ids.slice(0, SHOWN_IDS_MAX) },
+      'models of an upstream are shadowed: another upstream has their ids',
+    )
+  }
   return new CatalogRefresher({
     catalog,
     store,
@@ -123,6 +140,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
     endpoints,
     onRefreshed: (outcome) => {
       logRefresh(log.child({ upstream: name }), outcome)
+      if (outcome.kind === 'refreshed') logShadowed(catalog.shadowedOf(name))
       telemetry.catalogRefreshed(outcome)
       if (outcome.kind !== 'refreshed') return
       // Nothing waits for it: a start with many models in use serves at once.
@@ -132,11 +150,14 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
   })
 }
 
+// Of an upstream that lists hundreds of models that another one has.
+const SHOWN_IDS_MAX = 5
+
 function logRefresh(log: Logger, outcome: RefreshOutcome): void {
   if (outcome.kind === 'failed') {
     log.error(
       { cause: String(outcome.cause) },
-      'the catalog could not be refreshed and will be tried again: check that UPSTREAM_BASE_URL can be reached and lists models',
+      'the models of an upstream could not be refreshed and will be tried again: `tollgate upstream check` says what is wrong',
     )
     return
   }

@@ -36,6 +36,30 @@ export class CatalogRefreshers {
     }
   }
 
+  /**
+   * The first refresh of each. Resolves when all have ended; where one has succeeded, no more than `graceMs` after
+   * it, so that an upstream that hangs keeps no server from starting: its models come when they come.
+   */
+  async refreshFirst(graceMs: number): Promise<void> {
+    const refreshes = this.#refreshers.map((refresher) => refresher.refreshNow())
+    const all = Promise.all(refreshes)
+    const one = Promise.any(
+      refreshes.map(async (refresh) => {
+        if ((await refresh).kind === 'failed') throw new Error('it failed')
+      }),
+    )
+    let timer: NodeJS.Timeout | undefined
+    const grace = one.then(
+      () =>
+        new Promise((resolve) => {
+          timer = setTimeout(resolve, graceMs)
+        }),
+      () => all,
+    )
+    await Promise.race([all, grace])
+    clearTimeout(timer)
+  }
+
   /** Models with a figure whose steep fall is not believed yet. */
   get doubtedIds(): readonly string[] {
     return this.#refreshers.flatMap(({ doubtedIds }) => doubtedIds)

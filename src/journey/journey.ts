@@ -7,6 +7,7 @@ import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import { editJson } from '../json/edit.ts'
 import type { HoldLedger } from '../ledger/ledger.ts'
 import type { Attempt, AttemptObserver } from '../upstreams/attempt.ts'
+import type { CallPlace } from '../upstreams/in-flight.ts'
 import type { AttemptRequest, Deadlines, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { Arrival, Call } from '../vocabulary/call.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -137,8 +138,9 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   // Nothing may fail between `enter` and here: the place would never be given back.
   try {
     // Returns without the body and its tree, which must be free during a call of many minutes.
-    const { held, forward } = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
-    const ending = await relayAnswer(held, forward)
+    const { held, forward, place } = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
+    // The call has ended when its answer has: delivering it needs no place at the provider.
+    const ending = await relayAnswer(held, forward).finally(() => place?.leave())
     await held.conclude(ending) // 400 to 504, the provider's own or ours
   } finally {
     memory.release()
@@ -158,6 +160,8 @@ interface PreparedCall {
   readonly held: HeldRequest
   /** Sends it upstream, once. */
   readonly forward: (observer: AttemptObserver) => Attempt
+  /** Its place at the upstream; null: the upstream has no limit. */
+  readonly place: CallPlace | null
 }
 
 /** Reads and understands the body, opens the hold and rewrites the body for the provider. */
@@ -169,6 +173,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   const turn = isLight ? null : await parts.threadShare.turn(caller.accountId)
   const rest = turn === null ? null : restOf(turn, request)
   const tree = parts.byteBudget.reserve(byteOwner(caller, format))
+  let place: CallPlace | null = null
   try {
     requireClient(request)
     const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
@@ -189,6 +194,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const dearest = await parts.holdOffer(offer)
     requireClient(request)
     const size = sizeHold(call, dearest) // 400
+    place = await placeAt(upstream, { request, caller }) // 503
     const grant = await openHold(parts, { request, caller, call, offer: dearest, size }) // 401, 402, 429, 503
     slot.admitted()
     record.holdMicros = grant.grantedMicros
@@ -222,7 +228,10 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
         onBodySent: givingBack(memory),
       }),
     )
-    return { held, forward }
+    return { held, forward, place }
+  } catch (error) {
+    place?.leave()
+    throw error
   } finally {
     turn?.end()
     tree.release()
@@ -246,6 +255,22 @@ function upstreamOf({ upstreams }: JourneyParts, offer: Offer): Upstream {
   const upstream = upstreams.get(offer.upstream)
   if (upstream === undefined) throw new Error(`no upstream is called ${offer.upstream}`)
   return upstream
+}
+
+/** A place among the upstream's calls, before anything is held for it. Null: the upstream has no limit. */
+async function placeAt(
+  { inFlight }: Upstream,
+  { request: { client }, caller }: Pick<PrepareInput, 'request' | 'caller'>,
+): Promise<CallPlace | null> {
+  if (inFlight === null) return null
+  const leaving = new AbortController()
+  const onClose = (): void => leaving.abort(clientLeft())
+  client.once('close', onClose)
+  try {
+    return await inFlight.take(caller.apiKeyId, leaving.signal)
+  } finally {
+    client.off('close', onClose)
+  }
 }
 
 function wireOf({ wires }: Upstream, { endpoint }: WireFormat): Wire {

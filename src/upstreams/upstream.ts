@@ -13,6 +13,7 @@ import type { Reported, TokenUsage } from '../vocabulary/outcome.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
+import { InFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
 
@@ -216,6 +217,8 @@ export class Upstream {
   readonly dialect: Dialect
   /** The wire of each format that may be sent to it, by the format's name. */
   readonly wires: ReadonlyMap<string, Wire>
+  /** The calls that it may have at once; null: no limit. */
+  readonly inFlight: InFlight | null
   readonly #pool: Pool
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]
@@ -229,13 +232,16 @@ export class Upstream {
       formats === null
         ? dialect.wires
         : new Map([...dialect.wires].filter(([format]) => formats.includes(format)))
+    const { inFlightMax, timeouts } = settings
+    const { queueTimeoutMs } = timeouts
+    this.inFlight = inFlightMax === null ? null : new InFlight({ inFlightMax, queueTimeoutMs })
     const url = new URL(settings.baseUrl)
     this.#basePath = url.pathname.replace(/\/$/, '')
     this.#pool = new Pool(url.origin, {
       allowH2: false,
       pipelining: 1,
       connections: null,
-      connectTimeout: settings.timeouts.connectTimeoutMs,
+      connectTimeout: timeouts.connectTimeoutMs,
       // The attempt has its own deadlines: undici's do not run while a stream is paused.
       headersTimeout: 0,
       bodyTimeout: 0,
