@@ -110,7 +110,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // `tollgate user remove`.
     // What is sold is looked at by commands too.
     // Models of several upstreams.
-    cli: { files: 18, lines: 1_990 },
+    // `tollgate upstream check`.
+    cli: { files: 19, lines: 2_062 },
     // What is found about reported costs.
     // Figures of the sale.
     telemetry: { files: 8, lines: 1_366 },

@@ -13,6 +13,7 @@ import { REQUEST_COMMANDS } from './request.ts'
 import { SALE_COMMANDS } from './sale.ts'
 import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
 import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
+import { upstreamCommand } from './upstream.ts'
 import { USER_COMMANDS } from './user.ts'
 
 interface ProgramInput extends CommandInput {
@@ -55,6 +56,7 @@ README.md has the first steps, docs/config.md the settings.`,
   for (const command of [
     ...input.commands.map((row) => operationCommand(input, row)),
     catalogCommand(input),
+    upstreamCommand(input),
     backupCommand(input),
     copyCommand(input),
   ]) {

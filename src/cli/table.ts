@@ -41,6 +41,7 @@ const NOUNS = {
   purchase: { one: 'purchase', many: 'purchases' },
   request: { one: 'request', many: 'requests' },
   row: { one: 'row', many: 'rows' },
+  upstream: { one: 'upstream', many: 'upstreams' },
   skippedRow: { one: 'row skipped', many: 'rows skipped' },
 } as const
 
