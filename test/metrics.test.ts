@@ -118,7 +118,7 @@ test('what the parts do is on the page: commits, refreshes, holds and what was r
   expect(page).toContain('tollgate_commit_failures_total 0\n')
   expect(page).toMatch(/^tollgate_catalog_models [1-9]/m)
   expect(page).toContain('tollgate_holds{state="open"} 0\n')
-  expect(page).toContain('tollgate_upstream_account_refused 0\n')
+  expect(page).toContain('tollgate_upstream_account_refused{upstream="openrouter"} 0\n')
   await expect
     .poll(async () => (await read(address)).text)
     .toContain('tollgate_reconciled_total{outcome="found"} 1\n')

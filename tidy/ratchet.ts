@@ -54,7 +54,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Events are compared with an earlier one by their bytes.
     // Providers that bill by their counts: how they are read, their lists and prices, and three dialects.
     // Calls at once, and those that wait.
-    upstreams: { files: 30, lines: 3_958 },
+    upstreams: { files: 31, lines: 4_084 },
     // Which models have a doubted figure.
     // Which upstream has which model, and the refreshers of all.
     catalog: { files: 8, lines: 1_292 },
@@ -66,7 +66,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The upstream of each request, and its own time limits.
     // Events that are like an earlier one pass without being parsed.
     // A place at the upstream before a hold.
-    journey: { files: 23, lines: 3_930 },
+    journey: { files: 23, lines: 3_958 },
     // Upstreams without look-ups.
     // A reported cost may stand.
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.
@@ -111,10 +111,11 @@ export const HOUSE_LIMITS: HouseLimits = {
     // What is sold is looked at by commands too.
     // Models of several upstreams.
     // `tollgate upstream check`.
-    cli: { files: 19, lines: 2_062 },
+    cli: { files: 19, lines: 2_117 },
     // What is found about reported costs.
     // Figures of the sale.
-    telemetry: { files: 8, lines: 1_366 },
+    // Refused accounts, by upstream.
+    telemetry: { files: 8, lines: 1_390 },
     // The log line of a request came from http.
     // Roll-ups are upkeep beside pruning. The page's settings, and the link of the first start.
     // What the operator's desk shows of the process.
@@ -126,7 +127,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The file of upstreams, its checks, and its reader of YAML with lines.
     // A model whose answers are not counted.
     // Changes of keys are read every second.
-    app: { files: 30, lines: 4_219 },
+    app: { files: 30, lines: 4_247 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.

@@ -141,7 +141,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
     onRefreshed: (outcome) => {
       logRefresh(log.child({ upstream: name }), outcome)
       if (outcome.kind === 'refreshed') logShadowed(catalog.shadowedOf(name))
-      telemetry.catalogRefreshed(outcome)
+      telemetry.catalogRefreshed(outcome, name)
       if (outcome.kind !== 'refreshed') return
       // Nothing waits for it: a start with many models in use serves at once.
       void endpoints?.refresh(new Set(catalog.rowsOf(name).map(({ offer }) => offer.modelId)))

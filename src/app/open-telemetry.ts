@@ -42,6 +42,7 @@ export async function openTelemetry(
   const readiness = new Readiness({
     clock,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
+    upstreams: configured.upstreams.map(({ name }) => name),
   })
   const tracer = await openTracer(wiring)
   const metrics = await openMetrics(config, configured)
@@ -115,7 +116,7 @@ interface ShowGaugesInput {
 }
 
 /** Connects the gauges to the parts, once all parts are open. */
-export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): void {
+export function showGauges({ config, configured, clock }: Wiring, input: ShowGaugesInput): void {
   const { telemetryParts, served, catalog, inference, byteBudget, reconcilers, checks } = input
   telemetryParts.metrics?.watch({
     clock,
@@ -131,6 +132,12 @@ export function showGauges({ config, clock }: Wiring, input: ShowGaugesInput): v
       refreshedAtMs: catalog.refreshedAtMs,
     }),
     checks,
-    isAccountRefused: () => telemetryParts.readiness.isAccountRefused,
+    accountsRefused: () =>
+      new Map(
+        configured.upstreams.map(({ name }) => [
+          name,
+          telemetryParts.readiness.isAccountRefused(name),
+        ]),
+      ),
   })
 }

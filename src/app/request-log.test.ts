@@ -10,6 +10,7 @@ const FACTS = {
   accountId: 'acct_1',
   apiKeyId: 'key_1',
   modelId: 'acme/model',
+  upstream: null,
   stream: false,
   holdMicros: 100,
   state: 'provisional',

@@ -208,6 +208,7 @@ function emptyRecord(): JourneyRecord {
     accountId: null,
     apiKeyId: null,
     modelId: null,
+    upstream: null,
     stream: false,
     holdMicros: null,
     state: null,

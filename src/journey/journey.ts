@@ -98,6 +98,8 @@ export interface JourneyRecord {
   accountId: string | null
   apiKeyId: string | null
   modelId: string | null
+  /** The name of the upstream that has the model. */
+  upstream: string | null
   stream: boolean
   holdMicros: number | null
   /** Null: no hold was opened. */
@@ -184,6 +186,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
 
     const offer = parts.offerFor(call.modelName) // 404, 503
     record.modelId = offer.modelId
+    record.upstream = offer.upstream
     const upstream = upstreamOf(parts, offer)
     const wire = wireOf(upstream, format) // 400
     checkOffer(call, { format, formats: parts.formats, offer, publicNames: parts.publicNames }) // 400

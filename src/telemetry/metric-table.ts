@@ -178,8 +178,8 @@ export const METRICS = {
   },
   tollgate_upstream_account_refused: {
     kind: 'gauge',
-    labels: [],
-    help: "Whether the provider last refused the gateway's account: 1 or 0.",
+    labels: ['upstream'],
+    help: "Whether an upstream last refused the gateway's account: 1 or 0.",
     ofProcesses: 'max',
   },
   tollgate_purchases: {

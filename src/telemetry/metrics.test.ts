@@ -37,7 +37,7 @@ const SOURCES: MetricSources = {
     { name: 'store', fault: null },
     { name: 'prices', fault: 'old' },
   ],
-  isAccountRefused: () => true,
+  accountsRefused: () => new Map([['openrouter', true]]),
 }
 
 const USAGE = {
@@ -65,6 +65,7 @@ function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequ
       accountId: 'acct_1',
       apiKeyId: 'key_1',
       modelId: 'acme/kept',
+      upstream: null,
       stream: false,
       holdMicros: 100,
       state: 'final',
@@ -236,7 +237,7 @@ test('gauges have the figures of their sources, and ages are never negative', as
       'tollgate_reconcile_lag_seconds 3',
       'tollgate_catalog_models 1',
       'tollgate_catalog_age_seconds 60',
-      'tollgate_upstream_account_refused 1',
+      'tollgate_upstream_account_refused{upstream="openrouter"} 1',
       'tollgate_buffer_bytes 10',
       'tollgate_buffer_limit_bytes 100',
     ]),

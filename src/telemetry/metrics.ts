@@ -39,7 +39,8 @@ export interface MetricSources {
     readonly refreshedAtMs: number | null
   }
   readonly checks: () => readonly { readonly name: string; readonly fault: string | null }[]
-  readonly isAccountRefused: () => boolean
+  /** Whether each upstream refuses our account, by its name. */
+  readonly accountsRefused: () => ReadonlyMap<string, boolean>
 }
 
 /** Every metric at one moment, to be read by another process. */
@@ -240,7 +241,9 @@ export class Metrics {
     own.requestsInFlight.set(sources.inFlight())
     own.bufferBytes.set(sources.bufferBytes())
     own.bufferLimit.set(sources.bufferBytesMax)
-    own.upstreamAccountRefused.set(sources.isAccountRefused() ? 1 : 0)
+    for (const [upstream, isRefused] of sources.accountsRefused()) {
+      own.upstreamAccountRefused.set({ upstream }, isRefused ? 1 : 0)
+    }
     for (const { name, fault } of sources.checks()) {
       own.ready.set({ check: name }, fault === null ? 1 : 0)
     }

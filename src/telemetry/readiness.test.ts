@@ -15,12 +15,18 @@ const sources: ReadinessSources = {
   pricesRefreshedAtMs: () => refreshedAtMs,
 }
 
+const REQUEST = { upstream: 'one', asker: 'request' } as const
+
 beforeEach(() => {
   nowMs = 1_000_000
   draining = false
   alive = true
   refreshedAtMs = nowMs
-  readiness = new Readiness({ clock: { nowMs: () => nowMs }, pricesStaleAfterMs: STALE_AFTER_MS })
+  readiness = new Readiness({
+    clock: { nowMs: () => nowMs },
+    pricesStaleAfterMs: STALE_AFTER_MS,
+    upstreams: ['one'],
+  })
 })
 
 /** The faults of the failing checks, by name. */
@@ -78,27 +84,42 @@ test('a process without prices, or with stale ones, is not ready', () => {
 })
 
 test('a process is not ready from a refusal of its account until the provider accepts it', () => {
-  expect(readiness.accountRefused('request')).toBe(true)
-  expect(readiness.accountRefused('request')).toBe(false)
-  expect(readiness.isAccountRefused).toBe(true)
+  expect(readiness.accountRefused(REQUEST)).toBe(true)
+  expect(readiness.accountRefused(REQUEST)).toBe(false)
+  expect(readiness.isAccountRefused('one')).toBe(true)
   expect(faults()['upstream_account']).toMatch(/UPSTREAM_API_KEY/)
   // The list of models is public: reading it does not show that requests are accepted.
-  expect(readiness.accountAccepted('catalog')).toBe(false)
+  expect(readiness.accountAccepted({ upstream: 'one', asker: 'catalog' })).toBe(false)
   expect(Object.keys(faults())).toEqual(['upstream_account'])
-  expect(readiness.accountAccepted('request')).toBe(true)
-  expect(readiness.accountAccepted('request')).toBe(false)
-  expect(readiness.isAccountRefused).toBe(false)
+  expect(readiness.accountAccepted(REQUEST)).toBe(true)
+  expect(readiness.accountAccepted(REQUEST)).toBe(false)
+  expect(readiness.isAccountRefused('one')).toBe(false)
   expect(faults()).toEqual({})
 })
 
 test('after half a minute a refused account is worth a try, and still counts as refused', () => {
-  readiness.accountRefused('request')
+  readiness.accountRefused(REQUEST)
   nowMs += 29_999
   readiness.storeAnswered()
   expect(Object.keys(faults())).toEqual(['upstream_account'])
   nowMs += 1
   expect(faults()).toEqual({})
-  expect(readiness.isAccountRefused).toBe(true)
-  readiness.accountRefused('request')
+  expect(readiness.isAccountRefused('one')).toBe(true)
+  readiness.accountRefused(REQUEST)
   expect(Object.keys(faults())).toEqual(['upstream_account'])
+})
+
+test('a process whose account one of two upstreams refuses is ready, and is not once both do', () => {
+  const two = new Readiness({
+    clock: { nowMs: () => nowMs },
+    pricesStaleAfterMs: STALE_AFTER_MS,
+    upstreams: ['one', 'two'],
+  })
+  two.accountRefused(REQUEST)
+  expect(two.checks(sources).every(({ fault }) => fault === null)).toBe(true)
+  expect(two.isAccountRefused('one')).toBe(true)
+  expect(two.isAccountRefused('two')).toBe(false)
+  two.accountRefused({ upstream: 'two', asker: 'catalog' })
+  const [fault] = two.checks(sources).flatMap((check) => check.fault ?? [])
+  expect(fault).toMatch(/^All upstreams refuse the gateway \(one, two\)/)
 })

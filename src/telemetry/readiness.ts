@@ -11,7 +11,14 @@ export interface ReadinessSources {
 }
 
 /** Whose call the provider refused: a client's request, or the gateway's own for its catalog. */
-export type AccountAsker = 'request' | 'catalog'
+type AccountAsker = 'request' | 'catalog'
+
+/** A call of our account. */
+export interface AccountCall {
+  /** The name of the upstream that it went to. */
+  readonly upstream: string
+  readonly asker: AccountAsker
+}
 
 // Three heartbeats: one may be late, and one may fail.
 const STORE_SILENCE_MS_MAX = 15_000
@@ -30,18 +37,22 @@ export class Readiness {
   readonly #pricesStaleAfterMs: number
   #storeAnsweredAtMs: number
   #storeFailed = false
-  readonly #refusedAtMs: Record<AccountAsker, number | null> = { request: null, catalog: null }
+  readonly #refusedAtMs: ReadonlyMap<string, Record<AccountAsker, number | null>>
 
   constructor({
     clock,
     pricesStaleAfterMs,
+    upstreams,
   }: {
     readonly clock: Clock
     readonly pricesStaleAfterMs: number
+    /** Their names. */
+    readonly upstreams: readonly string[]
   }) {
     this.#clock = clock
     this.#pricesStaleAfterMs = pricesStaleAfterMs
     this.#storeAnsweredAtMs = clock.nowMs()
+    this.#refusedAtMs = new Map(upstreams.map((name) => [name, { request: null, catalog: null }]))
   }
 
   /** The store has just answered anything. */
@@ -55,26 +66,29 @@ export class Readiness {
     this.#storeFailed = true
   }
 
-  /** The provider refused our account. True if no refusal was known. */
-  accountRefused(asker: AccountAsker): boolean {
-    const isNews = !this.isAccountRefused
-    this.#refusedAtMs[asker] = this.#clock.nowMs()
+  /** An upstream refused our account. True if no refusal of it was known. */
+  accountRefused({ upstream, asker }: AccountCall): boolean {
+    const isNews = !this.isAccountRefused(upstream)
+    const refusedAtMs = this.#refusedAtMs.get(upstream)
+    if (refusedAtMs !== undefined) refusedAtMs[asker] = this.#clock.nowMs()
     return isNews
   }
 
   /**
-   * The provider accepted a call of our account. True if that ended the last known refusal. Only an accepted
+   * An upstream accepted a call of our account. True if that ended the last known refusal. Only an accepted
    * call of the same kind ends a refusal: the catalog may be public, and says nothing about requests.
    */
-  accountAccepted(asker: AccountAsker): boolean {
-    if (this.#refusedAtMs[asker] === null) return false
-    this.#refusedAtMs[asker] = null
-    return !this.isAccountRefused
+  accountAccepted({ upstream, asker }: AccountCall): boolean {
+    const refusedAtMs = this.#refusedAtMs.get(upstream)
+    if (refusedAtMs === undefined || refusedAtMs[asker] === null) return false
+    refusedAtMs[asker] = null
+    return !this.isAccountRefused(upstream)
   }
 
-  /** Whether the provider's latest answer to either kind of call was a refusal, however long ago. */
-  get isAccountRefused(): boolean {
-    return this.#refusedAtMs.request !== null || this.#refusedAtMs.catalog !== null
+  /** Whether the upstream's latest answer to either kind of call was a refusal, however long ago. */
+  isAccountRefused(upstream: string): boolean {
+    const refusedAtMs = this.#refusedAtMs.get(upstream)
+    return refusedAtMs !== undefined && (refusedAtMs.request ?? refusedAtMs.catalog) !== null
   }
 
   /** Every check, the most urgent first. */
@@ -103,17 +117,23 @@ export class Readiness {
     return `The prices are ${Math.floor(ageMs / 60_000)} minutes old. ${CHECK_REFRESH}`
   }
 
+  /** Where one upstream accepts the gateway, its models can be served. */
   #accountFault(): string | null {
-    const { request, catalog } = this.#refusedAtMs
-    const refusedAtMs = Math.max(request ?? -Infinity, catalog ?? -Infinity)
-    return this.#clock.nowMs() - refusedAtMs < REFUSAL_BELIEVED_MS ? ACCOUNT_REFUSED : null
+    const nowMs = this.#clock.nowMs()
+    for (const { request, catalog } of this.#refusedAtMs.values()) {
+      const refusedAtMs = Math.max(request ?? -Infinity, catalog ?? -Infinity)
+      if (nowMs - refusedAtMs >= REFUSAL_BELIEVED_MS) return null
+    }
+    return this.#refusedAtMs.size === 1
+      ? ACCOUNT_REFUSED
+      : `All upstreams refuse the gateway (${[...this.#refusedAtMs.keys()].join(', ')}). Check their API keys and the credit behind them.`
   }
 }
 
 const CHECK_STORE =
   'Check that the database of DATABASE_URL can be reached and has disk space; the log says what failed.'
 const CHECK_REFRESH =
-  'Check that the list of models at UPSTREAM_BASE_URL can be read; the log says what failed.'
+  'Run `tollgate upstream check`, which says what is wrong with the list of models; the log has it too.'
 const DRAINING = 'The server is stopping: send requests to another one.'
 const STORE_FAILED = `The latest query of the store failed. ${CHECK_STORE}`
 const TAKEN_FOR_DEAD =

@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../store/store-failure.ts'
 import { UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { Metrics } from './metrics.ts'
 import type { RequestTracer } from './otlp-tracer.ts'
-import type { AccountAsker, Readiness } from './readiness.ts'
+import type { AccountCall, Readiness } from './readiness.ts'
 
 interface TelemetryParts {
   readonly log: Logger
@@ -38,10 +38,12 @@ export class Telemetry {
     this.#parts.metrics?.requestEnded(ended)
     this.#parts.tracer?.requestEnded(ended)
     const { problem, record } = ended
+    const call =
+      record.upstream === null ? null : { upstream: record.upstream, asker: 'request' as const }
     if (problem === null) {
-      if (record.state !== null) this.#accountAccepted('request')
+      if (record.state !== null && call !== null) this.#accountAccepted(call)
     } else if (problem.cause instanceof StoreUnavailable) this.#parts.readiness.storeFailed()
-    else if (refusesAccount(problem)) this.#accountRefused('request')
+    else if (refusesAccount(problem) && call !== null) this.#accountRefused(call)
   }
 
   /** The store has taken a heartbeat. */
@@ -62,11 +64,12 @@ export class Telemetry {
     else this.#parts.readiness.storeAnswered()
   }
 
-  /** A refresh of the catalog has ended, and the catalog has its result. */
-  catalogRefreshed(outcome: RefreshOutcome): void {
+  /** A refresh of an upstream's models has ended, and the catalog has its result. */
+  catalogRefreshed(outcome: RefreshOutcome, upstream: string): void {
     this.#parts.metrics?.catalogRefreshed(outcome)
-    if (outcome.kind === 'refreshed') this.#accountAccepted('catalog')
-    else if (outcome.cause instanceof UpstreamRefusesAccount) this.#accountRefused('catalog')
+    if (outcome.kind === 'refreshed') this.#accountAccepted({ upstream, asker: 'catalog' })
+    else if (outcome.cause instanceof UpstreamRefusesAccount)
+      this.#accountRefused({ upstream, asker: 'catalog' })
   }
 
   /** A read of a model's endpoint prices has ended or failed. */
@@ -109,16 +112,16 @@ export class Telemetry {
     this.#parts.metrics?.lookupDoubted(doubt)
   }
 
-  #accountRefused(asker: AccountAsker): void {
-    if (!this.#parts.readiness.accountRefused(asker)) return
+  #accountRefused(call: AccountCall): void {
+    if (!this.#parts.readiness.accountRefused(call)) return
     this.#parts.log.error(
-      { asker },
-      'the provider refuses the gateway: check UPSTREAM_API_KEY and the credit behind it',
+      call,
+      'the provider refuses the gateway: check the API key of this upstream and the credit behind it',
     )
   }
 
-  #accountAccepted(asker: AccountAsker): void {
-    if (!this.#parts.readiness.accountAccepted(asker)) return
-    this.#parts.log.info({ asker }, 'the provider accepts the gateway again')
+  #accountAccepted(call: AccountCall): void {
+    if (!this.#parts.readiness.accountAccepted(call)) return
+    this.#parts.log.info(call, 'the provider accepts the gateway again')
   }
 }
