@@ -17,6 +17,7 @@ import { COMMANDS, runCommandLine, tollgateProgram } from './cli/program.ts'
 import { processTerminal } from './cli/terminal.ts'
 import { OPERATIONS } from './operations/operations.ts'
 import { StripeMissing } from './sale/card/stripe.ts'
+import { ChainSettingsFault } from './sale/chain/terms.ts'
 import { SchemaMismatch } from './store/migrate.ts'
 import { UpstreamMismatch } from './store/settings.ts'
 import { ServeLockHeld } from './store/sqlite/sqlite-connection.ts'
@@ -76,6 +77,7 @@ function isForThePerson(error: unknown): error is Error {
     error instanceof ConfigError ||
     error instanceof SchemaMismatch ||
     error instanceof StripeMissing ||
+    error instanceof ChainSettingsFault ||
     error instanceof ServeLockHeld ||
     error instanceof UpstreamMismatch ||
     error instanceof WorkerFailure

@@ -5,6 +5,7 @@ import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
 import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
+import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
 import { LOOKUP_SETTINGS } from './lookup-settings.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
@@ -232,6 +233,7 @@ export const SETTINGS = {
   ),
   ...PAGE_SETTINGS,
   ...SALE_SETTINGS,
+  ...CHAIN_SETTINGS,
   ...TRACE_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>
 
@@ -269,6 +271,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...metricsFaults(env),
     ...workersFaults(env),
     ...saleFaults(env),
+    ...chainFaults(env),
   )
   if (faults.length > 0) {
     throw new ConfigError(

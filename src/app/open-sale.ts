@@ -5,6 +5,7 @@ import { CardPoll } from '../sale/card-poll.ts'
 import { makeSale, type OpenedCard } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import { pageUrlOf } from './config.ts'
+import { openChain } from './open-chain.ts'
 import type { HttpParts } from './open-http.ts'
 import { saleSettingsOf } from './sale-settings.ts'
 import type { Wiring } from './wiring.ts'
@@ -20,6 +21,9 @@ export async function openSale(
 } | null> {
   const { config, configured, clock, ids } = wiring
   const { db } = store
+  const onCreditChanged = async (accountId: string): Promise<void> =>
+    authenticator.forget({ accountId })
+  const deposits = await openChain(wiring, { db, ledger, onCreditChanged })
   const sold = makeSale(saleSettingsOf(config), {
     db,
     ledger,
@@ -27,20 +31,21 @@ export async function openSale(
     clock,
     publicUrl: pageUrlOf(config),
     isSimulator: configured.mode === 'simulator',
-    onCreditChanged: async (accountId) => authenticator.forget({ accountId }),
+    deposits,
+    onCreditChanged,
   })
   if (sold === null) return null
   const { sale, card } = sold
   // The package that a setting needs is missed at the start, not at the first purchase.
-  if (card.kind === 'stripe') await card.stripe.load()
-  const poll = startPoll(wiring, { db, sale, card })
+  if (card?.kind === 'stripe') await card.stripe.load()
+  const poll = card && startPoll(wiring, { db, sale, card })
   return {
     sale,
     playPage:
-      card.kind === 'play'
+      card?.kind === 'play'
         ? { card: card.play, onPaid: (source: string) => sale.look(source) }
         : null,
-    webhook: card.kind === 'stripe' ? webhookOf(wiring, poll) : null,
+    webhook: card?.kind === 'stripe' && poll !== null ? webhookOf(wiring, poll) : null,
   }
 }
 

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import type { DepositTerms } from '../sale/deposit-value.ts'
 import type { SaleSettings } from '../sale/open-methods.ts'
+import type { Micros } from '../vocabulary/money.ts'
 import { dollars, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
 
 const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
@@ -114,5 +116,20 @@ export function saleSettingsOf(
     },
     seller: name === null ? null : { name, taxId },
     stripe: secretKey === null ? null : { secretKey, baseUrl },
+  }
+}
+
+/** What deposits may be. They have no maximum: above a ceiling they are held. */
+export function depositTermsOf(config: {
+  readonly TOLLGATE_SALE_MINIMUM: Micros
+  readonly TOLLGATE_SALE_HOLD_ABOVE: Micros
+  readonly TOLLGATE_SALE_HOLD_ABOVE_DAILY: Micros
+  readonly TOLLGATE_SALE_FEE_BPS: number
+}): DepositTerms {
+  return {
+    minimumMicros: config.TOLLGATE_SALE_MINIMUM,
+    holdAboveMicros: config.TOLLGATE_SALE_HOLD_ABOVE,
+    holdAboveDailyMicros: config.TOLLGATE_SALE_HOLD_ABOVE_DAILY,
+    feeBps: config.TOLLGATE_SALE_FEE_BPS,
   }
 }

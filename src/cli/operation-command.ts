@@ -169,8 +169,8 @@ function saleOf(
   const isSimulator = upstreams === undefined
   // A running server reads the store again within seconds.
   const onCreditChanged = async () => {}
-  const parts = { db, ledger, ids, clock, publicUrl, isSimulator, onCreditChanged }
-  return makeSale(sale, parts)?.sale ?? null
+  const opened = { db, ledger, ids, clock, publicUrl, isSimulator, onCreditChanged }
+  return makeSale(sale, { ...opened, deposits: [] })?.sale ?? null
 }
 
 /** The input of the operation, from the typed words and options. */

@@ -28,7 +28,7 @@ export interface DepositMethod {
   /** What is true now of a purchase that it has. Rejects where the nodes can't be asked. */
   look(row: PurchaseRow): Promise<PurchaseFact>
   /** How deposits become credit now. Reads rows: no request of a client asks a node. */
-  terms(): Promise<DepositTerms>
+  terms(): Promise<DepositTermsNow>
   /** The address of an account; its row is durable before this resolves. */
   depositAddress(accountId: string): Promise<{
     readonly address: string
@@ -38,7 +38,7 @@ export interface DepositMethod {
 }
 
 /** How deposits become credit, or why none can now. */
-type DepositTerms =
+export type DepositTermsNow =
   | {
       readonly kind: 'known'
       readonly terms: ExchangeTerms

@@ -2,6 +2,7 @@ import { readSetting, settingOnce } from '../store/settings.ts'
 import { CardMethod, type CardMethodInput } from './card/card-method.ts'
 import { PlayCard } from './card/play.ts'
 import { StripeCard, type StripeSettings } from './card/stripe.ts'
+import type { SaleMethod } from './method.ts'
 import { Sale, type SaleInput } from './sale.ts'
 
 /** How credit is sold, by the settings. */
@@ -17,6 +18,8 @@ interface SaleParts extends Pick<SaleInput, 'db' | 'ledger' | 'ids' | 'clock' | 
   /** Where browsers reach the gateway. */
   readonly publicUrl: string
   readonly isSimulator: boolean
+  /** The methods by which deposits on a chain are sold. */
+  readonly deposits: readonly SaleMethod[]
 }
 
 /** The sale by card, with its provider by its kind. */
@@ -28,10 +31,11 @@ export type OpenedCard =
 export function makeSale(
   { ceilings, seller, ...settings }: SaleSettings,
   parts: SaleParts,
-): { readonly sale: Sale; readonly card: OpenedCard } | null {
+): { readonly sale: Sale; readonly card: OpenedCard | null } | null {
   const card = makeCard(settings, parts)
-  if (card === null) return null
-  return { card, sale: new Sale({ ...parts, methods: [card.method], ceilings, seller }) }
+  const methods = [...(card === null ? [] : [card.method]), ...parts.deposits]
+  if (methods.length === 0) return null
+  return { card, sale: new Sale({ ...parts, methods, ceilings, seller }) }
 }
 
 /** At Stripe where its key is set, else with play money where the simulator answers; null: not at all. */

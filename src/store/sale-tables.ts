@@ -84,3 +84,62 @@ export const SALE_CURSORS = new Table('sale_cursors', {
 
 /** How far the watcher of a source of payments has looked. */
 export type SaleCursorRow = RowOf<typeof SALE_CURSORS>
+
+/** Where accounts pay to on a chain, by a key that the gateway does not have. Each row is durable before it is shown. */
+export const DEPOSIT_ADDRESSES = new Table('deposit_addresses', {
+  key: ['chain_id', 'address'],
+  fixed: {
+    chain_id: integer,
+    /** In lower case. */
+    address: text,
+    /** It has another address once the operator has set another public key. */
+    account_id: text,
+    created_at_ms: integer,
+  },
+})
+
+/** What the tokens are worth that are paid with. A row is written only while nodes agree on it. */
+export const TOKEN_RATES = new Table('token_rates', {
+  key: ['chain_id', 'token'],
+  fixed: {
+    chain_id: integer,
+    /** The address of its contract, in lower case. */
+    token: text,
+  },
+  moving: {
+    /** Dollars for one token, times 10^8. */
+    rate8: integer,
+    /** The time that the price feed gives. */
+    feed_at_ms: integer,
+    read_at_ms: integer,
+  },
+})
+
+/** Deposits in blocks that are not final: shown, and worth nothing yet. Each look replaces them. */
+export const CONFIRMING_DEPOSITS = new Table('confirming_deposits', {
+  key: ['chain_id', 'tx_hash', 'log_index'],
+  fixed: {
+    chain_id: integer,
+    tx_hash: text,
+    /** The number of its log in its block. */
+    log_index: integer,
+    account_id: text,
+    /** The id of the method on sale. */
+    method: text,
+    block: integer,
+    currency: text,
+    units: wholeNumber,
+    credit_micros: amount,
+    /** When the latest look found it. */
+    seen_at_ms: integer,
+  },
+})
+
+/** The tables of the sale beside its purchases. */
+export const SALE_TABLES = [
+  PLAY_CHECKOUTS,
+  SALE_CURSORS,
+  DEPOSIT_ADDRESSES,
+  TOKEN_RATES,
+  CONFIRMING_DEPOSITS,
+] as const

@@ -11,7 +11,7 @@ import {
   USERS,
   VERIFICATIONS,
 } from './people-tables.ts'
-import { PLAY_CHECKOUTS, PURCHASES, SALE_CURSORS } from './sale-tables.ts'
+import { PURCHASES, SALE_TABLES } from './sale-tables.ts'
 import {
   amount,
   flag,
@@ -293,8 +293,7 @@ export const TABLES = [
   API_KEYS,
   CREDIT_CODES,
   PURCHASES,
-  PLAY_CHECKOUTS,
-  SALE_CURSORS,
+  ...SALE_TABLES,
   SETTINGS,
   INSTANCES,
   PRICE_SNAPSHOTS,

@@ -12,6 +12,7 @@ import { up as playCheckouts } from './0009-play-checkouts.ts'
 import { up as sale } from './0010-sale.ts'
 import { up as upstreamLists } from './0011-upstream-lists.ts'
 import { up as standingCosts } from './0012-standing-costs.ts'
+import { up as deposits } from './0013-deposits.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 10, name: 'sale', up: sale },
   { number: 11, name: 'upstream-lists', up: upstreamLists },
   { number: 12, name: 'standing-costs', up: standingCosts },
+  { number: 13, name: 'deposits', up: deposits },
 ]

@@ -1,0 +1,169 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { ChainWorld, type ChainWorldInput } from './testing/chain-world.ts'
+import type { NodeState } from './testing/model-chain.ts'
+
+class Crash extends Error {
+  override readonly name = 'Crash'
+}
+
+// Of each store. `CHAIN_HISTORIES=1000` searches ten times as long.
+const HISTORIES = Number(process.env['CHAIN_HISTORIES'] ?? 100)
+const SIDE_BY_SIDE = 8
+const NIGHT_MS = 25 * 60 * 60_000
+
+const step = fc.oneof(
+  fc.record({
+    kind: fc.constant('pay' as const),
+    to: fc.array(fc.nat(2), { minLength: 1, maxLength: 3 }),
+    units: fc.constantFrom(0n, 999_999n, 1_000_000n, 7_000_000n, 7_000_000n, 50_000_001n),
+  }),
+  fc.record({
+    kind: fc.constant('mine' as const),
+    most: fc.integer({ min: 1, max: 3 }),
+    isReversed: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('reorg' as const),
+    depth: fc.integer({ min: 1, max: 4 }),
+    isLossy: fc.boolean(),
+  }),
+  fc.record({ kind: fc.constant('finalize' as const), blocks: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({
+    kind: fc.constant('look' as const),
+    watch: fc.nat(1),
+    crash: fc.constantFrom(null, null, 'before' as const, 'after' as const),
+  }),
+  fc.record({ kind: fc.constant('both' as const) }),
+  fc.record({ kind: fc.constant('night' as const) }),
+  // At most one node is not honest at a time: the other two are a quorum that says the truth.
+  fc.record({
+    kind: fc.constant('node' as const),
+    node: fc.nat(2),
+    state: fc.constantFrom<NodeState>('honest', 'down', 'behind', 'drops', 'forges'),
+  }),
+)
+
+const history = fc.array(step, { minLength: 10, maxLength: 40 })
+
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+
+/** Lives through a history; throws where more is credited than is final. */
+async function live(
+  bench: StoreBench,
+  steps: readonly Step[],
+  weak: ChainWorldInput = {},
+): Promise<ChainWorld> {
+  let crash: 'before' | 'after' | null = null
+  const world = await ChainWorld.open(bench, {
+    ...weak,
+    onPost(moment) {
+      if (moment !== crash) return
+      crash = null
+      throw new Crash()
+    },
+  })
+  const watches = [world.watch(), world.watch()]
+  await watches[0]?.look()
+  for (const each of steps) {
+    switch (each.kind) {
+      case 'pay':
+        world.model.pay(
+          each.to.map((to) => ({
+            to: world.addresses[to] ?? `0x${'0f'.repeat(20)}`,
+            units: each.units,
+          })),
+        )
+        break
+      case 'mine':
+        world.model.mine(each)
+        break
+      case 'reorg':
+        world.model.reorg(each)
+        break
+      case 'finalize':
+        world.model.finalize(each.blocks)
+        break
+      case 'night':
+        world.nowMs += NIGHT_MS
+        break
+      case 'node':
+        for (const node of world.nodes) node.state = 'honest'
+        Object.assign(world.nodes[each.node] ?? {}, { state: each.state })
+        break
+      case 'look':
+        crash = each.crash
+        await watches[each.watch]?.look().catch((error: unknown) => {
+          if (!(error instanceof Crash)) throw error
+        })
+        crash = null
+        break
+      case 'both':
+        await Promise.all(watches.map((watch) => watch.look()))
+        break
+    }
+    if (each.kind === 'look' || each.kind === 'both') expectAtMost(await world.balances(), world)
+  }
+  return world
+}
+
+/** Ends a history with honest nodes; throws where not exactly what is final is credited then. */
+async function end(world: ChainWorld): Promise<void> {
+  for (const node of world.nodes) node.state = 'honest'
+  world.model.finalize(Number.MAX_SAFE_INTEGER)
+  const watch = world.watch()
+  for (let look = await watch.look(); look.kind !== 'idle'; look = await watch.look()) {
+    if (look.kind !== 'advanced') throw new Error(JSON.stringify(look))
+  }
+  expect(await world.balances()).toEqual(world.finalUnits)
+}
+
+function expectAtMost(balances: readonly number[], { finalUnits }: ChainWorld): void {
+  balances.forEach((balance, index) => {
+    expect(balance).toBeLessThanOrEqual(finalUnits[index] ?? 0)
+  })
+}
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  let bench: StoreBench
+  beforeAll(async () => {
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+  })
+  afterAll(() => bench.close())
+
+  test('whatever a chain and its nodes do, never more is credited than is final, and in the end exactly that', async () => {
+    // Side by side, because a history waits for the store most of its time.
+    await Promise.all(
+      Array.from({ length: SIDE_BY_SIDE }, () =>
+        fc.assert(
+          fc.asyncProperty(history, async (steps) => end(await live(bench, steps))),
+          { numRuns: Math.ceil(HISTORIES / SIDE_BY_SIDE) },
+        ),
+      ),
+    )
+    await bench.audit()
+  })
+})
+
+describe('a weakened watch is caught', () => {
+  let bench: StoreBench
+  beforeAll(async () => {
+    bench = await (STORE_BENCHES[0]?.open({ limits: LEDGER_LIMITS_DEFAULT }) ?? Promise.reject())
+  })
+  afterAll(() => bench.close())
+
+  test.each([
+    ['that believes one node', { chain: { quorum: 1 }, nodes: 1 }],
+    ['that credits the newest block', { chain: { confirm: 0 } }],
+    ['that credits two blocks below the newest', { chain: { confirm: 2 } }],
+  ] satisfies [string, ChainWorldInput][])('one %s', async (_which, weak) => {
+    const checked = await fc.check(
+      fc.asyncProperty(history, async (steps) => void (await live(bench, steps, weak))),
+      { numRuns: 500, endOnFailure: true },
+    )
+    expect(String(checked.errorInstance)).toMatch(/expected \d+ to be less than or equal to \d+/)
+  })
+})

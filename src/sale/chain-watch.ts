@@ -1,0 +1,309 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { agreementOf, askEach, reachedByQuorum, type Said } from './chain/agreement.ts'
+import { askToken, type TokenReading } from './chain/feed.ts'
+import type { ChainNode } from './chain/node.ts'
+import { askBlock, askHead, askTransfers, type Block, type Head } from './chain/questions.ts'
+import type { Stablecoin } from './chain/terms.ts'
+import { moveCursor, readCursor } from './cursors.ts'
+import {
+  type ConfirmingDeposit,
+  cursorOf,
+  readDepositAddresses,
+  readRates,
+  removeRate,
+  replaceConfirming,
+  writeRate,
+} from './deposit-rows.ts'
+import { DepositScan, type DepositScanInput } from './deposit-scan.ts'
+import { creditOfUnits } from './deposit-value.ts'
+
+/** What a look at the chain has come to. */
+export type ChainLook =
+  | {
+      readonly kind: 'advanced'
+      /** The block at which the cursor is now. */
+      readonly to: number
+      /** The newest final block; the cursor is at it, or the next look goes on. */
+      readonly top: number
+      /** How many deposits were added to the store. */
+      readonly added: number
+    }
+  /** No newer block is final. */
+  | { readonly kind: 'idle'; readonly to: number }
+  /** Nothing has moved, and the next look tries again. */
+  | { readonly kind: 'unavailable' | 'disagreed' | 'unpriced'; readonly reason: string }
+  /** A block that was final is another one now. No look moves anything until `tollgate sale rescan`. */
+  | { readonly kind: 'stopped'; readonly reason: string }
+
+/** What a watch needs. */
+export interface ChainWatchInput extends DepositScanInput {
+  readonly nodes: readonly ChainNode[]
+  /** Called when nodes agree that a token has other decimals than its setting. It is closed then. */
+  readonly onTokenClosed: (coin: Stablecoin, decimals: number) => void
+  /** Called when the nightly scan has found deposits that the first one had not. */
+  readonly onFoundLate: (deposits: number) => void
+  /** Called with a number of deposits that are worth less than a cent, which get no credit. */
+  readonly onDust: (deposits: number) => void
+}
+
+/** Where a scan of the chain has come to, as the store has it. */
+interface Place {
+  readonly source: string
+  readonly block: number
+  readonly hash: string
+  readonly lookedAtMs: number
+}
+
+const BLOCKS_A_LOOK_MAX = 2_000
+// Rows that say when they were read are not written at every look that finds nothing else.
+const REWRITE_AFTER_MS = 30_000
+const DAY_MS = 24 * 60 * 60_000
+
+/**
+ * Follows a chain. Each look moves the cursor over final blocks that a quorum of nodes describes alike, after their
+ * deposits are in the store. Several gateways repeat the work, harmlessly.
+ */
+export class ChainWatch {
+  readonly #input: ChainWatchInput
+  readonly #scan: DepositScan
+  readonly #source: string
+  /** Halved when nodes refuse an answer, doubled after each one. */
+  #blocksMax = BLOCKS_A_LOOK_MAX
+
+  constructor(input: ChainWatchInput) {
+    this.#input = input
+    this.#scan = new DepositScan(input)
+    this.#source = cursorOf(input.chain.chainId)
+  }
+
+  /** One look. Rejects where the store fails, or the chain contradicts it. */
+  async look(): Promise<ChainLook> {
+    const { chain, db } = this.#input
+    const place = await readPlace(db, this.#source)
+    const [heads] = await Promise.all([this.#heads(place?.block ?? 0), this.#readRates()])
+    if (heads.length < chain.quorum) return unavailable('too few nodes answer')
+    if (place === null) return this.#begin(heads)
+    const there = heads.filter(({ answer }) => answer.hashAtCursor === place.hash)
+    const elsewhere = heads.filter(
+      ({ answer }) => answer.hashAtCursor !== null && answer.hashAtCursor !== place.hash,
+    )
+    if (elsewhere.length >= chain.quorum) {
+      // Two quorums at once are a choice that no program makes.
+      return there.length >= chain.quorum
+        ? { kind: 'disagreed', reason: `block ${place.block}` }
+        : { kind: 'stopped', reason: `block ${place.block} was final and is another one now` }
+    }
+    if (there.length < chain.quorum) {
+      return unavailable(`too few nodes have block ${place.block}, where the last look ended`)
+    }
+    return this.#advance(place, there)
+  }
+
+  #heads(block: number): Promise<readonly Said<Head>[]> {
+    const { chain, nodes, onNodeFailure } = this.#input
+    const { chainId, confirm } = chain
+    const ask = (node: ChainNode) => askHead(node, { chainId, confirm, cursor: block })
+    return askEach(nodes, ask, onNodeFailure)
+  }
+
+  /** The first look: deposits are searched in the blocks above the newest that is final. */
+  async #begin(heads: readonly Said<Head>[]): Promise<ChainLook> {
+    const top = topOf(heads, this.#input.chain.quorum)
+    if (top < 0) return unavailable('the chain has no block that is final')
+    const block = await this.#agreedBlock(nodesOf(heads), top)
+    if (block === null) return unavailable(`nodes do not agree on block ${top}`)
+    await this.#move(null, { source: this.#source, block: top, hash: block.hash })
+    return { kind: 'idle', to: top }
+  }
+
+  /**
+   * Goes back, so that the next looks scan again from a block. It is also the way on after the chain has
+   * replaced final blocks. Rejects where nodes do not agree on the block before it, or where blocks would be left out.
+   */
+  async rewind(fromBlock: number): Promise<void> {
+    const { db } = this.#input
+    const source = this.#source
+    const place = await readPlace(db, source)
+    if (place !== null && fromBlock > place.block + 1) {
+      throw new Error(
+        `blocks ${place.block + 1} to ${fromBlock - 1} would never be scanned: begin at ${place.block + 1} or below`,
+      )
+    }
+    const last = Math.max(0, fromBlock - 1)
+    const heads = await this.#heads(last)
+    const block = await this.#agreedBlock(nodesOf(heads), last)
+    if (block === null) throw new Error(`nodes do not agree on block ${last}, or too few answer`)
+    if (!(await this.#move(place, { source, block: last, hash: block.hash }))) {
+      throw new Error('a running gateway has moved on meanwhile: try again')
+    }
+  }
+
+  /** By position: the nodes to ask, and the block's number. Null: they do not agree. */
+  async #agreedBlock(nodes: readonly ChainNode[], number: number): Promise<Block | null> {
+    const { chain, onNodeFailure } = this.#input
+    const said = await askEach(nodes, (node) => askBlock(node, number), onNodeFailure)
+    const agreement = agreementOf(said, chain.quorum)
+    return agreement.kind === 'agreed' ? agreement.answer : null
+  }
+
+  async #advance(place: Place, heads: readonly Said<Head>[]): Promise<ChainLook> {
+    const { chain, onDust } = this.#input
+    const nodes = nodesOf(heads)
+    const top = topOf(heads, chain.quorum)
+    if (top <= place.block) {
+      const nowMs = this.#input.clock.nowMs()
+      if (nowMs - place.lookedAtMs >= REWRITE_AFTER_MS) await this.#move(place, place)
+      await this.#showConfirming(nodes, place.block)
+      await this.#scanAgain(nodes, place)
+      return { kind: 'idle', to: place.block }
+    }
+    const to = Math.min(top, place.block + this.#blocksMax)
+    const scanned = await this.#scan.scan({ nodes, from: place.block + 1, to })
+    switch (scanned.kind) {
+      case 'tooFew':
+        this.#blocksMax = Math.max(1, Math.floor(this.#blocksMax / 2))
+        return unavailable(`too few nodes answer: ${scanned.reason}`)
+      case 'disagreed':
+      case 'unpriced':
+        return { kind: scanned.kind, reason: scanned.reason }
+      case 'scanned':
+        break
+      default:
+        return assertNever(scanned)
+    }
+    this.#blocksMax = Math.min(BLOCKS_A_LOOK_MAX, this.#blocksMax * 2)
+    if (scanned.dust > 0) onDust(scanned.dust)
+    // Where another gateway has moved it, the blocks were scanned twice.
+    await this.#move(place, { source: this.#source, block: to, hash: scanned.last.hash })
+    if (to === top) await this.#showConfirming(nodes, to)
+    return { kind: 'advanced', to, top, added: scanned.added }
+  }
+
+  /** By position: where the place was read, null for none, and where it is now. */
+  #move(from: Place | null, to: Omit<Place, 'lookedAtMs'>): Promise<boolean> {
+    const { db, clock } = this.#input
+    return moveCursor(db, {
+      from: from === null ? null : rowOf(from),
+      to: rowOf({ ...to, lookedAtMs: clock.nowMs() }),
+    })
+  }
+
+  /** Once a day, scans the blocks since the last time again: a node may have listed a transfer late. */
+  async #scanAgain(nodes: readonly ChainNode[], place: Place): Promise<void> {
+    const { db, clock, onFoundLate } = this.#input
+    const source = `${this.#source}:again`
+    let again = await readPlace(db, source)
+    if (again === null) {
+      await this.#move(null, { ...place, source })
+      return
+    }
+    if (clock.nowMs() - again.lookedAtMs < DAY_MS) return
+    let found = 0
+    while (again.block < place.block) {
+      const to = Math.min(place.block, again.block + this.#blocksMax)
+      const scanned = await this.#scan.scan({ nodes, from: again.block + 1, to })
+      if (scanned.kind !== 'scanned') break
+      found += scanned.added
+      const isDone = to === place.block
+      const lookedAtMs = isDone ? clock.nowMs() : again.lookedAtMs
+      const next: Place = { source, block: to, hash: scanned.last.hash, lookedAtMs }
+      if (!(await moveCursor(db, { from: rowOf(again), to: rowOf(next) }))) break
+      again = next
+    }
+    if (found > 0) onFoundLate(found)
+  }
+
+  /** Shows what is on its way, by the word of one node: it is worth nothing until it is final. */
+  async #showConfirming([node]: readonly ChainNode[], above: number): Promise<void> {
+    const { chain, db, clock, terms, onNodeFailure } = this.#input
+    const { chainId } = chain
+    const accountOf = await readDepositAddresses(db, chainId)
+    if (node === undefined || accountOf.size === 0) return
+    const tokens = new Map(chain.tokens.map((coin) => [coin.address, coin]))
+    const addresses = new Set(accountOf.keys())
+    try {
+      const { number: newest } = await askBlock(node, 'latest')
+      const to = Math.min(newest, above + BLOCKS_A_LOOK_MAX)
+      const search = { from: above + 1, to, tokens: new Set(tokens.keys()), addresses }
+      const { transfers } = to > above ? await askTransfers(node, search) : { transfers: [] }
+      const rates = await readRates(db, chainId)
+      const rows = transfers.flatMap((transfer): ConfirmingDeposit[] => {
+        const { txHash, logIndex, block, units } = transfer
+        const [coin, accountId] = [tokens.get(transfer.token), accountOf.get(transfer.to)]
+        const rate8 = rates.get(transfer.token)?.rate8 ?? 0
+        if (coin === undefined || accountId === undefined || rate8 <= 0) return []
+        const { method, symbol: currency, decimals } = coin
+        const creditMicros = creditOfUnits(units, {
+          decimals,
+          rate8: BigInt(rate8),
+          feeBps: terms.feeBps,
+        })
+        if (creditMicros === null) return []
+        const named = { chainId, txHash, logIndex, accountId, method, block, currency, units }
+        return [{ ...named, creditMicros, seenAtMs: clock.nowMs() }]
+      })
+      await replaceConfirming(db, { chainId, rows })
+    } catch (cause) {
+      onNodeFailure(node, cause)
+    }
+  }
+
+  async #readRates(): Promise<void> {
+    const { chain, nodes, onNodeFailure } = this.#input
+    await Promise.all(
+      chain.tokens.map(async (coin) => {
+        const said = await askEach(nodes, (node) => askToken(node, coin), onNodeFailure)
+        // Nodes a block apart may have different prices: the rate before stands until it is too old.
+        const agreement = agreementOf(said, chain.quorum)
+        if (agreement.kind === 'agreed') await this.#writeRate(coin, agreement.answer)
+      }),
+    )
+  }
+
+  async #writeRate(coin: Stablecoin, { decimals, rate8, feedAtMs }: TokenReading): Promise<void> {
+    const { chain, db, clock, onTokenClosed } = this.#input
+    const named = { chainId: chain.chainId, token: coin.address }
+    if (decimals !== coin.decimals) {
+      onTokenClosed(coin, decimals)
+      await removeRate(db, named)
+      return
+    }
+    const readAtMs = clock.nowMs()
+    const row = { ...named, rate8: Number(rate8), feedAtMs: feedAtMs ?? readAtMs, readAtMs }
+    const earlier = (await readRates(db, chain.chainId)).get(coin.address)
+    const isNews =
+      earlier?.rate8 !== row.rate8 || (feedAtMs ?? earlier.feedAtMs) !== earlier.feedAtMs
+    if (isNews || readAtMs - earlier.readAtMs >= REWRITE_AFTER_MS) await writeRate(db, row)
+  }
+}
+
+/** By position: the store, and the source. Null where it was never scanned. */
+async function readPlace(db: Kysely<Tables>, source: string): Promise<Place | null> {
+  const row = await readCursor(db, source)
+  if (row === null) return null
+  const { position, blockHash, lookedAtMs } = row
+  return { source, block: Number(position), hash: blockHash ?? '', lookedAtMs }
+}
+
+function rowOf({ source, block, hash, lookedAtMs }: Place) {
+  return { source, position: String(block), blockHash: hash, lookedAtMs }
+}
+
+function topOf(heads: readonly Said<Head>[], quorum: number): number {
+  return (
+    reachedByQuorum(
+      heads.map(({ answer }) => answer.top),
+      quorum,
+    ) ?? -1
+  )
+}
+
+function nodesOf(heads: readonly Said<Head>[]): readonly ChainNode[] {
+  return heads.map(({ node }) => node)
+}
+
+function unavailable(reason: string): ChainLook {
+  return { kind: 'unavailable', reason }
+}

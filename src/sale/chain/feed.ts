@@ -1,0 +1,73 @@
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
+import { z } from 'zod'
+import type { ChainNode, RpcCall } from './node.ts'
+import { read } from './questions.ts'
+import type { Stablecoin } from './terms.ts'
+
+/** What a node says of a token and of its price. */
+export interface TokenReading {
+  /** As the contract has it. */
+  readonly decimals: number
+  /** Dollars for one token, times 10^8; 0: the feed has no price. */
+  readonly rate8: bigint
+  /** The time of the feed's price; null: the price is fixed. */
+  readonly feedAtMs: number | null
+}
+
+const ONE_DOLLAR_8 = 100_000_000n
+const MS_PER_SECOND = 1_000n
+const FEED_DECIMALS = 8
+
+// Of ERC-20, and of Chainlink's AggregatorV3Interface.
+const ABI = parseAbi([
+  'function decimals() view returns (uint8)',
+  'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
+])
+
+const bytes = z.templateLiteral(['0x', z.string().regex(/^(?:[\da-f]{64})+$/i)])
+
+/** Reads a token's decimals and its price. Rejects where the feed is none, or has other decimals than 8. */
+export async function askToken(
+  node: ChainNode,
+  { address, price }: Stablecoin,
+): Promise<TokenReading> {
+  if (price.kind === 'fixed') {
+    const [decimals] = await node.ask([contractCall(address, 'decimals')])
+    return { decimals: readDecimals(node, decimals), rate8: price.rate8, feedAtMs: null }
+  }
+  const [decimals, feedDecimals, round] = await node.ask([
+    contractCall(address, 'decimals'),
+    contractCall(price.feed, 'decimals'),
+    contractCall(price.feed, 'latestRoundData'),
+  ])
+  if (readDecimals(node, feedDecimals) !== FEED_DECIMALS) {
+    throw new Error(`the price feed ${price.feed} has other decimals than ${FEED_DECIMALS}`)
+  }
+  const [, answer, , updatedAt] = decodeFunctionResult({
+    abi: ABI,
+    functionName: 'latestRoundData',
+    data: read(node, bytes, round),
+  })
+  return {
+    decimals: readDecimals(node, decimals),
+    // Above one dollar a token counts as one.
+    rate8: answer < 0n ? 0n : answer > ONE_DOLLAR_8 ? ONE_DOLLAR_8 : answer,
+    feedAtMs: Number(BigInt.asUintN(52, updatedAt * MS_PER_SECOND)),
+  }
+}
+
+/** By position: the contract's address, and the function that is called without parameters. */
+function contractCall(to: string, functionName: 'decimals' | 'latestRoundData'): RpcCall {
+  return {
+    method: 'eth_call',
+    params: [{ to, data: encodeFunctionData({ abi: ABI, functionName }) }, 'latest'],
+  }
+}
+
+function readDecimals(node: ChainNode, answer: unknown): number {
+  return decodeFunctionResult({
+    abi: ABI,
+    functionName: 'decimals',
+    data: read(node, bytes, answer),
+  })
+}

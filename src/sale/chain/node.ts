@@ -1,0 +1,98 @@
+import { createClient, http, rpcSchema } from 'viem'
+
+/** A question to a node, as JSON-RPC has it. */
+export interface RpcCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/** A node of the chain. It may be away, behind, or lie. */
+export interface ChainNode {
+  /** Its host, for logs and metrics: its whole address may hold a key. */
+  readonly name: string
+  /**
+   * Asks everything in one HTTP request, because behind a balancer another request may reach another node.
+   * Answers in the order of the calls; rejects if one of them failed.
+   */
+  ask(calls: readonly RpcCall[]): Promise<readonly unknown[]>
+}
+
+/** A node did not answer a question, or its answer is impossible. */
+export class NodeFailure extends Error {
+  override readonly name = 'NodeFailure'
+}
+
+type AnyCall = [{ Method: string; Parameters: readonly unknown[]; ReturnType: unknown }]
+
+const BATCH_CALLS_MAX = 10_000
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024
+const CAUSE_CHARS_MAX = 200
+
+/** A node behind an HTTP address. Nothing is asked twice: the watch looks again. */
+export function httpNode({
+  url,
+  timeoutMs = 10_000,
+}: {
+  readonly url: string
+  readonly timeoutMs?: number
+}): ChainNode {
+  const name = new URL(url).host
+  const client = createClient({
+    rpcSchema: rpcSchema<AnyCall>(),
+    transport: http(url, {
+      batch: { wait: 0, batchSize: BATCH_CALLS_MAX },
+      retryCount: 0,
+      timeout: timeoutMs,
+      fetchFn: fetchBounded,
+    }),
+  })
+  return {
+    name,
+    async ask(calls) {
+      try {
+        return await Promise.all(
+          calls.map(({ method, params }) => client.request({ method, params })),
+        )
+      } catch (cause) {
+        // Messages of the client name the whole address, and so the key in it.
+        // biome-ignore lint/style/useErrorCause: a cause would be logged with the address.
+        throw new NodeFailure(`${name}: ${causeOf(cause).replaceAll(url, name)}`)
+      }
+    },
+  }
+}
+
+/** What the client adds to an error. */
+interface RequestFailure extends Error {
+  readonly details?: unknown
+  readonly status?: unknown
+}
+
+/** What went wrong, without the address and the question. */
+function causeOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'failed'
+  const { details, status }: RequestFailure = cause
+  const words = [
+    cause.name,
+    typeof status === 'number' ? `status ${status}` : '',
+    typeof details === 'string' ? details : '',
+  ]
+  return words
+    .filter((word) => word !== '')
+    .join(', ')
+    .slice(0, CAUSE_CHARS_MAX)
+}
+
+/** Reads an answer whole, and gives up on one that would fill the memory. */
+async function fetchBounded(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, { ...init, redirect: 'error' })
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too large')
+    parts.push(part)
+  }
+  const { status, headers } = response
+  return new Response(Buffer.concat(parts), { status, headers })
+}

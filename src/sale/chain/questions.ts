@@ -1,0 +1,246 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { type ChainNode, NodeFailure, type RpcCall } from './node.ts'
+
+/** What must have happened to a block before its deposits count: a tag of the node, or so many blocks above it. */
+export type Confirm = 'finalized' | 'safe' | number
+
+/** A block by its number and hash. */
+export interface Block {
+  readonly number: number
+  readonly hash: string
+}
+
+/** A transfer of a token to a deposit address. */
+export interface Transfer {
+  readonly block: number
+  readonly blockHash: string
+  readonly txHash: string
+  /** The number of its log in the block. It changes when the transaction is mined again. */
+  readonly logIndex: number
+  /** Addresses are in lower case. */
+  readonly token: string
+  readonly from: string
+  readonly to: string
+  readonly units: bigint
+}
+
+/** How far a node is, and what it has where the watch has stopped. */
+export interface Head {
+  /** The newest block that is confirmed. */
+  readonly top: number
+  /** The hash of the block at the cursor; null: the node does not have it. */
+  readonly hashAtCursor: string | null
+}
+
+/** The blocks and addresses in which transfers are searched. */
+interface Search {
+  readonly from: number
+  readonly to: number
+  readonly tokens: ReadonlySet<string>
+  readonly addresses: ReadonlySet<string>
+}
+
+/** keccak256('Transfer(address,address,uint256)'). */
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+// Nodes refuse more than a thousand topics in one question.
+const ADDRESSES_A_CALL = 500
+
+const lowered = (pattern: RegExp) =>
+  z
+    .string()
+    .regex(pattern)
+    .transform((text) => text.toLowerCase())
+const hash = lowered(/^0x[\da-f]{64}$/i)
+const address = lowered(/^0x[\da-f]{40}$/i)
+/** A topic that holds an address. */
+const addressTopic = lowered(/^0x0{24}[\da-f]{40}$/i).transform((text) => `0x${text.slice(26)}`)
+/** Up to 2^52, so that it is exact as a number. */
+const quantity = z
+  .string()
+  .regex(/^0x[\da-f]{1,13}$/i)
+  .transform(Number)
+
+const blockShape = z.object({ number: quantity, hash }).nullable()
+
+const logShape = z
+  .object({
+    address,
+    topics: z.tuple([z.literal(TRANSFER), addressTopic, addressTopic]),
+    data: lowered(/^0x[\da-f]{64}$/i),
+    blockNumber: quantity,
+    blockHash: hash,
+    transactionHash: hash,
+    logIndex: quantity,
+    removed: z.literal(false).optional(),
+  })
+  .transform(
+    (log): Transfer => ({
+      block: log.blockNumber,
+      blockHash: log.blockHash,
+      txHash: log.transactionHash,
+      logIndex: log.logIndex,
+      token: log.address,
+      from: log.topics[1],
+      to: log.topics[2],
+      units: BigInt(log.data),
+    }),
+  )
+
+const receiptShape = z
+  .object({
+    status: z.string(),
+    blockHash: hash,
+    blockNumber: quantity,
+    transactionHash: hash,
+    // Those of other contracts may be of any kind.
+    logs: z.array(z.unknown()),
+  })
+  .nullable()
+
+/** How far a node is. Rejects where it is of another chain, or has no block that is confirmed. */
+export async function askHead(
+  node: ChainNode,
+  {
+    chainId,
+    confirm,
+    cursor,
+  }: { readonly chainId: number; readonly confirm: Confirm; readonly cursor: number },
+): Promise<Head> {
+  const depth = typeof confirm === 'number' ? confirm : 0
+  const [chain, newest, at] = await node.ask([
+    { method: 'eth_chainId', params: [] },
+    blockCall(typeof confirm === 'number' ? 'latest' : confirm),
+    blockCall(cursor),
+  ])
+  const found = read(node, quantity, chain)
+  if (found !== chainId) throw new NodeFailure(`${node.name} is of chain ${found}, not ${chainId}`)
+  const top = read(node, blockShape, newest)
+  if (top === null) throw new NodeFailure(`${node.name} has no block that is ${confirm}`)
+  return { top: top.number - depth, hashAtCursor: read(node, blockShape, at)?.hash ?? null }
+}
+
+/** A block by its number or tag. Rejects where the node does not have it. */
+export async function askBlock(node: ChainNode, at: number | 'latest'): Promise<Block> {
+  const [answer] = await node.ask([blockCall(at)])
+  return requireBlock(node, answer, at)
+}
+
+/**
+ * The last block of a search, and every transfer in it. Rejects where the node does not have that block, since
+ * its list would lack transfers, and where it answers what was not asked for.
+ */
+export async function askTransfers(
+  node: ChainNode,
+  search: Search,
+): Promise<{ readonly last: Block; readonly transfers: readonly Transfer[] }> {
+  const { from, to, tokens, addresses } = search
+  const calls = chunksOf([...addresses], ADDRESSES_A_CALL).map((chunk): RpcCall => {
+    const topics = [TRANSFER, null, chunk.map((one) => `0x${one.slice(2).padStart(64, '0')}`)]
+    const blocks = { fromBlock: hexOf(from), toBlock: hexOf(to) }
+    return { method: 'eth_getLogs', params: [{ ...blocks, address: [...tokens], topics }] }
+  })
+  const [block, ...lists] = await node.ask([blockCall(to), ...calls])
+  const last = requireBlock(node, block, to)
+  const transfers = lists.flatMap((list) => read(node, z.array(logShape), list))
+  for (const { block: number, blockHash, token, to: receiver } of transfers) {
+    const isInside = from <= number && number <= to && (number < to || blockHash === last.hash)
+    if (!isInside || !tokens.has(token) || !addresses.has(receiver)) {
+      throw new NodeFailure(`${node.name} answered a log that was not asked for`)
+    }
+  }
+  return {
+    last,
+    transfers: transfers.toSorted(
+      (one, other) => one.block - other.block || one.logIndex - other.logIndex,
+    ),
+  }
+}
+
+/**
+ * Finds transfers again by their receipts, through another index of the node than the list's. Answers the
+ * place of each among the logs of its transaction, which stays what it is when the transaction is mined again.
+ * Null: the chain of this node does not have it.
+ */
+export async function askPlaces(
+  node: ChainNode,
+  transfers: readonly Transfer[],
+): Promise<readonly (number | null)[]> {
+  const answers = await node.ask(
+    transfers.flatMap(({ txHash, block }) => [receiptCall(txHash), blockCall(block)]),
+  )
+  return transfers.map((transfer, index) => {
+    const receipt = read(node, receiptShape, answers[2 * index])
+    const block = read(node, blockShape, answers[2 * index + 1])
+    if (receipt === null || receipt.status !== '0x1') return null
+    if (receipt.blockHash !== transfer.blockHash || block?.hash !== transfer.blockHash) return null
+    const place = receipt.logs.findIndex((log) => isSame(log, transfer))
+    return place < 0 ? null : place
+  })
+}
+
+/** The transfer at a place of a transaction, as the node's chain has it now; null: there is none. */
+export async function askTransferAt(
+  node: ChainNode,
+  { txHash, place }: { readonly txHash: string; readonly place: number },
+): Promise<Transfer | null> {
+  const [answer] = await node.ask([receiptCall(txHash)])
+  const receipt = read(node, receiptShape, answer)
+  if (receipt === null || receipt.status !== '0x1') return null
+  const parsed = logShape.safeParse(receipt.logs[place])
+  if (!parsed.success || parsed.data.txHash !== txHash) return null
+  const [held] = await askPlaces(node, [parsed.data])
+  return held === place ? parsed.data : null
+}
+
+/** Whether a log of a receipt is that of a transfer, to the last field. */
+function isSame(log: unknown, transfer: Transfer): boolean {
+  const parsed = logShape.safeParse(log)
+  return parsed.success && isDeepStrictEqual(parsed.data, transfer)
+}
+
+function requireBlock(node: ChainNode, answer: unknown, at: number | string): Block {
+  const block = read(node, blockShape, answer)
+  if (block === null || (typeof at === 'number' && block.number !== at)) {
+    throw new NodeFailure(`${node.name} is behind: it has no block ${at}`)
+  }
+  return block
+}
+
+/** By position: the node that has answered, what an answer looks like, and the answer. */
+export function read<Shape extends z.ZodType>(
+  node: ChainNode,
+  shape: Shape,
+  answer: unknown,
+): z.output<Shape> {
+  const parsed = shape.safeParse(answer)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const where = issue?.path.join('.') ?? ''
+  throw new NodeFailure(`${node.name} answered something impossible ${where}`.trim())
+}
+
+function blockCall(at: number | string): RpcCall {
+  return {
+    method: 'eth_getBlockByNumber',
+    params: [typeof at === 'number' ? hexOf(at) : at, false],
+  }
+}
+
+function receiptCall(txHash: string): RpcCall {
+  return { method: 'eth_getTransactionReceipt', params: [txHash] }
+}
+
+function hexOf(number: number): string {
+  return `0x${number.toString(16)}`
+}
+
+/** By position: a list, and how many of its members a part has at most. */
+function chunksOf<Member>(members: readonly Member[], most: number): readonly Member[][] {
+  const chunks: Member[][] = []
+  for (let start = 0; start < members.length; start += most) {
+    chunks.push(members.slice(start, start + most))
+  }
+  return chunks
+}

@@ -1,0 +1,81 @@
+import type { Confirm } from './questions.ts'
+
+/** Settings of a chain that can't be used; the message says what to do. */
+export class ChainSettingsFault extends Error {
+  override readonly name = 'ChainSettingsFault'
+}
+
+/** A stablecoin that deposits are paid in. */
+export interface Stablecoin {
+  /** Such as `USDC`. */
+  readonly symbol: string
+  /** The id of the method on sale: `base-usdc`. */
+  readonly method: string
+  /** Of its contract, in lower case: a name can be given to any contract. */
+  readonly address: string
+  readonly decimals: number
+  readonly price: TokenPrice
+}
+
+/** Where the dollars of a token come from. */
+export type TokenPrice =
+  | {
+      readonly kind: 'fixed'
+      /** Dollars for one token, times 10^8. */
+      readonly rate8: bigint
+    }
+  | {
+      readonly kind: 'feed'
+      /** The address of the feed's contract. */
+      readonly feed: string
+      /** The age from which the feed's price counts as stale. */
+      readonly staleAfterMs: number
+    }
+
+/** How deposits on a chain are found. */
+export interface ChainTerms {
+  readonly chainId: number
+  readonly tokens: readonly Stablecoin[]
+  readonly confirm: Confirm
+  /** So many nodes must say the same. */
+  readonly quorum: number
+}
+
+const CHAIN_NAMES: Readonly<Record<number, string>> = {
+  1: 'ethereum',
+  10: 'optimism',
+  56: 'bsc',
+  100: 'gnosis',
+  137: 'polygon',
+  8453: 'base',
+  42161: 'arbitrum',
+  43114: 'avalanche',
+}
+
+/** The id of a method on sale. */
+export function methodOf(chainId: number, symbol: string): string {
+  return `${CHAIN_NAMES[chainId] ?? `chain-${chainId}`}-${symbol.toLowerCase()}`
+}
+
+/** The source of a deposit: its transaction, and its place among the logs of that transaction. */
+export function sourceOfDeposit({
+  chainId,
+  txHash,
+  place,
+}: {
+  readonly chainId: number
+  readonly txHash: string
+  readonly place: number
+}): string {
+  return `chain:${chainId}:${txHash}:${place}`
+}
+
+/** What a source of a deposit names; null: it is the source of another payment. */
+export function depositOfSource(
+  source: string,
+): { readonly chainId: number; readonly txHash: string; readonly place: number } | null {
+  const [, chainId, txHash, place] =
+    /^chain:(\d{1,15}):(0x[\da-f]{64}):(\d{1,9})$/.exec(source) ?? []
+  if (chainId === undefined || txHash === undefined || place === undefined) return null
+  return { chainId: Number(chainId), txHash, place: Number(place) }
+}

@@ -1,0 +1,116 @@
+import type { Kysely } from 'kysely'
+import type { PurchaseRow } from '../store/sale-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { Micros } from '../vocabulary/money.ts'
+import type { PurchaseFact } from '../vocabulary/purchase.ts'
+import { PaymentUnavailable } from './card/provider.ts'
+import { checksummed } from './chain/addresses.ts'
+import type { ChainNode } from './chain/node.ts'
+import { type ChainTerms, depositOfSource, type Stablecoin } from './chain/terms.ts'
+import { readCursor } from './cursors.ts'
+import { addDepositAddresses, cursorOf, readDepositAddresses, readRates } from './deposit-rows.ts'
+import type { DepositScan } from './deposit-scan.ts'
+import { type DepositTerms, usableRate } from './deposit-value.ts'
+import type { DepositMethod, DepositTermsNow } from './method.ts'
+
+interface TokenDepositsInput {
+  readonly chain: ChainTerms
+  readonly coin: Stablecoin
+  readonly terms: DepositTerms
+  readonly nodes: readonly ChainNode[]
+  readonly scan: Pick<DepositScan, 'find'>
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  /** The address of an account, with its checksum. */
+  readonly addressOf: (accountId: string) => string
+}
+
+const LOOK_STALE_AFTER_MS = 2 * 60_000
+
+/** Deposits of one token. What clients ask is read from rows that the watch keeps. */
+export class TokenDeposits implements DepositMethod {
+  readonly kind = 'deposit'
+  readonly id: string
+  readonly minimumMicros: Micros
+  readonly feeBps: number
+  readonly chainId: number
+  readonly token: DepositMethod['token']
+  readonly confirm: string
+  readonly #input: TokenDepositsInput
+
+  constructor(input: TokenDepositsInput) {
+    const { chain, coin, terms } = input
+    this.id = coin.method
+    this.minimumMicros = terms.minimumMicros
+    this.feeBps = terms.feeBps
+    this.chainId = chain.chainId
+    this.token = { ...coin, address: checksummed(coin.address) }
+    this.confirm = String(chain.confirm)
+    this.#input = input
+  }
+
+  /** Whether its chain has the payment of a source. */
+  has(source: string): boolean {
+    return depositOfSource(source)?.chainId === this.chainId
+  }
+
+  /** Asks the nodes for a deposit again: an admin decides on what is there now. */
+  async look({ source, accountId, paid }: PurchaseRow): Promise<PurchaseFact> {
+    const { chain, nodes, scan, db } = this.#input
+    const transfer = await scan.find(nodes, source).catch((cause: unknown) => {
+      throw new PaymentUnavailable('the nodes of the chain do not agree', { cause })
+    })
+    const cursor = await readCursor(db, cursorOf(chain.chainId))
+    const accountOf = await readDepositAddresses(db, chain.chainId)
+    const isThere =
+      transfer !== null &&
+      transfer.block <= Number(cursor?.position ?? -1) &&
+      accountOf.get(transfer.to) === accountId
+    const coin = chain.tokens.find(({ address }) => address === transfer?.token)
+    if (!isThere || coin === undefined || coin.symbol !== paid?.paidCurrency) {
+      return { kind: 'expired' }
+    }
+    return {
+      kind: 'paid',
+      paid: { currency: coin.symbol, units: transfer.units },
+      reversedUnits: 0n,
+      paymentRef: null,
+      isDisputed: false,
+      judgment: { kind: 'credit' },
+    }
+  }
+
+  /** How deposits become credit now. Asks no node. */
+  async terms(): Promise<DepositTermsNow> {
+    const { chain, coin, terms, db, clock } = this.#input
+    const nowMs = clock.nowMs()
+    const cursor = await readCursor(db, cursorOf(chain.chainId))
+    if (cursor === null || nowMs - cursor.lookedAtMs > LOOK_STALE_AFTER_MS) {
+      return { kind: 'chain_unavailable' }
+    }
+    const rates = await readRates(db, chain.chainId)
+    const usable = usableRate(rates.get(coin.address) ?? null, { nowMs, price: coin.price })
+    if (usable.kind === 'unusable' || usable.isBelowFloor) return { kind: 'quote_unavailable' }
+    const { decimals } = coin
+    return {
+      kind: 'known',
+      terms: { decimals, rate8: usable.rate8, feeBps: terms.feeBps },
+      asOfMs: usable.readAtMs,
+    }
+  }
+
+  /** The address of an account, once the watch will find what is sent there. */
+  async depositAddress(accountId: string): Promise<{ address: string; uri: string }> {
+    const { chain, coin, db, clock, addressOf } = this.#input
+    const address = addressOf(accountId)
+    const { chainId } = chain
+    const createdAtMs = clock.nowMs()
+    await addDepositAddresses(db, [
+      { chainId, address: address.toLowerCase(), accountId, createdAtMs },
+    ])
+    // EIP-681.
+    const uri = `ethereum:${checksummed(coin.address)}@${chainId}/transfer?address=${address}`
+    return { address, uri }
+  }
+}

@@ -1,0 +1,142 @@
+import { type Kysely, sql } from 'kysely'
+import { CONFIRMING_DEPOSITS, DEPOSIT_ADDRESSES, TOKEN_RATES } from '../store/sale-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { RowOf } from '../store/table.ts'
+import { firstIdOf } from '../vocabulary/ids.ts'
+import { type Micros, micros } from '../vocabulary/money.ts'
+import type { TokenRate } from './deposit-value.ts'
+
+/** A deposit in a block that is not final. */
+export type ConfirmingDeposit = RowOf<typeof CONFIRMING_DEPOSITS>
+
+const DAY_MS = 24 * 60 * 60_000
+
+/** The cursor of a chain. */
+export function cursorOf(chainId: number): string {
+  return `chain:${chainId}`
+}
+
+/** The account of each deposit address of a chain, by the address in lower case. */
+export async function readDepositAddresses(
+  db: Kysely<Tables>,
+  chainId: number,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db
+    .selectFrom('deposit_addresses')
+    .select(['address', 'account_id'])
+    .where('chain_id', '=', chainId)
+    .execute()
+  return new Map(rows.map(({ address, account_id }) => [address, account_id]))
+}
+
+/** Makes the addresses durable. One that is there already is not changed. */
+export async function addDepositAddresses(
+  db: Kysely<Tables>,
+  rows: readonly RowOf<typeof DEPOSIT_ADDRESSES>[],
+): Promise<void> {
+  if (rows.length === 0) return
+  await db
+    .insertInto('deposit_addresses')
+    .values(rows.map((row) => DEPOSIT_ADDRESSES.record(row)))
+    .onConflict((conflict) => conflict.columns(['chain_id', 'address']).doNothing())
+    .execute()
+}
+
+/** The rates of a chain's tokens, by the address of the token. */
+export async function readRates(
+  db: Kysely<Tables>,
+  chainId: number,
+): Promise<ReadonlyMap<string, TokenRate>> {
+  const rows = await db
+    .selectFrom('token_rates')
+    .selectAll()
+    .where('chain_id', '=', chainId)
+    .execute()
+  return new Map(rows.map((row) => [row.token, TOKEN_RATES.read(row)]))
+}
+
+/** Writes a rate that nodes agree on. */
+export async function writeRate(db: Kysely<Tables>, row: TokenRate): Promise<void> {
+  const { rate8, feedAtMs, readAtMs } = row
+  await db
+    .insertInto('token_rates')
+    .values(TOKEN_RATES.record(row))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['chain_id', 'token'])
+        .doUpdateSet({ rate8, feed_at_ms: feedAtMs, read_at_ms: readAtMs }),
+    )
+    .execute()
+}
+
+/** Closes a token: nothing is quoted or credited of it until a look agrees on a rate again. */
+export async function removeRate(
+  db: Kysely<Tables>,
+  { chainId, token }: Pick<TokenRate, 'chainId' | 'token'>,
+): Promise<void> {
+  await db
+    .deleteFrom('token_rates')
+    .where('chain_id', '=', chainId)
+    .where('token', '=', token)
+    .execute()
+}
+
+/** Replaces the confirming deposits of a chain by what one look has found. */
+export async function replaceConfirming(
+  db: Kysely<Tables>,
+  { chainId, rows }: { readonly chainId: number; readonly rows: readonly ConfirmingDeposit[] },
+): Promise<void> {
+  const earlier = await db
+    .selectFrom('confirming_deposits')
+    .select('tx_hash')
+    .where('chain_id', '=', chainId)
+    .limit(1)
+    .execute()
+  // Most looks find none: nothing is written then.
+  if (earlier.length + rows.length === 0) return
+  await db.transaction().execute(async (transaction) => {
+    await transaction.deleteFrom('confirming_deposits').where('chain_id', '=', chainId).execute()
+    if (rows.length === 0) return
+    await transaction
+      .insertInto('confirming_deposits')
+      .values(rows.map((row) => CONFIRMING_DEPOSITS.record(row)))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  })
+}
+
+const CONFIRMING_MAX = 100
+
+/** The confirming deposits of an account, newest first: the first hundred. */
+export async function listConfirming(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<readonly ConfirmingDeposit[]> {
+  const rows = await db
+    .selectFrom('confirming_deposits')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    // Those up to the cursor are credited already: the look that removes them has not ended.
+    .where(
+      sql<boolean>`block > coalesce((select cast(position as bigint) from sale_cursors
+        where source = 'chain:' || cast(confirming_deposits.chain_id as text)), -1)`,
+    )
+    .orderBy('block', 'desc')
+    .orderBy('log_index', 'desc')
+    .limit(CONFIRMING_MAX)
+    .execute()
+  return rows.map((row) => CONFIRMING_DEPOSITS.read(row))
+}
+
+/** What deposits of all accounts have become within the last 24 hours, without those that an admin decided. */
+export async function creditedToday(db: Kysely<Tables>, nowMs: number): Promise<Micros> {
+  const { sum } = await db
+    .selectFrom('purchases')
+    .select((select) => select.fn.sum<number | string | null>('credit_micros').as('sum'))
+    .where('id', '>=', firstIdOf({ prefix: 'pur', timeMs: nowMs - DAY_MS }))
+    .where('source', 'like', 'chain:%')
+    .where('state', '=', 'credited')
+    .where('note', 'is', null)
+    .executeTakeFirstOrThrow()
+  return micros(Number(sum ?? 0))
+}

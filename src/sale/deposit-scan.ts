@@ -1,0 +1,242 @@
+import type { Kysely } from 'kysely'
+import type { Ledger } from '../ledger/ledger.ts'
+import { findPurchase } from '../ledger/purchases.ts'
+import type { Tables } from '../store/schema.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { addMicros, type Micros, ZERO_MICROS } from '../vocabulary/money.ts'
+import { agreementOf, askEach } from './chain/agreement.ts'
+import type { ChainNode } from './chain/node.ts'
+import {
+  askPlaces,
+  askTransferAt,
+  askTransfers,
+  type Block,
+  type Transfer,
+} from './chain/questions.ts'
+import {
+  type ChainTerms,
+  depositOfSource,
+  type Stablecoin,
+  sourceOfDeposit,
+} from './chain/terms.ts'
+import { creditedToday, readDepositAddresses, readRates } from './deposit-rows.ts'
+import { type DepositTerms, type TokenRate, usableRate, valueDeposit } from './deposit-value.ts'
+
+/** What a scan of blocks needs of the gateway. */
+export interface DepositScanInput {
+  readonly chain: ChainTerms
+  readonly terms: DepositTerms
+  readonly db: Kysely<Tables>
+  readonly ledger: Pick<Ledger, 'postPurchase'>
+  readonly ids: IdSource
+  readonly clock: Clock
+  /** Called when the credit of an account has changed. */
+  readonly onCreditChanged: (accountId: string) => Promise<void>
+  /** Called with each node that did not answer, or answered something impossible. */
+  readonly onNodeFailure: (node: ChainNode, cause: unknown) => void
+}
+
+/** What became of a scan. Only after `scanned` is every deposit of the blocks in the store. */
+type Scanned =
+  | {
+      readonly kind: 'scanned'
+      readonly last: Block
+      /** How many deposits the scan has added to the store. */
+      readonly added: number
+      /** Deposits that are worth less than a cent. */
+      readonly dust: number
+    }
+  | { readonly kind: 'disagreed' | 'tooFew' | 'unpriced'; readonly reason: string }
+
+/** A deposit that nodes agree on. */
+interface Deposit {
+  readonly transfer: Transfer
+  readonly place: number
+  readonly accountId: string
+  readonly coin: Stablecoin
+}
+
+interface Valuation {
+  readonly rates: ReadonlyMap<string, TokenRate>
+  readonly creditedTodayMicros: Micros
+}
+
+const RECEIPTS_AT_ONCE = 100
+
+/** Finds the deposits in final blocks, and posts each as a purchase. A repeated scan changes nothing. */
+export class DepositScan {
+  readonly #input: DepositScanInput
+  readonly #tokens: ReadonlyMap<string, Stablecoin>
+
+  constructor(input: DepositScanInput) {
+    this.#input = input
+    this.#tokens = new Map(input.chain.tokens.map((coin) => [coin.address, coin]))
+  }
+
+  /** Scans blocks, which the caller knows to be final, as far as a quorum of these nodes says the same. */
+  async scan({
+    nodes,
+    from,
+    to,
+  }: {
+    readonly nodes: readonly ChainNode[]
+    readonly from: number
+    readonly to: number
+  }): Promise<Scanned> {
+    const { chain, db, onNodeFailure } = this.#input
+    // Read after the blocks were final: an address that is handed out later can't have been paid in them.
+    const accountOf = await readDepositAddresses(db, chain.chainId)
+    const search = {
+      from,
+      to,
+      tokens: new Set(this.#tokens.keys()),
+      addresses: new Set(accountOf.keys()),
+    }
+    const lists = await askEach(nodes, (node) => askTransfers(node, search), onNodeFailure)
+    const agreement = agreementOf(lists, chain.quorum)
+    if (agreement.kind !== 'agreed') {
+      return { kind: agreement.kind, reason: `the transfers of blocks ${from} to ${to}` }
+    }
+    const { last, transfers } = agreement.answer
+    // Any sender can log a transfer of nothing from any address.
+    const worthy = transfers.filter(({ units }) => units > 0n)
+    const places = await this.#placesOf(agreement.nodes, worthy)
+    if (places === null) {
+      return { kind: 'disagreed', reason: `the receipts of blocks ${from} to ${to}` }
+    }
+    const deposits = worthy.flatMap((transfer, index): Deposit[] => {
+      const [place, accountId] = [places[index], accountOf.get(transfer.to)]
+      const coin = this.#tokens.get(transfer.token)
+      if (place === undefined || accountId === undefined || coin === undefined) return []
+      return [{ transfer, place, accountId, coin }]
+    })
+    return this.#postAll(deposits, last)
+  }
+
+  /** The place of each transfer within its transaction; null where not all of these nodes have it there. */
+  async #placesOf(
+    nodes: readonly ChainNode[],
+    transfers: readonly Transfer[],
+  ): Promise<readonly number[] | null> {
+    const found: number[] = []
+    for (let start = 0; start < transfers.length; start += RECEIPTS_AT_ONCE) {
+      const some = transfers.slice(start, start + RECEIPTS_AT_ONCE)
+      const ask = (node: ChainNode) => askPlaces(node, some)
+      const said = await askEach(nodes, ask, this.#input.onNodeFailure)
+      const agreement = agreementOf(said, nodes.length)
+      if (agreement.kind !== 'agreed') return null
+      for (const place of agreement.answer) {
+        if (place === null) return null
+        found.push(place)
+      }
+    }
+    return found
+  }
+
+  async #postAll(deposits: readonly Deposit[], last: Block): Promise<Scanned> {
+    const { chain, db, clock } = this.#input
+    let added = 0
+    let dust = 0
+    if (deposits.length === 0) return { kind: 'scanned', last, added, dust }
+    const rates = await readRates(db, chain.chainId)
+    let creditedTodayMicros = await creditedToday(db, clock.nowMs())
+    for (const deposit of deposits) {
+      const posted = await this.#post(deposit, { rates, creditedTodayMicros })
+      switch (posted.kind) {
+        case 'unpriced':
+          // The blocks are scanned again until the token has a rate: what is left out would be lost.
+          return { kind: 'unpriced', reason: `${deposit.coin.symbol}: ${posted.reason}` }
+        case 'dust':
+          dust++
+          break
+        case 'known':
+          break
+        case 'added':
+          added++
+          creditedTodayMicros = addMicros(creditedTodayMicros, posted.creditedMicros)
+          break
+        default:
+          return assertNever(posted)
+      }
+    }
+    return { kind: 'scanned', last, added, dust }
+  }
+
+  async #post(
+    { transfer, place, accountId, coin }: Deposit,
+    { rates, creditedTodayMicros }: Valuation,
+  ): Promise<
+    | { readonly kind: 'added'; readonly creditedMicros: Micros }
+    | { readonly kind: 'known' | 'dust' }
+    | { readonly kind: 'unpriced'; readonly reason: string }
+  > {
+    const { chain, terms, db, ledger, ids, clock, onCreditChanged } = this.#input
+    const source = sourceOfDeposit({ ...chain, ...transfer, place })
+    const { units } = transfer
+    const earlier = await findPurchase(db, source)
+    if (earlier !== null) {
+      const isSame = earlier.accountId === accountId && earlier.paid?.paidUnits === units
+      if (!isSame) throw new Error(`the chain contradicts the purchase ${earlier.id}`)
+      return { kind: 'known' }
+    }
+    const usable = usableRate(rates.get(coin.address) ?? null, {
+      nowMs: clock.nowMs(),
+      price: coin.price,
+    })
+    if (usable.kind === 'unusable') return { kind: 'unpriced', reason: usable.reason }
+    const { decimals } = coin
+    const valued = valueDeposit({ units, decimals, rate: usable, terms, creditedTodayMicros })
+    if (valued === null) return { kind: 'dust' }
+    const { creditMicros, judgment } = valued
+    const verdict = await ledger.postPurchase({
+      id: ids.next('pur'),
+      accountId,
+      method: coin.method,
+      source,
+      creditMicros,
+      priceUnits: null,
+      seenReversals: 0,
+      fact: {
+        kind: 'paid',
+        paid: { currency: coin.symbol, units },
+        reversedUnits: 0n,
+        paymentRef: null,
+        isDisputed: false,
+        judgment,
+      },
+      approved: false,
+    })
+    switch (verdict.kind) {
+      case 'posted':
+        if (verdict.purchase.state === 'credited') await onCreditChanged(accountId)
+        return {
+          kind: 'added',
+          creditedMicros: verdict.purchase.state === 'credited' ? creditMicros : ZERO_MICROS,
+        }
+      case 'unchanged':
+        return { kind: 'known' }
+      case 'stale':
+      case 'conflict':
+      case 'unknownAccount':
+        throw new Error(`the deposit ${source} was not posted: ${verdict.kind}`)
+      default:
+        return assertNever(verdict)
+    }
+  }
+
+  /**
+   * Looks at one deposit again. Null: it is of another chain, or the nodes agree that it is not there. Throws where
+   * too few of them answer.
+   */
+  async find(nodes: readonly ChainNode[], source: string): Promise<Transfer | null> {
+    const { chain, onNodeFailure } = this.#input
+    const deposit = depositOfSource(source)
+    if (deposit === null || deposit.chainId !== chain.chainId) return null
+    const said = await askEach(nodes, (node) => askTransferAt(node, deposit), onNodeFailure)
+    const agreement = agreementOf(said, chain.quorum)
+    if (agreement.kind !== 'agreed') throw new Error(`nodes do not agree on ${source}`)
+    return agreement.answer
+  }
+}

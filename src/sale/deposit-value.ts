@@ -1,0 +1,96 @@
+import type { TOKEN_RATES } from '../store/sale-tables.ts'
+import type { RowOf } from '../store/table.ts'
+import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
+import { creditOf, type ExchangeTerms, type PaymentJudgment } from '../vocabulary/purchase.ts'
+import type { TokenPrice } from './chain/terms.ts'
+
+/** What a token is worth, as the store has it. */
+export type TokenRate = RowOf<typeof TOKEN_RATES>
+
+/** Whether deposits can be valued by a rate. */
+type UsableRate =
+  | {
+      readonly kind: 'usable'
+      readonly rate8: bigint
+      readonly readAtMs: number
+      /** The token has lost its peg: nothing is quoted, and an admin decides about deposits. */
+      readonly isBelowFloor: boolean
+    }
+  | { readonly kind: 'unusable'; readonly reason: string }
+
+/** What an operator allows for deposits. */
+export interface DepositTerms {
+  readonly minimumMicros: Micros
+  /** A deposit above it is held. */
+  readonly holdAboveMicros: Micros
+  /** What is credited above it within a day is held. */
+  readonly holdAboveDailyMicros: Micros
+  readonly feeBps: number
+}
+
+const READ_STALE_AFTER_MS = 10 * 60_000
+const CLOCKS_APART_MS = 5 * 60_000
+/** Below this a stablecoin is not stable. */
+const FLOOR_8 = 98_000_000n
+const DUST_MICROS = 10_000
+
+/** Judges a rate: none is believed that is old, from the future, or zero. */
+export function usableRate(
+  row: TokenRate | null,
+  { nowMs, price }: { readonly nowMs: number; readonly price: TokenPrice },
+): UsableRate {
+  const unusable = (reason: string): UsableRate => ({ kind: 'unusable', reason })
+  if (row === null) return unusable('the token has no rate: its contract or feed was not read yet')
+  const { rate8, feedAtMs, readAtMs } = row
+  if (nowMs - readAtMs > READ_STALE_AFTER_MS)
+    return unusable('its rate was not read for 10 minutes')
+  if (rate8 <= 0) return unusable('its price feed has no price')
+  if (feedAtMs > nowMs + CLOCKS_APART_MS) return unusable('its price is from the future')
+  if (price.kind === 'feed' && nowMs - feedAtMs > price.staleAfterMs) {
+    return unusable('its price is stale')
+  }
+  const exact = BigInt(rate8)
+  return { kind: 'usable', rate8: exact, readAtMs, isBelowFloor: exact < FLOOR_8 }
+}
+
+/** The credit of units of a token, at most what an account can have. Null: dust, under a cent. */
+export function creditOfUnits(units: bigint, terms: ExchangeTerms): Micros | null {
+  const creditMicros = creditOf(units, terms) ?? micros(Number.MAX_SAFE_INTEGER)
+  return creditMicros < DUST_MICROS ? null : creditMicros
+}
+
+/** The credit of a deposit, and whether it is given by itself. Null: dust. */
+export function valueDeposit({
+  units,
+  decimals,
+  rate,
+  terms,
+  creditedTodayMicros,
+}: {
+  readonly units: bigint
+  readonly decimals: number
+  readonly rate: Extract<UsableRate, { kind: 'usable' }>
+  readonly terms: DepositTerms
+  /** What all deposits have become within the last day without an admin. */
+  readonly creditedTodayMicros: Micros
+}): { readonly creditMicros: Micros; readonly judgment: PaymentJudgment } | null {
+  const { minimumMicros, holdAboveMicros, holdAboveDailyMicros, feeBps } = terms
+  const held = (worthMicros: Micros, reason: string) => ({
+    creditMicros: worthMicros,
+    judgment: { kind: 'hold', reason, worthMicros } as const,
+  })
+  const creditMicros = creditOfUnits(units, { decimals, rate8: rate.rate8, feeBps })
+  if (creditMicros === null) return null
+  if (rate.isBelowFloor) {
+    return held(creditMicros, `the token is worth less than ${FLOOR_8 / 1_000_000n} cents`)
+  }
+  if (creditMicros < minimumMicros) return { creditMicros, judgment: { kind: 'below_minimum' } }
+  if (creditMicros > holdAboveMicros) {
+    return held(creditMicros, `a deposit above ${showMicros(holdAboveMicros)} waits for an admin`)
+  }
+  if (creditedTodayMicros + creditMicros > holdAboveDailyMicros) {
+    const most = showMicros(holdAboveDailyMicros)
+    return held(creditMicros, `deposits of the last 24 hours would come to more than ${most}`)
+  }
+  return { creditMicros, judgment: { kind: 'credit' } }
+}

@@ -1,0 +1,73 @@
+import { isAddress } from 'viem'
+import { depositAddresses } from './chain/addresses.ts'
+import { type ChainNode, httpNode } from './chain/node.ts'
+import { ChainSettingsFault, type ChainTerms } from './chain/terms.ts'
+import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
+import { TokenDeposits } from './deposit-method.ts'
+import { DepositScan } from './deposit-scan.ts'
+
+/** What the settings say of a chain. */
+export interface ChainSettings {
+  readonly chain: ChainTerms
+  readonly rpcUrls: readonly string[]
+  /** The extended public key below which each account has its address. */
+  readonly xpub: string
+  /** The addresses of contracts as they were typed: the case of their letters is a checksum. */
+  readonly typedAddresses: readonly string[]
+}
+
+interface OpenDepositsInput extends Omit<ChainWatchInput, 'chain' | 'nodes'> {
+  readonly settings: ChainSettings
+}
+
+/** The sale on a chain, of which every part that needs `viem` is loaded with this file. */
+export interface OpenedDeposits {
+  readonly methods: readonly TokenDeposits[]
+  readonly watch: ChainWatch
+  readonly nodes: readonly ChainNode[]
+  /** The address of an account, with its checksum. */
+  readonly addressOf: (accountId: string) => string
+}
+
+/** Opens the sale on a chain. Asks no node. Throws `ChainSettingsFault`. */
+export function openDeposits({ settings, ...input }: OpenDepositsInput): OpenedDeposits {
+  const { chain, rpcUrls, xpub, typedAddresses } = settings
+  for (const address of typedAddresses) {
+    if (isAddress(address)) continue
+    throw new ChainSettingsFault(
+      `CHAIN_TOKENS or CHAIN_PRICE_FEEDS has ${address}, which is mistyped: its checksum is wrong`,
+    )
+  }
+  const addressOf = remembering(derivation(xpub))
+  const nodes = rpcUrls.map((url) => httpNode({ url }))
+  const watch = new ChainWatch({ ...input, chain, nodes })
+  const scan = new DepositScan({ ...input, chain })
+  const methods = chain.tokens.map(
+    (coin) => new TokenDeposits({ ...input, chain, coin, nodes, scan, addressOf }),
+  )
+  return { methods, watch, nodes, addressOf }
+}
+
+function derivation(xpub: string): (accountId: string) => string {
+  try {
+    return depositAddresses(xpub)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ChainSettingsFault(`CHAIN_DEPOSIT_XPUB cannot be used: ${reason}`, { cause })
+  }
+}
+
+const REMEMBERED_MAX = 10_000
+
+/** A derivation takes milliseconds of the thread that serves requests: it is made once an account. */
+function remembering(derive: (accountId: string) => string): (accountId: string) => string {
+  const known = new Map<string, string>()
+  return (accountId) => {
+    const found = known.get(accountId)
+    if (found !== undefined) return found
+    if (known.size >= REMEMBERED_MAX) known.clear()
+    const address = derive(accountId)
+    known.set(accountId, address)
+    return address
+  }
+}

@@ -1,0 +1,133 @@
+import type { StoreBench } from '../../ledger/testing/store-bench.ts'
+import { micros } from '../../vocabulary/money.ts'
+import type { ChainTerms } from '../chain/terms.ts'
+import { ChainWatch } from '../chain-watch.ts'
+import { addDepositAddresses } from '../deposit-rows.ts'
+import type { DepositTerms } from '../deposit-value.ts'
+import { MODEL_TOKEN, ModelChain, ModelNode } from './model-chain.ts'
+
+/** What a test weakens. */
+export interface ChainWorldInput {
+  readonly chain?: Partial<ChainTerms>
+  /** How many of the nodes a watch asks; default all three. */
+  readonly nodes?: number
+  readonly terms?: Partial<DepositTerms>
+  /** Called before a watch posts a purchase, and after that: it may throw, as a crash would end a look. */
+  readonly onPost?: (moment: 'before' | 'after') => void
+}
+
+const TERMS: DepositTerms = {
+  minimumMicros: micros(1_000_000),
+  holdAboveMicros: micros(50_000_000),
+  holdAboveDailyMicros: micros(Number.MAX_SAFE_INTEGER),
+  feeBps: 0,
+}
+
+let chains = 0
+
+/** Accounts with deposit addresses on a model chain of three nodes, and watches of it on a store. */
+export class ChainWorld {
+  readonly chainId = ++chains
+  readonly model = new ModelChain()
+  readonly accounts = [`A${this.chainId}`, `B${this.chainId}`]
+  readonly addresses = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`]
+  readonly nodes: readonly ModelNode[]
+  readonly events: string[] = []
+  nowMs = 1_000_000
+  readonly #bench: StoreBench
+  readonly #input: ChainWorldInput
+  #ids = 0
+
+  private constructor(bench: StoreBench, input: ChainWorldInput) {
+    this.#bench = bench
+    this.#input = input
+    this.nodes = ['one', 'two', 'three'].map(
+      (name) =>
+        new ModelNode(this.model, {
+          name,
+          chainId: this.chainId,
+          forgedTo: this.addresses[0] ?? '',
+        }),
+    )
+  }
+
+  static async open(bench: StoreBench, input: ChainWorldInput = {}): Promise<ChainWorld> {
+    const world = new ChainWorld(bench, input)
+    for (const account of world.accounts) await bench.createAccount(account)
+    await addDepositAddresses(
+      bench.store.db,
+      world.addresses.map((address, index) => ({
+        chainId: world.chainId,
+        address,
+        accountId: world.accounts[index] ?? '',
+        createdAtMs: 0,
+      })),
+    )
+    return world
+  }
+
+  get chain(): ChainTerms {
+    return {
+      chainId: this.chainId,
+      tokens: [
+        {
+          symbol: 'USDC',
+          method: 'model-usdc',
+          address: MODEL_TOKEN,
+          decimals: 6,
+          price: { kind: 'fixed', rate8: 100_000_000n },
+        },
+      ],
+      confirm: 'finalized',
+      quorum: 2,
+      ...this.#input.chain,
+    }
+  }
+
+  /** A watch, as each gateway of the store has one. */
+  watch(): ChainWatch {
+    const { store, ledger } = this.#bench
+    const { onPost } = this.#input
+    return new ChainWatch({
+      chain: this.chain,
+      terms: { ...TERMS, ...this.#input.terms },
+      nodes: this.nodes.slice(0, this.#input.nodes),
+      db: store.db,
+      ledger: {
+        async postPurchase(input, by) {
+          onPost?.('before')
+          const verdict = await ledger.postPurchase(input, by)
+          onPost?.('after')
+          return verdict
+        },
+      },
+      ids: { next: () => `pur_${this.chainId}_${++this.#ids}` },
+      clock: { nowMs: () => this.nowMs },
+      onCreditChanged: async (accountId) => void this.events.push(`credit of ${accountId}`),
+      onNodeFailure: ({ name }) => void this.events.push(`${name} failed`),
+      onTokenClosed: ({ symbol }, decimals) =>
+        void this.events.push(`${symbol} has ${decimals} decimals`),
+      onFoundLate: (deposits) => void this.events.push(`${deposits} found late`),
+      onDust: (deposits) => void this.events.push(`${deposits} of dust`),
+    })
+  }
+
+  pay(account: number, units: bigint): void {
+    this.model.pay([{ to: this.addresses[account] ?? '', units }])
+  }
+
+  /** What each account has. */
+  async balances(): Promise<readonly number[]> {
+    const accounts = await Promise.all(this.accounts.map((account) => this.#bench.account(account)))
+    return accounts.map(({ backedBalanceMicros }) => backedBalanceMicros)
+  }
+
+  /** What each account may have: what is final, above the minimum and not above the ceiling. */
+  get finalUnits(): readonly number[] {
+    return this.addresses.map((address) =>
+      this.model.finalLogs
+        .filter(({ to, units }) => to === address && 1_000_000n <= units && units <= 50_000_000n)
+        .reduce((sum, { units }) => sum + Number(units), 0),
+    )
+  }
+}

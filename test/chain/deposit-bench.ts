@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { HDKey } from 'viem/accounts'
+import { LEDGER_LIMITS_DEFAULT } from '../../src/ledger/ledger.ts'
+import { createPostgresBench } from '../../src/ledger/testing/postgres-bench.ts'
+import { createSqliteBench } from '../../src/ledger/testing/sqlite-bench.ts'
+import type { StoreBench } from '../../src/ledger/testing/store-bench.ts'
+import type { ChainTerms, Stablecoin } from '../../src/sale/chain/terms.ts'
+import type { ChainLook } from '../../src/sale/chain-watch.ts'
+import type { DepositTerms } from '../../src/sale/deposit-value.ts'
+import { type OpenedDeposits, openDeposits } from '../../src/sale/open-deposits.ts'
+import { micros } from '../../src/vocabulary/money.ts'
+import { ANVIL_CHAIN_ID, type Anvil } from './anvil.ts'
+
+/** The seed, which no gateway has, and the public key below which accounts have their addresses. */
+const SEED = createHash('sha256').update('a seed for tests').digest()
+const DEPOSIT_KEY = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/0'")
+const XPUB = DEPOSIT_KEY.publicExtendedKey
+
+export const DEPOSIT_TERMS: DepositTerms = {
+  minimumMicros: micros(1_000_000),
+  holdAboveMicros: micros(5_000_000_000),
+  holdAboveDailyMicros: micros(100_000_000_000),
+  feeBps: 0,
+}
+
+/** A dollar a token, as an operator may say. */
+const ONE_DOLLAR = { kind: 'fixed', rate8: 100_000_000n } as const
+
+export function usdcOf(anvil: Anvil): Stablecoin {
+  const address = anvil.usdc.toLowerCase()
+  return { symbol: 'USDC', method: 'anvil-usdc', address, decimals: 6, price: ONE_DOLLAR }
+}
+
+export interface DepositBenchInput {
+  readonly anvil: Anvil
+  readonly rpcUrls: readonly string[]
+  readonly quorum?: number
+  readonly tokens?: readonly Stablecoin[]
+  readonly terms?: DepositTerms
+  readonly engine?: 'sqlite' | 'postgres'
+}
+
+/** Accounts `A`, `B` and `C` with deposit addresses on a store, and gateways' watches of the chain. */
+export class DepositBench implements AsyncDisposable {
+  readonly bench: StoreBench & { readonly file?: string; readonly url?: string }
+  readonly events: string[] = []
+  readonly addresses: Readonly<Record<string, string>>
+  nowMs = Date.now()
+  readonly #input: DepositBenchInput
+  #ids = 0
+
+  private constructor(
+    bench: StoreBench,
+    input: DepositBenchInput,
+    addresses: Readonly<Record<string, string>>,
+  ) {
+    this.bench = bench
+    this.#input = input
+    this.addresses = addresses
+  }
+
+  /** Opens a store whose cursor stands at the newest final block. */
+  static async open(input: DepositBenchInput): Promise<DepositBench> {
+    const create = input.engine === 'postgres' ? createPostgresBench : createSqliteBench
+    const bench = await create({ limits: LEDGER_LIMITS_DEFAULT })
+    const addresses: Record<string, string> = {}
+    const opened = new DepositBench(bench, input, addresses)
+    const { methods, watch } = opened.gateway()
+    for (const account of ['A', 'B', 'C']) {
+      await bench.createAccount(account)
+      const deposit = await methods[0]?.depositAddress(account)
+      addresses[account] = deposit?.address ?? ''
+    }
+    await watch.look()
+    return opened
+  }
+
+  /** What a gateway opens for the chain. */
+  gateway(): OpenedDeposits {
+    const { anvil, rpcUrls, quorum = 2, tokens = [usdcOf(anvil)], terms } = this.#input
+    const { store, ledger } = this.bench
+    const { events } = this
+    return openDeposits({
+      settings: {
+        chain: { chainId: ANVIL_CHAIN_ID, tokens, confirm: 'finalized', quorum },
+        rpcUrls,
+        xpub: XPUB,
+        typedAddresses: [],
+      },
+      terms: terms ?? DEPOSIT_TERMS,
+      db: store.db,
+      ledger,
+      ids: { next: () => `pur_${String(++this.#ids).padStart(6, '0')}` },
+      clock: { nowMs: () => this.nowMs },
+      onCreditChanged: async (accountId) => void events.push(`credit of ${accountId}`),
+      onNodeFailure: (_node, cause) => void events.push(String(cause)),
+      onTokenClosed: ({ symbol }, decimals) => void events.push(`${symbol} has ${decimals}`),
+      onFoundLate: (deposits) => void events.push(`${deposits} found late`),
+      onDust: (deposits) => void events.push(`${deposits} of dust`),
+    })
+  }
+
+  addressOf(account: string): string {
+    return this.addresses[account] ?? ''
+  }
+
+  /** Looks until nothing moves any more; returns the last look. */
+  async drain(watch = this.gateway().watch): Promise<ChainLook> {
+    let look = await watch.look()
+    while (look.kind === 'advanced') look = await watch.look()
+    return look
+  }
+
+  async balance(account: string): Promise<number> {
+    return (await this.bench.account(account)).backedBalanceMicros
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.bench.audit()
+    await this.bench.close()
+  }
+}
+
+/** What a process that looks once is given. */
+export interface KilledLook {
+  readonly databaseUrl: string
+  readonly rpcUrls: readonly string[]
+  readonly chain: ChainTerms
+  /** At which of its steps it kills itself; 0: at none. */
+  readonly killAt: number
+}

@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { listAllPurchases } from '../../src/ledger/purchases.ts'
+import { listConfirming } from '../../src/sale/deposit-rows.ts'
+import { Anvil } from './anvil.ts'
+import { DepositBench } from './deposit-bench.ts'
+import { type NodeBetween, startNodeBetween } from './node-between.ts'
+
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+let anvil: Anvil
+let one: NodeBetween
+let two: NodeBetween
+
+beforeAll(async () => {
+  anvil = await Anvil.start()
+  one = await startNodeBetween(anvil.url)
+  two = await startNodeBetween(anvil.url)
+})
+afterAll(async () => {
+  await one[Symbol.asyncDispose]()
+  await two[Symbol.asyncDispose]()
+  await anvil[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  one.mode = { kind: 'honest' }
+  two.mode = { kind: 'honest' }
+})
+
+function open(input: Partial<Parameters<typeof DepositBench.open>[0]> = {}) {
+  return DepositBench.open({ anvil, rpcUrls: [one.url, two.url], ...input })
+}
+
+async function shown(deposits: DepositBench, account: string): Promise<readonly bigint[]> {
+  const rows = await listConfirming(deposits.bench.store.db, account)
+  return rows.map(({ units }) => units)
+}
+
+describe.each(['sqlite', 'postgres'] as const)('on %s', (engine) => {
+  test('a deposit is shown while it confirms, and credited once when it is final', async () => {
+    await using deposits = await open({ engine })
+    const { watch } = deposits.gateway()
+    await anvil.transfer({ to: deposits.addressOf('A'), units: 25_000_000n })
+    await deposits.drain(watch)
+    expect(await deposits.balance('A')).toBe(0)
+    expect(await shown(deposits, 'A')).toEqual([25_000_000n])
+    await anvil.mine()
+    await deposits.drain(watch)
+    await deposits.drain(watch)
+    expect(await deposits.balance('A')).toBe(25_000_000)
+    expect(await shown(deposits, 'A')).toEqual([])
+    expect(deposits.events).toEqual(['credit of A'])
+  })
+
+  test('a deposit that a reorg takes away is not shown any more, and was never credited', async () => {
+    await using deposits = await open({ engine })
+    const { watch } = deposits.gateway()
+    await anvil.transfer({ to: deposits.addressOf('B'), units: 9_000_000n })
+    await watch.look()
+    expect(await shown(deposits, 'B')).toEqual([9_000_000n])
+    await anvil.reorg(1)
+    await watch.look()
+    expect(await shown(deposits, 'B')).toEqual([])
+    await anvil.mine()
+    await deposits.drain(watch)
+    expect(await deposits.balance('B')).toBe(0)
+  })
+
+  test('four gateways that look at the same moment credit each of ten deposits once', async () => {
+    await using deposits = await open({ engine })
+    const gateways = [1, 2, 3, 4].map(() => deposits.gateway())
+    for (let paid = 0; paid < 10; paid++) {
+      await anvil.transfer({ to: deposits.addressOf('A'), units: 1_000_000n })
+    }
+    await anvil.mine()
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(gateways.map(({ watch }) => watch.look()))
+    }
+    expect(await deposits.balance('A')).toBe(10_000_000)
+  })
+})
+
+test('a deposit that a reorg moves to another place of another block is credited once', async () => {
+  await using deposits = await open()
+  const { watch } = deposits.gateway()
+  const signed = await anvil.signTransfer({ to: deposits.addressOf('B'), units: 7_000_000n })
+  await anvil.mine()
+  await deposits.drain(watch)
+  const snapshot = await anvil.rpc('evm_snapshot')
+  const hash = String(await anvil.rpc('eth_sendRawTransaction', [signed]))
+  const before = await anvil.receipt(hash)
+  await watch.look()
+  expect(await shown(deposits, 'B')).toEqual([7_000_000n])
+  await anvil.rpc('evm_revert', [snapshot])
+  await anvil.transfer({ to: anvil.payer, units: 1n })
+  // The same transaction again, behind another one of its block.
+  await anvil.rpc('evm_setAutomine', [false])
+  const other = await anvil.sendUnmined({ to: deposits.addressOf('C'), units: 3_000_000n })
+  await anvil.rpc('eth_sendRawTransaction', [signed])
+  await anvil.mine(1)
+  await anvil.rpc('evm_setAutomine', [true])
+  const after = await anvil.receipt(hash)
+  expect((await anvil.receipt(other)).blockNumber).toBe(after.blockNumber)
+  expect([before.logs[0]?.logIndex, after.logs[0]?.logIndex]).toEqual(['0x0', '0x1'])
+  expect(after.blockNumber).not.toBe(before.blockNumber)
+  await anvil.mine()
+  await deposits.drain(watch)
+  expect(await deposits.balance('B')).toBe(7_000_000)
+  expect(await deposits.balance('C')).toBe(3_000_000)
+})
+
+describe('of two nodes', () => {
+  test.each([
+    ['is down', { kind: 'down' }],
+    ['has no time', { kind: 'busy' }],
+    ['answers no JSON', { kind: 'garbage' }],
+    ['is of another chain', { kind: 'otherChain' }],
+    ['refuses batches', { kind: 'noBatches' }],
+  ] as const)('one %s: nothing moves on one word, and all is caught up later', async (_, mode) => {
+    await using deposits = await open()
+    const { watch } = deposits.gateway()
+    await anvil.transfer({ to: deposits.addressOf('A'), units: 5_000_000n })
+    await anvil.mine()
+    two.mode = mode
+    expect((await watch.look()).kind).toBe('unavailable')
+    expect(await deposits.balance('A')).toBe(0)
+    expect(deposits.events.length).toBeGreaterThan(0)
+    // The address of a node may hold a key.
+    expect(deposits.events.join()).not.toContain('key-of-this-gateway')
+    two.mode = { kind: 'honest' }
+    await deposits.drain(watch)
+    expect(await deposits.balance('A')).toBe(5_000_000)
+  })
+
+  test('one that leaves transfers out stops the cursor before them', async () => {
+    await using deposits = await open()
+    const { watch } = deposits.gateway()
+    await anvil.transfer({ to: deposits.addressOf('A'), units: 6_000_000n })
+    await anvil.mine()
+    two.mode = { kind: 'dropsLogs' }
+    expect((await watch.look()).kind).toBe('disagreed')
+    two.mode = { kind: 'honest' }
+    await deposits.drain(watch)
+    expect(await deposits.balance('A')).toBe(6_000_000)
+  })
+
+  test('a transfer that one makes up is refused, and one that both make up has no receipt', async () => {
+    await using deposits = await open()
+    const { watch } = deposits.gateway()
+    await anvil.mine()
+    const block = (await anvil.rpc('eth_getBlockByNumber', ['finalized', false])) as {
+      number: string
+      hash: string
+    }
+    const topicOf = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+    const log = {
+      address: anvil.usdc,
+      topics: [TRANSFER, topicOf(anvil.payer), topicOf(deposits.addressOf('C'))],
+      data: `0x${(10n ** 12n).toString(16).padStart(64, '0')}`,
+      blockNumber: block.number,
+      blockHash: block.hash,
+      transactionHash: `0x${'99'.repeat(32)}`,
+      logIndex: '0x0',
+      removed: false,
+    }
+    one.mode = { kind: 'forgesLogs', log }
+    expect((await watch.look()).kind).toBe('disagreed')
+    two.mode = { kind: 'forgesLogs', log }
+    expect((await watch.look()).kind).toBe('disagreed')
+    expect(await deposits.balance('C')).toBe(0)
+  })
+
+  test('both that lack their newest blocks are not believed that nothing was paid in them', async () => {
+    await using deposits = await open()
+    const { watch } = deposits.gateway()
+    const block = await anvil.blockNumber()
+    await anvil.transfer({ to: deposits.addressOf('A'), units: 1_000_000n })
+    await anvil.mine()
+    one.mode = { kind: 'behind', block }
+    two.mode = { kind: 'behind', block }
+    const look = await watch.look()
+    expect(look.kind).toBe('unavailable')
+    one.mode = { kind: 'honest' }
+    two.mode = { kind: 'honest' }
+    await deposits.drain(watch)
+    expect(await deposits.balance('A')).toBe(1_000_000)
+  })
+
+  test('both that refuse long ranges are asked for shorter ones, until they answer', async () => {
+    await using deposits = await open()
+    const { watch } = deposits.gateway()
+    await anvil.mine(40)
+    await anvil.transfer({ to: deposits.addressOf('A'), units: 2_000_000n })
+    await anvil.mine()
+    one.mode = { kind: 'smallRange', blocks: 4 }
+    two.mode = { kind: 'smallRange', blocks: 4 }
+    let looks = 0
+    while ((await watch.look()).kind !== 'idle') {
+      looks++
+      if (looks > 60) throw new Error('the range was not found')
+    }
+    expect(await deposits.balance('A')).toBe(2_000_000)
+  })
+})
+
+test('each transfer of a transaction counts; other tokens, nothing, and dust do not; small and large ones wait', async () => {
+  const usdt = await anvil.deployToken('USDT', 18)
+  const fake = await anvil.deployToken('USDC', 6)
+  await using deposits = await open({
+    tokens: [
+      {
+        symbol: 'USDC',
+        method: 'anvil-usdc',
+        address: anvil.usdc.toLowerCase(),
+        decimals: 6,
+        price: { kind: 'fixed', rate8: 100_000_000n },
+      },
+      {
+        symbol: 'USDT',
+        method: 'anvil-usdt',
+        address: usdt.toLowerCase(),
+        decimals: 18,
+        price: { kind: 'fixed', rate8: 100_000_000n },
+      },
+    ],
+  })
+  const to = deposits.addressOf('B')
+  await anvil.transferTogether([
+    { to, units: 1_000_001n },
+    { to, units: 1_000_001n },
+    { to: anvil.payer, units: 5n },
+  ])
+  await anvil.transfer({ to, units: 10n ** 12n }, fake)
+  await anvil.transferNothing(to)
+  await anvil.transfer({ to, units: 9_999n })
+  await anvil.transfer({ to, units: 999_999n })
+  await anvil.transfer({ to, units: 2_000_000_999_999_999_999n }, usdt)
+  await anvil.transfer({ to, units: 6_000_000_000n })
+  await anvil.mine()
+  await deposits.drain()
+  expect(await deposits.balance('B')).toBe(2 * 1_000_001 + 2_000_000)
+  const { purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 100 })
+  expect(purchases.map(({ state, creditMicros }) => [state, creditMicros]).toSorted()).toEqual([
+    ['below_minimum', 999_999],
+    ['credited', 1_000_001],
+    ['credited', 1_000_001],
+    ['credited', 2_000_000],
+    ['held', 6_000_000_000],
+  ])
+  expect(deposits.events).toContain('1 of dust')
+})
+
+test('a deposit that was held is credited by an admin after another look, once', async () => {
+  await using deposits = await open()
+  const { methods } = deposits.gateway()
+  await anvil.transfer({ to: deposits.addressOf('A'), units: 6_000_000_000n })
+  await anvil.mine()
+  await deposits.drain()
+  const { purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 1 })
+  const [held] = purchases
+  if (held === undefined || methods[0] === undefined) throw new Error('nothing is held')
+  expect(held).toMatchObject({ state: 'held', note: expect.stringContaining('$5000') })
+  const fact = await methods[0].look(held)
+  expect(fact).toMatchObject({ kind: 'paid', paid: { currency: 'USDC', units: 6_000_000_000n } })
+  const post = { ...held, seenReversals: 0, fact, approved: true }
+  await deposits.bench.ledger.postPurchase(post)
+  await deposits.bench.ledger.postPurchase(post)
+  await deposits.drain()
+  expect(await deposits.balance('A')).toBe(6_000_000_000)
+  two.mode = { kind: 'down' }
+  await expect(methods[0].look(held)).rejects.toThrow('the nodes of the chain do not agree')
+})
+
+test('a block that was final and is another one stops the watch, until a rescan goes back', async () => {
+  await using deposits = await open()
+  const { watch } = deposits.gateway()
+  await anvil.transfer({ to: deposits.addressOf('A'), units: 4_000_000n })
+  // Blocks that are not empty: the chain puts others in their place.
+  for (let block = 0; block < 5; block++) {
+    await anvil.transfer({ to: anvil.payer, units: 1n })
+  }
+  await deposits.drain(watch)
+  const final = await anvil.blockNumber('finalized')
+  await anvil.reorg((await anvil.blockNumber()) - final + 1)
+  await anvil.mine()
+  const look = await watch.look()
+  expect(look).toMatchObject({ kind: 'stopped', reason: expect.stringContaining(`block ${final}`) })
+  await expect(watch.rewind(final + 100)).rejects.toThrow('would never be scanned')
+  await watch.rewind(final - 3)
+  expect((await deposits.drain(watch)).kind).toBe('idle')
+  expect(await deposits.balance('A')).toBe(4_000_000)
+})
