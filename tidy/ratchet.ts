@@ -33,7 +33,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Tables of roll-ups stand in a file of their own.
     // Doubts in reported costs. The tables of roll-ups have a file.
     // Tables of deposit addresses, rates and deposits that are confirming, and their migration.
-    store: { files: 34, lines: 3_245 },
+    store: { files: 35, lines: 3_353 },
     // Prepared reads name their columns, since a planned `*` fails once a column is added.
     // Requests that few filters match are searched for by slices of time.
     // The latest use of a key, and keys with limits.
@@ -88,7 +88,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // What is sold, and looks at payments. Several methods; Stripe, whose reports are followed.
     // Figures of what was sold, and a check of payments at their provider.
     // Deposits on a chain: nodes and their agreement, addresses, rates, scans, and the watch.
-    sale: { files: 13, lines: 1_490 },
+    sale: { files: 26, lines: 3_063 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
@@ -113,7 +113,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // What is sold is looked at by commands too.
     // Models of several upstreams.
     // `tollgate upstream check`.
-    cli: { files: 19, lines: 2_117 },
+    cli: { files: 19, lines: 2_123 },
     // What is found about reported costs.
     // Figures of the sale.
     // Refused accounts, by upstream.
@@ -130,16 +130,16 @@ export const HOUSE_LIMITS: HouseLimits = {
     // A model whose answers are not counted.
     // Changes of keys are read every second.
     // The settings of a chain, and its watch.
-    app: { files: 30, lines: 4_247 },
+    app: { files: 32, lines: 4_552 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.
     // Operations and commands are handed in. Several upstreams.
     // The settings of a chain, which may be wrong together.
-    'main.ts': { files: 1, lines: 83 },
+    'main.ts': { files: 1, lines: 85 },
   },
   // Some are of roll-ups and charts, and the input of each part of sign-in. Some are of upstreams.
-  interfacesUsedOnce: 82,
+  interfacesUsedOnce: 86,
 }
 
 /**

@@ -123,7 +123,7 @@ interface TokenSetting {
 }
 
 /** The settings of a chain, read and checked. */
-type ChainConfig = {
+export type ChainConfig = {
   readonly [Name in keyof typeof CHAIN_SETTINGS]: z.output<(typeof CHAIN_SETTINGS)[Name]['schema']>
 }
 

@@ -21,24 +21,24 @@ export async function openSale(
 } | null> {
   const { config, configured, clock, ids } = wiring
   const { db } = store
-  const onCreditChanged = async (accountId: string): Promise<void> =>
-    authenticator.forget({ accountId })
-  const deposits = await openChain(wiring, { db, ledger, onCreditChanged })
-  const sold = makeSale(saleSettingsOf(config), {
+  const settings = saleSettingsOf(config)
+  const chain = await openChain(wiring, { db, settings })
+  const sold = makeSale(settings, {
     db,
     ledger,
     ids,
     clock,
     publicUrl: pageUrlOf(config),
     isSimulator: configured.mode === 'simulator',
-    deposits,
-    onCreditChanged,
+    deposits: chain?.methods ?? [],
+    onCreditChanged: async (accountId) => authenticator.forget({ accountId }),
   })
   if (sold === null) return null
   const { sale, card } = sold
   // The package that a setting needs is missed at the start, not at the first purchase.
   if (card?.kind === 'stripe') await card.stripe.load()
   const poll = card && startPoll(wiring, { db, sale, card })
+  chain?.follow(sale)
   return {
     sale,
     playPage:

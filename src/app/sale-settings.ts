@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import type { DepositTerms } from '../sale/deposit-value.ts'
 import type { SaleSettings } from '../sale/open-methods.ts'
-import type { Micros } from '../vocabulary/money.ts'
+import { type ChainConfig, chainSettingsOf } from './chain-settings.ts'
 import { dollars, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
 
 const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
@@ -98,7 +97,7 @@ export function saleFaults(env: Readonly<Record<string, string | undefined>>): s
 
 /** How credit is sold. */
 export function saleSettingsOf(
-  config: {
+  config: ChainConfig & {
     readonly [Name in keyof typeof SALE_SETTINGS]: z.output<(typeof SALE_SETTINGS)[Name]['schema']>
   },
 ): SaleSettings {
@@ -116,20 +115,6 @@ export function saleSettingsOf(
     },
     seller: name === null ? null : { name, taxId },
     stripe: secretKey === null ? null : { secretKey, baseUrl },
-  }
-}
-
-/** What deposits may be. They have no maximum: above a ceiling they are held. */
-export function depositTermsOf(config: {
-  readonly TOLLGATE_SALE_MINIMUM: Micros
-  readonly TOLLGATE_SALE_HOLD_ABOVE: Micros
-  readonly TOLLGATE_SALE_HOLD_ABOVE_DAILY: Micros
-  readonly TOLLGATE_SALE_FEE_BPS: number
-}): DepositTerms {
-  return {
-    minimumMicros: config.TOLLGATE_SALE_MINIMUM,
-    holdAboveMicros: config.TOLLGATE_SALE_HOLD_ABOVE,
-    holdAboveDailyMicros: config.TOLLGATE_SALE_HOLD_ABOVE_DAILY,
-    feeBps: config.TOLLGATE_SALE_FEE_BPS,
+    chain: chainSettingsOf(config),
   }
 }

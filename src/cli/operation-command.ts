@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import type { z } from 'zod'
 import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
-import { makeSale } from '../sale/open-methods.ts'
+import { makeSale, openChainSale } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -106,7 +106,8 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const { progress } = row
       const isJson = options['json'] === true
       if (begins !== undefined && !isJson) terminal.note(begins)
-      const answered = await operationOf(input, opened, row.runs)
+      const ran = await operationOf(input, opened, row.runs)
+      const answered = await ran
         .run({
           caller: { kind: 'admin' },
           ...sent,
@@ -121,18 +122,18 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
   })
 }
 
-function operationOf(
+async function operationOf(
   { settings, operations }: CommandInput,
   opened: CommandContext,
   name: string,
-): Operation {
+): Promise<Operation> {
   const { store, ledger, ids, clock } = opened
   const read = settings()
   const { keyTag, settleAfterMs, pageUrl, upstreams } = read
   const sections = makeOperations(operations, {
     store,
     ledger,
-    sale: saleOf(opened, read),
+    sale: await saleOf(opened, read),
     // Receipts are for people who bought, on the page.
     seller: { name: null, taxId: null },
     ids,
@@ -162,15 +163,20 @@ function operationOf(
 }
 
 /** What is sold, to be looked at again; null: nothing is. */
-function saleOf(
-  { store: { db }, ledger, ids, clock }: CommandContext,
+async function saleOf(
+  { store: { db }, ledger, ids, clock, terminal }: CommandContext,
   { pageUrl: publicUrl, sale, upstreams }: CommandSettings,
-): Sale | null {
+): Promise<Sale | null> {
   const isSimulator = upstreams === undefined
   // A running server reads the store again within seconds.
   const onCreditChanged = async () => {}
+  const chain = await openChainSale(sale, {
+    db,
+    clock,
+    onNodeFailure: (_node, cause) => terminal.note(String(cause)),
+  })
   const opened = { db, ledger, ids, clock, publicUrl, isSimulator, onCreditChanged }
-  return makeSale(sale, { ...opened, deposits: [] })?.sale ?? null
+  return makeSale(sale, { ...opened, deposits: chain?.methods ?? [] })?.sale ?? null
 }
 
 /** The input of the operation, from the typed words and options. */

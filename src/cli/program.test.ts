@@ -87,6 +87,7 @@ describe('--help', () => {
         ceilings: { holdAboveMicros: micros(1), holdAboveDailyMicros: micros(1) },
         seller: null,
         stripe: null,
+        chain: null,
       },
     })
     const terminal = { out: () => {}, note: () => {}, progress: () => {} }

@@ -6,11 +6,12 @@ import type { Micros } from '../vocabulary/money.ts'
 import type { PurchaseFact } from '../vocabulary/purchase.ts'
 import { PaymentUnavailable } from './card/provider.ts'
 import { checksummed } from './chain/addresses.ts'
+import { agreementOf, askEach } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
+import { askTransferAt, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, depositOfSource, type Stablecoin } from './chain/terms.ts'
 import { readCursor } from './cursors.ts'
 import { addDepositAddresses, cursorOf, readDepositAddresses, readRates } from './deposit-rows.ts'
-import type { DepositScan } from './deposit-scan.ts'
 import { type DepositTerms, usableRate } from './deposit-value.ts'
 import type { DepositMethod, DepositTermsNow } from './method.ts'
 
@@ -19,9 +20,10 @@ interface TokenDepositsInput {
   readonly coin: Stablecoin
   readonly terms: DepositTerms
   readonly nodes: readonly ChainNode[]
-  readonly scan: Pick<DepositScan, 'find'>
   readonly db: Kysely<Tables>
   readonly clock: Clock
+  /** Called with each node that did not answer, or answered something impossible. */
+  readonly onNodeFailure: (node: ChainNode, cause: unknown) => void
   /** The address of an account, with its checksum. */
   readonly addressOf: (accountId: string) => string
 }
@@ -57,10 +59,8 @@ export class TokenDeposits implements DepositMethod {
 
   /** Asks the nodes for a deposit again: an admin decides on what is there now. */
   async look({ source, accountId, paid }: PurchaseRow): Promise<PurchaseFact> {
-    const { chain, nodes, scan, db } = this.#input
-    const transfer = await scan.find(nodes, source).catch((cause: unknown) => {
-      throw new PaymentUnavailable('the nodes of the chain do not agree', { cause })
-    })
+    const { chain, db } = this.#input
+    const transfer = await this.#find(source)
     const cursor = await readCursor(db, cursorOf(chain.chainId))
     const accountOf = await readDepositAddresses(db, chain.chainId)
     const isThere =
@@ -79,6 +79,17 @@ export class TokenDeposits implements DepositMethod {
       isDisputed: false,
       judgment: { kind: 'credit' },
     }
+  }
+
+  /** The transfer that a source names. Null: the nodes agree that it is not there. */
+  async #find(source: string): Promise<Transfer | null> {
+    const { chain, nodes, onNodeFailure } = this.#input
+    const deposit = depositOfSource(source)
+    if (deposit === null) return null
+    const said = await askEach(nodes, (node) => askTransferAt(node, deposit), onNodeFailure)
+    const agreement = agreementOf(said, chain.quorum)
+    if (agreement.kind === 'agreed') return agreement.answer
+    throw new PaymentUnavailable(`the nodes of the chain do not agree on ${source}`)
   }
 
   /** How deposits become credit now. Asks no node. */

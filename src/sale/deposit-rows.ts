@@ -2,14 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import { CONFIRMING_DEPOSITS, DEPOSIT_ADDRESSES, TOKEN_RATES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { RowOf } from '../store/table.ts'
-import { firstIdOf } from '../vocabulary/ids.ts'
-import { type Micros, micros } from '../vocabulary/money.ts'
 import type { TokenRate } from './deposit-value.ts'
 
 /** A deposit in a block that is not final. */
 export type ConfirmingDeposit = RowOf<typeof CONFIRMING_DEPOSITS>
-
-const DAY_MS = 24 * 60 * 60_000
 
 /** The cursor of a chain. */
 export function cursorOf(chainId: number): string {
@@ -126,17 +122,4 @@ export async function listConfirming(
     .limit(CONFIRMING_MAX)
     .execute()
   return rows.map((row) => CONFIRMING_DEPOSITS.read(row))
-}
-
-/** What deposits of all accounts have become within the last 24 hours, without those that an admin decided. */
-export async function creditedToday(db: Kysely<Tables>, nowMs: number): Promise<Micros> {
-  const { sum } = await db
-    .selectFrom('purchases')
-    .select((select) => select.fn.sum<number | string | null>('credit_micros').as('sum'))
-    .where('id', '>=', firstIdOf({ prefix: 'pur', timeMs: nowMs - DAY_MS }))
-    .where('source', 'like', 'chain:%')
-    .where('state', '=', 'credited')
-    .where('note', 'is', null)
-    .executeTakeFirstOrThrow()
-  return micros(Number(sum ?? 0))
 }

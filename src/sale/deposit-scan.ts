@@ -1,27 +1,15 @@
 import type { Kysely } from 'kysely'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/ledger.ts'
 import { findPurchase } from '../ledger/purchases.ts'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
-import { addMicros, type Micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import { agreementOf, askEach } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
-import {
-  askPlaces,
-  askTransferAt,
-  askTransfers,
-  type Block,
-  type Transfer,
-} from './chain/questions.ts'
-import {
-  type ChainTerms,
-  depositOfSource,
-  type Stablecoin,
-  sourceOfDeposit,
-} from './chain/terms.ts'
-import { creditedToday, readDepositAddresses, readRates } from './deposit-rows.ts'
+import { askPlaces, askTransfers, type Block, type Transfer } from './chain/questions.ts'
+import { type ChainTerms, type Stablecoin, sourceOfDeposit } from './chain/terms.ts'
+import { readDepositAddresses, readRates } from './deposit-rows.ts'
 import { type DepositTerms, type TokenRate, usableRate, valueDeposit } from './deposit-value.ts'
 
 /** What a scan of blocks needs of the gateway. */
@@ -29,11 +17,10 @@ export interface DepositScanInput {
   readonly chain: ChainTerms
   readonly terms: DepositTerms
   readonly db: Kysely<Tables>
-  readonly ledger: Pick<Ledger, 'postPurchase'>
+  /** Posts what was found. Above a ceiling it is held. */
+  readonly post: (input: PostPurchaseInput) => Promise<PurchaseVerdict>
   readonly ids: IdSource
   readonly clock: Clock
-  /** Called when the credit of an account has changed. */
-  readonly onCreditChanged: (accountId: string) => Promise<void>
   /** Called with each node that did not answer, or answered something impossible. */
   readonly onNodeFailure: (node: ChainNode, cause: unknown) => void
 }
@@ -56,11 +43,6 @@ interface Deposit {
   readonly place: number
   readonly accountId: string
   readonly coin: Stablecoin
-}
-
-interface Valuation {
-  readonly rates: ReadonlyMap<string, TokenRate>
-  readonly creditedTodayMicros: Micros
 }
 
 const RECEIPTS_AT_ONCE = 100
@@ -136,14 +118,13 @@ export class DepositScan {
   }
 
   async #postAll(deposits: readonly Deposit[], last: Block): Promise<Scanned> {
-    const { chain, db, clock } = this.#input
+    const { chain, db } = this.#input
     let added = 0
     let dust = 0
     if (deposits.length === 0) return { kind: 'scanned', last, added, dust }
     const rates = await readRates(db, chain.chainId)
-    let creditedTodayMicros = await creditedToday(db, clock.nowMs())
     for (const deposit of deposits) {
-      const posted = await this.#post(deposit, { rates, creditedTodayMicros })
+      const posted = await this.#post(deposit, rates)
       switch (posted.kind) {
         case 'unpriced':
           // The blocks are scanned again until the token has a rate: what is left out would be lost.
@@ -155,7 +136,6 @@ export class DepositScan {
           break
         case 'added':
           added++
-          creditedTodayMicros = addMicros(creditedTodayMicros, posted.creditedMicros)
           break
         default:
           return assertNever(posted)
@@ -164,15 +144,15 @@ export class DepositScan {
     return { kind: 'scanned', last, added, dust }
   }
 
+  /** By position: a deposit, and the rates by the address of the token. */
   async #post(
     { transfer, place, accountId, coin }: Deposit,
-    { rates, creditedTodayMicros }: Valuation,
+    rates: ReadonlyMap<string, TokenRate>,
   ): Promise<
-    | { readonly kind: 'added'; readonly creditedMicros: Micros }
-    | { readonly kind: 'known' | 'dust' }
+    | { readonly kind: 'added' | 'known' | 'dust' }
     | { readonly kind: 'unpriced'; readonly reason: string }
   > {
-    const { chain, terms, db, ledger, ids, clock, onCreditChanged } = this.#input
+    const { chain, terms, db, post, ids, clock } = this.#input
     const source = sourceOfDeposit({ ...chain, ...transfer, place })
     const { units } = transfer
     const earlier = await findPurchase(db, source)
@@ -187,10 +167,10 @@ export class DepositScan {
     })
     if (usable.kind === 'unusable') return { kind: 'unpriced', reason: usable.reason }
     const { decimals } = coin
-    const valued = valueDeposit({ units, decimals, rate: usable, terms, creditedTodayMicros })
+    const valued = valueDeposit({ units, decimals, rate: usable, terms })
     if (valued === null) return { kind: 'dust' }
     const { creditMicros, judgment } = valued
-    const verdict = await ledger.postPurchase({
+    const verdict = await post({
       id: ids.next('pur'),
       accountId,
       method: coin.method,
@@ -210,11 +190,7 @@ export class DepositScan {
     })
     switch (verdict.kind) {
       case 'posted':
-        if (verdict.purchase.state === 'credited') await onCreditChanged(accountId)
-        return {
-          kind: 'added',
-          creditedMicros: verdict.purchase.state === 'credited' ? creditMicros : ZERO_MICROS,
-        }
+        return { kind: 'added' }
       case 'unchanged':
         return { kind: 'known' }
       case 'stale':
@@ -224,19 +200,5 @@ export class DepositScan {
       default:
         return assertNever(verdict)
     }
-  }
-
-  /**
-   * Looks at one deposit again. Null: it is of another chain, or the nodes agree that it is not there. Throws where
-   * too few of them answer.
-   */
-  async find(nodes: readonly ChainNode[], source: string): Promise<Transfer | null> {
-    const { chain, onNodeFailure } = this.#input
-    const deposit = depositOfSource(source)
-    if (deposit === null || deposit.chainId !== chain.chainId) return null
-    const said = await askEach(nodes, (node) => askTransferAt(node, deposit), onNodeFailure)
-    const agreement = agreementOf(said, chain.quorum)
-    if (agreement.kind !== 'agreed') throw new Error(`nodes do not agree on ${source}`)
-    return agreement.answer
   }
 }

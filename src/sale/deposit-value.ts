@@ -1,6 +1,6 @@
 import type { TOKEN_RATES } from '../store/sale-tables.ts'
 import type { RowOf } from '../store/table.ts'
-import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
+import { type Micros, micros } from '../vocabulary/money.ts'
 import { creditOf, type ExchangeTerms, type PaymentJudgment } from '../vocabulary/purchase.ts'
 import type { TokenPrice } from './chain/terms.ts'
 
@@ -18,13 +18,9 @@ type UsableRate =
     }
   | { readonly kind: 'unusable'; readonly reason: string }
 
-/** What an operator allows for deposits. */
+/** What an operator allows for deposits. They have no maximum: above a ceiling they are held. */
 export interface DepositTerms {
   readonly minimumMicros: Micros
-  /** A deposit above it is held. */
-  readonly holdAboveMicros: Micros
-  /** What is credited above it within a day is held. */
-  readonly holdAboveDailyMicros: Micros
   readonly feeBps: number
 }
 
@@ -59,38 +55,25 @@ export function creditOfUnits(units: bigint, terms: ExchangeTerms): Micros | nul
   return creditMicros < DUST_MICROS ? null : creditMicros
 }
 
-/** The credit of a deposit, and whether it is given by itself. Null: dust. */
+/** The credit of a deposit, and whether it is given by itself where no ceiling holds it. Null: dust. */
 export function valueDeposit({
   units,
   decimals,
   rate,
   terms,
-  creditedTodayMicros,
 }: {
   readonly units: bigint
   readonly decimals: number
   readonly rate: Extract<UsableRate, { kind: 'usable' }>
   readonly terms: DepositTerms
-  /** What all deposits have become within the last day without an admin. */
-  readonly creditedTodayMicros: Micros
 }): { readonly creditMicros: Micros; readonly judgment: PaymentJudgment } | null {
-  const { minimumMicros, holdAboveMicros, holdAboveDailyMicros, feeBps } = terms
-  const held = (worthMicros: Micros, reason: string) => ({
-    creditMicros: worthMicros,
-    judgment: { kind: 'hold', reason, worthMicros } as const,
-  })
+  const { minimumMicros, feeBps } = terms
   const creditMicros = creditOfUnits(units, { decimals, rate8: rate.rate8, feeBps })
   if (creditMicros === null) return null
   if (rate.isBelowFloor) {
-    return held(creditMicros, `the token is worth less than ${FLOOR_8 / 1_000_000n} cents`)
+    const reason = `the token is worth less than ${FLOOR_8 / 1_000_000n} cents`
+    return { creditMicros, judgment: { kind: 'hold', reason, worthMicros: creditMicros } }
   }
   if (creditMicros < minimumMicros) return { creditMicros, judgment: { kind: 'below_minimum' } }
-  if (creditMicros > holdAboveMicros) {
-    return held(creditMicros, `a deposit above ${showMicros(holdAboveMicros)} waits for an admin`)
-  }
-  if (creditedTodayMicros + creditMicros > holdAboveDailyMicros) {
-    const most = showMicros(holdAboveDailyMicros)
-    return held(creditMicros, `deposits of the last 24 hours would come to more than ${most}`)
-  }
   return { creditMicros, judgment: { kind: 'credit' } }
 }

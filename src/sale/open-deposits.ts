@@ -1,10 +1,9 @@
 import { isAddress } from 'viem'
 import { depositAddresses } from './chain/addresses.ts'
-import { type ChainNode, httpNode } from './chain/node.ts'
+import { httpNode } from './chain/node.ts'
 import { ChainSettingsFault, type ChainTerms } from './chain/terms.ts'
 import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
 import { TokenDeposits } from './deposit-method.ts'
-import { DepositScan } from './deposit-scan.ts'
 
 /** What the settings say of a chain. */
 export interface ChainSettings {
@@ -16,15 +15,18 @@ export interface ChainSettings {
   readonly typedAddresses: readonly string[]
 }
 
-interface OpenDepositsInput extends Omit<ChainWatchInput, 'chain' | 'nodes'> {
+export interface OpenDepositsInput
+  extends Pick<ChainWatchInput, 'terms' | 'db' | 'clock' | 'onNodeFailure'> {
   readonly settings: ChainSettings
 }
+
+/** What a watch needs besides: the sale that it posts to, and who hears of what it finds. */
+type FollowInput = Omit<ChainWatchInput, 'chain' | 'nodes' | keyof OpenDepositsInput>
 
 /** The sale on a chain, of which every part that needs `viem` is loaded with this file. */
 export interface OpenedDeposits {
   readonly methods: readonly TokenDeposits[]
-  readonly watch: ChainWatch
-  readonly nodes: readonly ChainNode[]
+  readonly watch: (follow: FollowInput) => ChainWatch
   /** The address of an account, with its checksum. */
   readonly addressOf: (accountId: string) => string
 }
@@ -40,12 +42,11 @@ export function openDeposits({ settings, ...input }: OpenDepositsInput): OpenedD
   }
   const addressOf = remembering(derivation(xpub))
   const nodes = rpcUrls.map((url) => httpNode({ url }))
-  const watch = new ChainWatch({ ...input, chain, nodes })
-  const scan = new DepositScan({ ...input, chain })
   const methods = chain.tokens.map(
-    (coin) => new TokenDeposits({ ...input, chain, coin, nodes, scan, addressOf }),
+    (coin) => new TokenDeposits({ ...input, chain, coin, nodes, addressOf }),
   )
-  return { methods, watch, nodes, addressOf }
+  const watch = (follow: FollowInput) => new ChainWatch({ ...input, ...follow, chain, nodes })
+  return { methods, watch, addressOf }
 }
 
 function derivation(xpub: string): (accountId: string) => string {

@@ -2,7 +2,9 @@ import { readSetting, settingOnce } from '../store/settings.ts'
 import { CardMethod, type CardMethodInput } from './card/card-method.ts'
 import { PlayCard } from './card/play.ts'
 import { StripeCard, type StripeSettings } from './card/stripe.ts'
+import { ChainSettingsFault } from './chain/terms.ts'
 import type { SaleMethod } from './method.ts'
+import type { ChainSettings, OpenDepositsInput, OpenedDeposits } from './open-deposits.ts'
 import { Sale, type SaleInput } from './sale.ts'
 
 /** How credit is sold, by the settings. */
@@ -11,6 +13,8 @@ export interface SaleSettings extends Pick<SaleInput, 'ceilings' | 'seller'> {
   readonly terms: Omit<CardMethodInput, 'provider'>
   /** Null: no card is charged. */
   readonly stripe: StripeSettings | null
+  /** Null: no deposits are taken. */
+  readonly chain: ChainSettings | null
 }
 
 /** What the sale is made of, in any process. */
@@ -29,7 +33,7 @@ export type OpenedCard =
 
 /** The sale by the methods that the settings have; null: nothing is sold. */
 export function makeSale(
-  { ceilings, seller, ...settings }: SaleSettings,
+  { ceilings, seller, ...settings }: Omit<SaleSettings, 'chain'>,
   parts: SaleParts,
 ): { readonly sale: Sale; readonly card: OpenedCard | null } | null {
   const card = makeCard(settings, parts)
@@ -53,4 +57,28 @@ function makeCard(
   if (!isSimulator) return null
   const play = new PlayCard({ db, clock, publicUrl })
   return { kind: 'play', play, method: new CardMethod({ ...terms, provider: play }) }
+}
+
+/**
+ * The sale on a chain; null: no chain is configured, and nothing of it is loaded then. Throws `ChainSettingsFault`.
+ */
+export async function openChainSale(
+  { chain, terms }: Pick<SaleSettings, 'chain' | 'terms'>,
+  parts: Omit<OpenDepositsInput, 'settings' | 'terms'>,
+): Promise<OpenedDeposits | null> {
+  if (chain === null) return null
+  const { openDeposits } = await import('./open-deposits.ts').catch(explainMissing)
+  return openDeposits({ ...parts, settings: chain, terms })
+}
+
+const MODULE_MISSING = 'ERR_MODULE_NOT_FOUND'
+
+/** Loading fails only where the package is not there. */
+function explainMissing(cause: unknown): never {
+  const isMissing = cause instanceof Error && 'code' in cause && cause.code === MODULE_MISSING
+  if (!isMissing) throw cause
+  throw new ChainSettingsFault(
+    'CHAIN_ID is set, but the package viem is not installed: npm install viem',
+    { cause },
+  )
 }

@@ -28,7 +28,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(stripe.asked).toMatchObject({
       mode: 'payment',
       'allowed_payment_method_types[0]': 'card',
-      success_url: 'https://gate.example/app/A/credit',
+      success_url: 'https://gate.example/app/A/credit?bought=pur_1',
     })
   })
 

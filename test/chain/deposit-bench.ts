@@ -4,10 +4,13 @@ import { LEDGER_LIMITS_DEFAULT } from '../../src/ledger/ledger.ts'
 import { createPostgresBench } from '../../src/ledger/testing/postgres-bench.ts'
 import { createSqliteBench } from '../../src/ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../../src/ledger/testing/store-bench.ts'
+import type { CeilingSettings } from '../../src/sale/ceilings.ts'
 import type { ChainTerms, Stablecoin } from '../../src/sale/chain/terms.ts'
-import type { ChainLook } from '../../src/sale/chain-watch.ts'
+import type { ChainLook, ChainWatch } from '../../src/sale/chain-watch.ts'
+import type { TokenDeposits } from '../../src/sale/deposit-method.ts'
 import type { DepositTerms } from '../../src/sale/deposit-value.ts'
-import { type OpenedDeposits, openDeposits } from '../../src/sale/open-deposits.ts'
+import { openDeposits } from '../../src/sale/open-deposits.ts'
+import { Sale } from '../../src/sale/sale.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { ANVIL_CHAIN_ID, type Anvil } from './anvil.ts'
 
@@ -18,9 +21,12 @@ const XPUB = DEPOSIT_KEY.publicExtendedKey
 
 export const DEPOSIT_TERMS: DepositTerms = {
   minimumMicros: micros(1_000_000),
+  feeBps: 0,
+}
+
+export const DEPOSIT_CEILINGS: CeilingSettings = {
   holdAboveMicros: micros(5_000_000_000),
   holdAboveDailyMicros: micros(100_000_000_000),
-  feeBps: 0,
 }
 
 /** A dollar a token, as an operator may say. */
@@ -36,7 +42,7 @@ export interface DepositBenchInput {
   readonly rpcUrls: readonly string[]
   readonly quorum?: number
   readonly tokens?: readonly Stablecoin[]
-  readonly terms?: DepositTerms
+  readonly ceilings?: CeilingSettings
   readonly engine?: 'sqlite' | 'postgres'
 }
 
@@ -65,6 +71,7 @@ export class DepositBench implements AsyncDisposable {
     const bench = await create({ limits: LEDGER_LIMITS_DEFAULT })
     const addresses: Record<string, string> = {}
     const opened = new DepositBench(bench, input, addresses)
+    bench.setNowMs(opened.nowMs)
     const { methods, watch } = opened.gateway()
     for (const account of ['A', 'B', 'C']) {
       await bench.createAccount(account)
@@ -76,28 +83,49 @@ export class DepositBench implements AsyncDisposable {
   }
 
   /** What a gateway opens for the chain. */
-  gateway(): OpenedDeposits {
-    const { anvil, rpcUrls, quorum = 2, tokens = [usdcOf(anvil)], terms } = this.#input
+  gateway(): {
+    readonly methods: readonly TokenDeposits[]
+    readonly watch: ChainWatch
+    readonly sale: Sale
+  } {
+    const { anvil, rpcUrls, quorum = 2, tokens = [usdcOf(anvil)] } = this.#input
+    const { ceilings = DEPOSIT_CEILINGS } = this.#input
     const { store, ledger } = this.bench
     const { events } = this
-    return openDeposits({
+    const { db } = store
+    const ids = { next: () => `pur_${String(++this.#ids).padStart(6, '0')}` }
+    const clock = { nowMs: () => this.nowMs }
+    const opened = openDeposits({
       settings: {
         chain: { chainId: ANVIL_CHAIN_ID, tokens, confirm: 'finalized', quorum },
         rpcUrls,
         xpub: XPUB,
         typedAddresses: [],
       },
-      terms: terms ?? DEPOSIT_TERMS,
-      db: store.db,
-      ledger,
-      ids: { next: () => `pur_${String(++this.#ids).padStart(6, '0')}` },
-      clock: { nowMs: () => this.nowMs },
-      onCreditChanged: async (accountId) => void events.push(`credit of ${accountId}`),
+      terms: DEPOSIT_TERMS,
+      db,
+      clock,
       onNodeFailure: (_node, cause) => void events.push(String(cause)),
+    })
+    const { methods } = opened
+    const sale = new Sale({
+      methods,
+      db,
+      ledger,
+      ids,
+      clock,
+      ceilings,
+      seller: null,
+      onCreditChanged: async (accountId) => void events.push(`credit of ${accountId}`),
+    })
+    const watch = opened.watch({
+      post: (input) => sale.post(input),
+      ids,
       onTokenClosed: ({ symbol }, decimals) => void events.push(`${symbol} has ${decimals}`),
       onFoundLate: (deposits) => void events.push(`${deposits} found late`),
       onDust: (deposits) => void events.push(`${deposits} of dust`),
     })
+    return { methods, watch, sale }
   }
 
   addressOf(account: string): string {

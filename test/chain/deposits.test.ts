@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listAllPurchases } from '../../src/ledger/purchases.ts'
 import { listConfirming } from '../../src/sale/deposit-rows.ts'
+import { micros } from '../../src/vocabulary/money.ts'
 import { Anvil } from './anvil.ts'
 import { DepositBench } from './deposit-bench.ts'
 import { type NodeBetween, startNodeBetween } from './node-between.ts'
@@ -251,24 +252,42 @@ test('each transfer of a transaction counts; other tokens, nothing, and dust do 
 
 test('a deposit that was held is credited by an admin after another look, once', async () => {
   await using deposits = await open()
-  const { methods } = deposits.gateway()
+  const { sale } = deposits.gateway()
   await anvil.transfer({ to: deposits.addressOf('A'), units: 6_000_000_000n })
   await anvil.mine()
   await deposits.drain()
   const { purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 1 })
   const [held] = purchases
-  if (held === undefined || methods[0] === undefined) throw new Error('nothing is held')
+  if (held === undefined) throw new Error('nothing is held')
   expect(held).toMatchObject({ state: 'held', note: expect.stringContaining('$5000') })
-  const fact = await methods[0].look(held)
-  expect(fact).toMatchObject({ kind: 'paid', paid: { currency: 'USDC', units: 6_000_000_000n } })
-  const post = { ...held, seenReversals: 0, fact, approved: true }
-  await deposits.bench.ledger.postPurchase(post)
-  await deposits.bench.ledger.postPurchase(post)
+  two.mode = { kind: 'down' }
+  await expect(sale.approve(held.source, null)).rejects.toThrow('the nodes of the chain do not')
+  expect(await deposits.balance('A')).toBe(0)
+  two.mode = { kind: 'honest' }
+  expect(await sale.approve(held.source, null)).toMatchObject({ isChanged: true })
+  expect(await sale.approve(held.source, null)).toMatchObject({ isChanged: false })
   await deposits.drain()
   expect(await deposits.balance('A')).toBe(6_000_000_000)
-  two.mode = { kind: 'down' }
-  await expect(methods[0].look(held)).rejects.toThrow('the nodes of the chain do not agree')
 })
+
+test.each(['sqlite', 'postgres'] as const)(
+  'on %s, what deposits come to above the ceiling of a day is held',
+  async (engine) => {
+    const ceilings = {
+      holdAboveMicros: micros(5_000_000),
+      holdAboveDailyMicros: micros(7_000_000),
+    }
+    await using deposits = await open({ engine, ceilings })
+    for (let paid = 0; paid < 3; paid++) {
+      await anvil.transfer({ to: deposits.addressOf('A'), units: 3_000_000n })
+    }
+    await anvil.mine()
+    await deposits.drain()
+    expect(await deposits.balance('A')).toBe(6_000_000)
+    const { purchases } = await listAllPurchases(deposits.bench.store.db, { limit: 100 })
+    expect(purchases.map(({ state }) => state).toSorted()).toEqual(['credited', 'credited', 'held'])
+  },
+)
 
 test('a block that was final and is another one stops the watch, until a rescan goes back', async () => {
   await using deposits = await open()

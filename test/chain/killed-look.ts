@@ -1,9 +1,10 @@
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { httpNode } from '../../src/sale/chain/node.ts'
 import { ChainWatch } from '../../src/sale/chain-watch.ts'
+import { Sale } from '../../src/sale/sale.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
-import { DEPOSIT_TERMS, type KilledLook } from './deposit-bench.ts'
+import { DEPOSIT_CEILINGS, DEPOSIT_TERMS, type KilledLook } from './deposit-bench.ts'
 
 // One look at a chain in a process of its own, which kills itself at a step: before or after a question to a node,
 // a command of the ledger, or a statement of the watch's own rows.
@@ -39,6 +40,17 @@ const db = store.db.withPlugin({
     return result
   },
 })
+const idSource = { next: () => `pur_${process.pid}_${++ids}` }
+const sale = new Sale({
+  methods: [],
+  db,
+  ledger: { postPurchase: (input, by) => stepping(() => ledger.postPurchase(input, by)) },
+  ids: idSource,
+  clock: systemClock,
+  ceilings: DEPOSIT_CEILINGS,
+  seller: null,
+  onCreditChanged: async () => {},
+})
 const watch = new ChainWatch({
   chain,
   terms: DEPOSIT_TERMS,
@@ -47,10 +59,9 @@ const watch = new ChainWatch({
     return { name: node.name, ask: (calls) => stepping(() => node.ask(calls)) }
   }),
   db,
-  ledger: { postPurchase: (input, by) => stepping(() => ledger.postPurchase(input, by)) },
-  ids: { next: () => `pur_${process.pid}_${++ids}` },
+  post: (input) => sale.post(input),
+  ids: idSource,
   clock: systemClock,
-  onCreditChanged: async () => {},
   onNodeFailure: (_node, cause) => {
     throw cause
   },

@@ -52,6 +52,7 @@ export function openCommandLine(
       ceilings: { holdAboveMicros: micros(1e9), holdAboveDailyMicros: micros(5e9) },
       seller: null,
       stripe: null,
+      chain: null,
     },
     ...settings,
     storeUrl,

@@ -1,9 +1,11 @@
 import type { StoreBench } from '../../ledger/testing/store-bench.ts'
 import { micros } from '../../vocabulary/money.ts'
+import type { CeilingSettings } from '../ceilings.ts'
 import type { ChainTerms } from '../chain/terms.ts'
 import { ChainWatch } from '../chain-watch.ts'
 import { addDepositAddresses } from '../deposit-rows.ts'
 import type { DepositTerms } from '../deposit-value.ts'
+import { Sale } from '../sale.ts'
 import { MODEL_TOKEN, ModelChain, ModelNode } from './model-chain.ts'
 
 /** What a test weakens. */
@@ -11,16 +13,18 @@ export interface ChainWorldInput {
   readonly chain?: Partial<ChainTerms>
   /** How many of the nodes a watch asks; default all three. */
   readonly nodes?: number
-  readonly terms?: Partial<DepositTerms>
   /** Called before a watch posts a purchase, and after that: it may throw, as a crash would end a look. */
   readonly onPost?: (moment: 'before' | 'after') => void
 }
 
 const TERMS: DepositTerms = {
   minimumMicros: micros(1_000_000),
+  feeBps: 0,
+}
+
+const CEILINGS: CeilingSettings = {
   holdAboveMicros: micros(50_000_000),
   holdAboveDailyMicros: micros(Number.MAX_SAFE_INTEGER),
-  feeBps: 0,
 }
 
 let chains = 0
@@ -88,10 +92,10 @@ export class ChainWorld {
   watch(): ChainWatch {
     const { store, ledger } = this.#bench
     const { onPost } = this.#input
-    return new ChainWatch({
-      chain: this.chain,
-      terms: { ...TERMS, ...this.#input.terms },
-      nodes: this.nodes.slice(0, this.#input.nodes),
+    const ids = { next: () => `pur_${this.chainId}_${++this.#ids}` }
+    const clock = { nowMs: () => this.nowMs }
+    const sale = new Sale({
+      methods: [],
       db: store.db,
       ledger: {
         async postPurchase(input, by) {
@@ -101,9 +105,20 @@ export class ChainWorld {
           return verdict
         },
       },
-      ids: { next: () => `pur_${this.chainId}_${++this.#ids}` },
-      clock: { nowMs: () => this.nowMs },
+      ids,
+      clock,
+      ceilings: CEILINGS,
+      seller: null,
       onCreditChanged: async (accountId) => void this.events.push(`credit of ${accountId}`),
+    })
+    return new ChainWatch({
+      chain: this.chain,
+      terms: TERMS,
+      nodes: this.nodes.slice(0, this.#input.nodes),
+      db: store.db,
+      post: (input) => sale.post(input),
+      ids,
+      clock,
       onNodeFailure: ({ name }) => void this.events.push(`${name} failed`),
       onTokenClosed: ({ symbol }, decimals) =>
         void this.events.push(`${symbol} has ${decimals} decimals`),
