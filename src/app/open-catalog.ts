@@ -134,6 +134,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
     clock,
     settings: { ...settings, upstream: name },
     narrowing: upstream.settings,
+    written: upstream.settings.models,
     fetchModels: (listing) => dialect.fetchModels(upstream, listing),
     fetchFlatImagePrice:
       fetchFlatImagePrice && ((modelId) => fetchFlatImagePrice(upstream, modelId)),

@@ -4,6 +4,7 @@ import type {
   ParsedCatalog,
   SkippedRow,
 } from '../upstreams/listing/listing.ts'
+import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
 import { Beliefs } from './beliefs.ts'
@@ -14,10 +15,12 @@ import {
   encodeModel,
   snapshotOf,
   storedEndpoints,
+  storedWritten,
   withFigures,
+  writtenText,
 } from './catalog-store.ts'
 import type { EndpointPrices } from './endpoint-prices.ts'
-import { type Narrowing, narrowed } from './narrowing.ts'
+import { type Narrowing, narrowed, offeredBy } from './narrowing.ts'
 
 /** The result of a refresh. */
 export type RefreshOutcome =
@@ -44,6 +47,8 @@ interface CatalogRefresherInput {
   readonly settings: CatalogSettings
   /** Which of the listed models are offered. */
   readonly narrowing: Narrowing
+  /** The models that the settings write for this upstream. */
+  readonly written: readonly WrittenModel[]
   /** Reads the upstream's list of models. Must keep a deadline of its own. */
   readonly fetchModels: (settings: ListingSettings) => Promise<ParsedCatalog>
   /**
@@ -73,6 +78,7 @@ const IMAGE_PRICE_FAILURES_MAX = 3
 export class CatalogRefresher {
   readonly #input: CatalogRefresherInput
   readonly #beliefs = new Beliefs()
+  readonly #writtenById: ReadonlyMap<string, string>
   #underWay: Promise<RefreshOutcome> | null = null
   #repeating = false
   #tried = false
@@ -81,20 +87,27 @@ export class CatalogRefresher {
 
   constructor(input: CatalogRefresherInput) {
     this.#input = input
+    this.#writtenById = new Map(input.written.map((model) => [model.id, writtenText(model)]))
   }
 
   /**
    * Fills the catalog with what the store kept of this upstream, so that a restart has prices at once
-   * and a fall of prices across it is still seen. Once, before all else. Rejects where the store fails.
+   * and a fall of prices across it is still seen. Leaves out what today's settings do not offer, or write
+   * otherwise than the process that stored it: its old figures neither are sold nor cast doubt on the new
+   * ones. Once, before all else. Rejects where the store fails.
    */
   async load(): Promise<void> {
-    const { store, source, settings, catalog, endpoints } = this.#input
+    const { store, source, settings, catalog, endpoints, narrowing } = this.#input
     const { upstream } = settings
     const stored = await store.load({ upstream, source })
     if (stored === null) return
     const catalogRefreshedAtMs = stored.refreshedAtMs
-    for (const model of stored.models) endpoints?.restore(model.modelId, storedEndpoints(model))
-    const rows = stored.models
+    const isOffered = offeredBy(narrowing)
+    const models = stored.models.filter(
+      (model) => isOffered(model.modelId) && storedWritten(model) === this.#written(model.modelId),
+    )
+    for (const model of models) endpoints?.restore(model.modelId, storedEndpoints(model))
+    const rows = models
       .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
       .filter((row) => row !== null)
     if (rows.length > 0) catalog.restore(upstream, rows)
@@ -233,11 +246,20 @@ export class CatalogRefresher {
     return prices
   }
 
+  #written(modelId: string): string | null {
+    return this.#writtenById.get(modelId) ?? null
+  }
+
   async #save(rows: readonly CatalogRow[], refreshedAtMs: number): Promise<unknown> {
     const { store, source, place, settings, endpoints } = this.#input
     const encode = (row: CatalogRow) => {
-      const endpointsJson = endpoints?.encode(row.offer.modelId) ?? null
-      return encodeModel({ row, catalogRefreshedAtMs: refreshedAtMs, endpointsJson })
+      const { modelId } = row.offer
+      return encodeModel({
+        row,
+        catalogRefreshedAtMs: refreshedAtMs,
+        endpointsJson: endpoints?.encode(modelId) ?? null,
+        written: this.#written(modelId),
+      })
     }
     try {
       await store.save({

@@ -6,17 +6,32 @@ import {
   upstreamList,
   upstreamRow,
 } from '../upstreams/openrouter/testing/upstream-list.ts'
+import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
 import { createCatalogStore } from './catalog-store.ts'
 import {
   type CatalogProcess,
+  type CatalogProcessInput,
   inputPrice,
   priced,
   refreshWith,
   START_MS,
   startCatalogProcess,
 } from './testing/catalog-process.ts'
+
+const written = (model: Partial<WrittenModel> = {}): WrittenModel => ({
+  id: 'acme/sage-pro',
+  upstreamModelId: 'acme/sage-pro',
+  contextTokens: null,
+  outputTokensMax: null,
+  prices: { input: 3_000_000n },
+  inputModalities: null,
+  outputModalities: null,
+  supportedParameters: null,
+  openWeights: null,
+  ...model,
+})
 
 let database: TestDatabase
 let store: Store
@@ -33,7 +48,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   })
 
   /** One process after another, on the store of the test. */
-  const startProcess = (input: { readonly source?: string } = {}) =>
+  const startProcess = (input: Omit<CatalogProcessInput, 'store'> = {}) =>
     startCatalogProcess({ store: createCatalogStore(store.db), ...input })
 
   describe('a restart', () => {
@@ -130,6 +145,38 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       await after.refresher.load()
       expect(inputPrice(after)).toBe(3_000_000n)
     })
+
+    test('leaves out models that the settings no longer offer', async () => {
+      const rows = [upstreamRow(), upstreamRow({ id: 'acme/next' })]
+      await refreshWith(startProcess(), upstreamList(...rows))
+      const after = startProcess({ narrowing: { only: null, except: ['acme/next'] } })
+      await after.refresher.load()
+      expect(after.catalog.rows().map(({ offer }) => offer.modelId)).toEqual(['acme/sage-pro'])
+    })
+
+    test('keeps a written model whose lines are as they were', async () => {
+      await startProcess({ written: [written()] }).refresher.refreshNow()
+      const after = startProcess({ written: [written()] })
+      await after.refresher.load()
+      expect(inputPrice(after)).toBe(3_000_000n)
+    })
+
+    test.each<[string, readonly WrittenModel[]]>([
+      ['at another price', [written({ prices: { input: 30_000n } })]],
+      ['for another model of the upstream', [written({ upstreamModelId: 'sage-2' })]],
+      ['no more', []],
+    ])(
+      'leaves out a model that is written %s, and believes its new price at once',
+      async (_, now) => {
+        await startProcess({ written: [written()] }).refresher.refreshNow()
+        const after = startProcess({ written: now })
+        await after.refresher.load()
+        expect(after.catalog.rows()).toEqual([])
+        await refreshWith(after, upstreamList(priced('0.00000003')))
+        expect(inputPrice(after)).toBe(30_000n)
+        expect(after.refresher.doubtedIds).toEqual([])
+      },
+    )
 
     test('leaves out a row that another version wrote, and has the rest', async () => {
       const before = startProcess()

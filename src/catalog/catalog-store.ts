@@ -8,6 +8,7 @@ import {
   encodePriceTable,
   priceSnapshotId,
 } from '../upstreams/listing/price-table.ts'
+import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import type { HoldFigures } from './beliefs.ts'
 import type { CatalogRow } from './catalog.ts'
 
@@ -199,6 +200,8 @@ export function encodeModel(input: {
   readonly catalogRefreshedAtMs: number
   /** The prices of its endpoints as JSON text; null: none are known. */
   readonly endpointsJson: string | null
+  /** What the settings write of it, made by {@link writtenText}; null: nothing. */
+  readonly written: string | null
 }): StoredModel {
   const { offer, listing, aliases, refreshedAtMs } = input.row
   const own = refreshedAtMs === input.catalogRefreshedAtMs ? null : refreshedAtMs
@@ -209,15 +212,17 @@ export function encodeModel(input: {
     `"contextTokens":${JSON.stringify(offer.contextTokens)}`,
     `"outputTokensMax":${JSON.stringify(offer.outputTokensMax)}`,
     `"refreshedAtMs":${JSON.stringify(own)}`,
+    `"openWeights":${JSON.stringify(offer.openWeights)}`,
     `"upstreamModelId":${JSON.stringify(offer.upstreamModelId)}`,
+    ...(input.written === null ? [] : [`"written":${JSON.stringify(input.written)}`]),
     `"endpoints":${input.endpointsJson}`,
   ]
   return { modelId: offer.modelId, itemJson: `{${fields.join(',')}}` }
 }
 
 /**
- * A stored model as it was offered, with the fields that are read from its listing (bills per search, open
- * weights) read again with today's settings. Null where the text has the layout of another version: the next
+ * A stored model as it was offered, with whether it bills per search read again from its listing with today's
+ * settings. Null where the text has the layout of another version: the next
  * refresh replaces it.
  */
 export function decodeModel(input: {
@@ -234,9 +239,13 @@ export function decodeModel(input: {
   const upstreamModelId = record?.['upstreamModelId']
   if (parsed.kind !== 'model' || aliases === null || prices === null) return null
   const { listing } = parsed
-  // An earlier version stored none: the ids were the same.
-  const offer =
-    typeof upstreamModelId === 'string' ? { ...parsed.offer, upstreamModelId } : parsed.offer
+  const openWeights = record?.['openWeights']
+  // An earlier version stored neither: the ids were the same, and the listing showed open weights.
+  const offer = {
+    ...parsed.offer,
+    ...(typeof upstreamModelId === 'string' ? { upstreamModelId } : {}),
+    ...(typeof openWeights === 'boolean' ? { openWeights } : {}),
+  }
   const figures = {
     prices,
     contextTokens: storedTokens(record?.['contextTokens'], offer.contextTokens),
@@ -251,6 +260,17 @@ export function decodeModel(input: {
 /** The endpoints that {@link encodeModel} was given, parsed; undefined in the layout of another version. */
 export function storedEndpoints({ itemJson }: StoredModel): unknown {
   return readRecord(parseJson(itemJson))?.['endpoints']
+}
+
+/** What the settings wrote of the model when it was stored, as {@link encodeModel} was given it. */
+export function storedWritten({ itemJson }: StoredModel): string | null {
+  const written = readRecord(parseJson(itemJson))?.['written']
+  return typeof written === 'string' ? written : null
+}
+
+/** What the settings write of a model, as text: the same text for the same lines. */
+export function writtenText(written: WrittenModel): string {
+  return JSON.stringify(written, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }
 
 /** By position: the believed figure and the listed one. An earlier version stored only the latter. */

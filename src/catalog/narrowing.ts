@@ -7,14 +7,19 @@ export type Narrowing = Pick<UpstreamSettings, 'only' | 'except'>
 /** The list without the models that are not offered. */
 export function narrowed(parsed: ParsedCatalog, { only, except }: Narrowing): ParsedCatalog {
   if (only === null && except.length === 0) return parsed
-  const isIn = only === null ? () => true : matcher(only)
-  const isOut = matcher(except)
-  const isOffered = (modelId: string): boolean => isIn(modelId) && !isOut(modelId)
+  const isOffered = offeredBy({ only, except })
   return {
     models: parsed.models.filter(({ offer }) => isOffered(offer.modelId)),
     unreadableIds: new Set([...parsed.unreadableIds].filter(isOffered)),
     skipped: parsed.skipped.filter(({ modelId }) => modelId === null || isOffered(modelId)),
   }
+}
+
+/** Whether a catalog id is offered. */
+export function offeredBy({ only, except }: Narrowing): (modelId: string) => boolean {
+  const isIn = only === null ? () => true : matcher(only)
+  const isOut = matcher(except)
+  return (modelId) => isIn(modelId) && !isOut(modelId)
 }
 
 const ALL_OF_AUTHOR = '/*'

@@ -39,6 +39,7 @@ export async function refreshCatalog(
         clock,
         settings: { ...settings, upstream: settingsOfOne.name },
         narrowing: settingsOfOne,
+        written: settingsOfOne.models,
         fetchModels: (listing) => dialect.fetchModels(upstream, listing),
         fetchFlatImagePrice:
           fetchFlatImagePrice &&

@@ -282,8 +282,8 @@ export class Upstream {
   }
 
   /**
-   * Fetches a JSON document, such as the catalog. Rejects if the answer is not JSON, or not complete within the
-   * bounds.
+   * Fetches a JSON document, such as the catalog. Rejects if a 200 is not JSON, or the answer not complete within the
+   * bounds. Any other status counts without a JSON body too: `json` is then undefined.
    */
   async getJson(
     pathAndQuery: string,
@@ -291,7 +291,7 @@ export class Upstream {
   ): Promise<{ readonly httpStatus: number; readonly json: unknown }> {
     const { httpStatus, bytes } = await this.getBytes(pathAndQuery, bounds)
     const json = parseUpstreamJson(bytes)
-    if (json === undefined) {
+    if (json === undefined && httpStatus === 200) {
       throw new Error(`the upstream answers ${httpStatus} with a body that is not JSON`)
     }
     return { httpStatus, json }

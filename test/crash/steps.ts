@@ -363,6 +363,7 @@ async function storeCatalog(bench: CrashBench, source: string): Promise<void> {
       clock: systemClock,
       settings,
       narrowing: { only: null, except: [] },
+      written: [],
       fetchModels: async (listing) => {
         const listed = await fetch(`${bench.simulator.baseUrl}/models?output_modalities=all`)
         return parseModels(await listed.json(), listing)

@@ -99,6 +99,24 @@ describe("OpenAI's list of ids", () => {
     ])
   })
 
+  test('a written id takes the place of the listed model that would have it', async () => {
+    const { models, unreadableIds } = meetVendorList(
+      [listed('gpt-4o'), listed('gpt-4o-2024-08-06')],
+      await openaiKnowledge(),
+      {
+        ...SETTINGS,
+        written: [
+          written('openai/gpt-4o', { upstreamModelId: 'gpt-4o-2024-08-06', prices: PRICES }),
+        ],
+      },
+    )
+    expect(models.map(({ offer }) => [offer.modelId, offer.upstreamModelId])).toEqual([
+      ['openai/gpt-4o', 'gpt-4o-2024-08-06'],
+    ])
+    expect(models[0]?.offer.prices.input).toBe(PRICES.input)
+    expect(unreadableIds).toEqual(new Set())
+  })
+
   test('written figures outrank the known ones; written prices stand alone', async () => {
     const { models } = meetVendorList([listed('gpt-5-mini')], await openaiKnowledge(), {
       ...SETTINGS,
@@ -149,6 +167,8 @@ describe('a server without prices', () => {
       ['local/c', false],
     ])
     expect(skipped.map(({ modelId }) => modelId)).toEqual(['local/b'])
+    // Open weights are no repository of Hugging Face's.
+    expect(models.map(({ listing }) => listing.hugging_face_id)).toEqual([null, null])
   })
 
   test('and one model under two ids, at two prices', () => {

@@ -1,10 +1,11 @@
 import { decimalOfPicos, formatDecimal } from '../../vocabulary/money.ts'
+import type { Offer } from '../../vocabulary/offer.ts'
 import { readRecord } from '../json-reading.ts'
 import { CatalogRefused, parseModels } from '../openrouter/catalog.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 import type { WrittenModel, WrittenPriceName, WrittenPrices } from '../upstream-settings.ts'
 import type { KnownModel } from './known-prices.ts'
-import type { ListedModel, ListingSettings, ParsedCatalog, SkippedRow } from './listing.ts'
+import type { ListingSettings, ParsedCatalog, SkippedRow } from './listing.ts'
 
 /** What a dialect's table says of a model, because its vendor's list does not. */
 export interface ModelFacts {
@@ -97,7 +98,8 @@ export function meetVendorList(
   settings: ListingSettings & { readonly written: readonly WrittenModel[] },
 ): ParsedCatalog {
   const listedById = new Map(listed.map((model) => [model.upstreamModelId, model]))
-  const writtenIds = new Set(settings.written.map(({ upstreamModelId }) => upstreamModelId))
+  const writtenIds = new Set(settings.written.map(({ id }) => id))
+  const writtenUpstreamIds = new Set(settings.written.map(({ upstreamModelId }) => upstreamModelId))
   const models = [
     ...settings.written.map((written) => {
       const { upstreamModelId } = written
@@ -107,11 +109,15 @@ export function meetVendorList(
       }
     }),
     ...listed
-      .filter(({ upstreamModelId }) => !writtenIds.has(upstreamModelId))
+      .filter(
+        ({ upstreamModelId }) =>
+          !writtenUpstreamIds.has(upstreamModelId) &&
+          !writtenIds.has(`${author}/${upstreamModelId}`),
+      )
       .map((model) => ({ model, written: null })),
   ]
   const rows: object[] = []
-  const upstreamIds = new Map<string, string>()
+  const unlisted = new Map<string, UnlistedFacts>()
   const skipped: SkippedRow[] = []
   for (const { model, written } of models) {
     const modelId = written?.id ?? `${author}/${model.upstreamModelId}`
@@ -125,7 +131,10 @@ export function meetVendorList(
       })
       continue
     }
-    upstreamIds.set(modelId, model.upstreamModelId)
+    unlisted.set(modelId, {
+      upstreamModelId: model.upstreamModelId,
+      openWeights: written?.openWeights === true,
+    })
     rows.push(rowOf({ modelId, model, written, known, facts, pricing }))
   }
   if (rows.length === 0) {
@@ -136,10 +145,16 @@ export function meetVendorList(
   const parsed = parseModels({ data: rows }, settings)
   return {
     ...parsed,
-    models: parsed.models.map((model) => withUpstreamId(model, upstreamIds)),
+    models: parsed.models.map((model) => ({
+      ...model,
+      offer: { ...model.offer, ...unlisted.get(model.offer.modelId) },
+    })),
     skipped: [...parsed.skipped, ...skipped],
   }
 }
+
+/** What a row of OpenRouter's layout has no place for. */
+type UnlistedFacts = Pick<Offer, 'upstreamModelId' | 'openWeights'>
 
 const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }
 
@@ -168,11 +183,6 @@ function linesToWrite({
       ? 'prices: { input: …, output: … }, context: …, max_output: …'
       : 'context: …, max_output: …'
   return `${what}: to offer it, write \`- { id: ${modelId}, upstream_id: ${upstreamModelId}, ${figures} }\` below \`models\``
-}
-
-function withUpstreamId(model: ListedModel, upstreamIds: ReadonlyMap<string, string>): ListedModel {
-  const upstreamModelId = upstreamIds.get(model.offer.modelId) ?? model.offer.upstreamModelId
-  return { ...model, offer: { ...model.offer, upstreamModelId } }
 }
 
 /** The names of a listed row's prices, by those of the settings. */
@@ -220,8 +230,6 @@ function rowOf({
     name: model.name ?? modelId,
     created: model.created ?? 0,
     context_length: written?.contextTokens ?? model.contextTokens ?? known?.contextTokens ?? null,
-    // What a row says of open weights.
-    hugging_face_id: written?.openWeights === true ? modelId : null,
     architecture: {
       input_modalities: written?.inputModalities ?? facts.inputModalities,
       output_modalities: written?.outputModalities ?? facts.outputModalities ?? ['text'],

@@ -42,7 +42,7 @@ async function fetchModelPage(upstream: Upstream, query: string): Promise<unknow
   const { httpStatus, json } = await upstream.getJson(`/models?${query}`, PAGE_LIMITS)
   if (httpStatus === 401 || httpStatus === 402) {
     throw new UpstreamRefusesAccount(
-      `the upstream answers ${httpStatus}: check UPSTREAM_API_KEY and the account behind it`,
+      `the upstream answers ${httpStatus}: check its API key and the account behind it`,
     )
   }
   if (httpStatus !== 200)
@@ -185,7 +185,8 @@ export async function fetchImageEndpoints(upstream: Upstream, modelId: string): 
     `/images/models/${path}/endpoints`,
     PAGE_LIMITS,
   )
-  if (httpStatus === 404) return null
+  // Any other 404 may be that of something between, and say nothing of the price.
+  if (httpStatus === 404 && json !== undefined) return null
   if (httpStatus !== 200)
     throw new Error(`the upstream answers ${httpStatus} to an image model's prices`)
   return json

@@ -1,0 +1,39 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { wholeRequest } from '../../../test/raw-server.ts'
+import { closeOpened, serverThat, upstreamAt } from '../testing/attempts.ts'
+import { UpstreamRefusesAccount } from '../upstream.ts'
+import { fetchVendorModels } from './vendor-list.ts'
+
+afterEach(closeOpened)
+
+/** What is read of a server that answers its list of models so. */
+async function listOf(status: string, body: string) {
+  const { baseUrl } = await serverThat(async (socket) => {
+    await wholeRequest(socket)
+    socket.end(`HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+  })
+  return fetchVendorModels(upstreamAt(baseUrl), '/models')
+}
+
+const BODIES = ['', '404 page not found', '<h1>No</h1>', '{"error":"no"}']
+
+describe.each(BODIES)('a list of models with the body %j', (body) => {
+  test.each(['404 Not Found', '405 Method Not Allowed'])('and %s is not there', async (status) => {
+    expect(await listOf(status, body)).toBeNull()
+  })
+
+  test.each(['401 Unauthorized', '402 Payment Required', '403 Forbidden'])(
+    'and %s refuses our account',
+    async (status) => {
+      await expect(listOf(status, body)).rejects.toThrow(UpstreamRefusesAccount)
+    },
+  )
+
+  test('and 500 is a failure with its status', async () => {
+    await expect(listOf('500 Internal Server Error', body)).rejects.toThrow('answers 500')
+  })
+
+  test('and 200 is a failure', async () => {
+    await expect(listOf('200 OK', body)).rejects.toThrow(Error)
+  })
+})
