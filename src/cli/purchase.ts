@@ -51,16 +51,20 @@ export const PURCHASE_COMMANDS: CommandGroup = {
       runs: 'getPurchase',
       words: 'show one purchase with its payment, and why it is held',
       takes: [purchase],
-      show: show(adminPurchaseShape, ({ object: _, paid, credit, reversed, ...fields }) => {
-        const shown = {
-          ...fields,
-          credit: showMicros(credit),
-          reversed: showMicros(reversed),
-          paid: paid === null ? null : `${paid.units} ${paid.currency}`,
-        }
-        const rows = Object.entries(shown).map(([name, value]) => [name, value ?? '-'])
-        return { out: table(['FIELD', 'VALUE'], rows) }
-      }),
+      show: show(
+        adminPurchaseShape,
+        ({ object: _, paid, transaction, credit, reversed, ...fields }) => {
+          const shown = {
+            ...fields,
+            credit: showMicros(credit),
+            reversed: showMicros(reversed),
+            paid: paid === null ? null : `${paid.units} ${paid.currency}`,
+            transaction: transaction && `${transaction.hash} on chain ${transaction.chain_id}`,
+          }
+          const rows = Object.entries(shown).map(([name, value]) => [name, value ?? '-'])
+          return { out: table(['FIELD', 'VALUE'], rows) }
+        },
+      ),
     },
     {
       name: 'credit',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Balance, getBalance, listPurchases } from '../ledger/activity/activity.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
+import { listConfirming } from '../sale/deposit-rows.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-keys.ts'
@@ -17,7 +18,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
-import { purchaseAnswer, purchaseShape } from './purchases.ts'
+import { confirmingAnswer, confirmingShape, purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
 export function ownAccountOperations(parts: OperationParts): readonly Operation[] {
@@ -77,8 +78,10 @@ function purchases({ store }: OperationParts): Operation {
       const next = entryCursor('purchases', nextBefore)
       const body = listAnswer(entries.map(entryAnswer), next)
       if (cursor !== undefined) return { httpStatus: 200, body }
-      const pending = await listPending(reads, accountId)
-      return { httpStatus: 200, body: { ...body, pending: pending.map(purchaseAnswer) } }
+      const confirming = await listConfirming(reads, accountId)
+      const rows = await listPending(reads, accountId)
+      const pending = [...confirming.map(confirmingAnswer), ...rows.map(purchaseAnswer)]
+      return { httpStatus: 200, body: { ...body, pending } }
     },
   })
 }
@@ -86,10 +89,10 @@ function purchases({ store }: OperationParts): Operation {
 /** What an account bought, and what is pending. */
 export const boughtShape = listShape(entryShape).extend({
   pending: z
-    .array(purchaseShape)
+    .array(z.union([confirmingShape, purchaseShape]))
     .optional()
     .describe(
-      'On the first page: purchases that may still become credit, newest first, at most a hundred.',
+      'On the first page: deposits that are not final yet, then purchases that may still become credit; newest first, at most a hundred of each.',
     ),
 })
 

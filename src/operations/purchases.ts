@@ -2,6 +2,8 @@ import { z } from 'zod'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { getPurchase, listAllPurchases } from '../ledger/purchases.ts'
 import { PaymentUnavailable } from '../sale/card/provider.ts'
+import { depositOfSource } from '../sale/chain/terms.ts'
+import type { ConfirmingDeposit } from '../sale/deposit-rows.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -184,10 +186,24 @@ export const purchaseShape = z
         units: z.string().describe('Whole units of the currency: cents of `usd`.'),
       })
       .nullable(),
+    transaction: z
+      .object({ chain_id: z.int(), hash: z.string() })
+      .nullable()
+      .describe('Of a deposit: where it is on its chain.'),
     created_at: timeField,
     credited_at: timeField.nullable(),
   })
   .meta({ id: 'Purchase' })
+
+/** A deposit in a block that is not final, which may still go away. */
+export const confirmingShape = purchaseShape
+  .extend({
+    id: z.null().describe('It becomes a purchase, with an id, once its block is final.'),
+    state: z.literal('confirming'),
+    created_at: timeField.describe('When it was last seen.'),
+    credited_at: z.null(),
+  })
+  .meta({ id: 'ConfirmingDeposit' })
 
 /** A purchase as admins see it. */
 export const adminPurchaseShape = purchaseShape
@@ -202,6 +218,7 @@ export const adminPurchaseShape = purchaseShape
 
 /** A purchase as its account is answered. */
 export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> {
+  const deposit = depositOfSource(row.source)
   return {
     id: row.id,
     object: 'purchase',
@@ -213,8 +230,25 @@ export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> 
       row.paid === null
         ? null
         : { currency: row.paid.paidCurrency, units: String(row.paid.paidUnits) },
+    transaction: deposit && { chain_id: deposit.chainId, hash: deposit.txHash },
     created_at: timeAnswer(row.createdAtMs),
     credited_at: timeOrNull(row.creditedAtMs),
+  }
+}
+
+/** A deposit that is not final, as its account is answered. */
+export function confirmingAnswer(row: ConfirmingDeposit): z.infer<typeof confirmingShape> {
+  return {
+    id: null,
+    object: 'purchase',
+    method: row.method,
+    state: 'confirming',
+    credit: row.creditMicros,
+    reversed: 0,
+    paid: { currency: row.currency, units: String(row.units) },
+    transaction: { chain_id: row.chainId, hash: row.txHash },
+    created_at: timeAnswer(row.seenAtMs),
+    credited_at: null,
   }
 }
 

@@ -73,6 +73,7 @@ function purchase(place: number, fields: Partial<Purchase>): Purchase {
     credit: 50_000_000,
     reversed: 0,
     paid: null,
+    transaction: null,
     created_at: ago(600_000),
     credited_at: null,
     ...fields,

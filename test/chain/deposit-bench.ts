@@ -17,7 +17,7 @@ import { ANVIL_CHAIN_ID, type Anvil } from './anvil.ts'
 /** The seed, which no gateway has, and the public key below which accounts have their addresses. */
 const SEED = createHash('sha256').update('a seed for tests').digest()
 const DEPOSIT_KEY = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/0'")
-const XPUB = DEPOSIT_KEY.publicExtendedKey
+export const XPUB = DEPOSIT_KEY.publicExtendedKey
 
 export const DEPOSIT_TERMS: DepositTerms = {
   minimumMicros: micros(1_000_000),

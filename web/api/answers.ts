@@ -6,7 +6,7 @@ import type { entryShape, statementLineShape } from '../../src/operations/credit
 import type { listShape } from '../../src/operations/fields.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
-import type { purchaseShape } from '../../src/operations/purchases.ts'
+import type { confirmingShape, purchaseShape } from '../../src/operations/purchases.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { foundShape, requestShape } from '../../src/operations/requests.ts'
 import type { usageShape } from '../../src/operations/usage.ts'
@@ -66,6 +66,7 @@ export type StatementLine = z.infer<typeof statementLineShape>
 
 /** A purchase of credit. */
 export type Purchase = z.infer<typeof purchaseShape>
+export type PendingPurchase = Purchase | z.infer<typeof confirmingShape>
 
 /** A browser that a user is signed in with. */
 export type Session = SessionAnswer

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { Entry, Purchase } from '../../api/answers.ts'
+import type { Entry, PendingPurchase } from '../../api/answers.ts'
 import { boughtQuery } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { ago } from '../../format/time.ts'
@@ -48,14 +48,14 @@ export function Pending({ bought }: { bought: string | null }) {
           </li>
         ))}
         {pending.map((purchase) => (
-          <PendingItem key={purchase.id} purchase={purchase} />
+          <PendingItem key={purchase.id ?? purchase.transaction?.hash} purchase={purchase} />
         ))}
       </ul>
     </section>
   )
 }
 
-function PendingItem({ purchase }: { purchase: Purchase }) {
+function PendingItem({ purchase }: { purchase: PendingPurchase }) {
   const now = useNow()
   const { word, tone, next } = purchaseWords(purchase)
   const at = new Date(purchase.created_at)
@@ -75,14 +75,14 @@ function PendingItem({ purchase }: { purchase: Purchase }) {
 
 /** The entries of purchases that were pending on this page before; what their credit changes is read again. */
 function useCredited(
-  pending: readonly Purchase[],
+  pending: readonly PendingPurchase[],
   entries: readonly Entry[],
   bought: string | null,
 ): readonly Entry[] {
   const accountId = useAccountId()
   const queries = useQueryClient()
   const [watched, setWatched] = useState<readonly string[]>(bought === null ? [] : [bought])
-  const fresh = pending.map(({ id }) => id).filter((id) => !watched.includes(id))
+  const fresh = pending.flatMap(({ id }) => id ?? []).filter((id) => !watched.includes(id))
   if (fresh.length > 0) setWatched([...watched, ...fresh])
   const credited = entries.filter(
     ({ kind, reference }) =>

@@ -30,7 +30,7 @@ const WORDS: Readonly<Partial<Record<string, StateWords>>> = {
 }
 
 /** A purchase's state as a word with its tone, and what comes next. */
-export function purchaseWords({ state }: Pick<Purchase, 'state'>): StateWords {
+export function purchaseWords({ state }: { readonly state: string }): StateWords {
   return WORDS[state] ?? { word: state, tone: 'info', next: '' }
 }
 

@@ -1,0 +1,262 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { saleSettingsOf } from '../../src/app/sale-settings.ts'
+import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
+import { openDeposits } from '../../src/sale/open-deposits.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { ANVIL_CHAIN_ID, Anvil } from '../chain/anvil.ts'
+import { XPUB } from '../chain/deposit-bench.ts'
+import { type NodeBetween, startNodeBetween } from '../chain/node-between.ts'
+import { errorOf, Management, textOf } from './management.ts'
+import { objectAt } from './openapi-reading.ts'
+
+let anvil: Anvil
+let one: NodeBetween
+let two: NodeBetween
+let admin: Management
+let usdt: string
+/** How far the gateway's clock is ahead. */
+let aheadMs = 0
+let startedMs = 0
+
+const MINUTE_MS = 60_000
+
+beforeAll(async () => {
+  anvil = await Anvil.start()
+  one = await startNodeBetween(anvil.url)
+  two = await startNodeBetween(anvil.url)
+  usdt = await anvil.deployToken('USDT', 6)
+  const feed = await anvil.deployFeed()
+  const atS = Math.floor(Date.now() / 1_000)
+  await anvil.setFeed(feed, { rate8: 97_000_000n, atS })
+  await anvil.mine()
+  startedMs = performance.now()
+  admin = await Management.start({
+    clock: { nowMs: () => Date.now() + aheadMs },
+    settings: {
+      CHAIN_ID: String(ANVIL_CHAIN_ID),
+      CHAIN_RPC_URLS: `${one.url},${two.url}`,
+      CHAIN_TOKENS: `USDC=${anvil.usdc}:6,USDT=${usdt}:6`,
+      CHAIN_DEPOSIT_XPUB: XPUB,
+      CHAIN_PRICE_FEEDS: `USDC=1,USDT=${feed}:90000`,
+      TOLLGATE_SALE_MINIMUM: '1',
+    },
+  })
+  await look()
+})
+afterAll(async () => {
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+  await one[Symbol.asyncDispose]()
+  await two[Symbol.asyncDispose]()
+  await anvil[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  aheadMs = 0
+  one.mode = { kind: 'honest' }
+  two.mode = { kind: 'honest' }
+})
+
+const USDC = `chain-${ANVIL_CHAIN_ID}-usdc`
+const USDT = `chain-${ANVIL_CHAIN_ID}-usdt`
+
+const quote = (query: string) => admin.get(`/v1/credit/quote?${query}`, null)
+
+async function buyer() {
+  const accountId = await admin.account()
+  return { accountId, apiKey: (await admin.apiKey(accountId)).text }
+}
+
+const buy = (apiKey: string | null, body: object) =>
+  admin.call({ method: 'POST', path: '/v1/credit/purchases', body, token: apiKey })
+
+/** Looks at once, as another gateway of the store would. */
+async function look(): Promise<void> {
+  const clock = { nowMs: () => Date.now() + aheadMs }
+  const { config, folder } = admin.world
+  const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}`, clock })
+  const ledger = createLedger({ location: store.location, clock })
+  const { db } = store
+  const { chain: settings, terms } = saleSettingsOf(config)
+  if (settings === null) throw new Error('no chain is configured')
+  const opened = openDeposits({ settings, terms, db, clock, onNodeFailure: () => {} })
+  const watch = opened.watch({
+    post: (input) => ledger.postPurchase(input),
+    ids: { next: () => 'pur_01kbh0c7x5qv3m9t2r8w6e0001' },
+    onTokenClosed: () => {},
+    onFoundLate: () => {},
+    onDust: () => {},
+  })
+  while ((await watch.look()).kind === 'advanced');
+  await ledger.close()
+  await store.close()
+}
+
+test('each token is an offer; one that is below its floor is not available', async () => {
+  const { json } = await admin.get('/v1/credit', null)
+  const offer = {
+    kind: 'deposit',
+    chain_id: ANVIL_CHAIN_ID,
+    decimals: 6,
+    confirm: 'finalized',
+    minimum: 1_000_000,
+    fee_bps: 0,
+  }
+  expect(json['methods']).toEqual([
+    {
+      ...offer,
+      id: USDC,
+      token: 'USDC',
+      token_address: expect.stringMatching(new RegExp(`^${anvil.usdc}$`, 'i')),
+      available: true,
+    },
+    {
+      ...offer,
+      id: USDT,
+      token: 'USDT',
+      token_address: expect.stringMatching(new RegExp(`^${usdt}$`, 'i')),
+      available: false,
+    },
+  ])
+})
+
+test('a quote says what to send; below the floor there is none', async () => {
+  const quoted = await quote(`amount=10000000&method=${USDC}`)
+  expect([quoted.httpStatus, quoted.json]).toEqual([
+    200,
+    {
+      object: 'credit_quote',
+      method: USDC,
+      credit: 10_000_000,
+      pay: { currency: 'USDC', amount: '10.000000', units: '10000000' },
+      rate: '1',
+      fee_bps: 0,
+      as_of: expect.any(String),
+      binding: false,
+    },
+  ])
+  const below = await quote(`amount=10000000&method=${USDT}`)
+  expect([below.httpStatus, below.json]).toEqual([502, errorOf('quote_unavailable')])
+})
+
+test.each([
+  [`method=${USDC}`, 'amount'],
+  [`amount=0&method=${USDC}`, 'amount'],
+  [`amount=-1&method=${USDC}`, 'amount'],
+  [`amount=1e7&method=${USDC}`, 'amount'],
+  [`amount=999999&method=${USDC}`, 'amount'],
+  [`amount=9007199254740993&method=${USDC}`, 'amount'],
+  [`amount=10000000&amount=10000000&method=${USDC}`, 'amount'],
+  ['amount=10000000', 'method'],
+  [`amount=10000000&method=${USDC}&token=USDC`, 'token'],
+])('refuses to quote ?%s', async (query, param) => {
+  const answer = await quote(query)
+  expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+})
+
+test('knows no other method', async () => {
+  const { apiKey } = await buyer()
+  for (const answer of [
+    await quote('amount=10000000&method=base-usdc'),
+    await buy(apiKey, { method: 'base-usdc' }),
+  ]) {
+    expect([answer.httpStatus, answer.json]).toEqual([404, errorOf('not_found', 'method')])
+  }
+})
+
+test('an account has one address, the same each time, with a link for wallets', async () => {
+  const [ada, bob] = [await buyer(), await buyer()]
+  const answer = await buy(ada.apiKey, { method: USDC })
+  const address = textOf(objectAt(answer.json, 'deposit'), 'address')
+  const token = textOf(objectAt(answer.json, 'deposit'), 'token_address')
+  expect([answer.httpStatus, answer.json]).toEqual([
+    200,
+    {
+      deposit: {
+        address: expect.stringMatching(/^0x[\da-fA-F]{40}$/),
+        chain_id: ANVIL_CHAIN_ID,
+        token: 'USDC',
+        token_address: token,
+        minimum: 1_000_000,
+        uri: `ethereum:${token}@${ANVIL_CHAIN_ID}/transfer?address=${address}`,
+      },
+    },
+  ])
+  expect((await buy(ada.apiKey, { method: USDC })).json).toEqual(answer.json)
+  const other = await buy(bob.apiKey, { method: USDC })
+  expect(objectAt(other.json, 'deposit')['address']).not.toBe(address)
+})
+
+test('an amount with a deposit is refused, and nothing begins without a key', async () => {
+  const { apiKey } = await buyer()
+  for (const amount of [10_000_000, 0, null]) {
+    const refused = await buy(apiKey, { method: USDC, amount })
+    expect([refused.httpStatus, refused.json]).toEqual([
+      400,
+      errorOf('invalid_parameter', 'amount'),
+    ])
+  }
+  expect((await buy(null, { method: USDC })).httpStatus).toBe(401)
+})
+
+test('a deposit is pending while it confirms, with its transaction, and an entry once it is final', async () => {
+  const { accountId, apiKey } = await buyer()
+  const { json } = await buy(apiKey, { method: USDC })
+  const to = textOf(objectAt(json, 'deposit'), 'address')
+  const { transactionHash: hash } = await anvil.transfer({ to, units: 25_000_000n })
+  const pending = async () => (await admin.get('/v1/credit/purchases', apiKey)).json['pending']
+  await look()
+  expect(await pending()).toEqual([
+    {
+      id: null,
+      object: 'purchase',
+      method: USDC,
+      state: 'confirming',
+      credit: 25_000_000,
+      reversed: 0,
+      paid: { currency: 'USDC', units: '25000000' },
+      transaction: { chain_id: ANVIL_CHAIN_ID, hash },
+      created_at: expect.any(String),
+      credited_at: null,
+    },
+  ])
+  await anvil.mine()
+  await look()
+  expect(await pending()).toEqual([])
+  const bought = await admin.get('/v1/credit/purchases', apiKey)
+  expect(bought.json['data']).toMatchObject([{ kind: 'purchase', amount: 25_000_000 }])
+  const all = await admin.get(`/v1/admin/purchases?account_id=${accountId}`)
+  expect(all.json['data']).toMatchObject([
+    { state: 'credited', transaction: { chain_id: ANVIL_CHAIN_ID, hash } },
+  ])
+})
+
+test('requests without a key make the gateway ask no node', async () => {
+  const before = one.requests
+  for (let count = 0; count < 300; count++) {
+    await admin.get('/v1/credit', null)
+    await quote(`amount=10000000&method=${USDC}`)
+  }
+  // Looks of the clock go on: one every 15 seconds.
+  const looks = 2 + (performance.now() - startedMs) / 15_000
+  expect(one.requests - before).toBeLessThan(20 * looks)
+  expect(20 * looks).toBeLessThan(600)
+})
+
+describe('when no look has succeeded for two minutes', () => {
+  beforeEach(() => {
+    one.mode = { kind: 'down' }
+    aheadMs = 3 * MINUTE_MS
+  })
+
+  test('nothing is offered, quoted or begun: 502 chain_unavailable', async () => {
+    const { apiKey } = await buyer()
+    for (const answer of [
+      await admin.get('/v1/credit', null),
+      await quote(`amount=10000000&method=${USDC}`),
+      await buy(apiKey, { method: USDC }),
+    ]) {
+      expect([answer.httpStatus, answer.json]).toEqual([502, errorOf('chain_unavailable')])
+    }
+  })
+})
