@@ -56,7 +56,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Providers that bill by their counts: how they are read, their lists and prices, and three dialects.
     // Calls at once, and those that wait.
     // Written ids before listed ones, and open weights without a repository.
-    upstreams: { files: 31, lines: 4_093 },
+    // The cap that a hold is for is sent, and none above it.
+    upstreams: { files: 31, lines: 4_118 },
     // Which models have a doubted figure.
     // Which upstream has which model, and the refreshers of all.
     // Stored models that the settings write otherwise today, and which upstream failed.
@@ -69,7 +70,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The upstream of each request, and its own time limits.
     // Events that are like an earlier one pass without being parsed.
     // A place at the upstream before a hold.
-    journey: { files: 23, lines: 3_958 },
+    // Requests that were not written in full, apart from those that may run.
+    journey: { files: 23, lines: 3_974 },
     // Upstreams without look-ups.
     // A reported cost may stand.
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.
@@ -136,7 +138,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Changes of keys are read every second.
     // The settings of a chain, and its watch.
     // An upstream's own age of prices, and a dialect that needs a file.
-    app: { files: 32, lines: 4_553 },
+    app: { files: 32, lines: 4_555 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.

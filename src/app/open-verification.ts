@@ -134,7 +134,7 @@ class WatchedUpstream {
   readonly #keyUsage: KeyUsage | null
   #hasLookups: boolean
   #hasFigure: boolean
-  #isSaid = false
+  #isSaid: boolean
   #agrees: boolean | null = null
 
   constructor(
@@ -152,6 +152,8 @@ class WatchedUpstream {
     this.#telemetry = telemetry
     this.#hasLookups = fetchGeneration !== null
     this.#hasFigure = fetchKeyUsage !== null
+    // A dialect with neither reports no cost: its counts are the cost.
+    this.#isSaid = fetchGeneration === null && fetchKeyUsage === null
     this.#keyUsage =
       fetchKeyUsage === null
         ? null

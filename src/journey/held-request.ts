@@ -291,7 +291,7 @@ export class HeldRequest {
 /** The client left before a byte went upstream. */
 const LEFT_UNSENT: Outcome = {
   kind: 'clientGone',
-  stage: 'beforeHeaders',
+  stage: 'notWritten',
   reported: NOTHING_REPORTED,
   relayedTokens: 0,
 }

@@ -1,5 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { eventOf } from '../formats/testing/exchange.ts'
+import type { WireFormat } from '../formats/format.ts'
+import { messages as messagesFormat } from '../formats/messages.ts'
+import { responses } from '../formats/responses.ts'
+import {
+  type BodySource,
+  bodyOf,
+  callOf,
+  DEFAULT_PUBLIC_NAMES,
+  eventOf,
+  offerWith,
+  refusalOf,
+} from '../formats/testing/exchange.ts'
+import { editJson } from '../json/edit.ts'
 import { anthropic } from './anthropic/anthropic.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
@@ -130,6 +142,52 @@ describe('a stream of a server like OpenAI', () => {
     ],
   ])('reads %j', (usage, counts) => {
     expect(chat.readAnswer(answerOf({ usage })).reported.usage).toEqual(usageOf(counts))
+  })
+})
+
+describe('the longest answer, which is held and a server may not know,', () => {
+  const offer = offerWith({ outputTokensMax: 4_096, contextTokens: 32_768 })
+  const sent = (format: WireFormat, source: BodySource): Record<string, unknown> => {
+    const body = bodyOf(source)
+    const of = wire(openaiCompatible, format.endpoint)
+    const edits = of.rewrites({
+      call: callOf(format, source),
+      body,
+      offer,
+      outputCapTokens: null,
+      accountTag: 'tag',
+      publicNames: DEFAULT_PUBLIC_NAMES,
+    })
+    return JSON.parse(Buffer.concat(editJson(body, edits)).toString())
+  }
+  const MESSAGES = { model: 'acme/sage-pro', messages: [] }
+  const INPUT = { model: 'acme/sage-pro', input: 'x' }
+
+  test('is sent where the client set no cap', () => {
+    expect(sent(responses, INPUT)).toEqual({ ...INPUT, max_output_tokens: 4_096 })
+    expect(sent(responses, { ...INPUT, max_output_tokens: null })).toMatchObject({
+      max_output_tokens: 4_096,
+    })
+    expect(sent(messagesFormat, MESSAGES)).toEqual({ ...MESSAGES, max_tokens: 4_096 })
+  })
+
+  test("is not sent in place of the client's own cap", () => {
+    const own = { ...INPUT, max_output_tokens: 9_000 }
+    expect(sent(responses, own)).toEqual(own)
+  })
+
+  test('bounds the cap of messages, which are held no higher', () => {
+    const refuse = (max_tokens: number) => {
+      const body = bodyOf({ ...MESSAGES, max_tokens })
+      const call = callOf(messagesFormat, { ...MESSAGES, max_tokens })
+      wire(openaiCompatible, 'messages').refuse?.({ call, body, offer })
+    }
+    expect(refusalOf(() => refuse(4_097))).toEqual({
+      code: 'invalid_parameter',
+      param: 'max_tokens',
+    })
+    expect(() => refuse(4_097)).toThrow('4096')
+    expect(() => refuse(4_096)).not.toThrow()
   })
 })
 

@@ -67,7 +67,8 @@ export type Outcome =
   /** The client left a stream, and the upstream call was cancelled. */
   | {
       readonly kind: 'clientGone'
-      readonly stage: AttemptStage
+      /** `notWritten`: not all of the request was written, so that the provider can't have run it. */
+      readonly stage: AttemptStage | 'notWritten'
       readonly reported: Reported
       /** Output tokens in the text that was relayed after the last reported count, estimated. */
       readonly relayedTokens: number

@@ -261,6 +261,10 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     expect(row.backedChargeMicros).toBeGreaterThan(0)
   })
 
+  test('no costs are said to be unverified, because none are reported', () => {
+    expect(world.log.filter((text) => text.includes('is not verified'))).toEqual([])
+  })
+
   test('after all of it, the ledger is exact', async () => {
     expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
   })

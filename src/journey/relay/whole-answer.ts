@@ -4,7 +4,12 @@ import { parseAnswer } from '../../json/body.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
-import { NOTHING_REPORTED, type Outcome, type Reported } from '../../vocabulary/outcome.ts'
+import {
+  type AttemptStage,
+  NOTHING_REPORTED,
+  type Outcome,
+  type Reported,
+} from '../../vocabulary/outcome.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { clientLeft } from '../client-answer.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
@@ -91,13 +96,23 @@ export class WholeAnswer {
         // Cancelled by the gateway over the answer, or because the client of a stream left before its headers.
         return this.#refusal === null
           ? {
-              outcome: { kind: 'clientGone', stage, reported, relayedTokens: 0 },
+              outcome: {
+                kind: 'clientGone',
+                stage: this.#stageAt(stage),
+                reported,
+                relayedTokens: 0,
+              },
               problem: clientLeft(),
             }
           : { outcome: { kind: 'unreadable', reported }, problem }
       default:
         return assertNever(kind)
     }
+  }
+
+  /** The stage, unless the request was not written in full, so that the provider can't have run it. */
+  #stageAt(stage: AttemptStage): AttemptStage | 'notWritten' {
+    return this.#attempt?.isWritten === true ? stage : 'notWritten'
   }
 
   #refuse(problem: Problem): void {

@@ -138,15 +138,10 @@ describe('a client that leaves', () => {
     expect(resolve(left(NOTHING_REPORTED, 0))).toEqual(UNRESOLVED)
   })
 
-  test('before the headers pays nothing', () => {
-    const stage = 'beforeHeaders'
-    const outcome = {
-      kind: 'clientGone',
-      stage,
-      reported: NOTHING_REPORTED,
-      relayedTokens: 0,
-    } as const
-    expect(resolve(outcome)).toEqual({ kind: 'released' })
+  test('before the headers leaves a request that was sent unresolved: it may run', () => {
+    const gone = { kind: 'clientGone', reported: NOTHING_REPORTED, relayedTokens: 0 } as const
+    expect(resolve({ ...gone, stage: 'beforeHeaders' })).toEqual(UNRESOLVED)
+    expect(resolve({ ...gone, stage: 'notWritten' })).toEqual({ kind: 'released' })
   })
 })
 
@@ -161,6 +156,12 @@ test.each(['lost', 'timedOut'] as const)(
     })
   },
 )
+
+test('a stream that can not be read on is never free: unresolved, or its whole counts', () => {
+  expect(resolve({ kind: 'unreadable', reported: NOTHING_REPORTED })).toEqual(UNRESOLVED)
+  expect(resolve({ kind: 'unreadable', reported: PARTIAL })).toEqual(UNRESOLVED)
+  expect(resolve({ kind: 'unreadable', reported: COUNTED })).toMatchObject(FINAL)
+})
 
 test('an error without counts costs nothing', () => {
   expect(resolve({ kind: 'failed', reported: NOTHING_REPORTED })).toEqual({ kind: 'released' })

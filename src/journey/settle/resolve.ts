@@ -53,11 +53,13 @@ export function resolveOutcome(input: ResolveInput): Resolution {
     }
     case 'unreadable': {
       const { usage, generationId } = outcome.reported
+      if (!hasLookUps) return resolveUncounted(outcome.reported, { call, offer })
       const isWaitedFor = usage === null && (generationId !== null || !call.stream)
       if (isWaitedFor) return { kind: 'unresolved', generationId }
       return resolveBrokenStream(outcome.reported, { call, offer })
     }
     case 'clientGone':
+      if (outcome.stage === 'notWritten') return { kind: 'released' }
       return hasLookUps
         ? resolveLeftStream(outcome, { call, offer, grantedMicros })
         : resolveLeftUncounted(outcome, { call, offer, grantedMicros })
@@ -90,12 +92,11 @@ function resolveUncounted(reported: Reported, ran: Ran): Resolution {
 
 // An estimate of the tokens that the client got stands, because no record will correct it.
 function resolveLeftUncounted(
-  { stage, reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
+  { reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
   { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
 ): Resolution {
   const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
-  if (stage === 'beforeHeaders') return { kind: 'released' }
   if (reported.usage === null && relayedTokens === 0) {
     return { kind: 'unresolved', generationId: null }
   }

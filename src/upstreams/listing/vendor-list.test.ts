@@ -171,6 +171,20 @@ describe('a server without prices', () => {
     expect(models.map(({ listing }) => listing.hugging_face_id)).toEqual([null, null])
   })
 
+  test('takes a cap unless its parameters are written: without one its answer has no bound', () => {
+    const { models } = meetVendorList([], NOTHING_KNOWN, {
+      ...SETTINGS,
+      written: [
+        written('local/a', { prices: PRICES }),
+        written('local/b', { prices: PRICES, supportedParameters: ['temperature'] }),
+      ],
+    })
+    expect(models.map(({ offer }) => [...offer.supportedParameters])).toEqual([
+      ['max_tokens'],
+      ['temperature'],
+    ])
+  })
+
   test('and one model under two ids, at two prices', () => {
     const { models } = meetVendorList([listed('a')], NOTHING_KNOWN, {
       ...SETTINGS,

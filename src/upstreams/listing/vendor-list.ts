@@ -158,11 +158,11 @@ type UnlistedFacts = Pick<Offer, 'upstreamModelId' | 'openWeights'>
 
 const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }
 
-/** A model that the settings write, as far as they do not say. */
+/** A model that the settings write, as far as they do not say. It takes a cap: without one its answer has no bound. */
 const TEXT_MODEL: ModelFacts = {
   outputTokensMax: null,
   inputModalities: ['text'],
-  supportedParameters: [],
+  supportedParameters: ['max_tokens'],
 }
 
 const EXAMPLE_LINES =

@@ -1,4 +1,5 @@
 import type { ProviderError } from '../../formats/provider-error.ts'
+import { Problem } from '../../vocabulary/problem.ts'
 import { MESSAGES_STREAMS } from '../anthropic/anthropic.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
 import { capEditIn, refuseUncounted, usageEdits } from '../counted-calls.ts'
@@ -16,12 +17,20 @@ const embeddings = compatible(layout.embeddings, OTHER_STREAMS, ({ call, offer, 
   ...modelEdit(call, offer),
   userEdit(accountTag),
 ])
-const responses = compatible(responsesLayout, OTHER_STREAMS, ({ call, offer }) =>
-  modelEdit(call, offer),
-)
-const messages = compatible(messagesLayout, MESSAGES_STREAMS, ({ call, offer }) =>
-  modelEdit(call, offer),
-)
+const responses = compatible(responsesLayout, OTHER_STREAMS, (input) => [
+  ...modelEdit(input.call, input.offer),
+  ...heldCapEdits('max_output_tokens', input),
+])
+const messages: Wire = {
+  ...compatible(messagesLayout, MESSAGES_STREAMS, (input) => [
+    ...modelEdit(input.call, input.offer),
+    ...heldCapEdits('max_tokens', input),
+  ]),
+  refuse(input) {
+    refuseUncounted(input)
+    refuseCapAbove(input)
+  },
+}
 
 /** Servers that speak OpenAI's formats, or those of its formats that they say, and list no prices. */
 export const openaiCompatible: Dialect = {
@@ -39,6 +48,22 @@ export const openaiCompatible: Dialect = {
       { ...settings, written: upstream.settings.models },
     )
   },
+}
+
+/** The longest answer, which the hold is for, where the client set no cap: a server may write more without one. */
+function heldCapEdits(name: string, { call, offer }: RewriteInput): ReturnType<Wire['rewrites']> {
+  const outputCapTokens = call.outputCapTokens === null ? offer.outputTokensMax : null
+  return capEditIn(name, { call, offer, outputCapTokens })
+}
+
+// Messages are held up to the longest answer, which is written in the settings: the server may know another.
+function refuseCapAbove({ call, offer }: Parameters<NonNullable<Wire['refuse']>>[0]): void {
+  const { outputTokensMax } = offer
+  if (outputTokensMax === null || (call.outputCapTokens ?? 0) <= outputTokensMax) return
+  throw new Problem('invalid_parameter', {
+    param: 'max_tokens',
+    message: `\`max_tokens\` is above the longest answer of this model: set it to ${outputTokensMax} or less.`,
+  })
 }
 
 function writingRewrites(input: RewriteInput): ReturnType<Wire['rewrites']> {
