@@ -92,7 +92,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // What is sold, and looks at payments. Several methods; Stripe, whose reports are followed.
     // Figures of what was sold, and a check of payments at their provider.
     // Deposits on a chain: nodes and their agreement, addresses, rates, scans, and the watch.
-    sale: { files: 26, lines: 3_063 },
+    // A rescan for addresses that a backup lacks.
+    sale: { files: 27, lines: 3_138 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
@@ -119,7 +120,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Models of several upstreams.
     // `tollgate upstream check`.
     // The upstreams that a refresh failed for.
-    cli: { files: 19, lines: 2_128 },
+    // `tollgate sale rescan`.
+    cli: { files: 20, lines: 2_182 },
     // What is found about reported costs.
     // Figures of the sale.
     // Refused accounts, by upstream.
@@ -147,7 +149,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     'main.ts': { files: 1, lines: 85 },
   },
   // Some are of roll-ups and charts, and the input of each part of sign-in. Some are of upstreams.
-  interfacesUsedOnce: 86,
+  interfacesUsedOnce: 88,
 }
 
 /**

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import type { z } from 'zod'
 import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
+import type { OpenedDeposits } from '../sale/open-deposits.ts'
 import { makeSale, openChainSale } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
@@ -60,7 +61,12 @@ export interface CommandGroup {
 }
 
 /** A command, or a group of them. */
-export type CommandRow = OperationCommand | CommandGroup
+export type CommandRow = OperationCommand | CommandGroup | OwnCommand
+
+/** A command that is no operation: only where the store and the settings are can it run. */
+interface OwnCommand {
+  readonly make: (input: CommandInput) => Command
+}
 
 /** An operation's response for a person: the result, and a remark beside it. */
 export interface Shown {
@@ -82,6 +88,7 @@ export function show<Shape extends z.ZodType>(
 
 /** The command of a row, which runs its operation and prints the response, or the group of a row. */
 export function operationCommand(input: CommandInput, row: CommandRow): Command {
+  if ('make' in row) return row.make(input)
   if (!('commands' in row)) return commandOf(input, row)
   const group = new Command(row.name).description(row.words)
   for (const below of row.commands) group.addCommand(operationCommand(input, below))
@@ -133,7 +140,7 @@ async function operationOf(
   const sections = makeOperations(operations, {
     store,
     ledger,
-    sale: await saleOf(opened, read),
+    sale: (await openSale(opened, read)).sale,
     // Receipts are for people who bought, on the page.
     seller: { name: null, taxId: null },
     ids,
@@ -162,11 +169,11 @@ async function operationOf(
   return found
 }
 
-/** What is sold, to be looked at again; null: nothing is. */
-async function saleOf(
+/** What is sold, to be looked at again, and the chain that deposits are on; null: none. */
+export async function openSale(
   { store: { db }, ledger, ids, clock, terminal }: CommandContext,
   { pageUrl: publicUrl, sale, upstreams }: CommandSettings,
-): Promise<Sale | null> {
+): Promise<{ readonly sale: Sale | null; readonly chain: OpenedDeposits | null }> {
   const isSimulator = upstreams === undefined
   // A running server reads the store again within seconds.
   const onCreditChanged = async () => {}
@@ -176,7 +183,8 @@ async function saleOf(
     onNodeFailure: (_node, cause) => terminal.note(String(cause)),
   })
   const opened = { db, ledger, ids, clock, publicUrl, isSimulator, onCreditChanged }
-  return makeSale(sale, { ...opened, deposits: chain?.methods ?? [] })?.sale ?? null
+  const made = makeSale(sale, { ...opened, deposits: chain?.methods ?? [] })
+  return { sale: made?.sale ?? null, chain }
 }
 
 /** The input of the operation, from the typed words and options. */

@@ -1,6 +1,7 @@
 import { saleCheckShape, saleStatusShape } from '../operations/sale-status.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
+import { rescanCommand } from './rescan.ts'
 import { counted, moment, table } from './table.ts'
 
 /** `tollgate sale`: what was sold, and whether payments are looked at. */
@@ -8,6 +9,7 @@ export const SALE_COMMANDS: CommandGroup = {
   name: 'sale',
   words: 'show what was sold; compare payments with their provider',
   commands: [
+    { make: rescanCommand },
     {
       name: 'status',
       runs: 'getSaleStatus',

@@ -5,7 +5,7 @@ import { agreementOf, askEach, reachedByQuorum, type Said } from './chain/agreem
 import { askToken, type TokenReading } from './chain/feed.ts'
 import type { ChainNode } from './chain/node.ts'
 import { askBlock, askHead, askTransfers, type Block, type Head } from './chain/questions.ts'
-import type { Stablecoin } from './chain/terms.ts'
+import { RescanFailed, type Stablecoin } from './chain/terms.ts'
 import { moveCursor, readCursor } from './cursors.ts'
 import {
   type ConfirmingDeposit,
@@ -120,23 +120,25 @@ export class ChainWatch {
 
   /**
    * Goes back, so that the next looks scan again from a block. It is also the way on after the chain has
-   * replaced final blocks. Rejects where nodes do not agree on the block before it, or where blocks would be left out.
+   * replaced final blocks. Rejects with `RescanFailed` where nodes do not agree on the block before it, or where blocks would be left out.
    */
   async rewind(fromBlock: number): Promise<void> {
     const { db } = this.#input
     const source = this.#source
     const place = await readPlace(db, source)
     if (place !== null && fromBlock > place.block + 1) {
-      throw new Error(
+      throw new RescanFailed(
         `blocks ${place.block + 1} to ${fromBlock - 1} would never be scanned: begin at ${place.block + 1} or below`,
       )
     }
     const last = Math.max(0, fromBlock - 1)
     const heads = await this.#heads(last)
     const block = await this.#agreedBlock(nodesOf(heads), last)
-    if (block === null) throw new Error(`nodes do not agree on block ${last}, or too few answer`)
+    if (block === null) {
+      throw new RescanFailed(`nodes do not agree on block ${last}, or too few answer`)
+    }
     if (!(await this.#move(place, { source, block: last, hash: block.hash }))) {
-      throw new Error('a running gateway has moved on meanwhile: try again')
+      throw new RescanFailed('a running gateway has moved on meanwhile: try again')
     }
   }
 

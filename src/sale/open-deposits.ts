@@ -4,6 +4,7 @@ import { httpNode } from './chain/node.ts'
 import { ChainSettingsFault, type ChainTerms } from './chain/terms.ts'
 import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
 import { TokenDeposits } from './deposit-method.ts'
+import { rescanChain } from './rescan.ts'
 
 /** What the settings say of a chain. */
 export interface ChainSettings {
@@ -27,8 +28,7 @@ type FollowInput = Omit<ChainWatchInput, 'chain' | 'nodes' | keyof OpenDepositsI
 export interface OpenedDeposits {
   readonly methods: readonly TokenDeposits[]
   readonly watch: (follow: FollowInput) => ChainWatch
-  /** The address of an account, with its checksum. */
-  readonly addressOf: (accountId: string) => string
+  readonly rescan: (follow: FollowInput, fromBlock: number) => ReturnType<typeof rescanChain>
 }
 
 /** Opens the sale on a chain. Asks no node. Throws `ChainSettingsFault`. */
@@ -46,7 +46,11 @@ export function openDeposits({ settings, ...input }: OpenDepositsInput): OpenedD
     (coin) => new TokenDeposits({ ...input, chain, coin, nodes, addressOf }),
   )
   const watch = (follow: FollowInput) => new ChainWatch({ ...input, ...follow, chain, nodes })
-  return { methods, watch, addressOf }
+  const rescan = (follow: FollowInput, fromBlock: number) => {
+    const { chainId } = chain
+    return rescanChain({ ...input, chainId, addressOf, fromBlock, watch: watch(follow) })
+  }
+  return { methods, watch, rescan }
 }
 
 function derivation(xpub: string): (accountId: string) => string {

@@ -87,6 +87,7 @@ export class DepositBench implements AsyncDisposable {
     readonly methods: readonly TokenDeposits[]
     readonly watch: ChainWatch
     readonly sale: Sale
+    readonly rescan: (fromBlock: number) => Promise<{ readonly added: number }>
   } {
     const { anvil, rpcUrls, quorum = 2, tokens = [usdcOf(anvil)] } = this.#input
     const { ceilings = DEPOSIT_CEILINGS } = this.#input
@@ -118,14 +119,16 @@ export class DepositBench implements AsyncDisposable {
       seller: null,
       onCreditChanged: async (accountId) => void events.push(`credit of ${accountId}`),
     })
-    const watch = opened.watch({
-      post: (input) => sale.post(input),
+    const follow = {
+      post: sale.post.bind(sale),
       ids,
-      onTokenClosed: ({ symbol }, decimals) => void events.push(`${symbol} has ${decimals}`),
-      onFoundLate: (deposits) => void events.push(`${deposits} found late`),
-      onDust: (deposits) => void events.push(`${deposits} of dust`),
-    })
-    return { methods, watch, sale }
+      onTokenClosed: ({ symbol }: { symbol: string }, decimals: number) =>
+        void events.push(`${symbol} has ${decimals}`),
+      onFoundLate: (deposits: number) => void events.push(`${deposits} found late`),
+      onDust: (deposits: number) => void events.push(`${deposits} of dust`),
+    }
+    const rescan = (fromBlock: number) => opened.rescan(follow, fromBlock)
+    return { methods, watch: opened.watch(follow), sale, rescan }
   }
 
   addressOf(account: string): string {

@@ -308,3 +308,26 @@ test('a block that was final and is another one stops the watch, until a rescan 
   expect((await deposits.drain(watch)).kind).toBe('idle')
   expect(await deposits.balance('A')).toBe(4_000_000)
 })
+
+test.each(['sqlite', 'postgres'] as const)(
+  'on %s, a rescan of a restored backup credits what came since, once, also at addresses that it lacks',
+  async (engine) => {
+    await using deposits = await open({ engine })
+    const { db } = deposits.bench.store
+    const fromBlock = (await anvil.blockNumber('finalized')) + 1
+    await anvil.transfer({ to: deposits.addressOf('A'), units: 3_000_000n })
+    await anvil.mine()
+    await deposits.drain()
+    await anvil.transfer({ to: deposits.addressOf('B'), units: 4_000_000n })
+    await anvil.mine()
+    // As in a backup of before the address of B was handed out; the gateway has looked since.
+    await db.deleteFrom('deposit_addresses').where('account_id', '=', 'B').execute()
+    await deposits.drain()
+    expect(await deposits.balance('B')).toBe(0)
+    expect(await deposits.gateway().rescan(fromBlock)).toMatchObject({ added: 1 })
+    expect(await deposits.gateway().rescan(fromBlock)).toMatchObject({ added: 0 })
+    expect([await deposits.balance('A'), await deposits.balance('B')]).toEqual([
+      3_000_000, 4_000_000,
+    ])
+  },
+)

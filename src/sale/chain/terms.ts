@@ -5,6 +5,11 @@ export class ChainSettingsFault extends Error {
   override readonly name = 'ChainSettingsFault'
 }
 
+/** The nodes do not let a rescan begin or end; what it has found until then is in the store. */
+export class RescanFailed extends Error {
+  override readonly name = 'RescanFailed'
+}
+
 /** A stablecoin that deposits are paid in. */
 export interface Stablecoin {
   /** Such as `USDC`. */
