@@ -105,8 +105,11 @@ test('Activity is kept for ever, or for a whole number of days from one on', () 
   }
 })
 
-test('real money buys no play credit, and test cards buy no real credit', () => {
-  const upstream = { UPSTREAM_BASE_URL: 'https://provider.example/v1', UPSTREAM_API_KEY: 'k' }
+test.each([
+  { UPSTREAM_BASE_URL: 'https://provider.example/v1', UPSTREAM_API_KEY: 'k' },
+  { UPSTREAM_DIALECT: 'openai', UPSTREAM_API_KEY: 'k' },
+  { TOLLGATE_UPSTREAMS: 'upstreams.yaml' },
+])('real money buys no play credit, and test cards buy no real credit: %o', (upstream) => {
   const live = { STRIPE_SECRET_KEY: 'rk_live_hush', TOLLGATE_PUBLIC_URL: 'https://gate.example' }
   expect(faultsOf({ ...upstream, ...live })).toEqual([])
   expect(faultsOf({ STRIPE_SECRET_KEY: 'sk_test_hush' })).toEqual([])

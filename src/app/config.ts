@@ -20,7 +20,7 @@ import {
   wholeNumber,
 } from './setting.ts'
 import { TRACE_SETTINGS } from './trace-settings.ts'
-import { UPSTREAM_VARIABLES, upstreamFaults } from './upstream-variables.ts'
+import { namesUpstream, UPSTREAM_VARIABLES, upstreamFaults } from './upstream-variables.ts'
 
 const HEADER_NAME: Omit<Matching, 'fallback'> = {
   pattern: /^[a-z][a-z0-9-]{0,62}$/,
@@ -362,8 +362,7 @@ export function environment(): Readonly<Record<string, string | undefined>> {
 
 /** Whether an upstream is configured; else the simulator answers. */
 export function isLive(config: Config): boolean {
-  const { UPSTREAM_BASE_URL, UPSTREAM_DIALECT, TOLLGATE_UPSTREAMS } = config
-  return UPSTREAM_BASE_URL !== null || UPSTREAM_DIALECT !== null || TOLLGATE_UPSTREAMS !== null
+  return namesUpstream(config)
 }
 
 /** Where the store is: as set, or a file whose name depends on whether money is play. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { SaleSettings } from '../sale/open-methods.ts'
 import { type ChainConfig, chainSettingsOf } from './chain-settings.ts'
 import { dollars, optional, type Setting, secretToken, wholeNumber } from './setting.ts'
+import { namesUpstream } from './upstream-variables.ts'
 
 const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
 
@@ -62,16 +63,16 @@ export const SALE_SETTINGS = {
 export function saleFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   const faults: string[] = []
   const { STRIPE_SECRET_KEY: secretKey = '', STRIPE_WEBHOOK_SECRET: webhookSecret = '' } = env
-  const isSimulator = (env['UPSTREAM_BASE_URL'] ?? '') === ''
+  const isSimulator = !namesUpstream(env)
   const mode = STRIPE_KEY.exec(secretKey)?.[1]
   if (mode === 'live' && isSimulator) {
     faults.push(
-      'STRIPE_SECRET_KEY is a live key, and no upstream is configured: real money would buy play credit. Set UPSTREAM_BASE_URL, or a key of the test mode',
+      'STRIPE_SECRET_KEY is a live key, and no upstream is configured: real money would buy play credit. Configure an upstream, or set a key of the test mode',
     )
   }
   if (mode === 'test' && !isSimulator) {
     faults.push(
-      'STRIPE_SECRET_KEY is a key of the test mode: test cards would buy real credit. Set a live key, or leave UPSTREAM_BASE_URL out to try it with the simulator',
+      'STRIPE_SECRET_KEY is a key of the test mode: test cards would buy real credit. Set a live key, or configure no upstream to try it with the simulator',
     )
   }
   if (mode === 'live' && (env['TOLLGATE_PUBLIC_URL'] ?? '') === '') {

@@ -18,6 +18,16 @@ export const UPSTREAM_VARIABLES = {
 type Environment = Readonly<Record<string, string | undefined>>
 type VariableName = 'UPSTREAM_BASE_URL' | 'UPSTREAM_API_KEY' | 'UPSTREAM_DIALECT'
 
+/** Whether these settings name an upstream; else the simulator answers, and money is play money. */
+export function namesUpstream(settings: {
+  readonly UPSTREAM_BASE_URL?: string | null | undefined
+  readonly UPSTREAM_DIALECT?: string | null | undefined
+  readonly TOLLGATE_UPSTREAMS?: string | null | undefined
+}): boolean {
+  const { UPSTREAM_BASE_URL, UPSTREAM_DIALECT, TOLLGATE_UPSTREAMS } = settings
+  return Boolean(UPSTREAM_BASE_URL || UPSTREAM_DIALECT || TOLLGATE_UPSTREAMS)
+}
+
 /** What is wrong with the settings of upstreams, each with what to write instead. */
 export function upstreamFaults(env: Environment): string[] {
   const misnomers = misnomersIn(env)
