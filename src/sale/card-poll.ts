@@ -5,7 +5,7 @@ import type { PurchaseRow, SaleCursorRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { CardMethod } from './card/card-method.ts'
-import type { CardChange } from './card/provider.ts'
+import { type CardChange, PaymentUnavailable } from './card/provider.ts'
 import { moveCursor, readCursor } from './cursors.ts'
 import { LookContradicted, type Sale } from './sale.ts'
 
@@ -137,7 +137,9 @@ export class CardPoll {
     } catch (cause) {
       onFailure(source, cause)
       // Another look would find the same.
-      return cause instanceof LookContradicted
+      return (
+        cause instanceof LookContradicted || (cause instanceof PaymentUnavailable && cause.lasts)
+      )
     }
   }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { checkCards } from './check-cards.ts'
+import { readCursor } from './cursors.ts'
 import { CardBench, CREDIT, MINUTE_MS } from './testing/card-bench.ts'
 import type { StripeServer } from './testing/stripe-server.ts'
 
@@ -29,6 +30,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       mode: 'payment',
       'allowed_payment_method_types[0]': 'card',
       success_url: 'https://gate.example/app/A/credit?bought=pur_1',
+      cancel_url: 'https://gate.example/app/A/credit',
     })
   })
 
@@ -244,6 +246,22 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     // Another process, which has no memory of what failed.
     await bench.gateway().pass()
     expect(await bench.balance()).toBe(CREDIT)
+  })
+
+  test('a report about a payment that Stripe no longer has does not hold later reports back', async () => {
+    const { begin, pass } = bench.gateway()
+    const source = await begin()
+    await pass()
+    stripe.pay(source)
+    stripe.lose(source)
+    await pass()
+    expect(bench.failures.join()).toMatch('Stripe does not have it')
+    for (let number = 0; number < 3; number++) {
+      stripe.reportOther('charge.refunded', { object: 'charge', payment_intent: 'pi_other' })
+      await pass(20 * MINUTE_MS)
+    }
+    const cursor = await readCursor(bench.store.store.db, 'stripe')
+    expect(Number(cursor?.position) * 1_000).toBeGreaterThan(stripe.nowMs - 21 * MINUTE_MS)
   })
 
   test('a check finds payments of which the store says something else, and changes nothing', async () => {

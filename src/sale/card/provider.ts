@@ -66,4 +66,11 @@ export interface CardProvider {
 /** The provider of a payment can't be asked. */
 export class PaymentUnavailable extends Error {
   override readonly name = 'PaymentUnavailable'
+  /** Whether the provider will answer the same whenever it is asked: it does not have the payment. */
+  readonly lasts: boolean
+
+  constructor(message: string, options: ErrorOptions & { readonly lasts?: boolean } = {}) {
+    super(message, options)
+    this.lasts = options.lasts ?? false
+  }
 }

@@ -228,8 +228,10 @@ async function loadStripe({ secretKey, baseUrl }: StripeSettings): Promise<Strip
 
 /** Stripe's message stays in the cause, for the log alone. */
 function unavailable(cause: unknown): PaymentUnavailable {
-  const { type = 'error', code = '' } = Object(cause)
-  return new PaymentUnavailable(`Stripe could not be asked: ${type} ${code}`.trim(), { cause })
+  const { type = 'error', code = '', statusCode } = Object(cause)
+  const lasts = statusCode === 404
+  const said = lasts ? 'Stripe does not have it' : 'Stripe could not be asked'
+  return new PaymentUnavailable(`${said}: ${type} ${code}`.trim(), { cause, lasts })
 }
 
 function chargeOf({ payment_intent: intent }: Stripe.Checkout.Session): Stripe.Charge | null {

@@ -135,6 +135,11 @@ export class StripeServer {
     this.#report('checkout.session.completed', session)
   }
 
+  /** Forgets a session, as Stripe forgets those of its test mode. */
+  lose(source: string): void {
+    this.#sessions.delete(this.#session(source).id)
+  }
+
   expire(source: string): void {
     const session = this.#session(source)
     session.status = 'expired'
