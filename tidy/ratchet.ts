@@ -94,7 +94,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Deposits on a chain: nodes and their agreement, addresses, rates, scans, and the watch.
     // A rescan for addresses that a backup lacks.
     // A payment that its provider no longer has.
-    sale: { files: 27, lines: 3_138 },
+    sale: { files: 27, lines: 3_152 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
@@ -142,7 +142,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The settings of a chain, and its watch.
     // An upstream's own age of prices, and a dialect that needs a file.
     // One rule for whether an upstream is configured.
-    app: { files: 32, lines: 4_563 },
+    app: { files: 32, lines: 4_565 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.

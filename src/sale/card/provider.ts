@@ -69,8 +69,11 @@ export class PaymentUnavailable extends Error {
   /** Whether the provider will answer the same whenever it is asked: it does not have the payment. */
   readonly lasts: boolean
 
-  constructor(message: string, options: ErrorOptions & { readonly lasts?: boolean } = {}) {
-    super(message, options)
-    this.lasts = options.lasts ?? false
+  constructor(
+    message: string,
+    { cause, lasts = false }: { readonly cause?: unknown; readonly lasts?: boolean } = {},
+  ) {
+    super(message, { cause })
+    this.lasts = lasts
   }
 }
