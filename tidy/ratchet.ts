@@ -71,7 +71,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Events that are like an earlier one pass without being parsed.
     // A place at the upstream before a hold.
     // Requests that were not written in full, apart from those that may run.
-    journey: { files: 23, lines: 3_974 },
+    // Streams that are read on for counts that nothing else shows.
+    journey: { files: 23, lines: 4_012 },
     // Upstreams without look-ups.
     // A reported cost may stand.
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.

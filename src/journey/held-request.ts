@@ -77,7 +77,7 @@ export class HeldRequest {
   }
 
   /** Whether the provider can be asked for the cost of a request that has ended. */
-  get #hasLookUps(): boolean {
+  get hasLookUps(): boolean {
     return this.#held.upstream.dialect.fetchGeneration !== null
   }
 
@@ -156,7 +156,7 @@ export class HeldRequest {
   }
 
   /**
-   * The client of a stream has left before the headers. True if the call is read on without it: then its
+   * The client of a stream has left before the headers, or before counts that nothing else will show. True if the call is read on without it: then its
    * place in flight is free from this tick on, here and in the ledger, while its credit stays reserved.
    */
   clientLeftEarly(): boolean {
@@ -234,7 +234,7 @@ export class HeldRequest {
     try {
       const { call, offer, grant } = this.#held
       const { grantedMicros } = grant
-      const hasLookUps = this.#hasLookUps
+      const hasLookUps = this.hasLookUps
       const resolution = resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
       // The cost of an answer that was lost on the way is looked up, whatever was reported by then.
       if (outcome.kind !== 'completed') return resolution
@@ -270,7 +270,7 @@ export class HeldRequest {
     record.outcomeAtMs = this.#parts.clock.nowMs()
     record.usage = reported?.usage ?? null
     record.generationId = reported?.generationId ?? null
-    record.isUncounted = outcome.kind === 'completed' && record.usage === null && !this.#hasLookUps
+    record.isUncounted = outcome.kind === 'completed' && record.usage === null && !this.hasLookUps
     const errorCode = this.#leftEarly ? 'client_gone' : errorCodeOf(outcome, code)
     record.errorCode = errorCode
     return {

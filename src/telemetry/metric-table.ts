@@ -100,7 +100,7 @@ export const METRICS = {
   tollgate_streams_left_early_total: {
     kind: 'counter',
     labels: ['call'],
-    help: "Streams whose client left before the headers; the label says whether the provider's call was read on.",
+    help: "Streams whose client left before the headers, or without look-ups before its counts; the label says whether the provider's call was read on.",
   },
   tollgate_uncharged_requests_total: {
     kind: 'counter',

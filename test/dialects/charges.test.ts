@@ -39,7 +39,10 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
   let apiKey: string
 
   beforeAll(async () => {
-    world = await startWorld({ vendor, settings: { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' } })
+    world = await startWorld({
+      vendor,
+      settings: { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1', TOLLGATE_READ_ON_TIMEOUT_MS: '1000' },
+    })
     const account = await world.account({ creditMicros: 100_000_000 })
     accountId = account.id
     apiKey = account.apiKey
@@ -238,14 +241,15 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     })
   }
 
-  test('a client that leaves after some text is charged an estimate, which stands', async () => {
+  /** Leaves a stream of that many events after its first text; resolves with the request once it is settled. */
+  async function leftAfterText(events: number): Promise<RequestRow> {
     const { path } = vendor === 'anthropic' ? BODIES.messages : BODIES.chat
-    const body = { ...CHAT, model: 'sim/paced', max_tokens: 64, stream: true }
-    const content = '{"events":1000000,"interval_ms":1}'
+    const content = JSON.stringify({ events, interval_ms: 1 })
+    const messages = [{ role: 'user', content }]
     const answer = await request(world.url(path), {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify({ ...body, max_tokens: 16_384, messages: [{ role: 'user', content }] }),
+      body: JSON.stringify({ model: 'sim/paced', max_tokens: 16_384, stream: true, messages }),
     })
     expect(answer.statusCode).toBe(200)
     let seen = ''
@@ -258,6 +262,17 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     let row = await rowOf(requestId)
     while (row.state !== 'final') row = await rowOf(requestId)
     expect(row).toMatchObject({ errorCode: 'client_gone', backedHeldMicros: 0, generationId: null })
+    return row
+  }
+
+  test('a client that leaves before the counts is charged them', async () => {
+    const row = await leftAfterText(100)
+    expect(chargeDue()).toBeGreaterThan(0)
+    expect(row.backedChargeMicros).toBe(chargeDue())
+  })
+
+  test('a client that leaves a stream that goes on is charged an estimate, which stands', async () => {
+    const row = await leftAfterText(1_000_000)
     expect(row.backedChargeMicros).toBeGreaterThan(0)
   })
 

@@ -8,7 +8,8 @@ import type { StreamRelayInput } from './stream-relay.ts'
 
 /**
  * Reads an answer whose client left before its headers, until the answer reports a generation id, a cost or
- * counts, by which it is billed or looked up. Then the call is cancelled.
+ * counts, by which it is billed or looked up; of a provider without look-ups, the counts of the whole answer. Then the
+ * call is cancelled.
  */
 export class LeftStream implements EventSink {
   readonly #held: HeldRequest
@@ -32,12 +33,12 @@ export class LeftStream implements EventSink {
       // Without a client there is no back-pressure to bound these bytes.
       this.#held.takeMemory(chunk.length)
     } catch {
-      this.#end({ kind: 'leftEarly', reported: this.#reader.reported() })
+      this.#end(this.#givenUp())
       return
     }
     const whole = this.#reader.push(chunk)
     if (whole) this.#endIfKnown()
-    else this.#end({ kind: 'leftEarly', reported: this.#reader.reported() })
+    else this.#end(this.#givenUp())
   }
 
   onEvent(event: ReadEvent): void {
@@ -59,7 +60,7 @@ export class LeftStream implements EventSink {
 
   onResponseError({ kind, cutOff }: AttemptFailure): void {
     const isOurs = kind !== 'lost' || cutOff
-    this.#end(isOurs ? { kind: 'leftEarly', reported: this.#reader.reported() } : this.#brokenOff())
+    this.#end(isOurs ? this.#givenUp() : this.#brokenOff())
   }
 
   /** A fault of the gateway during the reading. */
@@ -69,6 +70,14 @@ export class LeftStream implements EventSink {
       kind: 'leftEarly',
       reported: { ...NOTHING_REPORTED, generationId: this.#reader.headerGenerationId },
     })
+  }
+
+  // What can't be looked up is estimated with the text that came after the counts so far.
+  #givenUp(): Outcome {
+    const reported = this.#reader.reported()
+    if (this.#held.hasLookUps) return { kind: 'leftEarly', reported }
+    const relayedTokens = this.#reader.relayedTokens()
+    return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
   }
 
   #brokenOff(): Outcome {
@@ -81,6 +90,8 @@ export class LeftStream implements EventSink {
     if (this.#hasFailed) return
     const reported = this.#reader.reported()
     const { generationId, costUsd, usage } = reported
+    // Counts on the way are not the cost, which nothing will show later.
+    if (!this.#held.hasLookUps && reported.countsAreCost !== true) return
     if (generationId === null && costUsd === null && usage === null) return
     this.#end({ kind: 'leftEarly', reported })
   }

@@ -30,7 +30,7 @@ class Relay implements AttemptObserver {
   #faulty = false
   /** Whether the ending is known: a client that leaves now changes nothing. */
   #hasEnded = false
-  /** Whether the client left before the headers, and the call is read on. */
+  /** Whether the client left, and the call is read on. */
   #readsOn = false
   #httpStatus = 0
 
@@ -57,10 +57,16 @@ class Relay implements AttemptObserver {
 
   readonly #onClientClosed = (): void => {
     if (this.#hasEnded || this.#reader instanceof WholeAnswer) return
+    const reader = this.#reader
     // A request that was not written in full can't run.
-    const mayRun = this.#reader === null && this.#attempt?.isWritten === true
-    this.#readsOn = mayRun && this.#held.clientLeftEarly()
+    const mayRun = reader === null && this.#attempt?.isWritten === true
+    const isUncounted = reader instanceof StreamRelay && reader.awaitsCounts
+    this.#readsOn = (mayRun || isUncounted) && this.#held.clientLeftEarly()
     if (!this.#readsOn) this.#attempt?.cancel()
+    else if (reader instanceof StreamRelay) {
+      this.#attempt?.endWithin(this.#held.timeouts.readOnTimeoutMs)
+      reader.goOnWithoutClient()
+    }
   }
 
   onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void {

@@ -37,6 +37,8 @@ export class StreamRelay implements EventSink {
   #writesSoon = true
   #hasHead = false
   #paused = false
+  /** Whether the client has left, and the stream is read on. */
+  #hasLeft = false
 
   constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
     this.#held = held
@@ -48,6 +50,23 @@ export class StreamRelay implements EventSink {
     // The head goes out together with events that arrived with it, else by itself.
     process.nextTick(writeNow, this)
     this.#noteGenerationId(this.#reader.headerGenerationId)
+  }
+
+  /** Whether only the rest of the stream shows what it costs: its provider can't be asked. */
+  get awaitsCounts(): boolean {
+    return (
+      !this.#isSettled &&
+      !this.#held.hasLookUps &&
+      this.#reader.reportedAtLeast().countsAreCost !== true
+    )
+  }
+
+  /** The client has left: the rest is read for its counts, and dropped. */
+  goOnWithoutClient(): void {
+    this.#hasLeft = true
+    if (!this.#paused) return
+    this.#paused = false
+    this.#attempt.resume()
   }
 
   onResponseData(chunk: Buffer): void {
@@ -163,6 +182,7 @@ export class StreamRelay implements EventSink {
     const ready = this.#ready
     if (ready.length === 0) return
     this.#ready = []
+    if (this.#hasLeft) return
     const [first] = ready
     const bytes = ready.length === 1 && first !== undefined ? first : Buffer.concat(ready)
     if (!this.#held.client.write(bytes) && !this.#paused) this.#pause()
@@ -208,6 +228,7 @@ export class StreamRelay implements EventSink {
       case 'lost':
         return this.#lostOutcome(reported)
       case 'timedOut':
+        if (this.#hasLeft) return this.#clientGoneOutcome(reported)
         return { kind: 'timedOut', stage: 'afterHeaders', reported }
       case 'cancelled':
         return this.#clientGoneOutcome(reported)
