@@ -94,8 +94,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Figures of what was sold, and a check of payments at their provider.
     // Deposits on a chain: nodes and their agreement, addresses, rates, scans, and the watch.
     // A rescan for addresses that a backup lacks.
-    // A payment that its provider no longer has.
-    sale: { files: 27, lines: 3_152 },
+    // A payment that its provider no longer has. Dust costs no receipt, and large receipts are asked for one by one.
+    sale: { files: 27, lines: 3_205 },
     // Lists say how far they were searched; the ledger's names are longer. Users, and members as callers.
     // Activity as CSV.
     // An account at a glance, and what of it needs a look.
@@ -143,7 +143,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The settings of a chain, and its watch.
     // An upstream's own age of prices, and a dialect that needs a file.
     // One rule for whether an upstream is configured.
-    app: { files: 32, lines: 4_565 },
+    app: { files: 32, lines: 4_566 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.

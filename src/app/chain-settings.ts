@@ -3,6 +3,7 @@ import type { Confirm } from '../sale/chain/questions.ts'
 import { methodOf, type Stablecoin, type TokenPrice } from '../sale/chain/terms.ts'
 import type { ChainSettings } from '../sale/open-deposits.ts'
 import { type Setting, wholeNumber } from './setting.ts'
+import { namesUpstream } from './upstream-variables.ts'
 
 const ADDRESS = /^0x[\da-fA-F]{40}$/
 
@@ -168,16 +169,16 @@ export function chainFaults(env: Readonly<Record<string, string | undefined>>): 
   const faults = REQUIRED.filter((name) => !isSet(name)).map(
     (name) => `${name} must be set too, because ${first} is set`,
   )
-  const isSimulator = !isSet('UPSTREAM_BASE_URL')
+  const isSimulator = !namesUpstream(env)
   const isTest = TEST_CHAINS.has(Number(env['CHAIN_ID']))
   if (isSet('CHAIN_ID') && isSimulator && !isTest) {
     faults.push(
-      'CHAIN_ID is a chain of real money, and no upstream is configured: deposits would buy play credit. Set UPSTREAM_BASE_URL, or a test chain such as 84532',
+      'CHAIN_ID is a chain of real money, and no upstream is configured: deposits would buy play credit. Configure an upstream, or set a test chain such as 84532',
     )
   }
   if (isSet('CHAIN_ID') && !isSimulator && isTest) {
     faults.push(
-      'CHAIN_ID is a test chain, whose tokens are free: they would buy real credit. Set another chain, or leave UPSTREAM_BASE_URL out to try it with the simulator',
+      'CHAIN_ID is a test chain, whose tokens are free: they would buy real credit. Set another chain, or configure no upstream to try it with the simulator',
     )
   }
   return [...faults, ...quorumFaults(env), ...priceFaults(env)]

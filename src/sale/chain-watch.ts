@@ -165,7 +165,7 @@ export class ChainWatch {
     const scanned = await this.#scan.scan({ nodes, from: place.block + 1, to })
     switch (scanned.kind) {
       case 'tooFew':
-        this.#blocksMax = Math.max(1, Math.floor(this.#blocksMax / 2))
+        this.#askForLess()
         return unavailable(`too few nodes answer: ${scanned.reason}`)
       case 'disagreed':
       case 'unpriced':
@@ -175,12 +175,20 @@ export class ChainWatch {
       default:
         return assertNever(scanned)
     }
-    this.#blocksMax = Math.min(BLOCKS_A_LOOK_MAX, this.#blocksMax * 2)
+    // Only as many blocks as were asked for show that nodes answer so many.
+    if (to - place.block === this.#blocksMax) {
+      this.#blocksMax = Math.min(BLOCKS_A_LOOK_MAX, this.#blocksMax * 2)
+    }
     if (scanned.dust > 0) onDust(scanned.dust)
     // Where another gateway has moved it, the blocks were scanned twice.
     await this.#move(place, { source: this.#source, block: to, hash: scanned.last.hash })
     if (to === top) await this.#showConfirming(nodes, to)
     return { kind: 'advanced', to, top, added: scanned.added }
+  }
+
+  /** Nodes limit how many blocks they search at a time, and rarely say that this is why they fail. */
+  #askForLess(): void {
+    this.#blocksMax = Math.max(1, Math.floor(this.#blocksMax / 2))
   }
 
   /** By position: where the place was read, null for none, and where it is now. */
@@ -206,6 +214,7 @@ export class ChainWatch {
     while (again.block < place.block) {
       const to = Math.min(place.block, again.block + this.#blocksMax)
       const scanned = await this.#scan.scan({ nodes, from: again.block + 1, to })
+      if (scanned.kind === 'tooFew') this.#askForLess()
       if (scanned.kind !== 'scanned') break
       found += scanned.added
       const isDone = to === place.block
@@ -227,7 +236,7 @@ export class ChainWatch {
     const addresses = new Set(accountOf.keys())
     try {
       const { number: newest } = await askBlock(node, 'latest')
-      const to = Math.min(newest, above + BLOCKS_A_LOOK_MAX)
+      const to = Math.min(newest, above + this.#blocksMax)
       const search = { from: above + 1, to, tokens: new Set(tokens.keys()), addresses }
       const { transfers } = to > above ? await askTransfers(node, search) : { transfers: [] }
       const rates = await readRates(db, chainId)
@@ -248,6 +257,7 @@ export class ChainWatch {
       })
       await replaceConfirming(db, { chainId, rows })
     } catch (cause) {
+      this.#askForLess()
       onNodeFailure(node, cause)
     }
   }

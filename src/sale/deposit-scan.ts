@@ -10,7 +10,13 @@ import type { ChainNode } from './chain/node.ts'
 import { askPlaces, askTransfers, type Block, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, type Stablecoin, sourceOfDeposit } from './chain/terms.ts'
 import { readDepositAddresses, readRates } from './deposit-rows.ts'
-import { type DepositTerms, type TokenRate, usableRate, valueDeposit } from './deposit-value.ts'
+import {
+  creditOfUnits,
+  type DepositTerms,
+  type TokenRate,
+  usableRate,
+  valueDeposit,
+} from './deposit-value.ts'
 
 /** What a scan of blocks needs of the gateway. */
 export interface DepositScanInput {
@@ -45,7 +51,8 @@ interface Deposit {
   readonly coin: Stablecoin
 }
 
-const RECEIPTS_AT_ONCE = 100
+const TRANSFERS_AT_ONCE = 100
+const ONE_DOLLAR_8 = 100_000_000n
 
 /** Finds the deposits in final blocks, and posts each as a purchase. A repeated scan changes nothing. */
 export class DepositScan {
@@ -82,8 +89,8 @@ export class DepositScan {
       return { kind: agreement.kind, reason: `the transfers of blocks ${from} to ${to}` }
     }
     const { last, transfers } = agreement.answer
-    // Any sender can log a transfer of nothing from any address.
-    const worthy = transfers.filter(({ units }) => units > 0n)
+    // Any sender can log transfers of nothing or next to nothing: they are dust at any rate, and cost no receipt.
+    const worthy = transfers.filter((transfer) => this.#isWorthy(transfer))
     const places = await this.#placesOf(agreement.nodes, worthy)
     if (places === null) {
       return { kind: 'disagreed', reason: `the receipts of blocks ${from} to ${to}` }
@@ -94,7 +101,15 @@ export class DepositScan {
       if (place === undefined || accountId === undefined || coin === undefined) return []
       return [{ transfer, place, accountId, coin }]
     })
-    return this.#postAll(deposits, last)
+    const dust = transfers.filter(({ units }) => units > 0n).length - worthy.length
+    return this.#postAll(deposits, { last, dust })
+  }
+
+  #isWorthy({ token, units }: Transfer): boolean {
+    const coin = this.#tokens.get(token)
+    if (coin === undefined) return false
+    const atPar = { decimals: coin.decimals, rate8: ONE_DOLLAR_8, feeBps: 0 }
+    return creditOfUnits(units, atPar) !== null
   }
 
   /** The place of each transfer within its transaction; null where not all of these nodes have it there. */
@@ -103,32 +118,51 @@ export class DepositScan {
     transfers: readonly Transfer[],
   ): Promise<readonly number[] | null> {
     const found: number[] = []
-    for (let start = 0; start < transfers.length; start += RECEIPTS_AT_ONCE) {
-      const some = transfers.slice(start, start + RECEIPTS_AT_ONCE)
-      const ask = (node: ChainNode) => askPlaces(node, some)
-      const said = await askEach(nodes, ask, this.#input.onNodeFailure)
-      const agreement = agreementOf(said, nodes.length)
-      if (agreement.kind !== 'agreed') return null
-      for (const place of agreement.answer) {
-        if (place === null) return null
-        found.push(place)
-      }
+    for (let start = 0; start < transfers.length; start += TRANSFERS_AT_ONCE) {
+      const some = transfers.slice(start, start + TRANSFERS_AT_ONCE)
+      const places = await this.#placesOfSome(nodes, some)
+      if (places === null) return null
+      found.push(...places)
     }
     return found
   }
 
-  async #postAll(deposits: readonly Deposit[], last: Block): Promise<Scanned> {
+  /** Receipts may be large: where nodes fail to answer some together, they are asked for fewer at a time. */
+  async #placesOfSome(
+    nodes: readonly ChainNode[],
+    transfers: readonly Transfer[],
+  ): Promise<readonly number[] | null> {
+    const ask = (node: ChainNode) => askPlaces(node, transfers)
+    const said = await askEach(nodes, ask, this.#input.onNodeFailure)
+    const agreement = agreementOf(said, nodes.length)
+    if (agreement.kind === 'agreed') {
+      const places = agreement.answer.flatMap((place) => (place === null ? [] : [place]))
+      return places.length === transfers.length ? places : null
+    }
+    if (agreement.kind === 'disagreed' || transfers.length === 1) return null
+    const half = Math.ceil(transfers.length / 2)
+    const first = await this.#placesOfSome(nodes, transfers.slice(0, half))
+    if (first === null) return null
+    const rest = await this.#placesOfSome(nodes, transfers.slice(half))
+    return rest && [...first, ...rest]
+  }
+
+  async #postAll(
+    deposits: readonly Deposit[],
+    { last, dust: dustAtPar }: { readonly last: Block; readonly dust: number },
+  ): Promise<Scanned> {
     const { chain, db } = this.#input
     let added = 0
-    let dust = 0
+    let dust = dustAtPar
+    let unpriced: string | null = null
     if (deposits.length === 0) return { kind: 'scanned', last, added, dust }
     const rates = await readRates(db, chain.chainId)
     for (const deposit of deposits) {
       const posted = await this.#post(deposit, rates)
       switch (posted.kind) {
         case 'unpriced':
-          // The blocks are scanned again until the token has a rate: what is left out would be lost.
-          return { kind: 'unpriced', reason: `${deposit.coin.symbol}: ${posted.reason}` }
+          unpriced = `${deposit.coin.symbol}: ${posted.reason}`
+          break
         case 'dust':
           dust++
           break
@@ -141,6 +175,8 @@ export class DepositScan {
           return assertNever(posted)
       }
     }
+    // The blocks are scanned again until the token has a rate: what is left out would be lost.
+    if (unpriced !== null) return { kind: 'unpriced', reason: unpriced }
     return { kind: 'scanned', last, added, dust }
   }
 

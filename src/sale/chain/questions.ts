@@ -167,12 +167,19 @@ export async function askPlaces(
   node: ChainNode,
   transfers: readonly Transfer[],
 ): Promise<readonly (number | null)[]> {
-  const answers = await node.ask(
-    transfers.flatMap(({ txHash, block }) => [receiptCall(txHash), blockCall(block)]),
+  // Each once: a transaction may have thousands of transfers, and its receipt all of them.
+  const txHashes = [...new Set(transfers.map(({ txHash }) => txHash))]
+  const blocks = [...new Set(transfers.map(({ block }) => block))]
+  const answers = await node.ask([...txHashes.map(receiptCall), ...blocks.map(blockCall)])
+  const receipts = new Map(
+    txHashes.map((txHash, index) => [txHash, read(node, receiptShape, answers[index])]),
   )
-  return transfers.map((transfer, index) => {
-    const receipt = read(node, receiptShape, answers[2 * index])
-    const block = read(node, blockShape, answers[2 * index + 1])
+  const headers = new Map(
+    blocks.map((block, index) => [block, read(node, blockShape, answers[txHashes.length + index])]),
+  )
+  return transfers.map((transfer) => {
+    const receipt = receipts.get(transfer.txHash) ?? null
+    const block = headers.get(transfer.block) ?? null
     if (receipt === null || receipt.status !== '0x1') return null
     if (receipt.blockHash !== transfer.blockHash || block?.hash !== transfer.blockHash) return null
     const place = receipt.logs.findIndex((log) => isSame(log, transfer))
