@@ -183,7 +183,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       await send('/v1/chat/completions', CHAT)
       const sent: unknown = JSON.parse(lastBody())
       const cap = vendor === 'openai' ? 'max_completion_tokens' : 'max_tokens'
-      const own = vendor === 'openai' ? { store: false } : {}
+      const own = vendor === 'openai' ? { store: false, service_tier: 'default' } : {}
       expect(sent).toEqual({
         model: 'text',
         messages: CHAT.messages,
@@ -203,9 +203,13 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
   }
 
   if (vendor === 'openai') {
-    test('responses are sent as not to be stored', async () => {
-      await send('/v1/responses', BODIES.responses.body)
-      expect(lastBody()).toBe('{"model":"text","input":"Say hello.","store":false}')
+    test('responses are sent as not to be stored, and at the tier of the listed price', async () => {
+      for (const tier of [{}, { service_tier: 'auto' }]) {
+        await send('/v1/responses', { ...BODIES.responses.body, ...tier })
+        const sent: unknown = JSON.parse(lastBody())
+        const own = { store: false, service_tier: 'default' }
+        expect(sent).toEqual({ model: 'text', input: 'Say hello.', ...own })
+      }
     })
   } else {
     test.each([undefined, '1h'] as const)('cache writes of %s, and reads', async (ttl) => {

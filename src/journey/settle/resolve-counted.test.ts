@@ -91,6 +91,14 @@ describe('counts of a whole answer are its cost', () => {
   })
 })
 
+test('counts at a dearer tier that the call did not ask for are no cost: unresolved', () => {
+  const reported = { ...COUNTED, servedTier: 'priority' } as const
+  expect(resolve({ kind: 'completed', reported })).toEqual(UNRESOLVED)
+  expect(resolve({ kind: 'completed', reported }, { stream: false })).toEqual(UNRESOLVED)
+  const standard = { ...COUNTED, servedTier: 'standard' } as const
+  expect(resolve({ kind: 'completed', reported: standard })).toMatchObject(FINAL)
+})
+
 test('an answer without counts is unresolved, streamed or not', () => {
   const outcome: Outcome = { kind: 'completed', reported: NOTHING_REPORTED }
   expect(resolve(outcome, { stream: true })).toEqual(UNRESOLVED)

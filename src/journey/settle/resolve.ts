@@ -187,6 +187,8 @@ function chargeReported(reported: Reported, ran: Ran): Resolution | null {
 function costReported(reported: Reported, ran: Ran): Decimal | null {
   const { costUsd, usage, countsAreCost } = reported
   if (costUsd !== null || usage === null || countsAreCost !== true) return costUsd
+  // A dearer tier that the call did not ask for was not held for: at the listed price the counts are not its cost.
+  if (reported.servedTier === 'priority' && !ran.call.priorityTier) return null
   return costAtTier(reported, { usage, ...ran })
 }
 

@@ -1,4 +1,4 @@
-import { unsupported } from '../../formats/fields.ts'
+import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
@@ -46,6 +46,7 @@ const chat: Wire = {
     ...usageEdits(input.call, input.body.root),
     ...capEditIn('max_completion_tokens', input),
     ...unstoredEdits(input.body.root),
+    ...tierEdits(input.body.root),
   ],
 }
 
@@ -78,6 +79,7 @@ const responses: Wire = {
   rewrites: ({ call, body, offer }: RewriteInput) => [
     ...modelEdit(call, offer),
     ...unstoredEdits(body.root),
+    ...tierEdits(body.root),
   ],
 }
 
@@ -113,6 +115,13 @@ function refusingAccount(wire: Wire): Wire {
       return isRefused ? { ...error, httpStatus: 402 } : error
     },
   }
+}
+
+// Otherwise the default of our project there decides, which may be a tier of another price.
+function tierEdits(root: RewriteInput['body']['root']): ReturnType<Wire['rewrites']> {
+  const tier = field(root, 'service_tier')
+  if (tier !== undefined && tier !== 'auto') return []
+  return [{ kind: 'set', path: ['service_tier'], json: '"default"' }]
 }
 
 const EMPTY_ACCOUNT = new Set(['insufficient_quota', 'credit_balance_exhausted'])
