@@ -54,7 +54,7 @@ upstreams:
       - upstream_id: Qwen/Qwen3-8B
         context: 131072
         max_output: 32768
-        prices: { input: 0.05, cache_read: 0.010000, output: 2e-1, image: 0.001 }
+        prices: { input: 0.05, cache_read: 0.010000, output: 2e-1, search: 0.001 }
         open_weights: true
       - id: local/small
 aliases: { small: local/small }
@@ -93,6 +93,12 @@ describe('a file of upstreams', () => {
       { id: 'local/small', upstreamModelId: 'small', prices: null, openWeights: null },
     ])
     expect([...aliases]).toEqual([['small', 'local/small']])
+  })
+
+  test('has no price of images, which no answer counts', async () => {
+    const file =
+      'upstreams: { a: { dialect: own, base_url: "http://h/v1", models: [{ id: a/m, prices: { input: 1, output: 1, image: 0.001 } }] } }'
+    await expect(read(file)).rejects.toThrow(/line 1: .*prices.image can not be charged/)
   })
 
   test('has exact prices, which never were floats', async () => {

@@ -101,13 +101,16 @@ const PRICES: Readonly<
   cache_write: { name: 'cacheWrite', places: 6 },
   cache_write_1h: { name: 'cacheWriteLong', places: 6 },
   reasoning: { name: 'reasoning', places: 6 },
-  image: { name: 'image', places: 12 },
   search: { name: 'search', places: 12 },
   request: { name: 'request', places: 12 },
 }
 
 function readPrices(value: YamlValue | undefined): WrittenPrices | null {
-  const members = value?.members(Object.keys(PRICES))
+  const members = value?.members([...Object.keys(PRICES), 'image'])
+  // Held it could be, but no answer counts the images that it is for.
+  members
+    ?.get('image')
+    ?.fault('can not be charged, since answers count no images: images are charged as input tokens')
   if (value === undefined || members === undefined || members === null) return null
   const prices: Partial<Record<WrittenPriceName, Picos>> = {}
   for (const [name, member] of members) {
