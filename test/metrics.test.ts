@@ -124,7 +124,7 @@ test('what the parts do is on the page: commits, refreshes, holds and what was r
     .toContain('tollgate_reconciled_total{outcome="found"} 1\n')
   await to.gateway.refresher.refreshNow()
   expect((await read(address)).text).toContain(
-    'tollgate_catalog_refreshes_total{outcome="refreshed"} 2\n',
+    'tollgate_catalog_refreshes_total{outcome="refreshed",upstream="openrouter"} 2\n',
   )
 })
 

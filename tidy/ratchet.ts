@@ -62,7 +62,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Which models have a doubted figure.
     // Which upstream has which model, and the refreshers of all.
     // Stored models that the settings write otherwise today, and which upstream failed.
-    catalog: { files: 8, lines: 1_339 },
+    catalog: { files: 8, lines: 1_351 },
     // A body leaves the memory budget once it is sent. A changed key is looked up again alone.
     // The page's users have limits as keys do.
     // A request that another route has authenticated.
@@ -125,12 +125,12 @@ export const HOUSE_LIMITS: HouseLimits = {
     // `tollgate upstream check`.
     // The upstreams that a refresh failed for.
     // `tollgate sale rescan`.
-    cli: { files: 20, lines: 2_182 },
+    cli: { files: 20, lines: 2_190 },
     // What is found about reported costs.
     // Figures of the sale.
     // Refused accounts, by upstream.
     // The age of prices, by upstream.
-    telemetry: { files: 8, lines: 1_390 },
+    telemetry: { files: 8, lines: 1_391 },
     // The log line of a request came from http.
     // Roll-ups are upkeep beside pruning. The page's settings, and the link of the first start.
     // What the operator's desk shows of the process.
@@ -146,7 +146,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // An upstream's own age of prices, and a dialect that needs a file.
     // One rule for whether an upstream is configured.
     // A price that can't be charged.
-    app: { files: 32, lines: 4_569 },
+    app: { files: 32, lines: 4_575 },
     // Operations and commands are handed in.
     // The settings of the sale, and its package that is missing.
     // Several upstreams, each with its reconciler and refresher.

@@ -25,16 +25,15 @@ export async function configuredUpstreams(
   if (baseUrl === null && dialect === null) return null
   const name = dialect ?? USUAL_DIALECT
   const { baseUrl: vendors } = await loadDialect(name)
-  const address = baseUrl ?? vendors
-  if (address === null) {
+  if (vendors === null) {
     throw new ConfigError(
-      `UPSTREAM_DIALECT is ${name}, which has no address: set UPSTREAM_BASE_URL`,
+      `UPSTREAM_DIALECT is ${name}, whose servers list no prices: write the upstream with its models and prices into a file, and set TOLLGATE_UPSTREAMS to it in place of UPSTREAM_DIALECT, UPSTREAM_BASE_URL and UPSTREAM_API_KEY`,
     )
   }
-  if (apiKey === null && vendors !== null) {
+  if (apiKey === null) {
     throw new ConfigError("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
   }
-  return oneUpstream(config, { mode: 'live', dialect: name, baseUrl: address, apiKey })
+  return oneUpstream(config, { mode: 'live', dialect: name, baseUrl: baseUrl ?? vendors, apiKey })
 }
 
 interface OneUpstream {

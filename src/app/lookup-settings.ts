@@ -11,7 +11,7 @@ export const LOOKUP_SETTINGS = {
   ),
   TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
     { fallback: 60 * MINUTE_MS },
-    'The same for a provisional charge at a provider without look-ups.',
+    'The same for a provisional charge and an unresolved hold at a provider without look-ups.',
   ),
   TOLLGATE_LOOKUPS: {
     schema: z

@@ -129,7 +129,12 @@ export function showGauges({ config, configured, clock }: Wiring, input: ShowGau
     waiting: () => reconcilers.waiting(),
     catalog: () => ({
       modelIds: catalog.modelIds,
-      refreshedAtMs: catalog.refreshedAtMs,
+      refreshedAtMs: new Map(
+        configured.upstreams.flatMap(({ name }) => {
+          const atMs = catalog.refreshedAtMsOf(name)
+          return atMs === null ? [] : [[name, atMs] as const]
+        }),
+      ),
     }),
     checks,
     accountsRefused: () =>

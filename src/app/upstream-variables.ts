@@ -67,7 +67,9 @@ function oneFaults(env: Environment): string[] {
   const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)
   if (!isHttp || (isUsual && !/\/v1\/?$/.test(baseUrl))) {
     faults.push(
-      'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1',
+      isUsual
+        ? 'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1'
+        : 'UPSTREAM_BASE_URL must be an http or https address, such as https://api.openai.com/v1',
     )
   }
   if (apiKey === '' && isUsual) {

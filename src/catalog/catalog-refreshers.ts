@@ -49,14 +49,18 @@ export class CatalogRefreshers {
       }),
     )
     let timer: NodeJS.Timeout | undefined
+    let isOver = false
     const grace = one.then(
       () =>
-        new Promise((resolve) => {
-          timer = setTimeout(resolve, graceMs)
+        new Promise<void>((resolve) => {
+          // All may have ended at the same time: nothing would clear the timer then.
+          if (isOver) resolve()
+          else timer = setTimeout(resolve, graceMs)
         }),
       () => all,
     )
     await Promise.race([all, grace])
+    isOver = true
     clearTimeout(timer)
   }
 

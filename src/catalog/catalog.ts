@@ -138,6 +138,11 @@ export class Catalog {
   get refreshedAtMs(): number | null {
     return this.#index?.refreshedAtMs ?? null
   }
+
+  /** When the most recent prices of an upstream were requested; null while it never listed any. */
+  refreshedAtMsOf(upstream: string): number | null {
+    return youngestOf(this.rowsOf(upstream))
+  }
 }
 
 interface CatalogIndex {
@@ -173,12 +178,15 @@ function buildIndex(
   const listed = rows.flatMap((row) => row.aliases.map((name) => ({ name, row })))
   // A later entry wins, also one that marks a name as ambiguous.
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
-  const refreshedAtMs = rows.reduce<number | null>(
+  const modelIds = new Set(byId.keys())
+  return { rows, byId, modelIds, byOtherName, ...bytesOf(rows), refreshedAtMs: youngestOf(rows) }
+}
+
+function youngestOf(rows: readonly CatalogRow[]): number | null {
+  return rows.reduce<number | null>(
     (youngest, row) => Math.max(youngest ?? row.refreshedAtMs, row.refreshedAtMs),
     null,
   )
-  const modelIds = new Set(byId.keys())
-  return { rows, byId, modelIds, byOtherName, ...bytesOf(rows), refreshedAtMs }
 }
 
 function bytesOf(rows: readonly CatalogRow[]): Pick<CatalogIndex, 'listBytes' | 'bytesByRow'> {

@@ -172,7 +172,7 @@ test('a failed refresh reports it and changes nothing; without a provider it is 
   expect(await line.run('catalog', 'refresh')).toMatchObject({
     exitCode: 1,
     notes: expect.stringContaining(
-      `the catalog could not be refreshed from ${world.simulator.baseUrl}: `,
+      `the catalog could not be refreshed from openrouter at ${world.simulator.baseUrl}: `,
     ),
   })
   expect(await line.json('catalog', 'list')).toEqual(before)

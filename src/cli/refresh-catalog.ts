@@ -9,7 +9,8 @@ import { CommandFailure } from './terminal.ts'
 
 /**
  * Fetches models and prices of all upstreams and stores them. `onImageModel` is called with the number of image
- * models whose price has been read. Throws `CommandFailure` where that fails.
+ * models whose price has been read. Throws `CommandFailure` that names each upstream where that fails; the others
+ * are stored all the same.
  */
 export async function refreshCatalog(
   { store, clock }: CommandContext,
@@ -21,6 +22,7 @@ export async function refreshCatalog(
   await claimUpstream(store.db, baseUrl)
   const settings = { ...usual, aliases }
   const catalog = new Catalog({ clock, settings, upstreams: configured })
+  const failures: string[] = []
   let imageModels = 0
   const upstreams: Upstream[] = []
   const refreshers: CatalogRefresher[] = []
@@ -53,7 +55,11 @@ export async function refreshCatalog(
           restore: (modelId, stored) => void endpoints.set(modelId, JSON.stringify(stored ?? null)),
           encode: (modelId) => endpoints.get(modelId) ?? null,
         },
-        onRefreshed: () => {},
+        onRefreshed(outcome) {
+          if (outcome.kind !== 'failed') return
+          const { name, baseUrl: address } = settingsOfOne
+          failures.push(`${name} at ${address}: ${inWords(outcome.cause)}`)
+        },
       }),
     )
   }
@@ -61,11 +67,13 @@ export async function refreshCatalog(
     // What was believed before says which figures are doubted now.
     for (const refresher of refreshers) await refresher.load()
     const outcome = await new CatalogRefreshers(catalog, refreshers).refreshNow()
-    if (outcome.kind === 'failed') {
+    if (failures.length > 0) {
+      const others = outcome.kind === 'failed' ? '' : ' (all other upstreams were refreshed)'
       throw new CommandFailure(
-        `the catalog could not be refreshed from ${baseUrl}: ${inWords(outcome.cause)}`,
+        `the catalog could not be refreshed from ${failures.join('; nor from ')}${others}`,
       )
     }
+    if (outcome.kind === 'failed') throw new CommandFailure(inWords(outcome.cause))
     if (outcome.storeFailure !== null) {
       throw new CommandFailure(`the catalog could not be stored: ${inWords(outcome.storeFailure)}`)
     }

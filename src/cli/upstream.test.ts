@@ -71,3 +71,13 @@ test('one upstream is checked alone, and an unknown name has the names that ther
     notes: expect.stringContaining('no upstream is called third: there are first, away'),
   })
 })
+
+test('a refresh names each upstream that failed, stores the others, and fails', async () => {
+  const away = (name: string) => upstreamSettings({ name, baseUrl: 'http://127.0.0.1:9/v1' })
+  const opened = open(away('away'), away('gone'))
+  const { exitCode, notes } = await opened.run('catalog', 'refresh')
+  expect(exitCode).toBe(1)
+  expect(notes).toMatch(/from away at .*ECONNREFUSED.*; nor from gone at .*ECONNREFUSED/)
+  expect(notes).toContain('all other upstreams were refreshed')
+  expect((await opened.run('catalog', 'list')).out).toContain('sim/text')
+})

@@ -162,14 +162,14 @@ export const METRICS = {
   },
   tollgate_catalog_age_seconds: {
     kind: 'gauge',
-    labels: [],
-    help: 'Age of the newest prices.',
+    labels: ['upstream'],
+    help: "Age of an upstream's newest prices.",
     ofProcesses: 'max',
   },
   tollgate_catalog_refreshes_total: {
     kind: 'counter',
-    labels: ['outcome'],
-    help: 'Refreshes of the catalog.',
+    labels: ['outcome', 'upstream'],
+    help: "Refreshes of an upstream's models.",
   },
   tollgate_endpoint_price_reads_total: {
     kind: 'counter',

@@ -32,7 +32,13 @@ const SOURCES: MetricSources = {
     { state: 'unresolved', holds: 4, oldestOpenedAtMs: 50_000 },
   ],
   waiting: () => ({ requests: 3, nextDueAtMs: 107_000 }),
-  catalog: () => ({ modelIds: new Set(['acme/kept']), refreshedAtMs: 40_000 }),
+  catalog: () => ({
+    modelIds: new Set(['acme/kept']),
+    refreshedAtMs: new Map([
+      ['openrouter', 40_000],
+      ['second', 90_000],
+    ]),
+  }),
   checks: () => [
     { name: 'store', fault: null },
     { name: 'prices', fault: 'old' },
@@ -205,15 +211,22 @@ test('a model that has left the catalog loses its series at the next refresh', a
   metrics.requestEnded(ended({ modelId: 'acme/gone' }))
   metrics.requestEnded(ended({ modelId: null }))
   expect(await metrics.render()).toContain('acme/gone')
-  metrics.catalogRefreshed({ kind: 'failed', cause: null })
+  metrics.catalogRefreshed({ kind: 'failed', cause: null }, 'second')
   expect(await metrics.render()).toContain('acme/gone')
-  metrics.catalogRefreshed({
-    kind: 'refreshed',
-    models: 1,
-    skipped: [],
-    doubtedIds: [],
-    storeFailure: null,
-  })
+  metrics.catalogRefreshed(
+    {
+      kind: 'refreshed',
+      models: 1,
+      skipped: [],
+      doubtedIds: [],
+      storeFailure: null,
+    },
+    'openrouter',
+  )
+  expect(await linesOf(metrics, 'tollgate_catalog_refreshes_total')).toEqual([
+    'tollgate_catalog_refreshes_total{outcome="failed",upstream="second"} 1',
+    'tollgate_catalog_refreshes_total{outcome="refreshed",upstream="openrouter"} 1',
+  ])
   expect(await metrics.render()).not.toContain('acme/gone')
   expect(await linesOf(metrics, 'tollgate_requests_total')).toHaveLength(2)
 })
@@ -236,7 +249,8 @@ test('gauges have the figures of their sources, and ages are never negative', as
       'tollgate_reconcile_waiting 3',
       'tollgate_reconcile_lag_seconds 3',
       'tollgate_catalog_models 1',
-      'tollgate_catalog_age_seconds 60',
+      'tollgate_catalog_age_seconds{upstream="openrouter"} 60',
+      'tollgate_catalog_age_seconds{upstream="second"} 10',
       'tollgate_upstream_account_refused{upstream="openrouter"} 1',
       'tollgate_buffer_bytes 10',
       'tollgate_buffer_limit_bytes 100',

@@ -36,7 +36,8 @@ export interface MetricSources {
   readonly waiting: () => { readonly requests: number; readonly nextDueAtMs: number | null }
   readonly catalog: () => {
     readonly modelIds: ReadonlySet<string>
-    readonly refreshedAtMs: number | null
+    /** When the newest prices of each upstream were requested, by its name; none of one that never listed any. */
+    readonly refreshedAtMs: ReadonlyMap<string, number>
   }
   readonly checks: () => readonly { readonly name: string; readonly fault: string | null }[]
   /** Whether each upstream refuses our account, by its name. */
@@ -110,9 +111,9 @@ export class Metrics {
     if (outcome !== 'committed') this.#own.commitFailures.inc()
   }
 
-  /** Counts a refresh of the catalog, and drops the series of models that have left it. */
-  catalogRefreshed({ kind }: RefreshOutcome): void {
-    this.#own.catalogRefreshes.inc({ outcome: kind })
+  /** Counts a refresh of an upstream's models, and drops the series of models that have left the catalog. */
+  catalogRefreshed({ kind }: RefreshOutcome, upstream: string): void {
+    this.#own.catalogRefreshes.inc({ outcome: kind, upstream })
     if (kind === 'refreshed' && this.#sources !== null) {
       this.#tallies.keepOnly(this.#sources.catalog().modelIds)
     }
@@ -253,8 +254,8 @@ export class Metrics {
     own.reconcileLag.set(secondsSince(nextDueAtMs ?? storeNowMs, storeNowMs))
     const { modelIds, refreshedAtMs } = sources.catalog()
     own.catalogModels.set(modelIds.size)
-    if (refreshedAtMs !== null) {
-      own.catalogAge.set(secondsSince(refreshedAtMs, nowMs))
+    for (const [upstream, atMs] of refreshedAtMs) {
+      own.catalogAge.set({ upstream }, secondsSince(atMs, nowMs))
     }
   }
 

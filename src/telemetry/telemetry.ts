@@ -66,7 +66,7 @@ export class Telemetry {
 
   /** A refresh of an upstream's models has ended, and the catalog has its result. */
   catalogRefreshed(outcome: RefreshOutcome, upstream: string): void {
-    this.#parts.metrics?.catalogRefreshed(outcome)
+    this.#parts.metrics?.catalogRefreshed(outcome, upstream)
     if (outcome.kind === 'refreshed') this.#accountAccepted({ upstream, asker: 'catalog' })
     else if (outcome.cause instanceof UpstreamRefusesAccount)
       this.#accountRefused({ upstream, asker: 'catalog' })
