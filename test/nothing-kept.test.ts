@@ -60,7 +60,7 @@ test('what the provider answers instead of its catalog is in no log line', async
   }
   expect(world.simulator.isScriptDone).toBe(true)
   const log = world.log.join('')
-  expect(log.match(/the catalog could not be refreshed/g)).toHaveLength(3)
+  expect(log.match(/the models of an upstream could not be refreshed/g)).toHaveLength(3)
   expect(log).not.toContain(UPSTREAM_MARK.slice(0, 4))
   await world.close()
 })

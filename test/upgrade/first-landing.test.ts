@@ -70,6 +70,12 @@ function writtenRows(): Record<string, Record<string, string | null>[]> {
   return tables
 }
 
+/**
+ * What lists of models had before there were several: the address stands once for each list, in `catalog_state`, whose
+ * rows have the name of their upstream in place of a number.
+ */
+const MOVED: Readonly<Record<string, string>> = { catalog_models: 'source', catalog_state: 'id' }
+
 /** Each row that was written is there, with every column that it had; others may have been added. */
 function expectSameRows(read: Record<string, string[]>): void {
   const written = writtenRows()
@@ -77,7 +83,9 @@ function expectSameRows(read: Record<string, string[]>): void {
   for (const [table, rows] of Object.entries(written)) {
     const found = (read[table] ?? []).map((row) => JSON.parse(row))
     expect(found, table).toHaveLength(rows.length)
-    for (const row of rows) expect(found, table).toContainEqual(expect.objectContaining(row))
+    for (const { [MOVED[table] ?? '']: _, ...row } of rows) {
+      expect(found, table).toContainEqual(expect.objectContaining(row))
+    }
   }
 }
 
