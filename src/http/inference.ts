@@ -180,7 +180,7 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
             if (asksToGoOn(clientRequest)) client.writeContinue()
           },
         })
-        await sender?.bodyHasCome()
+        if (sender !== null) await sender.bodyHasCome()
         return bytes
       },
       record,
