@@ -76,6 +76,21 @@ export async function resize(page: Page, width: Width): Promise<void> {
   await page.setViewportSize(SIZES[width])
 }
 
+/** Changes the theme, and waits until the page is drawn in it: a picture would else be of both. */
+export async function changeTheme(page: Page, theme: Look['theme']): Promise<void> {
+  await page.emulateMedia({ colorScheme: theme })
+  await page.evaluate(
+    (isDark) =>
+      new Promise<void>((resolve) => {
+        const query = matchMedia('(prefers-color-scheme: dark)')
+        const drawn = () => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))
+        if (query.matches === isDark) drawn()
+        else query.addEventListener('change', drawn, { once: true })
+      }),
+    theme === 'dark',
+  )
+}
+
 /** A page; what the browser refuses or logs as an error is kept. */
 export async function openPage(context: BrowserContext): Promise<{
   readonly page: Page

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import {
+  changeTheme,
   expectFits,
   expectGoodPage,
   expectReachable,
@@ -41,11 +42,11 @@ export function testScreens(screens: readonly Screen[]): void {
         await takePicture(page, `${name}-${width}-light`)
         await expectGoodPage(page)
         await expectFits(page)
-        await page.emulateMedia({ colorScheme: 'dark' })
+        await changeTheme(page, 'dark')
         await takePicture(page, `${name}-${width}-dark`)
         await expectReadable(page)
         if (width === 'desk') {
-          await page.emulateMedia({ colorScheme: 'light' })
+          await changeTheme(page, 'light')
           await resize(page, 'tablet')
           await takePicture(page, `${name}-tablet-light`)
           await expectReachable(page)
