@@ -20,7 +20,7 @@ export const LOOKUP_SETTINGS = {
       .pipe(z.enum(['verify', 'all'], { error: 'must be verify or all' })),
     fallback: 'verify',
     description:
-      "Which costs are compared with the provider's own record. `verify`: all that are estimated or unknown, all paid by the gateway's own keys at other providers, all charges above `TOLLGATE_LOOKUPS_ABOVE_MICROS`, and one in a hundred of the others; after a difference, all. `all`: each one.",
+      "Which costs are compared with the provider's own record. `verify`: all that are estimated or unknown, all paid by the gateway's own keys at other providers, all charges above `TOLLGATE_LOOKUPS_ABOVE_MICROS`, and one in a hundred of the others; after a difference, all. `all`: each one, as always with the built-in simulator.",
     secret: false,
   },
   TOLLGATE_LOOKUPS_ABOVE_MICROS: wholeNumber(

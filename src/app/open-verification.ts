@@ -45,9 +45,10 @@ export async function openVerification(
     readonly onRecalled: () => void
   },
 ): Promise<Verification> {
-  const { config, log, telemetry, closing } = wiring
+  const { config, configured, log, telemetry, closing } = wiring
   const { store, ledger, storeClock: clock, instanceId, onRecalled } = served
-  const lookups = config.TOLLGATE_LOOKUPS
+  // The built-in simulator costs nothing to ask, and a first request shows how a charge becomes final.
+  const lookups = configured.mode === 'simulator' ? 'all' : config.TOLLGATE_LOOKUPS
   const onFailure = (cause: unknown): void =>
     log.warn({ cause: String(cause) }, 'reported costs could not be verified; it is tried again')
   let standing: StandingCosts | null = null

@@ -74,8 +74,7 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
   expect(JSON.parse(stdout).object).toBe('chat.completion')
 
   await page.getByRole('link', { name: 'Activity' }).click()
-  // Its cost stands for ten minutes before it is final, unless it is one of those that are looked up.
-  await page.getByText(/^(?:Final|Provisional)$/).waitFor()
+  await page.getByText('Final', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'sim/text' }).click()
   await page.getByText('Charged', { exact: true }).waitFor()
   await expectGoodPage(page)
