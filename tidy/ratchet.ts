@@ -53,7 +53,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     telemetry: { files: 8, lines: 1_391 },
     // Settings of the page, of the sale, of chains, of look-ups and of upstreams, the file of upstreams, and their
     // wiring.
-    app: { files: 32, lines: 4_575 },
+    app: { files: 32, lines: 4_576 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 85 },
   },

@@ -130,7 +130,7 @@ describe('random commands', () => {
   test.each(canaries)('are answered otherwise where %s', async (_bug, apply) => {
     const found = await fc.check(
       answersAsTheModel(async () => createMemoryBench({ limits: LIMITS, apply })),
-      { numRuns: 400, endOnFailure: true },
+      { numRuns: 4_000, endOnFailure: true },
     )
     expect(found.failed).toBe(true)
   })

@@ -19,13 +19,11 @@ const embeddings = compatible(layout.embeddings, OTHER_STREAMS, ({ call, offer, 
 ])
 const responses = compatible(responsesLayout, OTHER_STREAMS, (input) => [
   ...modelEdit(input.call, input.offer),
-  ...heldCapEdits('max_output_tokens', input),
+  ...heldCapEdits(input),
 ])
+// Messages are sent no cap of ours: servers of this format demand the client's own.
 const messages: Wire = {
-  ...compatible(messagesLayout, MESSAGES_STREAMS, (input) => [
-    ...modelEdit(input.call, input.offer),
-    ...heldCapEdits('max_tokens', input),
-  ]),
+  ...compatible(messagesLayout, MESSAGES_STREAMS, ({ call, offer }) => modelEdit(call, offer)),
   refuse(input) {
     refuseUncounted(input)
     refuseCapAbove(input)
@@ -51,9 +49,9 @@ export const openaiCompatible: Dialect = {
 }
 
 /** The longest answer, which the hold is for, where the client set no cap: a server may write more without one. */
-function heldCapEdits(name: string, { call, offer }: RewriteInput): ReturnType<Wire['rewrites']> {
+function heldCapEdits({ call, offer }: RewriteInput): ReturnType<Wire['rewrites']> {
   const outputCapTokens = call.outputCapTokens === null ? offer.outputTokensMax : null
-  return capEditIn(name, { call, offer, outputCapTokens })
+  return capEditIn('max_output_tokens', { call, offer, outputCapTokens })
 }
 
 // Messages are held up to the longest answer, which is written in the settings: the server may know another.

@@ -55,7 +55,7 @@ describe('the list of models', () => {
       const error = await fetchModels(upstream).catch((cause: unknown) => cause)
       expect(error).toBeInstanceOf(UpstreamRefusesAccount)
       expect(String(error)).toContain(httpStatus.slice(0, 3))
-      expect(String(error)).toContain('UPSTREAM_API_KEY')
+      expect(String(error)).toContain('check its API key')
       expect(String(error)).not.toContain('LEAK')
     },
   )
