@@ -108,7 +108,7 @@ test('metrics can be read until the last request has ended', async () => {
 })
 
 test('what the parts do is on the page: commits, refreshes, holds and what was reconciled', async () => {
-  const to = await open({ METRICS_PORT: '0' })
+  const to = await open({ METRICS_PORT: '0', TOLLGATE_LOOKUPS: 'all' })
   const { apiKey } = await to.account()
   await send(to, apiKey)
   await to.gateway.settled()
