@@ -65,27 +65,31 @@ export function httpNode({
 /** What the client adds to an error. */
 interface RequestFailure extends Error {
   readonly details?: unknown
-  readonly status?: unknown
+  readonly code?: unknown
 }
 
-/** What went wrong, without the address and the question. */
+/** What went wrong, without the address, the question, and the node's own words, which may repeat its key. */
 function causeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'failed'
-  const { details, status }: RequestFailure = cause
-  const words = [
-    cause.name,
-    typeof status === 'number' ? `status ${status}` : '',
-    typeof details === 'string' ? details : '',
-  ]
-  return words
-    .filter((word) => word !== '')
-    .join(', ')
-    .slice(0, CAUSE_CHARS_MAX)
+  const { name, details, code }: RequestFailure = cause
+  if (typeof code === 'number') return `${name}, code ${code}`
+  // An error of JSON names the text that it met.
+  if (cause.cause instanceof SyntaxError) return `${name}, the answer is not JSON`
+  // These two come from `fetchBounded` or the connection.
+  const isOwn = name === 'HttpRequestError' || name === 'TimeoutError'
+  return isOwn && typeof details === 'string'
+    ? `${name}, ${details}`.slice(0, CAUSE_CHARS_MAX)
+    : name
 }
 
-/** Reads an answer whole, and gives up on one that would fill the memory. */
+/** Reads a good answer whole, and gives up on one that would fill the memory. */
 async function fetchBounded(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, { ...init, redirect: 'error' })
+  const { ok, status, headers } = response
+  if (!ok) {
+    await response.body?.cancel()
+    throw new Error(`status ${status}`)
+  }
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of response.body ?? []) {
@@ -93,6 +97,5 @@ async function fetchBounded(input: string | URL | Request, init?: RequestInit): 
     if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too large')
     parts.push(part)
   }
-  const { status, headers } = response
   return new Response(Buffer.concat(parts), { status, headers })
 }
