@@ -4,6 +4,7 @@ import { ApiError, write } from '../../api/client.ts'
 import { type Begun, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 
 interface PayByCardProps {
@@ -67,23 +68,13 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
       />
       <Price method={method} amountMicros={amountMicros} />
       {isPlay && <p className="note">Play money: no card is asked for, and none is charged.</p>}
-      {error !== null && !isOfAmount && (
-        <p className="problem" role="alert">
-          {error.message}
-        </p>
-      )}
-      <footer>
-        <button type="button" className="btn ghost" onClick={onClose}>
-          Cancel
-        </button>
-        <button
-          type="submit"
-          className="btn pri"
-          disabled={amountMicros === null || begin.isPending || begin.isSuccess}
-        >
-          {begin.isPending || begin.isSuccess ? 'Opening the payment' : 'Go to the payment'}
-        </button>
-      </footer>
+      <FormEnd
+        problem={error !== null && !isOfAmount ? error.message : null}
+        onCancel={onClose}
+        isDisabled={amountMicros === null || begin.isPending || begin.isSuccess}
+      >
+        {begin.isPending || begin.isSuccess ? 'Opening the payment' : 'Go to the payment'}
+      </FormEnd>
     </form>
   )
 }

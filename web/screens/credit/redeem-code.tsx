@@ -5,6 +5,7 @@ import { ApiError, write } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 
 /** Takes a credit code, and says what it was worth. */
@@ -48,26 +49,22 @@ export function RedeemCode({ onClose }: { onClose: () => void }) {
           error={isOfField ? error.message : null}
           hint="Each code works once. Its credit is backed credit, which does not end."
         />
-        {error !== null && !isOfField && (
-          <p className="problem" role="alert">
-            {error.message}
-            {error instanceof ApiError && error.retryAfterSeconds !== null
-              ? ` Try again in ${error.retryAfterSeconds} seconds.`
-              : ''}
-          </p>
-        )}
-        <footer>
-          <button type="button" className="btn ghost" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            className="btn pri"
-            disabled={redeem.isPending || code.trim() === ''}
-          >
-            Redeem
-          </button>
-        </footer>
+        <FormEnd
+          problem={
+            error !== null && !isOfField ? (
+              <>
+                {error.message}
+                {error instanceof ApiError && error.retryAfterSeconds !== null
+                  ? ` Try again in ${error.retryAfterSeconds} seconds.`
+                  : ''}
+              </>
+            ) : null
+          }
+          onCancel={onClose}
+          isDisabled={redeem.isPending || code.trim() === ''}
+        >
+          Redeem
+        </FormEnd>
       </form>
     </Dialog>
   )

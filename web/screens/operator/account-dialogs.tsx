@@ -6,6 +6,7 @@ import { counted } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
 interface AccountDialogProps {
@@ -127,19 +128,13 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
         hint="Of the person to write to. It lets no one in."
         error={wrong('email')}
       />
-      {error !== null && param !== 'name' && param !== 'email' && (
-        <p className="problem" role="alert">
-          {error.message}
-        </p>
-      )}
-      <footer>
-        <button type="button" className="btn ghost" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" className="btn pri" disabled={change.isPending}>
-          {submit}
-        </button>
-      </footer>
+      <FormEnd
+        problem={error !== null && param !== 'name' && param !== 'email' ? error.message : null}
+        onCancel={onCancel}
+        isDisabled={change.isPending}
+      >
+        {submit}
+      </FormEnd>
       {change.password}
     </form>
   )

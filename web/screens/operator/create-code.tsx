@@ -4,6 +4,7 @@ import type { CreatedCode } from '../../api/operator.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
 import { type Expiry, ExpiryField, expiryTime } from '../keys/expiry-field.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
@@ -54,19 +55,15 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
             then="From then on it can’t be redeemed."
             never="It can be redeemed until it is revoked."
           />
-          {error !== null && param !== 'amount' && param !== 'expires_at' && (
-            <p className="problem" role="alert">
-              {error.message}
-            </p>
-          )}
-          <footer>
-            <button type="button" className="btn ghost" onClick={onClose}>
-              Cancel
-            </button>
-            <button type="submit" className="btn pri" disabled={create.isPending}>
-              Create {amountMicros === null ? 'code' : `a code of ${money(amountMicros)}`}
-            </button>
-          </footer>
+          <FormEnd
+            problem={
+              error !== null && param !== 'amount' && param !== 'expires_at' ? error.message : null
+            }
+            onCancel={onClose}
+            isDisabled={create.isPending}
+          >
+            Create {amountMicros === null ? 'code' : `a code of ${money(amountMicros)}`}
+          </FormEnd>
         </form>
       </Dialog>
       {create.password}

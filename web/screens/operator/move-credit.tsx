@@ -5,6 +5,7 @@ import { money, readMoney } from '../../format/money.ts'
 import { dayOf } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
@@ -75,23 +76,14 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
             error={wrong('reference')}
           />
           <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
-          {error !== null && !isOfField && (
-            <p className="problem" role="alert">
-              {error.message}
-            </p>
-          )}
-          <footer>
-            <button type="button" className="btn ghost" onClick={onClose}>
-              Cancel
-            </button>
-            <button
-              type="submit"
-              className={isTaken ? 'btn danger' : 'btn pri'}
-              disabled={send.isPending}
-            >
-              {isTaken ? 'Take back' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
-            </button>
-          </footer>
+          <FormEnd
+            problem={error !== null && !isOfField ? error.message : null}
+            onCancel={onClose}
+            isDanger={isTaken}
+            isDisabled={send.isPending}
+          >
+            {isTaken ? 'Take back' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
+          </FormEnd>
         </form>
       </Dialog>
       {send.password}

@@ -6,6 +6,7 @@ import { money } from '../../format/money.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
 import { paidText } from '../credit/purchase-words.ts'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
@@ -80,19 +81,14 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
             hint="For those who ask later, such as: paid back on 21 November."
             error={isOfNote ? error.message : null}
           />
-          {error !== null && !isOfNote && (
-            <p className="problem" role="alert">
-              {error.message}
-            </p>
-          )}
-          <footer>
-            <button type="button" className="btn ghost" onClick={onClose}>
-              Cancel
-            </button>
-            <button type="submit" className="btn danger" disabled={decide.isPending}>
-              Dismiss
-            </button>
-          </footer>
+          <FormEnd
+            problem={error !== null && !isOfNote ? error.message : null}
+            onCancel={onClose}
+            isDanger
+            isDisabled={decide.isPending}
+          >
+            Dismiss
+          </FormEnd>
         </form>
       </Dialog>
       {decide.password}

@@ -7,6 +7,7 @@ import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
 interface SettleRequestProps {
@@ -65,19 +66,13 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
             hint="In dollars, exactly as the provider has it. 0 if it billed nothing."
           />
           <WhatHappens request={request} chargeMicros={chargeMicros} />
-          {error !== null && !isOfCost && (
-            <p className="problem" role="alert">
-              {error.message}
-            </p>
-          )}
-          <footer>
-            <button type="button" className="btn ghost" onClick={onClose}>
-              Cancel
-            </button>
-            <button type="submit" className="btn pri" disabled={settle.isPending}>
-              Charge {chargeMicros === null ? 'it' : money(chargeMicros, 6)}
-            </button>
-          </footer>
+          <FormEnd
+            problem={error !== null && !isOfCost ? error.message : null}
+            onCancel={onClose}
+            isDisabled={settle.isPending}
+          >
+            Charge {chargeMicros === null ? 'it' : money(chargeMicros, 6)}
+          </FormEnd>
         </form>
       </Dialog>
       {settle.password}
