@@ -31,7 +31,7 @@ function read(text: string): Promise<ConfiguredUpstreams> {
   return readUpstreamsFile(path, { env, timeouts: PATIENT_TIMEOUTS, dialects })
 }
 
-/** The faults that are told, without the first line. */
+/** The faults of the message, without its first line. */
 async function faultsOf(text: string): Promise<string[]> {
   const error = await read(text).catch((cause: unknown) => cause)
   expect(error).toBeInstanceOf(ConfigError)

@@ -236,7 +236,7 @@ export class HeldRequest {
       const { grantedMicros } = grant
       const hasLookUps = this.hasLookUps
       const resolution = resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
-      // The cost of an answer that was lost on the way is looked up, whatever was reported by then.
+      // The cost of an answer that was lost on the way is looked up, even if a cost was reported before.
       if (outcome.kind !== 'completed') return resolution
       return this.#believed(resolution, outcome.reported)
     } catch (cause) {

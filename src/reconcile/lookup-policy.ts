@@ -15,7 +15,7 @@ interface LookupSettings {
 
 interface PolicyInput {
   readonly settings: LookupSettings
-  /** Of the deployment: without it nobody can tell which requests are drawn. */
+  /** The secret of the deployment, which makes the draw impossible to predict. */
   readonly drawSecret: Uint8Array
   readonly doubts: { covers(unit: DoubtUnit): boolean }
 }

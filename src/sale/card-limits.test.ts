@@ -36,7 +36,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('however many gateways find payments at once, no day has more credit than its ceiling', async () => {
+  test('several gateways that find payments at once credit no more in a day than its ceiling', async () => {
     const ceilings = { ...NO_CEILINGS, holdAboveDailyMicros: micros(3 * CREDIT) }
     const [one, other] = [bench.gateway(ceilings), bench.gateway(ceilings)]
     const accountIds = ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7', 'B8']

@@ -11,7 +11,7 @@ import { LookContradicted, type Sale } from './sale.ts'
 
 const POLL_MS = 60_000
 
-/** However often it is rung, a look begins so long after the one before it. */
+/** The shortest time between two looks, however many messages arrive. */
 const REST_MS = 1_000
 
 /** Reports may become visible later than others that are newer. */

@@ -27,7 +27,7 @@ interface CeilingsInput extends CeilingSettings {
 type Post = (input: PostPurchaseInput) => Promise<PurchaseVerdict>
 
 /**
- * Holds payments above the ceilings, whatever providers and nodes say: what a lie can cost is bounded by a day's
+ * Holds payments above the ceilings, no matter what providers and nodes say: what a lie can cost is bounded by a day's
  * ceiling. Payments are counted and posted one after the other: in this process, and on PostgreSQL in all
  * processes of the store.
  */

@@ -134,7 +134,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterAll(() => bench.close())
 
-  test('whatever a chain and its nodes do, never more is credited than is final, and in the end exactly that', async () => {
+  test('credit is never more than the final deposits, and in the end exactly those, in any history of a chain and its nodes', async () => {
     // Side by side, because a history waits for the store most of its time.
     await Promise.all(
       Array.from({ length: SIDE_BY_SIDE }, () =>

@@ -74,7 +74,7 @@ export class Sale {
   }
 
   /**
-   * Begins a purchase by card. Its row is durable before anybody sees its page. Rejects with
+   * Begins a purchase by card. Its row is durable before its payment page is shown. Rejects with
    * `PaymentUnavailable` where the provider can't be asked.
    */
   async begin(asked: {

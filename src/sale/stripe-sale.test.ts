@@ -15,7 +15,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
   afterEach(() => bench.close())
 
-  test('a page asks for the price, by card alone, and is made once however often it is asked for', async () => {
+  test('a page asks for the price, accepts cards alone, and is made once', async () => {
     const source = await bench.gateway().begin()
     expect(stripe.sessions).toMatchObject([
       {
@@ -34,7 +34,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
   })
 
-  test('a payment is credited once, without any message, whichever gateway looks and how often', async () => {
+  test('a payment is credited once, without any message, when several gateways look repeatedly', async () => {
     const [one, other] = [bench.gateway(), bench.gateway()]
     const source = await one.begin()
     await one.pass()
@@ -231,7 +231,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
-  test('a report whose look failed is followed again, however many came after it', async () => {
+  test('a report whose look failed is followed again after later reports', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
     await pass()

@@ -33,7 +33,7 @@ export const PURCHASES = new Table('purchases', {
   moving: {
     state: oneOf(PURCHASE_STATES),
     /**
-     * What it is worth, whatever rates and fees are now. It changes at most once: the approval of a
+     * What it is worth, by the rates and fees of its time. It changes at most once: the approval of a
      * payment that was held adds what that payment is worth, never more than was asked for.
      */
     credit_micros: amount,

@@ -229,7 +229,7 @@ const LOOKUP_DOUBTS = new Table('lookup_doubts', {
     model_id: text,
     endpoint: text,
     stream: flag,
-    /** How many differences were found; whoever ends the doubt names it, so that a newer difference is not lost. */
+    /** The number of differences found. Ending the doubt names it, so that a newer difference is not lost. */
     differences: integer,
     opened_at_ms: integer,
   },

@@ -11,7 +11,7 @@ type SettingName =
   | 'lookup_draw_secret'
   /** `on` during maintenance: inference answers 503. */
   | 'maintenance'
-  /** By which payments that this store began are told from others at their provider. */
+  /** Identifies the payments of this store at their provider. */
   | 'sale_store'
   /** A number that every change to what a request's key stands for raises. */
   | 'callers_version'

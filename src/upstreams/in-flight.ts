@@ -19,7 +19,7 @@ interface Waiting {
 }
 
 const WAITING_MAX = 256
-// One key, whatever its own limit of requests in flight, leaves most of the queue to others.
+// One key leaves most of the queue to others, even if its own limit of requests in flight is higher.
 const WAITING_OF_KEY_MAX = 64
 const RETRY_AFTER_SECONDS = 1
 

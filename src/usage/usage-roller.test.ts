@@ -16,7 +16,7 @@ describe('the pause after a statement that rolls history up', () => {
     expect(new Set(pauses).size).toBe(pauses.length)
   })
 
-  test('is long enough for a writer that waits, whatever the statement took', () => {
+  test('is long enough for a waiting writer, even after a very short statement', () => {
     expect(pauseMsAfter({ tookMs: 0, busyShare: 0 })).toBe(2)
   })
 })

@@ -14,7 +14,7 @@ test.each([
   ['sqlite', 1],
   ['postgres', 2],
 ] as const)(
-  'on %s, whichever step of a look a process is killed at, each deposit is credited once',
+  'on %s, each deposit is credited once after a process is killed at a step of a look',
   async (engine, first) => {
     await using anvil = await Anvil.start()
     const rpcUrls = [anvil.url, `${anvil.url}/`]

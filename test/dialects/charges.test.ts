@@ -127,7 +127,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       })
     })
 
-    test('a stream that ends with an error is told so, and not charged', async () => {
+    test('a stream that ends with an error relays an error, and is not charged', async () => {
       const fault: Fault = { errorEvent: { afterEvents: 2 } }
       const answer = await send(path, { ...body, stream: true }, fault)
       expect(answer.text).toContain('error')

@@ -88,7 +88,7 @@ test('the offer and a quote need no key and ask Stripe nothing', async () => {
   expectLooksOfTheClockAlone()
 })
 
-test('a message that is not genuine makes nobody look', async () => {
+test('a message that is not genuine causes no look', async () => {
   const { payload, header } = stripe.message()
   const old = stripe.message({ atMs: stripe.nowMs - 301_000 })
   const early = stripe.message({ atMs: stripe.nowMs + 301_000 })

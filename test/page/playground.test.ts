@@ -115,7 +115,7 @@ describe('who may use it', () => {
     expect(errorOf(unknown)).toEqual(errorOf(refused))
   })
 
-  test('a visitor without a session may not, whichever key is sent', async () => {
+  test('a visitor without a session is refused, even with an API key', async () => {
     const origin = new URL(world.url('/')).origin
     const answer = await fetch(world.url(`/app/api/${pathOf(account)}`), {
       method: 'POST',

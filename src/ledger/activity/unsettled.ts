@@ -79,7 +79,7 @@ export interface UnsettledList {
 
 /**
  * One page of the provisional requests, then of the unresolved ones, each process's oldest first, without those whose
- * reported cost stands: in the order of the index, so that a page costs the same however many requests there are.
+ * reported cost stands: in the order of the index, so that the cost of a page does not grow with the number of requests.
  */
 export async function listUnsettled(
   db: Kysely<Tables>,

@@ -10,7 +10,7 @@ export interface Hold {
   reserved: 'whole' | 'rest' | 'nothing'
   swept: boolean
   /** Where each micro-dollar of the charge came from. */
-  paid: ('backed' | 'free' | 'nobody')[]
+  paid: ('backed' | 'free' | 'writtenOff')[]
   late: number
   generation: string | null
   stands: boolean
@@ -36,7 +36,8 @@ export function reservedOf(hold: Hold, purse: 'backed' | 'free'): number {
 export function holdText(hold: Hold): string {
   const charge = `charge backed ${chargedOf(hold, 'backed')} free ${chargedOf(hold, 'free')}`
   const held = `held backed ${reservedOf(hold, 'backed')} free ${reservedOf(hold, 'free')}`
-  const off = countOf(hold, 'nobody') === 0 ? '' : `, written off ${countOf(hold, 'nobody')}`
+  const off =
+    countOf(hold, 'writtenOff') === 0 ? '' : `, written off ${countOf(hold, 'writtenOff')}`
   const late = hold.late === 0 ? '' : `, late ${hold.late}`
   const generation = hold.generation === null ? '' : `, generation ${hold.generation}`
   const stands = hold.stands ? ', stands' : ''

@@ -279,7 +279,7 @@ export class Model {
     for (let micro = 1; micro <= to.chargeMicros; micro++) {
       if (micro > hold.free && !freeAlone) hold.paid.push('backed')
       else if (freeLeft-- > 0) hold.paid.push('free')
-      else hold.paid.push(freeAlone && backedLeft-- > 0 ? 'backed' : 'nobody')
+      else hold.paid.push(freeAlone && backedLeft-- > 0 ? 'backed' : 'writtenOff')
     }
     hold.state = to.state
     hold.swept = false

@@ -50,7 +50,7 @@ export interface StripeSettings {
 interface StripeCardInput extends StripeSettings {
   /** Where browsers come back to. */
   readonly publicUrl: string
-  /** By which the sessions of this store are told from those of others on the same account of Stripe. */
+  /** Identifies the sessions of this store among those of other stores on the same Stripe account. */
   readonly storeId: () => Promise<string>
   readonly clock: { nowMs(): number }
 }

@@ -225,7 +225,7 @@ export class StripeServer {
     const isUp =
       this.state === 'up' && !(this.failing !== null && pathname.startsWith(this.failing))
     const isOk = isUp && answer !== null
-    // The answer is as old as this moment, whatever happens before it is sent.
+    // The answer is fixed now: what happens before it is sent does not change it.
     const sent = JSON.stringify(isOk ? answer : { error: { type: 'api_error', message: 'no' } })
     await this.holdAnswer(call)
     const httpStatus = isOk ? 200 : isKnown ? 404 : 401

@@ -26,7 +26,7 @@ const UNREACHABLE = new Set(['storage_searches_kcount'])
 /**
  * The prices of a vendor's models, from the package `@pydantic/genai-prices`, which has the data in it. A price is
  * found for an id that an entry names in full, or in full but for the date or `-latest` at its end, if the entry's own
- * rule takes it too: its rules alone would also take the next version of a model, at whatever price.
+ * rule takes it too: its rules alone would also match the next version of a model, which may cost more.
  */
 export async function loadKnownPrices(
   vendor: string,

@@ -90,7 +90,7 @@ export interface VendorKnowledge {
 
 /**
  * The models of a vendor's list that have prices and facts, and those that the settings write, whose figures outrank
- * all others. Of each model that is not offered, the lines to write are told.
+ * all others. For each model that is not offered, the reason has the lines to write.
  */
 export function meetVendorList(
   listed: readonly VendorModel[],

@@ -103,7 +103,7 @@ export const openai: Dialect = {
 
 /**
  * A wire whose errors tell when our own account is refused: 429 `insufficient_quota`, and 403, which OpenAI answers
- * for a region, an organization or a project. Clients are told nothing of it.
+ * for a region, an organization or a project. Clients do not see it.
  */
 function refusingAccount(wire: Wire): Wire {
   return {
