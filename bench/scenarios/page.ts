@@ -126,7 +126,13 @@ async function roll(
 /** CPU a request while history is rolled up and ten pages are open, over that of a gateway without either. */
 async function measureGateway(bench: Bench, rows: number): Promise<readonly Measure[]> {
   const settings = { ADMIN_API_TOKEN: 'bench' }
-  const quiet = await bench.startGateway({ name: 'tollgate, no page', settings })
+  // The same rows in both, so that the two differ by pages and rolling alone.
+  const quiet = await bench.startGateway({
+    name: 'tollgate, no page',
+    settings,
+    activityRows: rows,
+  })
+  await quiet.rolledUp()
   const paged = await bench.startGateway({ name: 'tollgate, pages', settings, activityRows: rows })
   const readers = new PageReaders({ address: paged.address, adminToken: 'bench', readers: 10 })
   const workload = await chatWorkload(await bench.simulator(), textBody())
