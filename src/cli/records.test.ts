@@ -40,6 +40,7 @@ async function makeRequests(): Promise<{ readonly account: string; readonly requ
       freeCreditAloneRunsOnLess: false,
       upstream: 'openrouter',
       priceSnapshotId: 'prices',
+      tags: index === 0 ? ['nightly', 'team two'] : null,
     })
   }
   await ledger.settle({
@@ -98,6 +99,8 @@ describe('request', () => {
   test.each<[string, (account: string) => string[], number[]]>([
     ['state', () => ['--state', 'open'], [0]],
     ['model', () => ['--model', 'acme/second'], [1]],
+    ['tag', () => ['--tag', 'team two'], [0]],
+    ['a part of a tag', () => ['--tag', 'team'], []],
     ['account', (account) => ['--account', account], [1, 0]],
     ['another account', () => ['--account', 'acct_0'], []],
     ['another key', () => ['--key', 'key_0'], []],
@@ -123,6 +126,7 @@ describe('request', () => {
         ['state', 'open'],
         ['hold', '$0.001234'],
         ['http_status', '-'],
+        ['tags', 'nightly, team two'],
       ]),
     )
     expect(await line.json('request', 'show', String(requests[1]))).toMatchObject({

@@ -41,6 +41,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
         { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
         { flags: '--state <state>', words: `only ${REQUEST_STATES.join(', ')}`, to: 'query.state' },
         { flags: '--model <model>', words: 'only this model id', to: 'query.model' },
+        { flags: '--tag <tag>', words: 'only with this tag of the client', to: 'query.tag' },
         {
           flags: '--since <time>',
           words: 'opened at this time or later, such as 2027-01-31 or 2027-01-31T12:00:00Z',
@@ -90,6 +91,7 @@ function shown(name: string, value: unknown): string {
   if (typeof value === 'number' && MONEY_FIELDS.includes(name)) return showMicros(value)
   if (name === 'provider_cost') return `$${String(value)}`
   if (typeof value !== 'object') return String(value)
+  if (Array.isArray(value)) return value.join(', ') || '-'
   // Token counts by kind, without zeros.
   const counts = Object.entries(value).filter(([, count]) => count !== 0)
   return counts.length === 0 ? '-' : counts.map(([kind, count]) => `${kind} ${count}`).join(', ')

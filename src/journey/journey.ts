@@ -16,6 +16,7 @@ import type { Offer } from '../vocabulary/offer.ts'
 import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
+import { readTags } from '../vocabulary/tags.ts'
 import { clientLeft } from './client-answer.ts'
 import type { Caller } from './gate/authenticator.ts'
 import type { ByteBudget, ByteOwner, ByteReservation } from './gate/byte-budget.ts'
@@ -139,8 +140,15 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   const slot = parts.gate.enter(caller) // 429
   // Nothing may fail between `enter` and here: the place would never be given back.
   try {
+    const tags = readTags(request.headers) // 400
     // Returns without the body and its tree, which must be free during a call of many minutes.
-    const { held, forward, place } = await prepareCall(parts, { request, caller, slot, memory }) // 400 to 503
+    const { held, forward, place } = await prepareCall(parts, {
+      request,
+      caller,
+      slot,
+      memory,
+      tags,
+    }) // 400 to 503
     // The call has ended when its answer has: delivering it needs no place at the provider.
     const ending = await relayAnswer(held, forward).finally(() => place?.leave())
     await held.conclude(ending) // 400 to 504, the provider's own or ours
@@ -155,6 +163,8 @@ interface PrepareInput {
   readonly caller: Caller
   readonly slot: GateSlot
   readonly memory: ByteReservation
+  /** Null: none. */
+  readonly tags: readonly string[] | null
 }
 
 /** A call whose hold is durable, with nothing sent yet. */
@@ -168,7 +178,7 @@ interface PreparedCall {
 
 /** Reads and understands the body, opens the hold and rewrites the body for the provider. */
 async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<PreparedCall> {
-  const { request, caller, slot, memory } = input
+  const { request, caller, slot, memory, tags } = input
   const { format, record } = request
   const bytes = await readBody(parts, input) // 402, 408, 413, 503
   const isLight = bytes.length <= LIGHT_BODY_BYTES_MAX
@@ -198,7 +208,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     requireClient(request)
     const size = sizeHold(call, dearest) // 400
     place = await placeAt(upstream, { request, caller }) // 503
-    const grant = await openHold(parts, { request, caller, call, offer: dearest, size }) // 401, 402, 429, 503
+    const grant = await openHold(parts, { request, caller, call, offer: dearest, size, tags }) // 401, 402, 429, 503
     slot.admitted()
     record.holdMicros = grant.grantedMicros
 

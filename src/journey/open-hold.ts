@@ -14,6 +14,8 @@ interface OpenHoldStep {
   readonly call: Call
   readonly offer: Offer
   readonly size: HoldSize
+  /** Null: none. */
+  readonly tags: readonly string[] | null
 }
 
 /**
@@ -22,7 +24,7 @@ interface OpenHoldStep {
  */
 export async function openHold(
   parts: JourneyParts,
-  { request, caller, call, offer, size }: OpenHoldStep,
+  { request, caller, call, offer, size, tags }: OpenHoldStep,
 ): Promise<Extract<OpenHoldVerdict, { kind: 'opened' }>> {
   request.record.holdAskedAtMs = parts.clock.nowMs()
   const verdict = await parts.ledger.openHold({
@@ -39,6 +41,7 @@ export async function openHold(
     freeCreditQualifies: freeCreditQualifies(call, offer),
     freeCreditAloneRunsOnLess: call.rules.freeCredit === 'partOfHold',
     priceSnapshotId: offer.priceSnapshotId,
+    tags,
   })
   request.record.holdOpenedAtMs = parts.clock.nowMs()
   switch (verdict.kind) {

@@ -47,6 +47,8 @@ export interface OpenHoldInput {
   /** Messages: a request that free credit alone pays for runs on the available credit, even below `leastMicros`. */
   readonly freeCreditAloneRunsOnLess: boolean
   readonly priceSnapshotId: string
+  /** Default null: none. */
+  readonly tags?: readonly string[] | null
 }
 
 /** The grant of a hold, or why there is none. */

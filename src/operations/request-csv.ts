@@ -27,6 +27,7 @@ const COLUMNS: Readonly<Record<string, (row: RequestRow) => CsvCell>> = {
   cache_write_tokens: ({ usage }) => usage?.cacheWriteTokens ?? null,
   output_tokens: ({ usage }) => usage?.outputTokens ?? null,
   reasoning_tokens: ({ usage }) => usage?.reasoningTokens ?? null,
+  tags: ({ tags }) => tags?.join(', ') ?? null,
 }
 
 /** Requests as CSV, newest first, a thousand at a time: each part is read when the one before was taken. */

@@ -8,6 +8,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { TAGS_HEADER } from '../vocabulary/tags.ts'
 import {
   anyOf,
   costField,
@@ -57,6 +58,7 @@ export const requestFilters = {
   state: anyOf(z.enum(REQUEST_STATES), `must be ${REQUEST_STATES.join(', ')}`).optional(),
   model: anyOf(filterField, 'must be at most 50 model ids').optional(),
   endpoint: anyOf(filterField, 'must be at most 50 names').optional(),
+  tag: anyOf(filterField, 'must be at most 50 tags').optional(),
   failed: z
     .enum(['true', 'false'])
     .optional()
@@ -69,12 +71,13 @@ type RequestFilters = z.output<z.ZodObject<typeof requestFilters>>
 
 /** The filter that a query string asks for. */
 export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }: RequestFilters) {
-  const { state, endpoint } = same
+  const { state, endpoint, tag } = same
   return {
     ...(apiKeyId === undefined ? {} : { apiKeyId }),
     ...(state === undefined ? {} : { state }),
     ...(model === undefined ? {} : { modelId: model }),
     ...(endpoint === undefined ? {} : { endpoint }),
+    ...(tag === undefined ? {} : { tag }),
     ...(failed === undefined ? {} : { failed: failed === 'true' }),
     ...(since === undefined ? {} : { sinceMs: since }),
     ...(until === undefined ? {} : { untilMs: until }),
@@ -233,6 +236,11 @@ export const requestShape = z
     usage: usageShape.nullable(),
     generation_id: z.string().nullable().describe("The provider's id of the generation."),
     price_snapshot: z.string(),
+    tags: z
+      .array(z.string())
+      .describe(
+        `What its client sent in the header \`${TAGS_HEADER}\`: words by which usage is grouped.`,
+      ),
     opened_at: timeField,
     first_byte_at: timeField.nullable(),
     ended_at: timeField.nullable().describe('When its attempt ended.'),
@@ -264,6 +272,7 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     usage: row.usage === null ? null : usageAnswer(row.usage),
     generation_id: row.generationId,
     price_snapshot: row.priceSnapshotId,
+    tags: [...(row.tags ?? [])],
     opened_at: timeAnswer(row.openedAtMs),
     first_byte_at: timeOrNull(row.firstByteAtMs),
     ended_at: timeOrNull(row.endedAtMs),

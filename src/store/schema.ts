@@ -23,6 +23,7 @@ import {
   Table,
   type TableOf,
   text,
+  texts,
   together,
 } from './table.ts'
 import { USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
@@ -170,6 +171,8 @@ export const REQUESTS = new Table('requests', {
     free_granted_micros: amount,
     price_snapshot_id: text,
     opened_at_ms: integer,
+    /** What the client says that it is for: see `tags`; null: nothing. */
+    tags: orNull(texts),
   },
   moving: {
     state: oneOf(REQUEST_STATES),

@@ -33,6 +33,7 @@ function request(at: number, input: RowInput): ActivityRequest {
     charge,
     provider_cost: charge === 0 ? null : String(Math.round(charge / 1.05) / 1_000_000),
     uncharged_provider_cost: null,
+    tags: [],
     overrun: 0,
     usage:
       tokens === undefined

@@ -61,6 +61,7 @@ test('a request is shown whole', async () => {
     generation_id: expect.any(String),
     upstream: 'openrouter',
     price_snapshot: expect.any(String),
+    tags: [],
     opened_at: expect.any(String),
     first_byte_at: expect.any(String),
     ended_at: expect.any(String),

@@ -1,5 +1,6 @@
 import type { WireFormat } from '../../formats/format.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
+import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/tags.ts'
 import { type DocumentedAnswer, type DocumentedOperation, pathParameters } from './document.ts'
 import type { JsonSchema } from './schemas.ts'
 
@@ -21,6 +22,15 @@ const OF_OTHERS = new Set<ProblemCode>([
   'purchase_not_held',
   'payment_unavailable',
 ])
+
+const TAGS: DocumentedOperation['parameters'][number] = {
+  name: TAGS_HEADER,
+  in: 'header',
+  required: false,
+  description: `Tags of the request, separated by commas: at most ${TAGS_MAX}, each at most ${TAG_CHARS_MAX} printable ASCII characters. Usage can be grouped by them. They are stored and never sent to the provider. Do not put personal data into them.`,
+  schema: { type: 'string' },
+  example: 'checkout, nightly',
+}
 
 /** Describes an inference endpoint. Most of its fields are the provider's. */
 export function inferenceOperation(
@@ -51,7 +61,7 @@ export function inferenceOperation(
     access: 'key',
     family,
     isRetired: false,
-    parameters: [],
+    parameters: [TAGS],
     body: {
       type: 'object',
       required,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { firstIdOf } from '../../vocabulary/ids.ts'
+import { micros } from '../../vocabulary/money.ts'
 import {
   abandonEarlierInstances,
   heartbeat,
@@ -8,7 +9,7 @@ import {
 } from '../instances/instances.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
-import { runScript } from '../testing/script.ts'
+import { holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import {
   findCredit,
@@ -84,6 +85,33 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       ['in between', { sinceMs: 1, untilMs: 30 * HOUR * 1_000, accountId: 'A1' }, [R2, R1]],
     ])('%s, newest first', async (_which, filter, ids) => {
       expect(await listed(filter)).toEqual(ids)
+    })
+
+    test('by their tags, each as a whole, case and all', async () => {
+      const tagged: readonly (readonly string[])[] = [
+        ['x'],
+        ['a"x', 'X', 'xx'],
+        ['[', '%', '\\', ']"x'],
+        ['a b', 'x'],
+        ['\\"x', 'a"'],
+      ]
+      for (const [place, tags] of tagged.entries()) {
+        const money = { neededMicros: micros(1), leastMicros: micros(1) }
+        const verdict = await bench.ledger.openHold({
+          ...holdInput(idAt(50 * HOUR + place)),
+          ...{ accountId: 'A2', apiKeyId: 'K3', instanceId: 'I', tags, ...money },
+          ...{ freeCreditQualifies: false, freeCreditAloneRunsOnLess: false },
+        })
+        expect(verdict.kind).toBe('opened')
+      }
+      const tags = [...new Set(tagged.flat()), '', '"', ']', 'x"', '_', 'a']
+      for (const tag of tags) {
+        const ids = tagged.flatMap((each, place) =>
+          each.includes(tag) ? [idAt(50 * HOUR + place)] : [],
+        )
+        expect([tag, await listed({ tag })]).toEqual([tag, ids.toReversed()])
+      }
+      expect(await listed({ tag: ['X', '%'] })).toEqual([idAt(50 * HOUR + 2), idAt(50 * HOUR + 1)])
     })
 
     test('by pages without gaps or repeats', async () => {

@@ -30,6 +30,8 @@ export interface RequestFilter {
   readonly state?: Some<RequestState>
   readonly modelId?: Some<string>
   readonly endpoint?: Some<string>
+  /** Has this tag, or one of these. */
+  readonly tag?: Some<string>
   /** Whether it ended with an error. */
   readonly failed?: boolean
   /** Opened at this moment or later. */
@@ -80,6 +82,7 @@ export function requestsLike(
   if (filter.state !== undefined) query = query.where(inState(listOf(filter.state)))
   if (filter.modelId !== undefined) query = query.where('model_id', 'in', listOf(filter.modelId))
   if (filter.endpoint !== undefined) query = query.where('endpoint', 'in', listOf(filter.endpoint))
+  if (filter.tag !== undefined) query = query.where(hasTag(listOf(filter.tag)))
   if (filter.failed !== undefined) {
     query = query.where('error_code', filter.failed ? 'is not' : 'is', null)
   }
@@ -114,6 +117,18 @@ function inState(states: readonly RequestState[]): RawBuilder<boolean> {
   if (states.every(isOpenOrUnresolved)) return isUnsettled(...states)
   return sql`(${sql.join(
     states.map((state) => sql`state = ${sql.lit(state)}`),
+    sql` or `,
+  )})`
+}
+
+/**
+ * Whether a request has one of these tags. No tag has a comma, and each quote inside a tag stands behind a backslash,
+ * so `["` and `,"` stand nowhere but before a tag.
+ */
+function hasTag(tags: readonly string[]): RawBuilder<boolean> {
+  const places = tags.flatMap((tag) => [`[${JSON.stringify(tag)}`, `,${JSON.stringify(tag)}`])
+  return sql`(${sql.join(
+    places.map((place) => sql`replace(tags, ${place}, '') <> tags`),
     sql` or `,
   )})`
 }

@@ -190,6 +190,7 @@ function requestRowOf(
     backedHeldMicros: grant.backedMicros,
     freeHeldMicros: grant.freeMicros,
     priceSnapshotId: input.priceSnapshotId,
+    tags: input.tags ?? null,
     openedAtMs,
   }
 }

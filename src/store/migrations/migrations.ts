@@ -13,6 +13,7 @@ import { up as sale } from './0010-sale.ts'
 import { up as upstreamLists } from './0011-upstream-lists.ts'
 import { up as standingCosts } from './0012-standing-costs.ts'
 import { up as deposits } from './0013-deposits.ts'
+import { up as requestTags } from './0014-request-tags.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 11, name: 'upstream-lists', up: upstreamLists },
   { number: 12, name: 'standing-costs', up: standingCosts },
   { number: 13, name: 'deposits', up: deposits },
+  { number: 14, name: 'request-tags', up: requestTags },
 ]
