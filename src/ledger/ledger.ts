@@ -178,6 +178,8 @@ export interface CreateAccountInput {
   readonly name: string
   /** Default null. */
   readonly email?: string | null
+  /** The user of the page who owns it from its first moment. Default null: it has no member. */
+  readonly ownerId?: string | null
 }
 
 export interface UpdateAccountInput {

@@ -53,6 +53,23 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
+  test('an account that is made for an owner has it as its member, or is not made', async () => {
+    const { ledger, store } = bench
+    const own = { id: 'acct_1', name: 'one', ownerId: 'user_1' }
+    await ledger.createAccount(own, by('act_1', 'createOwnAccount'))
+    await ledger.createAccount(own, by('act_2', 'createOwnAccount'))
+    const members = () => store.db.selectFrom('members').selectAll().execute()
+    const owner = { account_id: 'acct_1', user_id: 'user_1', role: 'owner' }
+    expect(await members()).toMatchObject([{ ...owner, created_at_ms: expect.anything() }])
+    expect((await listOperatorActions(store.db, page)).actions).toMatchObject([
+      { id: 'act_1', detailJson: '{"name":"one","owner":"user_1"}' },
+    ])
+    const ofUnknown = { id: 'acct_2', name: 'two', ownerId: 'user_none' }
+    await expect(ledger.createAccount(ofUnknown)).rejects.toThrow()
+    expect(await store.db.selectFrom('accounts').select('id').execute()).toHaveLength(1)
+    expect(await members()).toHaveLength(1)
+  })
+
   test('a change whose record can not be inserted is not made', async () => {
     const { ledger, store } = bench
     const unknown = { id: 'act_1', userId: 'user_none', action: 'createAccount' }

@@ -35,6 +35,11 @@ async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {
   return row === undefined ? null : PURCHASES.read(row)
 }
 
+/** A purchase with the name of its account. */
+export interface NamedPurchase extends PurchaseRow {
+  readonly accountName: string
+}
+
 /**
  * One page of purchases, newest first, of an account and in states if they are given; the cursor of the next is
  * null where there is none.
@@ -47,16 +52,22 @@ export async function listAllPurchases(
     accountId,
     states,
   }: Page & { readonly accountId?: string; readonly states?: readonly PurchaseState[] },
-): Promise<{ readonly purchases: readonly PurchaseRow[]; readonly nextCursor: string | null }> {
-  let query = db.selectFrom('purchases').selectAll()
-  if (accountId !== undefined) query = query.where('account_id', '=', accountId)
+): Promise<{ readonly purchases: readonly NamedPurchase[]; readonly nextCursor: string | null }> {
+  let query = db
+    .selectFrom('purchases')
+    .innerJoin('accounts', 'accounts.id', 'purchases.account_id')
+    .selectAll('purchases')
+    .select('accounts.name as account_name')
+  if (accountId !== undefined) query = query.where('purchases.account_id', '=', accountId)
   if (states !== undefined) query = query.where(isOneOf(states))
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  if (cursor !== undefined && cursor !== null) query = query.where('purchases.id', '<', cursor)
   const rows = await query
-    .orderBy('id', 'desc')
+    .orderBy('purchases.id', 'desc')
     .limit(limit + 1)
     .execute()
-  const purchases = rows.slice(0, limit).map((row) => PURCHASES.read(row))
+  const purchases = rows
+    .slice(0, limit)
+    .map((row) => ({ ...PURCHASES.read(row), accountName: row.account_name }))
   return { purchases, nextCursor: rows.length > limit ? (purchases.at(-1)?.id ?? null) : null }
 }
 

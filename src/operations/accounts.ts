@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { getAccount, listAccounts } from '../ledger/accounts.ts'
 import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/activity/activity.ts'
+import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { AccountRow } from '../store/schema.ts'
 import { readCharges } from '../usage/read-usage.ts'
 import {
@@ -21,7 +22,7 @@ import { notFound, type Operation, type OperationParts, operation, readsFor } fr
 
 /** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts): readonly Operation[] {
-  return [create(parts), list(parts), show(parts), change(parts)]
+  return [create(parts), createOwn(parts), list(parts), show(parts), change(parts)]
 }
 
 function create(parts: OperationParts): Operation {
@@ -30,15 +31,40 @@ function create(parts: OperationParts): Operation {
     method: 'POST',
     paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
     summary: 'Create an account without credit.',
-    body: z.strictObject({ name: nameField, email: emailField.nullish() }),
+    body: newAccountBody,
     example: { name: 'Ada Lovelace' },
     answers: { 201: accountShape },
-    async run({ by, body: { name, email } }) {
-      const made = { id: parts.ids.next('acct'), name, email: email ?? null }
-      const account = await parts.ledger.createAccount(made, by)
-      return { httpStatus: 201, body: await answerOf(parts, account) }
+    async run({ by, body }) {
+      return { httpStatus: 201, body: await made(parts, { ...body, ownerId: null }, by) }
     },
   })
+}
+
+function createOwn(parts: OperationParts): Operation {
+  return operation({
+    name: 'createOwnAccount',
+    method: 'POST',
+    paths: { operator: '/app/api/operator/own-accounts' },
+    summary: 'Create an account that the calling operator owns, without credit.',
+    body: newAccountBody,
+    example: { name: 'Ada Lovelace' },
+    answers: { 201: accountShape },
+    async run({ caller: { userId: ownerId }, by, body }) {
+      return { httpStatus: 201, body: await made(parts, { ...body, ownerId }, by) }
+    },
+  })
+}
+
+const newAccountBody = z.strictObject({ name: nameField, email: emailField.nullish() })
+
+async function made(
+  parts: OperationParts,
+  fields: z.output<typeof newAccountBody> & { readonly ownerId: string | null },
+  by: OperatorAction | null,
+): Promise<object> {
+  const { name, email = null, ownerId } = fields
+  const input = { id: parts.ids.next('acct'), name, email, ownerId }
+  return answerOf(parts, await parts.ledger.createAccount(input, by))
 }
 
 const DAY_MS = 24 * 60 * 60_000

@@ -123,12 +123,6 @@ export class People {
     return this.#startSession(made, visitor)
   }
 
-  /** Makes a user an owner of an account. */
-  async makeOwner(member: { readonly userId: string; readonly accountId: string }): Promise<void> {
-    const { db, clock } = this.#input
-    await joinAccount(db, { ...member, role: 'owner', nowMs: clock.nowMs() })
-  }
-
   /**
    * Makes an invited person a user, or gives a user with this address and the password what the invitation
    * allows. Throws Problem `invalid_link`, or `invalid_sign_in` for the wrong password of a user.

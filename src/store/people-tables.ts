@@ -32,6 +32,9 @@ export const MEMBERS = new Table('members', {
   },
 })
 
+/** A user in an account. */
+export type MemberRow = RowOf<typeof MEMBERS>
+
 /** How users prove who they are: a password, later also other services. */
 export const SIGN_INS = new Table('sign_ins', {
   key: ['id'],

@@ -219,13 +219,13 @@ describe('what is recorded', () => {
       target_id: made.json['id'],
       detail: { name: 'of the operator' },
     })
-    const own = await operator.post('accounts', { name: 'Own' })
+    const own = await operator.post('operator/own-accounts', { name: 'Own' })
     expect((await actions())[0]).toMatchObject({
-      action: 'createAccount',
+      action: 'createOwnAccount',
       target_id: own.json['id'],
     })
     await operator.post(`accounts/${own.json['id']}/keys`, { name: 'of a member' })
-    expect((await actions())[0]).toMatchObject({ action: 'createAccount' })
+    expect((await actions())[0]).toMatchObject({ action: 'createOwnAccount' })
   })
 
   test('is read page by page, and of one account', async () => {

@@ -17,6 +17,7 @@ async function open(input: WorldInput = {}): Promise<World> {
   return world
 }
 
+const OWN_ACCOUNTS = 'operator/own-accounts'
 const PERSON = { name: 'Ada', ...ADA }
 const INVALID = { httpStatus: 404, code: 'invalid_link', param: null }
 
@@ -36,22 +37,29 @@ test('a setup link makes the first operator, who is signed in by it', async () =
   expect((await browser.get('start')).json).toMatchObject({ setup_needed: false, signed_in: true })
 })
 
-test('an operator makes an account and owns it; for a member there is no such call', async () => {
+test('an operator makes an account and owns it, recorded in one; for a member there is no such call', async () => {
   const world = await open()
   const browser = await setUpOperator(world)
-  const { httpStatus, json } = await browser.post('accounts', { name: 'Research', email: null })
+  const { httpStatus, json } = await browser.post(OWN_ACCOUNTS, { name: 'Research' })
   expect([httpStatus, json['name']]).toEqual([201, 'Research'])
   const accountId = String(json['id'])
   expect((await browser.get('me')).json['accounts']).toEqual([
     { id: accountId, name: 'Research', role: 'owner', disabled: false },
   ])
-  expect(errorOf(await browser.post('accounts', { name: '' }))).toMatchObject({
+  expect((await browser.get('operator/actions')).json['data']).toMatchObject([
+    {
+      action: 'createOwnAccount',
+      account_id: accountId,
+      detail: { name: 'Research', owner: expect.stringMatching(/^user_/) },
+    },
+  ])
+  expect(errorOf(await browser.post(OWN_ACCOUNTS, { name: '' }))).toMatchObject({
     code: 'invalid_parameter',
     param: 'name',
   })
   const guest = await inviteGuest(world, { email: 'eve@example.org', accountId, role: 'member' })
-  expect((await guest.post('accounts', { name: 'Own' })).httpStatus).toBe(404)
-  expect((await new Browser(world).post('accounts', { name: 'Own' })).httpStatus).toBe(401)
+  expect((await guest.post(OWN_ACCOUNTS, { name: 'Own' })).httpStatus).toBe(404)
+  expect((await new Browser(world).post(OWN_ACCOUNTS, { name: 'Own' })).httpStatus).toBe(401)
 })
 
 test('a member who is invited as an owner becomes one, and an owner stays one', async () => {

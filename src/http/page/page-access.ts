@@ -90,7 +90,7 @@ export function operatorAccess(input: PageAccessInput): Access {
 const RECENT_SIGN_IN_MS = 10 * 60_000
 
 /** A signed-in user as an operator. Throws Problem `not_found` for others. */
-export function requireOperator(
+function requireOperator(
   { clock, ids }: Pick<PageAccessInput, 'clock' | 'ids'>,
   { user, confirmedAtMs }: SignedIn,
 ): Extract<Caller, { kind: 'operator' }> {

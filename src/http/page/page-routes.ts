@@ -14,7 +14,7 @@ import { registerPageFiles } from './page-files.ts'
 import { registerSessionRoutes, type SessionRoutesInput } from './session-routes.ts'
 
 /** What the page is made of. */
-export interface PageInput extends Omit<SessionRoutesInput, 'operations'> {
+export interface PageInput extends SessionRoutesInput {
   /** The folder of its built files. */
   readonly folder: string
   /** Who a request of the Playground is from: the account, by a key that has no text. Throws Problem. */
@@ -61,7 +61,7 @@ export function registerPage(
       reply.code(304)
       return ''
     })
-    registerSessionRoutes(api, { ...input, operations })
+    registerSessionRoutes(api, input)
     const { bodyTimeoutMs } = input
     for (const access of [memberAccess(input), operatorAccess(input)]) {
       registerOperations(api, { operations, access, bodyTimeoutMs })

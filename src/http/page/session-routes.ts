@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { emailField, nameField } from '../../operations/fields.ts'
-import { checkInput, type Operation } from '../../operations/operation.ts'
+import { checkInput } from '../../operations/operation.ts'
 import type { NewSession, People, Visitor } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { hasUsers, listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { unknownRoute } from '../answer-problem.ts'
 import { arrivalOf, readJson } from '../operation-routes.ts'
-import { countCall, type PageAccessInput, requireOperator, requireSignedIn } from './page-access.ts'
+import { countCall, type PageAccessInput, requireSignedIn } from './page-access.ts'
 import { type MeAnswer, meAnswer, type StartAnswer, sessionAnswer } from './session-answers.ts'
 
 /** What the routes of sign-in are made of. */
@@ -19,8 +18,6 @@ export interface SessionRoutesInput extends PageAccessInput {
   /** The address that a client is counted under. */
   readonly addressOf: (arrival: Arrival) => string
   readonly bodyTimeoutMs: number
-  /** Every operation, of which one makes accounts. */
-  readonly operations: readonly Operation[]
 }
 
 const PASSWORD_CHARS_MIN = 12
@@ -70,7 +67,6 @@ export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutes
     ['GET', 'start', (call) => start(input, call)],
     ['GET', 'me', (call) => me(input, call)],
     ['POST', 'setup', (call) => setUp(input, call)],
-    ['POST', 'accounts', (call) => addOwnAccount(input, call)],
     ['POST', 'auth/sign-in', (call) => signIn(input, call)],
     ['POST', 'auth/sign-out', (call) => signOut(input, call)],
     ['POST', 'auth/invitation', (call) => acceptInvitation(input, call)],
@@ -129,29 +125,6 @@ async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswe
   call.reply.code(201)
   return letIn(input, call, made)
 }
-
-/** Makes an account that the signed-in operator owns. For others there is no such path. */
-async function addOwnAccount(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  operatorOf(input, await enter(input, call), call)
-  const create = input.operations.find(({ name }) => name === 'createAccount')
-  if (create === undefined) throw new TypeError('no operation makes accounts')
-  const body = await readJson(call.request.raw, call.reply.raw, input.bodyTimeoutMs)
-  // As for operations: the session may have ended while the body came.
-  const signedIn = await requireSignedIn(input, call.arrival)
-  const caller = operatorOf(input, signedIn, call)
-  const made = await create.run({ caller, params: {}, query: {}, body })
-  const { id: accountId } = createdShape.parse(made.body)
-  await input.people.makeOwner({ userId: signedIn.user.id, accountId })
-  call.reply.code(made.httpStatus)
-  return made.body
-}
-
-function operatorOf(input: SessionRoutesInput, signedIn: SignedIn, { request }: PageCall) {
-  if (!signedIn.user.isOperator) throw unknownRoute(request.raw)
-  return requireOperator(input, signedIn)
-}
-
-const createdShape = z.object({ id: z.string() })
 
 async function signIn(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
   const credentials = await readBody(signInBody, { input, call })

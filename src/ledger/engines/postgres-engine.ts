@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
+import { MEMBERS, OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import {
   isGivenUp,
   isLockTimeout,
@@ -18,6 +18,7 @@ import { type RowChanges, standingRecord, UnitOfWork } from '../rules/unit-of-wo
 import type { LedgerEngine } from './batched-ledger.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
 import {
+  INSERT_MEMBERS,
   INSERT_OPERATOR_ACTIONS,
   LOCK_ACCOUNTS,
   LOCK_API_KEYS,
@@ -232,6 +233,7 @@ function save(client: Client, changes: RowChanges): Promise<Reply>[] {
     saved,
     ...runIfAny(client, SAVE_STANDING, changes.standing.map(standingRecord)),
     ...runIfAny(client, SAVE_CREDIT_CODES, redeemed),
+    ...runIfAny(client, INSERT_MEMBERS, changes.members.map(MEMBERS.record)),
     ...runIfAny(client, INSERT_OPERATOR_ACTIONS, actions),
     ...savePurchases(client, changes),
     ...(changes.changesCallers ? [run(client, RAISE_VERSION, [])] : []),

@@ -1,4 +1,4 @@
-import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
+import { MEMBERS, OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
@@ -114,6 +114,12 @@ export const SAVE_STANDING: PlannedStatement = {
 export const SAVE_CREDIT_CODES: PlannedStatement = {
   name: 'save_credit_codes',
   text: update(CREDIT_CODES, '$1'),
+}
+
+/** $1: members of new accounts, as a JSON array of objects. */
+export const INSERT_MEMBERS: PlannedStatement = {
+  name: 'insert_members',
+  text: insert(MEMBERS, '$1'),
 }
 
 /** $1: the records of what operators did, as a JSON array of objects. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { OPERATOR_ACTIONS } from '../../store/people-tables.ts'
+import { MEMBERS, OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
@@ -161,6 +161,7 @@ export class SqliteEngine {
     for (const row of openedPurchases) statements.insertPurchase.run(...PURCHASES.values(row))
     for (const row of purchases) statements.updatePurchase.run(...PURCHASES.changedValues(row))
     for (const entry of entries) statements.insertEntry.run(...ENTRIES.values(entry))
+    for (const row of changes.members) statements.insertMember.run(...MEMBERS.values(row))
     for (const row of changes.operatorActions) {
       statements.insertOperatorAction.run(...OPERATOR_ACTIONS.values(row))
     }
@@ -269,6 +270,7 @@ function prepareStatements(connection: DatabaseSync) {
     ),
     insertEntry: connection.prepare(insert(ENTRIES)),
     redeemCode: connection.prepare(update(CREDIT_CODES)),
+    insertMember: connection.prepare(insert(MEMBERS)),
     insertOperatorAction: connection.prepare(insert(OPERATOR_ACTIONS)),
     raiseCallersVersion: connection.prepare(RAISE_CALLERS_VERSION),
   }

@@ -9,7 +9,11 @@ type Detail = ActionSubject['detail']
 /** What the record of an operator's command says of it, once the command has been applied. */
 export function subjectOf(work: UnitOfWork, command: LedgerCommand<RecordedKind>): ActionSubject {
   switch (command.kind) {
-    case 'createAccount':
+    case 'createAccount': {
+      const { id, ownerId, ...fields } = command.input
+      const owner = ownerId == null ? {} : { owner: ownerId }
+      return ofAccount(id, { ...fieldsOf(fields), ...owner })
+    }
     case 'updateAccount':
       return ofAccount(command.input.id, fieldsOf(command.input))
     case 'addCredit': {

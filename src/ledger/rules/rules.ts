@@ -86,11 +86,19 @@ function recordOperator(work: UnitOfWork, command: LedgerCommand, { nowMs }: Ter
   work.addOperatorAction(operatorActionRow(command.by, { ...subjectOf(work, command), nowMs }))
 }
 
-/** Makes an account without credit. */
-function createAccount(work: UnitOfWork, input: CreateAccountInput, nowMs: number): AccountRow {
+/** Makes an account without credit, and its owner a member. */
+function createAccount(
+  work: UnitOfWork,
+  { ownerId = null, ...input }: CreateAccountInput,
+  nowMs: number,
+): AccountRow {
   const earlier = work.account(input.id)
   if (earlier !== undefined) return earlier
-  return work.writeAccount({ ...ACCOUNTS.start, ...input, createdAtMs: nowMs })
+  const account = work.writeAccount({ ...ACCOUNTS.start, ...input, createdAtMs: nowMs })
+  if (ownerId !== null) {
+    work.addMember({ accountId: input.id, userId: ownerId, role: 'owner', createdAtMs: nowMs })
+  }
+  return account
 }
 
 /** Changes the given fields of an account. Null where there is no such account. */

@@ -1,4 +1,4 @@
-import type { OperatorActionRow } from '../../store/people-tables.ts'
+import type { MemberRow, OperatorActionRow } from '../../store/people-tables.ts'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 
@@ -25,6 +25,7 @@ export class UnitOfWork {
   readonly #openedPurchases = new Set<string>()
   readonly #changedPurchases = new Set<string>()
   readonly #entries: Entry[] = []
+  readonly #members: MemberRow[] = []
   readonly #operatorActions: OperatorActionRow[] = []
   #changesCallers = false
   #writes = 0
@@ -183,6 +184,12 @@ export class UnitOfWork {
     this.loadCredit(entry)
   }
 
+  /** Adds a member of an account that is made in the same batch. */
+  addMember(row: MemberRow): void {
+    this.#writes++
+    this.#members.push(row)
+  }
+
   /** Adds the record of something that an operator did. */
   addOperatorAction(row: OperatorActionRow): void {
     this.#operatorActions.push(row)
@@ -208,6 +215,7 @@ export class UnitOfWork {
       purchases: rowsOf(this.#purchases, this.#changedPurchases),
       entries: this.#entries,
       creditCodes: rowsOf(this.#creditCodes, this.#changedCreditCodes),
+      members: this.#members,
       operatorActions: this.#operatorActions,
       changesCallers: this.#changesCallers,
     }
@@ -238,6 +246,7 @@ export interface RowChanges {
   /** To be updated. */
   readonly creditCodes: readonly CreditCodeRow[]
   /** To be inserted. */
+  readonly members: readonly MemberRow[]
   readonly operatorActions: readonly OperatorActionRow[]
   /** Whether processes may have cached an account or a key as it was: `callers_version` is to be raised. */
   readonly changesCallers: boolean

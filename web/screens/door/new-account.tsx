@@ -36,7 +36,7 @@ function NewAccountForm() {
     event.preventDefault()
     const name = new FormData(event.currentTarget).get('name')
     try {
-      const account = await write<Account>('POST', 'accounts', { name, email: null })
+      const account = await write<Account>('POST', 'operator/own-accounts', { name, email: null })
       await queries.invalidateQueries({ queryKey: meQuery.queryKey })
       await navigate({ to: '/$account/overview', params: { account: account.id } })
     } catch (thrown) {

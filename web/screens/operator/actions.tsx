@@ -80,6 +80,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
 
 const WORDS: Readonly<Record<string, string>> = {
   createAccount: 'Account created',
+  createOwnAccount: 'Own account created',
   createKey: 'Key created',
   changeKey: 'Key changed',
   deleteKey: 'Key deleted',
