@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { getPurchase } from '../ledger/purchases.ts'
 import type { CardMethod } from '../sale/card/card-method.ts'
 import type { DepositMethod, SaleMethod } from '../sale/method.ts'
 import type { Sale, Seller } from '../sale/sale.ts'
@@ -18,8 +19,9 @@ import {
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
 
 /** What is for sale, quotes, and buying. A gateway that sells nothing has none of them. */
-export function saleOperations({ sale, clock }: OperationParts): readonly Operation[] {
-  return sale === null ? [] : [offers(sale), quote(sale, clock), buy(sale, clock)]
+export function saleOperations({ sale, clock, store }: OperationParts): readonly Operation[] {
+  if (sale === null) return []
+  return [offers(sale), quote(sale, clock), buy(sale, clock), resume(sale, store)]
 }
 
 const amountWords = 'The credit, in micro-dollars: whole cents by card.'
@@ -165,6 +167,26 @@ function buy(sale: Sale, clock: Clock): Operation {
         default:
           return assertNever(method)
       }
+    },
+  })
+}
+
+function resume(sale: Sale, { db }: OperationParts['store']): Operation {
+  return operation({
+    name: 'resumePurchase',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/purchases/{purchase_id}/page' },
+    needsOwner: true,
+    summary: 'The page on which a purchase by card that has begun can still be paid.',
+    answers: { 200: openPageShape },
+    problems: ['not_found', 'purchase_not_open', 'payment_unavailable'],
+    async run({ accountId, param }) {
+      const purchaseId = param('purchase_id')
+      const purchase = await getPurchase(db, purchaseId)
+      if (purchase?.accountId !== accountId) throw notFound('purchase', purchaseId)
+      const url = await sale.openPage(purchase).catch(rethrowUnavailable)
+      if (url === null) throw new Problem('purchase_not_open')
+      return { httpStatus: 200, body: { object: 'payment_page', url } }
     },
   })
 }
@@ -329,6 +351,14 @@ export const begunShape = z
     expires_at: timeField.describe('Until when it can be paid.'),
   })
   .meta({ id: 'BegunPurchase' })
+
+/** Where a payment that has begun is continued. */
+export const openPageShape = z
+  .object({
+    object: z.literal('payment_page'),
+    url: z.string().describe('The page to pay on.'),
+  })
+  .meta({ id: 'PaymentPage' })
 
 /** Where tokens are sent to. */
 export const depositShape = z

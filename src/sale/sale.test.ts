@@ -80,6 +80,21 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(changed).toEqual(['A'])
   })
 
+  test('the page of a payment is found again while it can be paid, and no longer', async () => {
+    const card = playCard()
+    const sale = saleBy(card)
+    const [paid, left] = [await begin(sale), await begin(sale)]
+    expect(await sale.openPage(paid)).toBe(`http://here/play/checkout/${paid.id}?account=A`)
+    await card.pay(paid.id)
+    expect(await sale.openPage(paid)).toBe(null)
+    nowMs += 31 * 60_000
+    expect(await sale.openPage(left)).toBe(null)
+    const elsewhere = saleBy({ ...FAKED, begin: beginFaked, look: card.look })
+    expect(await elsewhere.openPage(left)).toBe(null)
+    expect(await elsewhere.openPage({ ...left, source: 'faked:1' })).toBe('http://there')
+    expect(await elsewhere.openPage({ ...left, source: 'faked:1', state: 'held' })).toBe(null)
+  })
+
   test('a look that fails stops no other', async () => {
     const card = playCard()
     const [one, other] = await Promise.all([0, 1].map(() => begin(saleBy(card))))
@@ -198,7 +213,12 @@ function paidOf(currency: string, units: bigint) {
   } satisfies CardFact
 }
 
-const FAKED = { name: 'faked', chargesCards: false, lookIntervalMs: 0 }
+const FAKED = {
+  name: 'faked',
+  chargesCards: false,
+  lookIntervalMs: 0,
+  openPage: async () => 'http://there',
+}
 
 /** A provider that finds the same in every look. */
 function faked(found: CardFact) {

@@ -128,6 +128,16 @@ export class Sale {
     }
   }
 
+  /**
+   * The page on which a purchase by card can still be paid; null: it can't. Rejects with `PaymentUnavailable` where
+   * the provider can't be asked.
+   */
+  async openPage(purchase: PurchaseRow): Promise<string | null> {
+    const method = this.methods.find((each) => each.has(purchase.source))
+    if (purchase.state !== 'open' || method?.kind !== 'card') return null
+    return method.provider.openPage(purchase)
+  }
+
   get seller(): Seller | null {
     return this.#input.seller
   }

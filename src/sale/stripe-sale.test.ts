@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { PaymentUnavailable } from './card/provider.ts'
 import { checkCards } from './check-cards.ts'
 import { readCursor } from './cursors.ts'
 import { CardBench, CREDIT, MINUTE_MS } from './testing/card-bench.ts'
@@ -32,6 +33,23 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       success_url: 'https://gate.example/app/A/credit?bought=pur_1',
       cancel_url: 'https://gate.example/app/A/credit',
     })
+  })
+
+  test('a page that was left is found again as long as Stripe takes the payment on it', async () => {
+    const { begin, sale } = bench.gateway()
+    const page = async (source: string) => {
+      const purchase = await bench.purchase(source)
+      return purchase && sale.openPage(purchase)
+    }
+    const [paid, expired] = [await begin(), await begin()]
+    for (const [place, source] of [paid, expired].entries()) {
+      expect(await page(source)).toBe(stripe.sessions[place]?.url)
+    }
+    stripe.pay(paid)
+    stripe.expire(expired)
+    expect([await page(paid), await page(expired)]).toEqual([null, null])
+    stripe.state = 'failing'
+    await expect(page(paid)).rejects.toThrow(PaymentUnavailable)
   })
 
   test('a payment is credited once, without any message, when several gateways look repeatedly', async () => {

@@ -185,6 +185,13 @@ const SALE_SCREENS: readonly Screen[] = [
     text: 'As of 22:04: The store is busy.',
   },
   {
+    name: 'credit-continue-refused',
+    path: at('credit'),
+    before: (server) => server.answer('GET /page', { ...down, httpStatus: 502 }),
+    act: (page) => page.getByRole('button', { name: 'Continue payment' }).click(),
+    text: 'The store is busy.',
+  },
+  {
     name: 'credit-credited',
     path: `${at('credit')}?bought=${BOUGHT_ID}`,
     text: '$25.00 was added',
@@ -223,6 +230,23 @@ test('an amount that was typed leads to the page of its payment, by keys alone',
   await page.waitForURL(paid)
   expect(server.asked).toContain(`POST accounts/${HELIX.id}/purchases`)
   expect(server.asked).toContain('GET /v1/credit/quote?method=card&amount=12500000')
+})
+
+test('a payment that was left goes on at its page, by keys alone, and for owners only', async ({
+  page,
+  server,
+}) => {
+  const paid = `${server.address}/app/${at('keys')}`
+  server.answer('GET /page', json({ object: 'payment_page', url: paid }))
+  await page.goto(`${server.address}/app/${at('credit')}`)
+  await page.getByRole('button', { name: 'Continue payment' }).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(paid)
+  expect(server.asked).toContain(`GET accounts/${HELIX.id}/purchases/${PENDING[0]?.id}/page`)
+  server.answer('/me', json({ ...ME, accounts: [{ ...ME.accounts[0], role: 'member' }] }))
+  await page.goto(`${server.address}/app/${at('credit')}`)
+  await page.getByText('Not paid yet').waitFor()
+  expect(await page.getByRole('button', { name: 'Continue payment' }).count()).toBe(0)
 })
 
 test('a purchase that is on its way is seen to become credit, and the balance is read again', async ({

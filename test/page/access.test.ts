@@ -102,7 +102,16 @@ function callOf(
 /** A call that succeeds: an example names no code that exists. */
 async function workingCall(operation: Operation): Promise<ReturnType<typeof callOf>> {
   const call = callOf(operation, own)
-  return operation.name === 'redeemCode' ? { ...call, body: { code: await newCode() } } : call
+  if (operation.name === 'redeemCode') return { ...call, body: { code: await newCode() } }
+  if (operation.name !== 'resumePurchase') return call
+  return callOf(operation, { ...own, purchaseId: await begunPurchase() })
+}
+
+/** The id of a purchase by an owner of an account that is not paid yet. */
+async function begunPurchase(owner = browsers.owner, { account } = own): Promise<string> {
+  const sent = { method: 'card', amount: 5_000_000 }
+  const { json } = await owner.post(`accounts/${account.id}/purchases`, sent)
+  return String(Object(json['purchase']).id)
 }
 
 /** The text of a credit code of five dollars. */
@@ -145,7 +154,8 @@ describe.each(NAMED)('%s', (_, operation) => {
   test("is 404 for another account's key, request or purchase, by the path of one's own account", async () => {
     const { method, path, body } = callOf(operation, { ...another, account: own.account })
     if (!/key_|req_|pur_/.test(path)) return
-    for (const browser of [browsers.member, browsers.owner, browsers.operator]) {
+    const { member, owner, operator } = browsers
+    for (const browser of operation.needsOwner ? [owner, operator] : [member, owner, operator]) {
       const answer = await browser.call(method, path, { body })
       expect(errorOf(answer)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
     }
@@ -239,10 +249,22 @@ test('a receipt has what was paid and credited, its buyer, and the seller of the
     account: { id: own.account.id },
   })
   const purchases = `accounts/${own.account.id}/purchases`
-  const begun = await browsers.owner.post(purchases, { method: 'card', amount: 5_000_000 })
-  const { id } = Object(begun.json['purchase'])
-  const unpaid = await browsers.member.get(`${purchases}/${id}/receipt`)
+  const unpaid = await browsers.member.get(`${purchases}/${await begunPurchase()}/receipt`)
   expect(errorOf(unpaid)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+})
+
+test('a payment that was left goes on at its own page, until it is paid', async () => {
+  const { stranger: owner } = browsers
+  const purchaseId = await begunPurchase(owner, another)
+  const path = `accounts/${another.account.id}/purchases/${purchaseId}/page`
+  const { json } = await owner.get(path)
+  const { pathname, search } = new URL(String(json['url']))
+  await fetch(world.url(pathname + search), { method: 'POST' })
+  expect(errorOf(await owner.get(path))).toEqual({
+    httpStatus: 409,
+    code: 'purchase_not_open',
+    param: null,
+  })
 })
 
 test('a code is redeemed once by an owner, and the sixth try of a user in a minute is refused', async () => {

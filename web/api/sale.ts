@@ -2,7 +2,13 @@ import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { boughtShape } from '../../src/operations/own-account.ts'
 import type { receiptShape } from '../../src/operations/receipts.ts'
-import type { begunShape, depositShape, quoteShape, saleShape } from '../../src/operations/sale.ts'
+import type {
+  begunShape,
+  depositShape,
+  openPageShape,
+  quoteShape,
+  saleShape,
+} from '../../src/operations/sale.ts'
 import { ApiError, read, withQuery } from './client.ts'
 
 /** How credit is bought. */
@@ -20,6 +26,9 @@ export type Quote = z.infer<typeof quoteShape>
 
 /** A payment that has begun. */
 export type Begun = z.infer<typeof begunShape>
+
+/** Where a payment that has begun is continued. */
+export type PaymentPage = z.infer<typeof openPageShape>
 
 /** Where tokens are sent to. */
 export type Deposit = z.infer<typeof depositShape>
@@ -48,6 +57,12 @@ export function quoteQuery(method: string, amountMicros: number) {
       read<Quote>(withQuery('/v1/credit/quote', { method, amount: amountMicros }), signal),
     staleTime: MINUTE_MS / 2,
   })
+}
+
+/** Play money is paid on the gateway itself: at the address that this page has, where the session is. */
+export function paymentPage(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname.startsWith('/play/') ? pathname + search : url
 }
 
 const WATCHED_MS = 2_000

@@ -20,6 +20,7 @@ const OF_OTHERS = new Set<ProblemCode>([
   'credit_code_redeemed',
   'credit_code_expired',
   'purchase_not_held',
+  'purchase_not_open',
   'payment_unavailable',
 ])
 

@@ -39,8 +39,17 @@ export class PlayCard implements CardProvider {
       .values(PLAY_CHECKOUTS.record(row))
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute()
-    const url = `${this.#publicUrl}/play/checkout/${purchaseId}?account=${accountId}`
+    const url = this.#pageOf({ id: purchaseId, accountId })
     return { source: `${NAME}:${purchaseId}`, url, expiresAtMs }
+  }
+
+  async openPage(payment: Parameters<CardProvider['openPage']>[0]): Promise<string | null> {
+    const checkout = await this.find(payment.source.slice(NAME.length + 1))
+    return checkout?.state === 'open' ? this.#pageOf(payment) : null
+  }
+
+  #pageOf({ id, accountId }: { readonly id: string; readonly accountId: string }): string {
+    return `${this.#publicUrl}/play/checkout/${id}?account=${accountId}`
   }
 
   /** A page that is not there was never paid on, and can't be. */

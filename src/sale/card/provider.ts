@@ -52,6 +52,11 @@ export interface CardProvider {
     readonly url: string
     readonly expiresAtMs: number
   }>
+  /**
+   * The page of a payment that has begun, for a browser that left it; null: it can no longer be paid on it. Rejects
+   * with `PaymentUnavailable` where the provider can't be asked.
+   */
+  openPage(payment: Pick<PurchaseRow, 'id' | 'source' | 'accountId'>): Promise<string | null>
   /** Rejects with `PaymentUnavailable` where the provider can't be asked. */
   look(payment: Pick<PurchaseRow, 'id' | 'source'>): Promise<CardFact>
   /**

@@ -122,12 +122,13 @@ export class StripeCard implements CardProvider {
     }
   }
 
+  async openPage({ source }: Pick<PurchaseRow, 'source'>): Promise<string | null> {
+    const { status, url } = await this.#retrieve(source)
+    return status === 'open' ? url : null
+  }
+
   async look({ id, source }: Pick<PurchaseRow, 'id' | 'source'>): Promise<CardFact> {
-    const checkout = await this.#ask((stripe) =>
-      stripe.checkout.sessions.retrieve(source.slice(NAME.length + 1), {
-        expand: ['payment_intent.latest_charge'],
-      }),
-    )
+    const checkout = await this.#retrieve(source)
     if (checkout.status !== 'complete') {
       return { kind: checkout.status === 'expired' ? 'expired' : 'open' }
     }
@@ -149,6 +150,14 @@ export class StripeCard implements CardProvider {
       netUnits: netUnitsOf(checkout, charge),
       doubt: doubtOf({ checkout, charge, purchaseId: id, isLive: this.#isLive }),
     }
+  }
+
+  #retrieve(source: string): Promise<Stripe.Checkout.Session> {
+    return this.#ask((stripe) =>
+      stripe.checkout.sessions.retrieve(source.slice(NAME.length + 1), {
+        expand: ['payment_intent.latest_charge'],
+      }),
+    )
   }
 
   /** What disputes take, now: inquiries take nothing, and what was won is back. */

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { ApiError, write } from '../../api/client.ts'
-import { type Begun, quoteQuery, type SaleMethod } from '../../api/sale.ts'
+import { type Begun, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
@@ -77,12 +77,6 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
       </FormEnd>
     </form>
   )
-}
-
-/** Play money is paid on the gateway itself: at the address that this page has, where the session is. */
-function paymentPage(url: string): string {
-  const { pathname, search } = new URL(url)
-  return pathname.startsWith('/play/') ? pathname + search : url
 }
 
 interface PriceProps {

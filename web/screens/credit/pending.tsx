@@ -1,13 +1,14 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { Entry, PendingPurchase } from '../../api/answers.ts'
-import { boughtQuery } from '../../api/sale.ts'
+import { read } from '../../api/client.ts'
+import { boughtQuery, type PaymentPage, paymentPage } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { ago } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 import { Failed, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountId, useAccountName } from '../../shell/use-account.ts'
 import { purchaseWords } from './purchase-words.ts'
 
 /**
@@ -57,6 +58,8 @@ export function Pending({ bought }: { bought: string | null }) {
 
 function PendingItem({ purchase }: { purchase: PendingPurchase }) {
   const now = useNow()
+  const isOwner = useAccountName().role !== 'member'
+  const { id, state, method } = purchase
   const { word, tone, next } = purchaseWords(purchase)
   const at = new Date(purchase.created_at)
   return (
@@ -64,12 +67,39 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
       <div className="min-w-0 flex-1">
         <b>{money(purchase.credit)}</b>{' '}
         <span className="text-ink-2">
-          by {purchase.method}, <Time at={at}>{ago(at, now)}</Time>
+          by {method}, <Time at={at}>{ago(at, now)}</Time>
         </span>
         <p>{next}</p>
+        {state === 'open' && id !== null && isOwner && <Continue purchaseId={id} />}
       </div>
       <span className={`chip ${tone}`}>{word}</span>
     </li>
+  )
+}
+
+/** Leads back to the page of a payment that was left. */
+function Continue({ purchaseId }: { purchaseId: string }) {
+  const accountId = useAccountId()
+  const resume = useMutation({
+    mutationFn: () => read<PaymentPage>(`accounts/${accountId}/purchases/${purchaseId}/page`),
+    onSuccess: ({ url }) => window.location.assign(paymentPage(url)),
+  })
+  return (
+    <>
+      <button
+        type="button"
+        className="btn mt-2"
+        disabled={resume.isPending}
+        onClick={() => resume.mutate()}
+      >
+        {resume.isPending ? 'Opening the payment' : 'Continue payment'}
+      </button>
+      {resume.isError && (
+        <div className="problem mt-2" role="alert">
+          {resume.error.message}
+        </div>
+      )}
+    </>
   )
 }
 

@@ -66,8 +66,12 @@ function shownOf(item: Item, { now, account }: Around): Shown {
       return {
         icon: 'credit',
         tone: 'text-bad',
-        title: 'The account has no credit',
-        note: 'Requests are refused with insufficient_credit until an operator adds some.',
+        title: (
+          <Link className="hover:underline" to="/$account/credit" params={{ account }}>
+            The account has no credit
+          </Link>
+        ),
+        note: 'Requests are refused with insufficient_credit until some is added.',
       }
     case 'key_limit':
       return {
