@@ -23,9 +23,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Tables of roll-ups, of people, of operators' actions, of purchases and deposits, of doubts, and of lists by
     // upstream, and columns of texts.
     store: { files: 36, lines: 3_385 },
-    // Purchases and statements, operators' actions, searches by slices of time, reported costs that stand, and the
-    // number that changes of callers raise.
-    ledger: { files: 36, lines: 6_150 },
+    // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
+    // that stand, and the number that changes of callers raise.
+    ledger: { files: 36, lines: 6_187 },
     // Whether a client asks for the event with the usage.
     formats: { files: 21, lines: 2_747 },
     // Four dialects with their prices and lists, settings of each upstream, its limit of calls and their queue, and
@@ -41,11 +41,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Roll-ups of requests by hour and day, charts and CSV of them, and their audit.
     usage: { files: 7, lines: 1_433 },
     // Users, sessions, passwords and links of the page, and the members of an account.
-    people: { files: 10, lines: 1_430 },
+    people: { files: 10, lines: 1_414 },
     // Payments by card at Stripe, deposits on a chain, ceilings, figures, a check and a rescan.
-    sale: { files: 27, lines: 3_208 },
+    sale: { files: 27, lines: 3_241 },
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases and receipts.
-    operations: { files: 22, lines: 4_412 },
+    // Payments by card at Stripe and their pages, deposits on a chain, ceilings, figures, a check and a rescan.
+    // The page's reads, CSV, the desk of operators, offers, quotes, purchases, their pages and receipts.
+    operations: { files: 22, lines: 4_475 },
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     http: { files: 26, lines: 3_705 },
     // `tollgate user`, `purchase`, `sale` and `upstream`.
@@ -59,7 +61,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     'main.ts': { files: 1, lines: 85 },
   },
   // Many are what one class or function takes, by name.
-  interfacesUsedOnce: 88,
+  interfacesUsedOnce: 89,
 }
 
 /**

@@ -46,9 +46,10 @@ async function makeHeld(purchaseId: string): Promise<string> {
 test('a held purchase is listed, shown and credited once', async () => {
   const accountId = await makeHeld('pur_1')
   const { out } = await line.run('purchase', 'list', '--state', 'held', '--account', accountId)
-  expect(cells(out)[1]?.slice(0, 6)).toEqual([
+  expect(cells(out)[1]?.slice(0, 7)).toEqual([
     'pur_1',
     accountId,
+    'Ada',
     'card',
     'held',
     '$25.000000',

@@ -1,16 +1,17 @@
-import { adminPurchaseShape } from '../operations/purchases.ts'
+import { adminPurchaseShape, listedPurchaseShape } from '../operations/purchases.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
 
-const PURCHASES = shownRows(adminPurchaseShape, {
+const PURCHASES = shownRows(listedPurchaseShape, {
   list: 'all_purchases',
   none: 'no purchases like this yet',
   columns: {
     ID: ({ id }) => id,
     ACCOUNT: ({ account_id }) => account_id,
+    NAME: ({ account_name }) => account_name,
     METHOD: ({ method }) => method,
     STATE: ({ state }) => state,
     CREDIT: ({ credit }) => showMicros(credit),

@@ -36,7 +36,7 @@ async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {
 }
 
 /** A purchase with the name of its account. */
-export interface NamedPurchase extends PurchaseRow {
+interface NamedPurchase extends PurchaseRow {
   readonly accountName: string
 }
 

@@ -51,7 +51,7 @@ function list({ store }: OperationParts): Operation {
       state: stateFilter.optional(),
       account_id: idFilterField('acct').optional(),
     }),
-    answers: { 200: listShape(adminPurchaseShape) },
+    answers: { 200: listShape(listedPurchaseShape) },
     async run({ query: { limit, cursor, state, account_id: accountId } }) {
       const { purchases, nextCursor } = await listAllPurchases(store.pages, {
         limit,
@@ -59,8 +59,12 @@ function list({ store }: OperationParts): Operation {
         ...(state === undefined ? {} : { states: state }),
         ...(accountId === undefined ? {} : { accountId }),
       })
+      const answers = purchases.map((row) => ({
+        ...adminPurchaseAnswer(row),
+        account_name: row.accountName,
+      }))
       const next = idCursor('all_purchases', nextCursor)
-      return { httpStatus: 200, body: listAnswer(purchases.map(adminPurchaseAnswer), next) }
+      return { httpStatus: 200, body: listAnswer(answers, next) }
     },
   })
 }
@@ -215,6 +219,11 @@ export const adminPurchaseShape = purchaseShape
     expires_at: timeField.nullable().describe('When it can no longer be paid.'),
   })
   .meta({ id: 'AdminPurchase' })
+
+/** A purchase in the admins' list of them. */
+export const listedPurchaseShape = adminPurchaseShape
+  .extend({ account_name: z.string() })
+  .meta({ id: 'ListedPurchase' })
 
 /** A purchase as its account is answered. */
 export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> {

@@ -51,13 +51,13 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-purchase-credit',
     path: PATH,
-    act: (page) => page.getByRole('button', { name: `Credit ${FIRST?.id}` }).click(),
+    act: (page) => page.getByRole('button', { name: 'Credit $900.00 of Helix Lab' }).click(),
     text: /Helix Lab has \$184.27 available now, and \$1,084.27 then\./,
   },
   {
     name: 'op-purchase-dismiss',
     path: PATH,
-    act: (page) => page.getByRole('button', { name: `Dismiss ${FIRST?.id}` }).click(),
+    act: (page) => page.getByRole('button', { name: 'Dismiss $900.00 of Helix Lab' }).click(),
     text: /Its \$900.00 are never added\./,
   },
 ]
@@ -73,14 +73,14 @@ test('a purchase is dismissed with a note once the password is there, and credit
   server.answer('/auth/confirm', json({ object: 'confirmed' }))
   server.answer('POST /credit', json({ object: 'purchase' }))
   await page.goto(`${server.address}/app/${PATH}`)
-  await page.getByRole('button', { name: `Dismiss ${FIRST?.id}` }).click()
+  await page.getByRole('button', { name: 'Dismiss $900.00 of Helix Lab' }).click()
   await page.getByLabel('Why').fill('paid back on 21 November')
   await page.getByRole('dialog').getByRole('button', { name: 'Dismiss' }).click()
   await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery')
   server.answer('/dismiss', json({ object: 'purchase' }))
   await page.getByRole('button', { name: 'Go on' }).click()
   await page.getByRole('dialog').first().waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: `Credit ${FIRST?.id}` }).focus()
+  await page.getByRole('button', { name: 'Credit $900.00 of Helix Lab' }).focus()
   await page.keyboard.press('Enter')
   await page.getByText('Helix Lab has').waitFor()
   await page.getByRole('button', { name: 'Add $900.00' }).focus()

@@ -1,5 +1,5 @@
 import type { Entry, Purchase } from '../../web/api/answers.ts'
-import type { AdminPurchase } from '../../web/api/operator.ts'
+import type { ListedPurchase } from '../../web/api/operator.ts'
 import type { Begun, Deposit, Quote, Receipt, SaleMethod } from '../../web/api/sale.ts'
 import { entry } from './stand-in-credit.ts'
 import { ago, HELIX } from './stand-in-data.ts'
@@ -129,10 +129,11 @@ export const RECEIPT: Receipt = {
   account: { id: HELIX.id, name: HELIX.name, email: HELIX.email },
 }
 
-function held(place: number, fields: Partial<AdminPurchase>): AdminPurchase {
+function held(place: number, fields: Partial<ListedPurchase>): ListedPurchase {
   return {
     ...purchase(place, { state: 'held', paid: { currency: 'usd', units: '90000' } }),
     account_id: HELIX.id,
+    account_name: HELIX.name,
     source: `stripe:cs_live_b1xT${place}`,
     payment_ref: `pi_3Qm7x2Kf${place}`,
     note: null,
@@ -142,7 +143,7 @@ function held(place: number, fields: Partial<AdminPurchase>): AdminPurchase {
 }
 
 /** What operators decide about, newest first. */
-export const HELD: readonly AdminPurchase[] = [
+export const HELD: readonly ListedPurchase[] = [
   held(5, {
     credit: 900_000_000,
     created_at: ago(7_200_000),
@@ -154,6 +155,7 @@ export const HELD: readonly AdminPurchase[] = [
     credit: 400_000,
     paid: { currency: 'USDC', units: '400000' },
     account_id: ACCOUNTS[1]?.id ?? '',
+    account_name: ACCOUNTS[1]?.name ?? '',
     source: 'chain:8453:0x5f21c08e0b7d94c6:3',
     payment_ref: null,
     created_at: ago(86_400_000),

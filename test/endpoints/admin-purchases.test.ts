@@ -114,6 +114,8 @@ test('purchases are listed by state and account, newest first', async () => {
     return column(answer, 'id').filter((id) => made.includes(String(id)))
   }
   expect(await ids(`account_id=${one}`)).toEqual([made[1], made[0]])
+  const named = await admin.get(`/v1/admin/purchases?account_id=${one}`)
+  expect(column(named, 'account_name')).toEqual(['test', 'test'])
   expect(await ids('state=held')).toEqual([made[2], made[0]])
   expect(await ids(`state=open,held&account_id=${one}`)).toEqual([made[1], made[0]])
   const wrong = await admin.get('/v1/admin/purchases?state=lost')

@@ -8,7 +8,7 @@ import type {
   operatorActionShape,
   unsettledRequestShape,
 } from '../../src/operations/operator-desk.ts'
-import type { adminPurchaseShape } from '../../src/operations/purchases.ts'
+import type { adminPurchaseShape, listedPurchaseShape } from '../../src/operations/purchases.ts'
 import type {
   auditProgressShape,
   auditShape,
@@ -175,12 +175,15 @@ export const maintenanceQuery = queryOptions({
 /** A purchase as operators see it. */
 export type AdminPurchase = z.infer<typeof adminPurchaseShape>
 
+/** A purchase in the operator's list. */
+export type ListedPurchase = z.infer<typeof listedPurchaseShape>
+
 /** Purchases of all accounts, newest first: those that wait for a decision, or all. */
 export function purchasesQuery(which: 'held' | 'all') {
   return infiniteQueryOptions({
     queryKey: ['operator', 'purchases', which],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<AdminPurchase>>(
+      read<Page<ListedPurchase>>(
         withQuery('operator/purchases', {
           limit: ROWS,
           state: which === 'held' ? 'held,below_minimum' : null,

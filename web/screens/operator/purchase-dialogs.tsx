@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { ApiError, write } from '../../api/client.ts'
-import { type AdminPurchase, oneAccountQuery } from '../../api/operator.ts'
+import { type AdminPurchase, type ListedPurchase, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -12,7 +12,7 @@ import { useOperatorWrite } from './use-operator-write.tsx'
 
 /** What is decided about. */
 export interface PurchaseDialogProps {
-  readonly purchase: AdminPurchase
+  readonly purchase: ListedPurchase
   readonly onClose: () => void
 }
 
@@ -96,9 +96,11 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
   )
 }
 
-function Facts({ purchase: { id, method, paid, payment_ref: ref } }: { purchase: AdminPurchase }) {
+function Facts({ purchase }: { purchase: ListedPurchase }) {
+  const { id, account_id: accountId, account_name: name, method, paid, payment_ref: ref } = purchase
   return (
     <p>
+      Of {name} (<span className="mono break-all">{accountId}</span>):{' '}
       <span className="mono break-all">{id}</span>, by {method}
       {paid !== null && `, paid ${paidText(paid)}`}
       {ref !== null && (

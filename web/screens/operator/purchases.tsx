@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type AdminPurchase, purchasesQuery } from '../../api/operator.ts'
+import { type ListedPurchase, purchasesQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
@@ -100,29 +100,38 @@ export function PurchasesScreen() {
 }
 
 interface PurchaseRowProps {
-  readonly purchase: AdminPurchase
+  readonly purchase: ListedPurchase
   readonly onDecide: (kind: Decision['kind']) => void
 }
 
 function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
   const account = useAccountId()
-  const { id, account_id: accountId, state, method, credit, reversed, paid, note } = purchase
+  const {
+    id,
+    account_id: accountId,
+    account_name: name,
+    state,
+    method,
+    credit,
+    reversed,
+    paid,
+    note,
+  } = purchase
   const { word, tone } = purchaseWords(purchase)
   const at = new Date(purchase.created_at)
   const isOpen = state === 'held' || state === 'below_minimum'
   return (
     <tr>
       <td className="wide wrap-anywhere">
-        <b className="mono">{id}</b>
+        <Link
+          className="hover:underline"
+          to="/$account/operator/accounts/$id"
+          params={{ account, id: accountId }}
+        >
+          <b>{name}</b>
+        </Link>
         <span className="two">
-          by {method}, for{' '}
-          <Link
-            className="mono hover:underline"
-            to="/$account/operator/accounts/$id"
-            params={{ account, id: accountId }}
-          >
-            {accountId}
-          </Link>
+          <span className="mono">{id}</span>, by {method}
         </span>
         {note !== null && <span className="two">{note}</span>}
       </td>
@@ -145,7 +154,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
             <button
               type="button"
               className="btn"
-              aria-label={`Credit ${id}`}
+              aria-label={`Credit ${money(credit)} of ${name}`}
               onClick={() => onDecide('credit')}
             >
               Credit
@@ -153,7 +162,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
             <button
               type="button"
               className="btn"
-              aria-label={`Dismiss ${id}`}
+              aria-label={`Dismiss ${money(credit)} of ${name}`}
               onClick={() => onDecide('dismiss')}
             >
               Dismiss
