@@ -15,6 +15,9 @@ const launcherPath = fileURLToPath(import.meta.url)
 const root = dirname(dirname(launcherPath))
 const nodeFile = process.platform === 'win32' ? 'node.exe' : 'node'
 const installedNode = join(root, 'node_modules', 'node', 'bin', nodeFile)
+// A checkout has the sources; the package has what the compiler made of them, because Node erases no types below
+// node_modules.
+const isCheckout = existsSync(join(root, 'src', 'main.ts'))
 
 // npm runs its scripts, and what npx is given, below a shell. A signal that npm passes on ends that shell and
 // nothing else.
@@ -26,16 +29,18 @@ if (isNewEnough(process.versions.node)) {
   const cacheFolder = join(root, 'node_modules', '.cache', 'tollgate')
   module.enableCompileCache(cacheFolder)
   process.env.NODE_COMPILE_CACHE = cacheFolder
-  import('../src/main.ts')
+  import(isCheckout ? '../src/main.ts' : '../dist/src/main.js')
 } else if (
   existsSync(installedNode) &&
   realpathSync(process.execPath) !== realpathSync(installedNode)
 ) {
   runOn(installedNode)
 } else {
+  const remedy = isCheckout
+    ? `.\nRun \`npm install\` in ${root}: it brings a Node that is new enough, for tollgate alone.`
+    : ': install it from https://nodejs.org'
   console.error(
-    `tollgate needs Node ${NEEDED_MAJOR}.${NEEDED_MINOR} or newer; this is Node ${process.versions.node}.
-Run \`npm install\` in ${root}: it brings a Node that is new enough, for tollgate alone.`,
+    `tollgate needs Node ${NEEDED_MAJOR}.${NEEDED_MINOR} or newer; this is Node ${process.versions.node}${remedy}`,
   )
   process.exitCode = 1
 }

@@ -106,6 +106,33 @@ test('an old Node alone says which Node is needed and how to get it, and fails',
   expect(exitCode).toBe(1)
 })
 
+/** What an installed package has: no sources, and the program as it was compiled. */
+async function compile(): Promise<void> {
+  await rm(join(checkout, 'src'), { recursive: true })
+  await mkdir(join(checkout, 'dist/src'), { recursive: true })
+  await writeFile(
+    join(checkout, 'dist/src/main.js'),
+    'console.log(JSON.stringify(process.argv.slice(2)))',
+  )
+}
+
+test('an installed package runs what was compiled', async () => {
+  await compile()
+  const { stdout, exitCode } = await ending(launch('24.11.0', ['key', 'list']))
+  expect(JSON.parse(stdout)).toEqual(['key', 'list'])
+  expect(exitCode).toBe(0)
+})
+
+test('an old Node says in one sentence which Node an installed package needs', async () => {
+  await compile()
+  const { stdout, stderr, exitCode } = await ending(launch('20.20.2', ['serve']))
+  expect(stdout).toBe('')
+  expect(stderr).toBe(
+    'tollgate needs Node 24.11 or newer; this is Node 20.20.2: install it from https://nodejs.org\n',
+  )
+  expect(exitCode).toBe(1)
+})
+
 test('the exit code of the handed-over program is the launcher’s', async () => {
   await installNode()
   expect(await ending(launch('20.20.2', ['exit', '7']))).toMatchObject({

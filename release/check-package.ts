@@ -1,0 +1,141 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+
+/**
+ * `npm run test:package`: packs tollgate, installs the package into an empty folder as its users do, and goes through
+ * their first minute with it. Prints what was seen of each step, and ends with 1 at the first that fails.
+ */
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '..')
+const INSTALLED_MB_MAX = 90
+const MB = 1024 * 1024
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
+// Without the settings that this shell may have. This Node comes first: the machine's may be too old.
+const { PATH = '', HOME = '' } = process.env
+const env = { PATH: `${dirname(process.execPath)}${delimiter}${PATH}`, HOME, PORT: '0' }
+try {
+  const tarball = await pack()
+  const app = await install(tarball)
+  await showVersion(app)
+  await showHelp(app)
+  await tryServer(app)
+  await auditStore(app)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function pack(): Promise<string> {
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
+    cwd: ROOT,
+  })
+  const tarball = join(folder, stdout.trim().split('\n').at(-1) ?? '')
+  say('packed', `${(statSync(tarball).size / MB).toFixed(1)} MB`)
+  return tarball
+}
+
+/** Returns the folder of a user, which has the package and nothing else. */
+async function install(tarball: string): Promise<string> {
+  const app = join(folder, 'app')
+  mkdirSync(app)
+  writeFileSync(join(app, 'package.json'), '{}')
+  await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', tarball], {
+    cwd: app,
+    // A registry, a proxy and its certificates are the shell's.
+    env: { ...process.env, PATH: env.PATH },
+  })
+  const megabytes = sizeOf(join(app, 'node_modules')) / MB
+  expect(megabytes <= INSTALLED_MB_MAX, `${megabytes.toFixed(1)} MB, at most ${INSTALLED_MB_MAX}`)
+  const packages = readdirSync(join(app, 'node_modules'))
+  for (const unwanted of ['typescript', 'viem', 'stripe', 'node', 'vite'])
+    expect(!packages.includes(unwanted), `${unwanted} is installed`)
+  say('installed', `${megabytes.toFixed(1)} MB, of which at most ${INSTALLED_MB_MAX} are allowed`)
+  return app
+}
+
+async function showVersion(app: string): Promise<void> {
+  const { version } = JSON.parse((await run('npm', ['pkg', 'get', '--json'], { cwd: ROOT })).stdout)
+  const { stdout } = await tollgate(app, ['--version'])
+  expect(stdout.trim() === version, `--version prints ${stdout.trim()}, the package is ${version}`)
+  say('version', stdout.trim())
+}
+
+async function showHelp(app: string): Promise<void> {
+  const { stdout } = await tollgate(app, ['--help'])
+  expect(stdout.includes('serve'), 'the help does not name serve')
+  say('help', `${stdout.split('\n').length} lines`)
+}
+
+/** The first start, with the key that it prints: a request and the page. */
+async function tryServer(app: string): Promise<void> {
+  const server = spawn('npx', ['tollgate', 'serve'], { cwd: app, env, detached: true })
+  const closed = once(server, 'close')
+  try {
+    let greeting = ''
+    server.stderr.on('data', (chunk) => {
+      greeting += String(chunk)
+    })
+    const address = await addressOf(createInterface({ input: server.stdout }))
+    expect(address !== null, `no server: ${greeting}`)
+    server.stdout.resume()
+    const [apiKey = ''] = /sk-tollgate-\w+/.exec(greeting) ?? []
+    const answer = await fetch(`${address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+    expect(answer.status === 200, `a completion answers ${answer.status}: ${await answer.text()}`)
+    say('request', `200, charged ${answer.headers.get('x-service-cost')} micro-dollars`)
+    const page = await fetch(`${address}/app`)
+    const html = await page.text()
+    const [, script = ''] = /<script[^>]+src="([^"]+)"/.exec(html) ?? []
+    const code = await fetch(new URL(script, `${address}/app`))
+    expect(page.status === 200 && script !== '' && code.status === 200, `no page: ${html}`)
+    const docs = await fetch(`${address}/docs`)
+    expect(docs.status === 200, `/docs answers ${docs.status}`)
+    say('page', `${page.status}, and its script ${(await code.text()).length} characters`)
+  } finally {
+    process.kill(-(server.pid ?? 0), 'SIGTERM')
+    await closed
+  }
+  say('stopped', 'with SIGTERM')
+}
+
+async function auditStore(app: string): Promise<void> {
+  const { stdout } = await tollgate(app, ['audit'])
+  expect(stdout.includes('exact'), `the audit says: ${stdout}`)
+  say('audit', 'exact')
+}
+
+/** Rejects where it ends with another code than 0. */
+function tollgate(app: string, args: readonly string[]) {
+  return run('npx', ['tollgate', ...args], { cwd: app, env })
+}
+
+async function addressOf(lines: AsyncIterable<string>): Promise<string | null> {
+  for await (const line of lines) {
+    const [, address = null] = /"address":"([^"]+)"/.exec(line) ?? []
+    if (address !== null) return address
+  }
+  return null
+}
+
+function sizeOf(path: string): number {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((bytes, entry) => bytes + statSync(join(entry.parentPath, entry.name)).size, 0)
+}
+
+function expect(isAsExpected: boolean, otherwise: string): asserts isAsExpected {
+  if (!isAsExpected) throw new Error(otherwise)
+}
+
+function say(step: string, seen: string): void {
+  console.log(`${step.padEnd(10)} ${seen}`)
+}
