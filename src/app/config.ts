@@ -75,7 +75,7 @@ export const SETTINGS = {
   },
   ...UPSTREAM_VARIABLES,
   ADMIN_API_TOKEN: secretToken(
-    'The token that admins send to `/v1/admin` as `Authorization: Bearer`. Unset: the admin API is off.',
+    'The token that admins send to `/v1/admin` as `Authorization: Bearer`, beside those of [`tollgate token create`](admin-tokens.md). Unset: the admin API is off.',
   ),
   METRICS_PORT: {
     schema: z

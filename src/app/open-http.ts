@@ -11,7 +11,9 @@ import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import { makeOperations } from '../operations/operations.ts'
+import { KnownTokens } from '../people/known-tokens.ts'
 import type { Store } from '../store/open-store.ts'
+import { Passes } from '../store/passes.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
@@ -129,6 +131,7 @@ async function managementOf(
   const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
   const sold = await openSale(wiring, http)
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
+  const knownTokens = adminToken === null ? null : openKnownTokens(wiring, http)
   return {
     sections: makeOperations(operations, {
       store,
@@ -154,11 +157,16 @@ async function managementOf(
         verification: () => http.verification.report(),
       },
       onCallersChanged: async (changed) => authenticator.forget(changed),
+      onAdminTokensChanged: () => knownTokens?.forget(),
     }),
     access:
-      adminToken === null
+      adminToken === null || knownTokens === null
         ? [anyoneAccess, byKey]
-        : [anyoneAccess, byKey, adminAccess({ adminToken, unknownCallers, onAnswered })],
+        : [
+            anyoneAccess,
+            byKey,
+            adminAccess({ adminToken, knownTokens, ids, unknownCallers, onAnswered }),
+          ],
     bodyTimeoutMs: config.TOLLGATE_BODY_READ_TIMEOUT_MS,
     document: {
       version: VERSION,
@@ -168,6 +176,22 @@ async function managementOf(
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
   }
+}
+
+const READ_TOKENS_MS = 1_000
+
+function openKnownTokens({ clock, log, closing }: Wiring, { store }: HttpParts): KnownTokens {
+  const onFailure = (cause: unknown): void =>
+    log.warn({ cause: String(cause) }, 'admin tokens could not be read or noted as used')
+  const knownTokens = new KnownTokens({ db: store.db, clock, onFailure })
+  const readings = new Passes({
+    intervalMs: READ_TOKENS_MS,
+    pass: () => knownTokens.readChanges(),
+    onFailure,
+  })
+  closing.defer(() => readings.stop())
+  readings.start()
+  return knownTokens
 }
 
 /** Several workers listen on one port, and the system gives each connection to one of them. */

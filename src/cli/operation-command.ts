@@ -116,7 +116,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const ran = await operationOf(input, opened, row.runs)
       const answered = await ran
         .run({
-          caller: { kind: 'admin' },
+          caller: { kind: 'admin', token: null },
           ...sent,
           ...(progress && { onProgress: showProgress(terminal, progress) }),
         })
@@ -163,6 +163,7 @@ async function operationOf(
     server: null,
     // A running server reads the store again within seconds.
     onCallersChanged: async () => {},
+    onAdminTokensChanged: () => {},
   })
   const found = sections.flatMap((section) => section.operations).find((each) => each.name === name)
   if (found === undefined) throw new TypeError(`no operation is called ${name}`)

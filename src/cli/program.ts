@@ -12,6 +12,7 @@ import { PURCHASE_COMMANDS } from './purchase.ts'
 import { REQUEST_COMMANDS } from './request.ts'
 import { SALE_COMMANDS } from './sale.ts'
 import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
+import { TOKEN_COMMANDS } from './token.ts'
 import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { upstreamCommand } from './upstream.ts'
 import { USER_COMMANDS } from './user.ts'
@@ -43,7 +44,7 @@ Commands work on the store, with or without a server running. DATABASE_URL says 
 ./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
 environment and from .env. In a checkout, type \`npx tollgate\` for \`tollgate\`.
 
-Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code, purchase or request, 1 any other failure.
+Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code, token, purchase or request, 1 any other failure.
 With --json, an error is one line on standard error: {"error":{"message":"…","code":"…"}}.
 
 README.md has the first steps, docs/config.md the settings.`,
@@ -97,6 +98,7 @@ export const COMMANDS: readonly CommandRow[] = [
   KEY_COMMANDS,
   REQUEST_COMMANDS,
   USER_COMMANDS,
+  TOKEN_COMMANDS,
   MAINTENANCE_COMMANDS,
   AUDIT_COMMAND,
 ]

@@ -74,6 +74,20 @@ export function readMoment(text: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
 }
 
+const SECONDS = { m: 60, h: 3_600, d: 86_400 } as const
+
+/** A time such as `30m`, `12h` or `90d` as seconds. */
+export function readSeconds(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? []
+  if (unit === 'm' || unit === 'h' || unit === 'd') return Number(count) * SECONDS[unit]
+  throw new UsageFailure('must be minutes, hours or days such as 30m, 12h or 90d')
+}
+
+/** Words such as `read,keys`. */
+export function readWords(text: string): readonly string[] {
+  return text.split(',').map((word) => word.trim())
+}
+
 /** A value, or `none`, which removes it. */
 export function orNone(read: (text: string) => unknown): (text: string) => unknown {
   return (text) => (text === 'none' ? null : read(text))
@@ -82,6 +96,7 @@ export function orNone(read: (text: string) => unknown): (text: string) => unkno
 const PLACES = {
   accounts: /^acct_\w+$/,
   keys: /^key_\w+$/,
+  admin_tokens: /^atok_\w+$/,
   codes: /^code_\w+$/,
   all_purchases: /^pur_\w+$/,
   requests: /^req_\w+$/,

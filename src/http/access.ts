@@ -2,7 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { Caller, CallerKind } from '../operations/operation.ts'
+import { scopesOf } from '../people/admin-tokens.ts'
+import type { KnownTokens } from '../people/known-tokens.ts'
 import type { Arrival } from '../vocabulary/call.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
 
 /** How one kind of caller gets access to its operations. */
 export interface Access {
@@ -29,29 +32,54 @@ export interface AnsweredCall {
 }
 
 interface AdminAccessInput {
+  /** The token of the settings. */
   readonly adminToken: string
+  /** Those that were made since. */
+  readonly knownTokens: Pick<KnownTokens, 'find'>
+  /** Makes the ids of what is changed. */
+  readonly ids: IdSource
   /** Counts, by address, the requests with another token. */
   readonly unknownCallers: Pick<UnknownCallers, 'refusal'>
   readonly onAnswered: (call: AnsweredCall) => void
 }
 
-/** Access by the admin token, to everything below `/v1/admin`. */
-export function adminAccess({ adminToken, unknownCallers, onAnswered }: AdminAccessInput): Access {
-  const isAdmin = bearerCheck(adminToken)
+/** Access by an admin token, to everything below `/v1/admin`. */
+export function adminAccess(input: AdminAccessInput): Access {
+  const { adminToken, knownTokens, ids, unknownCallers, onAnswered } = input
+  const isOfSettings = bearerCheck(adminToken)
   return {
     kind: 'admin',
     guards: '/v1/admin',
     onAnswered,
     async authenticate(arrival) {
       const { authorization } = arrival.headers
-      if (isAdmin(authorization)) return { kind: 'admin' }
+      if (isOfSettings(authorization)) {
+        return { kind: 'admin', token: { ...TOKEN_OF_SETTINGS, actionId: ids.next('act') } }
+      }
+      const presented = bearerOf(authorization)
+      const known = presented === undefined ? null : await knownTokens.find(presented)
+      if (known !== null) {
+        const { id, name, expiresAtMs } = known
+        const scopes = scopesOf(known)
+        const actionId = ids.next('act')
+        return { kind: 'admin', token: { id, name, scopes, expiresAtMs, actionId } }
+      }
       throw unknownCallers.refusal(arrival, {
         code: 'invalid_admin_token',
-        ...(authorization === undefined ? {} : { message: 'The admin token is wrong.' }),
+        ...(authorization === undefined
+          ? {}
+          : { message: 'The admin token is unknown, expired or revoked.' }),
       })
     },
   }
 }
+
+const TOKEN_OF_SETTINGS = {
+  id: null,
+  name: 'ADMIN_API_TOKEN',
+  scopes: ['everything'],
+  expiresAtMs: null,
+} as const
 
 /** Access of anyone: no credential is asked for, and any that is sent is ignored. */
 export const anyoneAccess: Access = {
@@ -85,10 +113,14 @@ export function bearerCheck(
   bearerToken: string,
 ): (authorization: Arrival['headers'][string]) => boolean {
   const expected = digest(bearerToken)
-  return (authorization = '') => {
-    const presented = /^bearer +(\S+) *$/i.exec(String(authorization))?.[1]
+  return (authorization) => {
+    const presented = bearerOf(authorization)
     return presented !== undefined && timingSafeEqual(digest(presented), expected)
   }
+}
+
+function bearerOf(authorization: Arrival['headers'][string] = ''): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(String(authorization))?.[1]
 }
 
 function digest(text: string): Buffer {

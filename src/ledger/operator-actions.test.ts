@@ -41,6 +41,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       {
         id: 'act_2',
         userId: 'user_1',
+        tokenId: null,
+        tokenName: null,
         userName: 'Ada',
         action: 'addCredit',
         accountId: 'acct_1',

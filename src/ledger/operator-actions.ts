@@ -3,14 +3,19 @@ import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables
 import type { Tables } from '../store/schema.ts'
 import type { Page } from './activity/activity.ts'
 
-/** Who changes something as an operator, to be recorded with the change. */
-export interface OperatorAction {
+/** Who changes something as an operator, or as an admin by token, to be recorded with the change. */
+export type OperatorAction = ActionBy & {
   /** Of the record: of the prefix `act`. */
   readonly id: string
-  readonly userId: string
   /** The name of the operation. */
   readonly action: string
 }
+
+type ActionBy =
+  /** An operator. */
+  | { readonly userId: string }
+  /** An admin token; its id is null for the token of the settings. */
+  | { readonly token: { readonly id: string | null; readonly name: string } }
 
 /** What an action was about. */
 export interface ActionSubject {
@@ -26,10 +31,22 @@ export interface ActionSubject {
 
 /** The record of an action. */
 export function operatorActionRow(
-  { id, userId, action }: OperatorAction,
+  by: OperatorAction,
   { detail, nowMs, ...subject }: ActionSubject & { readonly nowMs: number },
 ): OperatorActionRow {
-  return { id, userId, action, ...subject, detailJson: JSON.stringify(detail), createdAtMs: nowMs }
+  const { id, action } = by
+  const actor =
+    'userId' in by
+      ? { userId: by.userId, tokenId: null, tokenName: null }
+      : { userId: null, tokenId: by.token.id, tokenName: by.token.name }
+  return {
+    id,
+    ...actor,
+    action,
+    ...subject,
+    detailJson: JSON.stringify(detail),
+    createdAtMs: nowMs,
+  }
 }
 
 /** An action that is no command of the ledger. */
@@ -39,7 +56,7 @@ type OtherAction = Partial<Pick<ActionSubject, 'accountId' | 'targetId'>> &
     readonly nowMs: number
   }
 
-/** Inserts the record of what the ledger does not change; `by` is null: no operator did it. */
+/** Inserts the record of what the ledger does not change; `by` is null: nothing is recorded. */
 export async function recordAction(
   db: Kysely<Tables>,
   { by, accountId = null, targetId = null, detail, nowMs }: OtherAction,
@@ -52,17 +69,18 @@ export async function recordAction(
 
 /** An action with its operator's name. */
 export interface NamedAction extends OperatorActionRow {
-  readonly userName: string
+  /** Null: it was done by token. */
+  readonly userName: string | null
 }
 
-/** One page of what operators did, newest first. */
+/** One page of what operators and admin tokens changed, newest first. */
 export async function listOperatorActions(
   db: Kysely<Tables>,
   { cursor, limit, accountId }: Page & { readonly accountId: string | null },
 ): Promise<{ readonly actions: readonly NamedAction[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('operator_actions')
-    .innerJoin('users', 'users.id', 'operator_actions.user_id')
+    .leftJoin('users', 'users.id', 'operator_actions.user_id')
     .selectAll('operator_actions')
     .select('users.name as user_name')
   if (cursor !== undefined && cursor !== null) {

@@ -29,6 +29,7 @@ function create(parts: OperationParts): Operation {
   return operation({
     name: 'createAccount',
     method: 'POST',
+    scope: 'keys',
     paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
     summary: 'Create an account without credit.',
     body: newAccountBody,
@@ -76,6 +77,7 @@ function list(parts: OperationParts): Operation {
   return operation({
     name: 'listAccounts',
     method: 'GET',
+    scope: 'read',
     paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
     summary: 'Accounts with their credit, newest first.',
     query: pageQuery('accounts', {
@@ -107,6 +109,7 @@ function show(parts: OperationParts): Operation {
   return operation({
     name: 'getAccount',
     method: 'GET',
+    scope: 'read',
     paths: {
       admin: '/v1/admin/accounts/{account_id}',
       member: '/app/api/accounts/{account_id}',
@@ -128,6 +131,7 @@ function change(parts: OperationParts): Operation {
   return operation({
     name: 'changeAccount',
     method: 'PATCH',
+    scope: 'keys',
     paths: {
       admin: '/v1/admin/accounts/{account_id}',
       operator: '/app/api/operator/accounts/{account_id}',

@@ -51,6 +51,7 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
+    scope: 'keys',
     paths: ALL_KEYS,
     summary: 'Create an API key. Only this answer has its text.',
     body: z.strictObject({
@@ -83,6 +84,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listKeys',
     method: 'GET',
+    scope: 'read',
     paths: ALL_KEYS,
     summary: "The account's API keys, newest first, without deleted ones.",
     query: pageQuery('keys', {}),
@@ -106,6 +108,7 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getKey',
     method: 'GET',
+    scope: 'read',
     paths: ONE_KEY,
     summary: 'One API key.',
     answers: { 200: apiKeyShape },
@@ -121,6 +124,7 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
   return operation({
     name: 'changeKey',
     method: 'PATCH',
+    scope: 'keys',
     paths: ONE_KEY,
     summary: 'Change the given fields of an API key; null removes a limit or an expiry.',
     body: z.strictObject({
@@ -154,6 +158,7 @@ function remove({ store, ledger, onCallersChanged }: OperationParts): Operation 
   return operation({
     name: 'deleteKey',
     method: 'DELETE',
+    scope: 'keys',
     paths: ONE_KEY,
     summary: 'Delete an API key. Its requests stay in Activity.',
     answers: {

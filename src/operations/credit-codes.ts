@@ -40,6 +40,7 @@ function create({ ledger, ids, clock }: OperationParts): Operation {
   return operation({
     name: 'createCode',
     method: 'POST',
+    scope: 'credit',
     paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
     needsRecentSignIn: true,
     summary: 'Create a credit code. Only this answer has its text.',
@@ -62,6 +63,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listCodes',
     method: 'GET',
+    scope: 'read',
     paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
     summary: 'Credit codes, newest first.',
     query: pageQuery('codes', {}),
@@ -78,6 +80,7 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getCode',
     method: 'GET',
+    scope: 'read',
     paths: ONE_CODE,
     summary: 'One credit code, with the account that redeemed it.',
     answers: { 200: creditCodeShape },
@@ -95,6 +98,7 @@ function revoke({ ledger }: OperationParts): Operation {
   return operation({
     name: 'revokeCode',
     method: 'DELETE',
+    scope: 'credit',
     paths: ONE_CODE,
     summary: 'Revoke a credit code that has not been redeemed.',
     answers: { 200: creditCodeShape },
@@ -128,6 +132,7 @@ function redeem({ ledger, clock, onCallersChanged }: OperationParts): Operation 
   return operation({
     name: 'redeemCode',
     method: 'POST',
+    scope: 'credit',
     paths: {
       admin: '/v1/admin/accounts/{account_id}/redeem',
       member: '/app/api/accounts/{account_id}/redeem',

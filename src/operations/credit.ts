@@ -78,6 +78,7 @@ function add(parts: OperationParts): Operation {
   return operation({
     name: 'addCredit',
     method: 'POST',
+    scope: 'credit',
     paths: {
       admin: '/v1/admin/accounts/{account_id}/credit',
       operator: '/app/api/operator/accounts/{account_id}/credit',
@@ -144,6 +145,7 @@ function entries({ store }: OperationParts): Operation {
   return operation({
     name: 'listEntries',
     method: 'GET',
+    scope: 'read',
     paths: {
       admin: '/v1/admin/accounts/{account_id}/entries',
       member: '/app/api/accounts/{account_id}/entries',

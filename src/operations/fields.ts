@@ -250,6 +250,7 @@ export function listAnswer<T>(items: readonly T[], nextCursor: string | null) {
 /** The list that a cursor is a place of. */
 export type ListName =
   | 'actions'
+  | 'admin_tokens'
   | 'unsettled'
   | 'accounts'
   | 'keys'

@@ -8,16 +8,35 @@ import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import type { Role } from '../vocabulary/role.ts'
+import type { AdminScope, Role } from '../vocabulary/role.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
-  | { readonly kind: 'admin' }
+  | AdminCaller
   /** Without a key. */
   | { readonly kind: 'anyone' }
   | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
   | MemberCaller
   | OperatorCaller
+
+/** Who has an admin token, or types commands where the store is. */
+interface AdminCaller {
+  readonly kind: 'admin'
+  /** Null: the command line, which may do everything and is not recorded. */
+  readonly token: TokenCaller | null
+}
+
+/** The token of an admin's call. */
+interface TokenCaller {
+  /** Null: the token of the settings. */
+  readonly id: string | null
+  readonly name: string
+  readonly scopes: readonly AdminScope[]
+  /** Null: it does not expire. */
+  readonly expiresAtMs: number | null
+  /** Under which id a change is recorded. */
+  readonly actionId: string
+}
 
 /** A user who is signed in to the page, for an account: a member of it, or an operator. */
 interface MemberCaller {
@@ -74,6 +93,8 @@ export interface Operation {
   readonly problems: readonly ProblemCode[]
   /** Whether members must be owners of their account. */
   readonly needsOwner: boolean
+  /** What the token of an admin must be for; null: admins do not call it. */
+  readonly scope: AdminScope | null
   /** Throws Problem. */
   run(call: OperationCall): Promise<Answered>
 }
@@ -99,7 +120,7 @@ export interface Answered {
 /** A call whose input has been checked. */
 interface CheckedCall<Kind extends CallerKind, Query, Body> {
   readonly caller: Extract<Caller, { kind: Kind }>
-  /** The operator who calls, to be recorded with each change; null: another caller. */
+  /** The operator or the token that calls, to be recorded with each change; null: another caller. */
   readonly by: OperatorAction | null
   /**
    * The account that the call is for: the caller's own, or the `{account_id}` of the path of an admin or
@@ -136,12 +157,17 @@ interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends 
   ) => Promise<Answered>
 }
 
+/** What an operation of admins says besides: which scope it needs. Others have none. */
+type Scoped<P extends Paths> = P extends { readonly admin: string }
+  ? { readonly scope: AdminScope }
+  : { readonly scope?: undefined }
+
 /** Makes an operation that checks its input before it runs. */
 export function operation<
   const P extends Paths,
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
->(input: OperationInput<P, Query, Body>): Operation {
+>(input: OperationInput<P, Query, Body> & Scoped<P>): Operation {
   const {
     query,
     body,
@@ -149,6 +175,7 @@ export function operation<
     problems = [],
     needsOwner = false,
     needsRecentSignIn,
+    scope = null,
     run,
     ...described
   } = input
@@ -159,10 +186,12 @@ export function operation<
     example: typeof example === 'object' && example !== null ? example : undefined,
     problems,
     needsOwner,
+    scope,
     async run({ caller, params, onProgress = () => {}, ...sent }) {
       if (needsOwner && caller.kind === 'member' && caller.role !== 'owner') {
         throw new Problem('owner_required')
       }
+      if (scope !== null) requireScope(caller, scope)
       const param = (name: string): string => {
         const value = params[name]
         if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)
@@ -194,8 +223,26 @@ export function operation<
   }
 }
 
-/** The operator whose action is recorded; null: the caller is none, or acts as a member. */
+/** Throws Problem `admin_scope_missing` for an admin whose token has neither the scope nor `everything`. */
+export function requireScope(caller: Caller, scope: AdminScope): void {
+  if (caller.kind !== 'admin' || caller.token === null) return
+  const { scopes } = caller.token
+  if (scopes.includes(scope) || scopes.includes('everything')) return
+  const message = `This needs an admin token with the scope \`${scope}\`; the token has ${oneOf(scopes, 'and')}.`
+  throw new Problem('admin_scope_missing', { message })
+}
+
+/** The operator or token whose action is recorded; null: the caller is none, or acts as a member. */
 export function operatorOf(caller: Caller, action: string): OperatorAction | null {
+  if (caller.kind === 'admin') {
+    return caller.token === null
+      ? null
+      : {
+          id: caller.token.actionId,
+          token: { id: caller.token.id, name: caller.token.name },
+          action,
+        }
+  }
   if (!('actionId' in caller) || caller.actionId === null) return null
   return { id: caller.actionId, userId: caller.userId, action }
 }
@@ -250,6 +297,8 @@ export interface OperationParts {
    * older. Never rejects.
    */
   readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
+  /** Called when admin tokens were made or revoked; this process believes nothing older from then on. */
+  readonly onAdminTokensChanged: () => void
 }
 
 /** Where an operation reads a few rows: for the page, on the connection of its own. */
@@ -330,14 +379,20 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
   safeint: 'a whole number',
 }
 
-function oneOf(values: readonly string[]): string {
+function oneOf(values: readonly string[], joint: 'or' | 'and' = 'or'): string {
   const last = values.at(-1) ?? ''
-  return values.length < 2 ? last : `${values.slice(0, -1).join(', ')} or ${last}`
+  return values.length < 2 ? last : `${values.slice(0, -1).join(', ')} ${joint} ${last}`
 }
 
 /** The 404 of an unknown id. */
 export function notFound(
-  kind: 'account' | 'API key' | 'credit code' | 'purchase' | 'request that opened a hold',
+  kind:
+    | 'account'
+    | 'admin token'
+    | 'API key'
+    | 'credit code'
+    | 'purchase'
+    | 'request that opened a hold',
   namedId: string,
 ): Problem {
   const shown = echoed(namedId)

@@ -1,4 +1,5 @@
 import { accountOperations } from './accounts.ts'
+import { adminTokenOperations } from './admin-tokens.ts'
 import { apiKeyOperations } from './api-keys.ts'
 import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
@@ -36,6 +37,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Requests', requestOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],
+  ['Admin tokens', adminTokenOperations],
   ['Overview', overviewOperations],
   ['Usage', usageOperations],
   ['Upkeep', upkeepOperations],

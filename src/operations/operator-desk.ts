@@ -35,7 +35,7 @@ function listActions({ store }: OperationParts): Operation {
     name: 'listOperatorActions',
     method: 'GET',
     paths: { operator: '/app/api/operator/actions' },
-    summary: 'What operators changed on the page, newest first.',
+    summary: 'What operators changed on the page, and admins by token, newest first.',
     query: pageQuery('actions', { account: idFilterField('acct').optional() }),
     answers: { 200: listShape(operatorActionShape) },
     async run({ query: { limit, cursor, account } }) {
@@ -47,13 +47,18 @@ function listActions({ store }: OperationParts): Operation {
   })
 }
 
-/** Something that an operator changed on the page. */
+/** Something that an operator changed on the page, or an admin by token. */
 export const operatorActionShape = z
   .object({
     id: idField('act'),
     object: z.literal('operator_action'),
-    user_id: idField('user'),
-    user_name: z.string(),
+    user_id: idField('user').nullable(),
+    user_name: z.string().nullable().describe('The operator; null: it was done by token.'),
+    token_id: idField('atok').nullable(),
+    token_name: z
+      .string()
+      .nullable()
+      .describe('The admin token; `ADMIN_API_TOKEN` without an id is that of the settings.'),
     action: z.string().describe('The name of the operation.'),
     account_id: idField('acct').nullable(),
     target_id: z.string().nullable().describe('The id of what was changed or made.'),
@@ -73,6 +78,8 @@ function actionAnswer(row: NamedAction): z.infer<typeof operatorActionShape> {
     object: 'operator_action',
     user_id: row.userId,
     user_name: row.userName,
+    token_id: row.tokenId,
+    token_name: row.tokenName,
     action: row.action,
     account_id: row.accountId,
     target_id: row.targetId,

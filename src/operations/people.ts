@@ -26,6 +26,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listUsers',
     method: 'GET',
+    scope: 'read',
     paths: { admin: '/v1/admin/users' },
     summary: 'The users of the page, oldest first.',
     answers: { 200: listShape(userShape) },
@@ -40,6 +41,7 @@ function invite(parts: OperationParts): Operation {
   return operation({
     name: 'createInvitation',
     method: 'POST',
+    scope: 'everything',
     paths: { admin: '/v1/admin/invitations' },
     summary:
       'Make a link that lets a person in to the page, once, within 7 days. Only this answer has it.',
@@ -60,13 +62,14 @@ function invite(parts: OperationParts): Operation {
     example: { email: 'ada@example.org', operator: true },
     answers: { 201: linkShape },
     problems: ['not_found'],
-    async run({ body: { email, operator: isOperator, account_id: accountId, role } }) {
+    async run({ by, body: { email, operator: isOperator, account_id: accountId, role } }) {
       const membership = accountId === undefined ? null : { accountId, role }
       if (accountId !== undefined && (await getAccount(parts.store.db, accountId)) === null) {
         throw notFound('account', accountId)
       }
       const kind = 'invitation'
-      const made = await makeLink(linkParts(parts), { kind, email, isOperator, membership })
+      const invited = { kind, email, isOperator, membership } as const
+      const made = await makeLink(linkParts(parts), invited, by)
       return { httpStatus: 201, body: linkAnswer(parts, { kind, email, made }) }
     },
   })
@@ -76,6 +79,7 @@ function reset(parts: OperationParts): Operation {
   return operation({
     name: 'createResetLink',
     method: 'POST',
+    scope: 'everything',
     paths: { admin: '/v1/admin/reset-links' },
     summary:
       'Make a link by which a user sets a new password, once, within 24 hours. Only this answer has it.',
@@ -83,13 +87,13 @@ function reset(parts: OperationParts): Operation {
     example: { email: 'ada@example.org' },
     answers: { 201: linkShape },
     problems: ['not_found'],
-    async run({ body: { email } }) {
+    async run({ by, body: { email } }) {
       const user = await findUser(parts.store.db, email)
       if (user === null) {
         throw new Problem('not_found', { message: 'No user has this e-mail address.' })
       }
       const kind = 'reset'
-      const made = await makeLink(linkParts(parts), { kind, userId: user.id })
+      const made = await makeLink(linkParts(parts), { kind, userId: user.id }, by)
       return { httpStatus: 201, body: linkAnswer(parts, { kind, email: user.email, made }) }
     },
   })
@@ -99,6 +103,7 @@ function removeRights({ store, clock }: OperationParts): Operation {
   return operation({
     name: 'removeUser',
     method: 'POST',
+    scope: 'everything',
     paths: { admin: '/v1/admin/users/remove' },
     summary:
       'Let a person no longer sign in, or take an account or the rights of an operator from them. Open invitations to it end.',
@@ -115,11 +120,12 @@ function removeRights({ store, clock }: OperationParts): Operation {
     example: { email: 'eve@example.org' },
     answers: { 200: removalShape },
     problems: ['not_found', 'last_operator'],
-    async run({ body: { email, account_id, operator: asOperator } }) {
+    async run({ by, body: { email, account_id, operator: asOperator } }) {
       const removal = { email, accountId: account_id ?? null, asOperator }
       const { isUser, wasOperator, accountIds, invitations } = await remove(
         { db: store.db, clock },
         removal,
+        by,
       )
       if (!isUser && !wasOperator && accountIds.length + invitations === 0) {
         throw new Problem('not_found', {

@@ -45,6 +45,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listAllPurchases',
     method: 'GET',
+    scope: 'read',
     paths: { admin: '/v1/admin/purchases', operator: '/app/api/operator/purchases' },
     summary: 'Purchases of credit, newest first.',
     query: pageQuery('all_purchases', {
@@ -73,6 +74,7 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getPurchase',
     method: 'GET',
+    scope: 'read',
     paths: {
       admin: '/v1/admin/purchases/{purchase_id}',
       operator: '/app/api/operator/purchases/{purchase_id}',
@@ -91,6 +93,7 @@ function approve(parts: OperationParts): Operation {
   return operation({
     name: 'creditPurchase',
     method: 'POST',
+    scope: 'credit',
     paths: {
       admin: '/v1/admin/purchases/{purchase_id}/credit',
       operator: '/app/api/operator/purchases/{purchase_id}/credit',
@@ -129,6 +132,7 @@ function dismiss({ ledger }: OperationParts): Operation {
   return operation({
     name: 'dismissPurchase',
     method: 'POST',
+    scope: 'credit',
     paths: {
       admin: '/v1/admin/purchases/{purchase_id}/dismiss',
       operator: '/app/api/operator/purchases/{purchase_id}/dismiss',

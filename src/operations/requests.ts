@@ -88,6 +88,7 @@ function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listRequests',
     method: 'GET',
+    scope: 'read',
     paths: {
       admin: '/v1/admin/requests',
       member: `${MEMBER}/requests`,
@@ -133,6 +134,7 @@ function show({ store }: OperationParts): Operation {
   return operation({
     name: 'getRequest',
     method: 'GET',
+    scope: 'read',
     paths: {
       admin: '/v1/admin/requests/{request_id}',
       member: `${MEMBER}/requests/{request_id}`,
@@ -154,6 +156,7 @@ function settle({ store, ledger }: OperationParts): Operation {
   return operation({
     name: 'settleRequest',
     method: 'POST',
+    scope: 'credit',
     paths: {
       admin: '/v1/admin/requests/{request_id}/settle',
       operator: `${OPERATOR}/requests/{request_id}/settle`,

@@ -14,6 +14,7 @@ function show({ store, sale }: OperationParts): Operation {
   return operation({
     name: 'getSaleStatus',
     method: 'GET',
+    scope: 'read',
     paths: { admin: '/v1/admin/sale', operator: '/app/api/operator/sale' },
     summary: 'What was sold by each method, and when payments were last looked at.',
     answers: { 200: saleStatusShape },
@@ -46,6 +47,7 @@ function check({ store, sale, clock }: OperationParts): Operation {
   return operation({
     name: 'checkSale',
     method: 'POST',
+    scope: 'read',
     paths: { admin: '/v1/admin/sale/check' },
     summary: 'Compare payments at their provider with the store. Nothing is changed.',
     query: z.strictObject({

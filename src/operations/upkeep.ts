@@ -27,6 +27,7 @@ function audits({ store }: OperationParts): readonly Operation[] {
   const audit = operation({
     name: 'audit',
     method: 'GET',
+    scope: 'read',
     paths: { admin: '/v1/admin/audit', operator: '/app/api/operator/audit' },
     summary: 'Recompute every balance, hold, charge and roll-up from the entries and requests.',
     answers: { 200: auditShape },
@@ -71,6 +72,7 @@ function refreshCatalog(parts: OperationParts): Operation {
   return operation({
     name: 'refreshCatalog',
     method: 'POST',
+    scope: 'everything',
     paths: {
       admin: '/v1/admin/catalog/refresh',
       operator: '/app/api/operator/catalog/refresh',
@@ -204,6 +206,7 @@ function showMaintenance({ maintenance }: OperationParts): Operation {
   return operation({
     name: 'getMaintenance',
     method: 'GET',
+    scope: 'read',
     paths: { admin: '/v1/admin/maintenance', operator: '/app/api/operator/maintenance' },
     summary: 'Whether maintenance is on.',
     answers: { 200: maintenanceShape },
@@ -217,6 +220,7 @@ function turnMaintenance({ maintenance }: OperationParts): Operation {
   return operation({
     name: 'setMaintenance',
     method: 'PUT',
+    scope: 'everything',
     paths: { admin: '/v1/admin/maintenance', operator: '/app/api/operator/maintenance' },
     summary:
       'Switch maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -44,11 +45,13 @@ type LinkPurpose =
   | { readonly kind: 'reset'; readonly userId: string }
 
 /**
- * Makes a link. Links that have expired are removed, and a user's earlier reset link can't be taken any more.
+ * Makes a link. Links that have expired are removed, and a user's earlier reset link can't be taken any more. `by`:
+ * who is recorded as having made it; null: it is not recorded.
  */
 export async function makeLink(
   { db, ids, clock }: LinkParts,
   purpose: LinkPurpose,
+  by: OperatorAction | null = null,
 ): Promise<NewLink> {
   const text = makeLinkText()
   const nowMs = clock.nowMs()
@@ -69,6 +72,9 @@ export async function makeLink(
       await endResetLinks(trx, { userId: purpose.userId, nowMs })
     }
     await trx.insertInto('links').values(LINKS.record(row)).execute()
+    const { id: targetId, accountId, kind, userId, email, isOperator: operator, role } = row
+    const detail = kind === 'reset' ? { user: userId } : { email, operator, role }
+    await recordAction(trx, { by, targetId, accountId, detail, nowMs })
   })
   return { text, expiresAtMs }
 }

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -18,11 +19,13 @@ export interface Removal {
 /**
  * Takes rights from a user, and ends the open invitations to them. Returns what was taken: whether a user can't sign
  * in any more, whether an operator is none any more, memberships by their accounts, and how many invitations. Throws
- * Problem `last_operator` rather than leave a store without operators, and changes nothing then.
+ * Problem `last_operator` rather than leave a store without operators, and changes nothing then. `by`: who is
+ * recorded as having taken something; null: it is not recorded.
  */
 export function remove(
   { db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock },
   removal: Removal,
+  by: OperatorAction | null = null,
 ) {
   const { email, accountId, asOperator } = removal
   const isAll = accountId === null && !asOperator
@@ -34,8 +37,19 @@ export function remove(
     const invitations = await endInvitations(trx, { ...removal, isAll, nowMs })
     // An invitation that was being accepted has made its user by now.
     const user = known ?? (await findUser(trx, email))
+    const record = (targetId: string | null): Promise<void> =>
+      recordAction(trx, {
+        by,
+        accountId,
+        targetId,
+        detail: { email, operator: asOperator, everything: isAll },
+        nowMs,
+      })
     let accountIds: readonly string[] = []
-    if (user === null) return { isUser: false, wasOperator: false, accountIds, invitations }
+    if (user === null) {
+      if (invitations > 0) await record(null)
+      return { isUser: false, wasOperator: false, accountIds, invitations }
+    }
     const from = { userId: user.id, nowMs }
     const wasOperator = (asOperator || isAll) && (await endOperator(trx, from))
     accountIds = await endMemberships(trx, { userId: user.id, accountId, isAll })
@@ -44,6 +58,7 @@ export function remove(
       await endOtherSessions(trx, { userId: user.id, keptSessionId: null })
       await trx.deleteFrom('sign_ins').where('user_id', '=', user.id).execute()
     }
+    await record(user.id)
     return { isUser: isAll, wasOperator, accountIds, invitations }
   })
 }

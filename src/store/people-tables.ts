@@ -77,12 +77,43 @@ export const LINKS = new Table('links', {
 /** A link that lets a person in once. */
 export type LinkRow = RowOf<typeof LINKS>
 
-/** What operators did on the page: inserted once, never changed. */
+/** Tokens of the admin API. The token itself is not here, only its SHA-256. */
+export const ADMIN_TOKENS = new Table('admin_tokens', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    name: text,
+    /** Lower-case hexadecimal. */
+    token_hash: text,
+    /** The part of the token that is shown: its first and last characters. */
+    display_prefix: text,
+    /** Names of {@link ADMIN_SCOPES}, comma-separated. */
+    scopes: text,
+    /** The token that it was made by; null: the command line, or the token of the settings. */
+    made_by: orNull(text),
+    created_at_ms: integer,
+    /** Null: it does not expire. */
+    expires_at_ms: orNull(integer),
+    revoked_at_ms: orNull(integer),
+    /** To the hour; null: never. */
+    last_used_at_ms: orNull(integer),
+  },
+})
+
+/** A token of the admin API, never with its text. */
+export type AdminTokenRow = RowOf<typeof ADMIN_TOKENS>
+
+/** What operators changed on the page, and admins by token: inserted once, never changed. */
 export const OPERATOR_ACTIONS = new Table('operator_actions', {
   key: ['id'],
   fixed: {
     id: text,
-    user_id: text,
+    /** The operator; null: it was done by token. */
+    user_id: orNull(text),
+    /** Null: an operator did it, or the token is that of the settings. */
+    token_id: orNull(text),
+    /** The name of the token; null: an operator did it. */
+    token_name: orNull(text),
     /** The name of the operation. */
     action: text,
     /** The id of what it changed or made. */
@@ -96,7 +127,7 @@ export const OPERATOR_ACTIONS = new Table('operator_actions', {
   },
 })
 
-/** Something that an operator did. */
+/** Something that an operator changed, or an admin by token. */
 export type OperatorActionRow = RowOf<typeof OPERATOR_ACTIONS>
 
 /** Browsers that are signed in. The token of a session is not here, only its SHA-256. */

@@ -2,6 +2,7 @@ import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
 import {
+  ADMIN_TOKENS,
   LINKS,
   MEMBERS,
   OPERATOR_ACTIONS,
@@ -313,6 +314,7 @@ export const TABLES = [
   MEMBERS,
   SIGN_INS,
   LINKS,
+  ADMIN_TOKENS,
   OPERATOR_ACTIONS,
 ] as const
 

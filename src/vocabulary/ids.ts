@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'sign'
   | 'link'
   | 'act'
+  | 'atok'
   | 'store'
 
 /** Makes ids that sort by the millisecond they were made in and can't be guessed. */

@@ -48,7 +48,8 @@ export const PROBLEMS = {
   invalid_api_key: row(401, 'client', 'final', { message: 'This API key is not recognized.', meaning: 'The gateway does not know this key.', remedy: 'Check the key for missing characters, or create a new one.' }),
   api_key_disabled: row(401, 'client', 'final', { message: 'This API key is disabled.', meaning: 'The key or its account is disabled.', remedy: 'Use another key, or ask the operator to enable it.' }),
   api_key_expired: row(401, 'client', 'final', { message: 'This API key has expired.', meaning: 'The key is past its expiry.', remedy: 'Use another key, or ask the operator to extend it.' }),
-  invalid_admin_token: row(401, 'client', 'final', { message: 'Send the admin token as `Authorization: Bearer <token>`.', meaning: 'The request to `/v1/admin` has no admin token or a wrong one.', remedy: 'Send `ADMIN_API_TOKEN` as `Authorization: Bearer`.' }),
+  invalid_admin_token: row(401, 'client', 'final', { message: 'Send an admin token as `Authorization: Bearer <token>`.', meaning: 'The request to `/v1/admin` has no admin token, or one that is unknown, expired or revoked.', remedy: 'Send `ADMIN_API_TOKEN`, or a token of `tollgate token create`, as `Authorization: Bearer`.' }),
+  admin_scope_missing: row(403, 'client', 'final', { message: 'The admin token has not the scope that this needs.', meaning: 'The admin token has not the scope that the operation needs; the message names the scope.', remedy: 'Use a token with this scope: `tollgate token create --scope`.' }),
   invalid_metrics_token: row(401, 'client', 'final', { message: 'Send the metrics token as `Authorization: Bearer <token>`.', meaning: 'The request to `/metrics` has no metrics token or a wrong one.', remedy: 'Send `METRICS_TOKEN` as `Authorization: Bearer`.' }),
   not_signed_in: row(401, 'client', 'final', { message: 'Sign in first.', meaning: 'The page sent no session, or one that has ended.', remedy: 'Sign in.' }),
   invalid_sign_in: row(401, 'client', 'final', { message: 'The e-mail address or the password is wrong.', meaning: 'No user of the page has this e-mail address and password.', remedy: 'Check both, or ask the operator for a link to set a new password.' }),
@@ -156,7 +157,7 @@ export type FailureCode = ProblemCode | (typeof UNREPORTED_FAILURES)[number]
 const ECHOED_CHARS_MAX = 200
 
 // No id of ours is a secret, however long it is.
-const OWN_ID = /\b(?:acct|act|code|ent|inst|key|link|pur|req|sess|user)_\w+/g
+const OWN_ID = /\b(?:acct|act|atok|code|ent|inst|key|link|pur|req|sess|user)_\w+/g
 
 // A prefix that services give their keys; a UUID; a credit code; or a run of characters as no name has it.
 const KEY_LIKE = [

@@ -4,6 +4,12 @@ export type Role = (typeof ROLES)[number]
 /** Every role in an account. */
 export const ROLES = ['member', 'owner'] as const
 
+/** What an admin token may do: each scope is one kind of operation, and `everything` is all of them. */
+export type AdminScope = (typeof ADMIN_SCOPES)[number]
+
+/** Every scope of an admin token. */
+export const ADMIN_SCOPES = ['read', 'keys', 'credit', 'everything'] as const
+
 /** What a link is for. */
 export type LinkKind = (typeof LINK_KINDS)[number]
 

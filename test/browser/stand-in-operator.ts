@@ -66,6 +66,8 @@ function action(place: number, fields: Partial<OperatorAction>): OperatorAction 
     object: 'operator_action',
     user_id: 'user_01kbh0c7x5qv3m9t2r8w6e0001',
     user_name: 'Mira Okafor',
+    token_id: null,
+    token_name: null,
     action: 'addCredit',
     account_id: HELIX.id,
     target_id: null,

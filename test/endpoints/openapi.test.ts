@@ -29,6 +29,7 @@ beforeAll(async () => {
   const { id: keyId, text } = await admin.apiKey(accountId)
   apiKey = text
   const code = await admin.post('/v1/admin/codes', { amount: 5 })
+  const token = await admin.post('/v1/admin/tokens', { name: 'shop', scopes: ['read'] })
   await setUpOperator(admin.world)
   const { headers } = await admin.chat(apiKey)
   await admin.world.gateway.settled()
@@ -36,6 +37,7 @@ beforeAll(async () => {
     account_id: accountId,
     key_id: keyId,
     code_id: textOf(code.json, 'id'),
+    token_id: textOf(token.json, 'id'),
     request_id: String(headers['x-request-id']),
     author: 'sim',
     name: 'text',
@@ -63,6 +65,7 @@ const BODIES: Readonly<Record<string, () => object>> = {
   createInvitation: () => ({ email: 'eve@example.org', account_id: params['account_id'] }),
   createResetLink: () => ({ email: ADA.email }),
   removeUser: () => ({ email: 'eve@example.org' }),
+  createAdminToken: () => ({ name: 'shop', scopes: ['read'], expires_in_seconds: 60 }),
 }
 
 /** Asked last: what they change is asked for by others. */

@@ -30,6 +30,7 @@ function toyOperations({ store }: OperationParts) {
     operation({
       name: 'addToy',
       method: 'POST',
+      scope: 'keys',
       paths: { admin: TOY_PATHS.admin },
       summary: 'Give an account a toy.',
       body: z.strictObject({ name: nameField }),
@@ -45,6 +46,7 @@ function toyOperations({ store }: OperationParts) {
     operation({
       name: 'countToys',
       method: 'GET',
+      scope: 'read',
       paths: TOY_PATHS,
       summary: 'The number of toys of an account.',
       answers: { 200: toysShape },

@@ -112,10 +112,13 @@ test('operators have the operations of admins on accounts, credit, codes, reques
   // People are let in and removed by the command line and the admin API, and payments are compared there.
   expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
     'checkSale',
+    'createAdminToken',
     'createInvitation',
     'createResetLink',
+    'listAdminTokens',
     'listUsers',
     'removeUser',
+    'revokeAdminToken',
   ])
   for (const { paths } of OPERATIONS_OF_OPERATORS) {
     if (paths.admin === undefined) continue
@@ -163,6 +166,8 @@ describe('what is recorded', () => {
       object: 'operator_action',
       user_id: expect.stringMatching(/^user_/),
       user_name: 'Ada',
+      token_id: null,
+      token_name: null,
       action: 'addCredit',
       account_id: account.id,
       target_id: null,

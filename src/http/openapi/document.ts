@@ -1,6 +1,7 @@
 import type { EnvelopeFamily } from '../../formats/format.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
+import type { AdminScope } from '../../vocabulary/role.ts'
 import {
   answerSchema,
   componentRef,
@@ -22,6 +23,8 @@ export interface DocumentedOperation {
   readonly path: string
   readonly summary: string
   readonly access: Access
+  /** What the token of an admin must be for. Default: none is asked for. */
+  readonly scope?: AdminScope | null
   readonly family: EnvelopeFamily
   readonly isRetired: boolean
   readonly parameters: readonly Parameter[]
@@ -76,7 +79,7 @@ const OF_CALLERS: Readonly<Record<'key' | 'admin' | 'anyone', readonly ProblemCo
     'api_key_expired',
     'rate_limited',
   ],
-  admin: ['invalid_admin_token', 'rate_limited'],
+  admin: ['invalid_admin_token', 'admin_scope_missing', 'rate_limited'],
 }
 
 /** Describes an operation for one kind of caller, from its schemas; null: that kind may not call it. */
@@ -102,6 +105,7 @@ export function documentedOperation(
     path,
     summary: operation.summary,
     access: access === 'anyone' ? 'none' : access,
+    scope: access === 'admin' ? operation.scope : null,
     family: 'openai',
     isRetired: false,
     parameters: [...pathParameters(path), ...queryParameters(operation)],
@@ -187,7 +191,11 @@ export function openApiDocument(
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key, sk-<tag>-…' },
         keyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-        adminToken: { type: 'http', scheme: 'bearer', description: '`ADMIN_API_TOKEN`' },
+        adminToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: '`ADMIN_API_TOKEN`, or a token of `/v1/admin/tokens`',
+        },
       },
       schemas: { ...Object.fromEntries(named), ...ENVELOPES },
     },
@@ -231,6 +239,12 @@ function operationObject(operation: DocumentedOperation, tag: string): object {
   return {
     operationId: operation.name,
     summary: operation.summary,
+    ...(operation.scope == null
+      ? {}
+      : {
+          description: `Needs an admin token with the scope \`${operation.scope}\`.`,
+          'x-admin-scope': operation.scope,
+        }),
     tags: [tag],
     ...(operation.isRetired ? { deprecated: true } : {}),
     security: SECURITY[operation.access],

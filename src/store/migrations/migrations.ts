@@ -14,6 +14,7 @@ import { up as upstreamLists } from './0011-upstream-lists.ts'
 import { up as standingCosts } from './0012-standing-costs.ts'
 import { up as deposits } from './0013-deposits.ts'
 import { up as requestTags } from './0014-request-tags.ts'
+import { up as adminTokens } from './0015-admin-tokens.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 12, name: 'standing-costs', up: standingCosts },
   { number: 13, name: 'deposits', up: deposits },
   { number: 14, name: 'request-tags', up: requestTags },
+  { number: 15, name: 'admin-tokens', up: adminTokens },
 ]

@@ -72,7 +72,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
       </td>
       <td className="text-ink-2">
         <Time at={at}>{listTime(at, new Date())}</Time>
-        <span className="two">{action.user_name}</span>
+        <span className="two">{action.user_name ?? `token ${action.token_name}`}</span>
       </td>
     </tr>
   )
@@ -91,6 +91,8 @@ const WORDS: Readonly<Record<string, string>> = {
   creditPurchase: 'Purchase credited',
   dismissPurchase: 'Purchase dismissed',
   settleRequest: 'Request settled',
+  createAdminToken: 'Admin token created',
+  revokeAdminToken: 'Admin token revoked',
 }
 
 const REFRESH_WORDS: Readonly<Record<string, string>> = {

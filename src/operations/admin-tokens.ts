@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import {
+  createAdminToken,
+  listAdminTokens,
+  revokeAdminToken,
+  scopesOf,
+} from '../people/admin-tokens.ts'
+import type { AdminTokenRow } from '../store/people-tables.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { ADMIN_SCOPES } from '../vocabulary/role.ts'
+import {
+  idCursor,
+  idField,
+  listAnswer,
+  listShape,
+  nameField,
+  pageQuery,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import {
+  type Caller,
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+  requireScope,
+} from './operation.ts'
+
+/** Tokens of the admin API beside that of the settings. */
+export function adminTokenOperations(parts: OperationParts): readonly Operation[] {
+  return [create(parts), list(parts), revoke(parts)]
+}
+
+/** Ten years. */
+const EXPIRES_SECONDS_MAX = 10 * 366 * 24 * 60 * 60
+
+function create({ store, ids, clock, onAdminTokensChanged }: OperationParts): Operation {
+  return operation({
+    name: 'createAdminToken',
+    method: 'POST',
+    scope: 'everything',
+    paths: { admin: '/v1/admin/tokens' },
+    summary:
+      'Create an admin token. Only this answer has its text. It expires no later than the token that asks for it, and is revoked with that.',
+    body: z.strictObject({
+      name: nameField,
+      scopes: z
+        .array(z.enum(ADMIN_SCOPES))
+        .min(1, 'must name at least one scope')
+        .max(ADMIN_SCOPES.length, 'must name each scope once')
+        .describe(SCOPE_WORDS),
+      expires_in_seconds: z
+        .int()
+        .min(1, 'must be at least 1')
+        .max(EXPIRES_SECONDS_MAX, 'must be at most ten years')
+        .nullish()
+        .describe('How long it is good for. Absent or null: as long as the token that asks.'),
+    }),
+    example: { name: 'shop', scopes: ['keys', 'credit'], expires_in_seconds: 7_776_000 },
+    answers: { 201: createdAdminTokenShape },
+    async run({ caller, by, body: { name, scopes, expires_in_seconds: seconds } }) {
+      for (const scope of scopes) requireScope(caller, scope)
+      const asked = seconds == null ? null : clock.nowMs() + seconds * 1_000
+      const made = { name, scopes, expiresAtMs: expiryOf(caller, asked), by }
+      const madeBy = caller.token?.id ?? null
+      const { adminToken, text } = await createAdminToken(
+        { db: store.db, ids, clock },
+        { ...made, madeBy },
+      )
+      onAdminTokensChanged()
+      return { httpStatus: 201, body: { ...adminTokenAnswer(adminToken), token: text } }
+    },
+  })
+}
+
+/** By position: who asks, and until when. Throws Problem `invalid_parameter` where the caller itself expires earlier. */
+function expiryOf(
+  { token }: Extract<Caller, { kind: 'admin' }>,
+  askedAtMs: number | null,
+): number | null {
+  const ownAtMs = token?.expiresAtMs ?? null
+  if (ownAtMs === null || askedAtMs === null) return askedAtMs ?? ownAtMs
+  if (askedAtMs <= ownAtMs) return askedAtMs
+  const until = timeAnswer(ownAtMs)
+  throw new Problem('invalid_parameter', {
+    message: `\`expires_in_seconds\` must not be beyond ${until}, when the token that asks expires.`,
+    param: 'expires_in_seconds',
+  })
+}
+
+function list({ store }: OperationParts): Operation {
+  return operation({
+    name: 'listAdminTokens',
+    method: 'GET',
+    scope: 'read',
+    paths: { admin: '/v1/admin/tokens' },
+    summary: 'Admin tokens, newest first, expired and revoked ones too.',
+    query: pageQuery('admin_tokens', {}),
+    answers: { 200: listShape(adminTokenShape) },
+    async run({ query: { limit, cursor } }) {
+      const page = await listAdminTokens(store.db, { limit, cursor: cursor ?? null })
+      const next = idCursor('admin_tokens', page.nextCursor)
+      return { httpStatus: 200, body: listAnswer(page.adminTokens.map(adminTokenAnswer), next) }
+    },
+  })
+}
+
+function revoke({ store, clock, onAdminTokensChanged }: OperationParts): Operation {
+  return operation({
+    name: 'revokeAdminToken',
+    method: 'DELETE',
+    scope: 'everything',
+    paths: { admin: '/v1/admin/tokens/{token_id}' },
+    summary: 'Revoke an admin token for ever, and all tokens that were made by it.',
+    answers: { 200: adminTokenShape },
+    problems: ['not_found'],
+    async run({ by, param }) {
+      const adminTokenId = param('token_id')
+      const revoked = await revokeAdminToken({ db: store.db, clock }, { adminTokenId, by })
+      if (revoked === null) throw notFound('admin token', adminTokenId)
+      onAdminTokensChanged()
+      return { httpStatus: 200, body: adminTokenAnswer(revoked) }
+    },
+  })
+}
+
+const SCOPE_WORDS =
+  '`read`: all that changes nothing. `keys`: accounts and API keys. `credit`: credit, codes, purchases and settling. `everything`: these, and all else.'
+
+/** An admin token, never with its text. */
+export const adminTokenShape = z
+  .object({
+    id: idField('atok'),
+    object: z.literal('admin_token'),
+    name: z.string(),
+    prefix: z.string().describe('The part of the token that is shown.'),
+    scopes: z.array(z.enum(ADMIN_SCOPES)).describe(SCOPE_WORDS),
+    made_by: idField('atok')
+      .nullable()
+      .describe(
+        'The token that it was made by; null: the command line, or the token of the settings.',
+      ),
+    created_at: timeField,
+    expires_at: timeField.nullable(),
+    revoked_at: timeField.nullable(),
+    last_used_at: timeField.nullable().describe('To the hour.'),
+  })
+  .meta({ id: 'AdminToken' })
+
+/** An admin token that has just been made: the only answer with its text. */
+export const createdAdminTokenShape = adminTokenShape
+  .extend({ token: z.string().describe('The token. No later answer has it.') })
+  .meta({ id: 'CreatedAdminToken' })
+
+function adminTokenAnswer(row: AdminTokenRow): z.infer<typeof adminTokenShape> {
+  return {
+    id: row.id,
+    object: 'admin_token',
+    name: row.name,
+    prefix: row.displayPrefix,
+    scopes: [...scopesOf(row)],
+    made_by: row.madeBy,
+    created_at: timeAnswer(row.createdAtMs),
+    expires_at: timeOrNull(row.expiresAtMs),
+    revoked_at: timeOrNull(row.revokedAtMs),
+    last_used_at: timeOrNull(row.lastUsedAtMs),
+  }
+}

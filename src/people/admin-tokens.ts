@@ -1,0 +1,153 @@
+import { hash, randomBytes } from 'node:crypto'
+import { type Kysely, sql, type Transaction } from 'kysely'
+import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
+import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { ADMIN_SCOPES, type AdminScope } from '../vocabulary/role.ts'
+
+const PREFIX = 'tollgate-admin-'
+const RANDOM_BYTES = 32
+const SHAPE = /^tollgate-admin-[\w-]{43}$/
+
+interface TokenParts {
+  readonly db: Kysely<Tables>
+  readonly ids: IdSource
+  readonly clock: Clock
+}
+
+interface NewTokenInput {
+  readonly name: string
+  readonly scopes: readonly AdminScope[]
+  /** Null: it does not expire. */
+  readonly expiresAtMs: number | null
+  /** The token that asks for it; null: the command line, or the token of the settings. */
+  readonly madeBy: string | null
+  readonly by: OperatorAction | null
+}
+
+/** A token that has just been made: the only place that has its text. */
+interface NewAdminToken {
+  readonly adminToken: AdminTokenRow
+  readonly text: string
+}
+
+/** Makes a token. Throws Problem `invalid_admin_token` where the token that asks was revoked meanwhile. */
+export function createAdminToken(
+  { db, ids, clock }: TokenParts,
+  { name, scopes, expiresAtMs, madeBy, by }: NewTokenInput,
+): Promise<NewAdminToken> {
+  const random = randomBytes(RANDOM_BYTES).toString('base64url')
+  const text = `${PREFIX}${random}`
+  const nowMs = clock.nowMs()
+  const adminToken: AdminTokenRow = {
+    ...ADMIN_TOKENS.start,
+    id: ids.next('atok'),
+    name,
+    tokenHash: hashOf(text),
+    displayPrefix: `${PREFIX}${random.slice(0, 3)}…${random.slice(-4)}`,
+    scopes: ADMIN_SCOPES.filter((scope) => scopes.includes(scope)).join(),
+    madeBy,
+    createdAtMs: nowMs,
+    expiresAtMs,
+  }
+  return db.transaction().execute(async (trx) => {
+    if (madeBy !== null) await lockMaker(trx, madeBy)
+    await trx.insertInto('admin_tokens').values(ADMIN_TOKENS.record(adminToken)).execute()
+    const detail = {
+      name,
+      scopes: adminToken.scopes,
+      expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+    }
+    await recordAction(trx, { by, targetId: adminToken.id, detail, nowMs })
+    await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
+    return { adminToken, text }
+  })
+}
+
+/** A token that is being revoked makes no other: either it is revoked first, or what it makes is found then. */
+async function lockMaker(trx: Transaction<Tables>, adminTokenId: string): Promise<void> {
+  const maker = await trx
+    .updateTable('admin_tokens')
+    // Neither engine locks a row that is read alone: SQLite has no such statement.
+    .set(({ ref }) => ({ revoked_at_ms: ref('revoked_at_ms') }))
+    .where('id', '=', adminTokenId)
+    .where('revoked_at_ms', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  if (maker === undefined) throw new Problem('invalid_admin_token')
+}
+
+/**
+ * Revokes a token and all that were made by it, by those, and so on. Returns it as it is after that; a repeat
+ * changes nothing. Null where there is no such token.
+ */
+export function revokeAdminToken(
+  { db, clock }: Pick<TokenParts, 'db' | 'clock'>,
+  { adminTokenId, by }: { readonly adminTokenId: string; readonly by: OperatorAction | null },
+): Promise<AdminTokenRow | null> {
+  return db.transaction().execute(async (trx) => {
+    const nowMs = clock.nowMs()
+    const revoke = trx
+      .updateTable('admin_tokens')
+      .set({ revoked_at_ms: nowMs })
+      .where('revoked_at_ms', 'is', null)
+      .returning('id')
+    let revoked = await revoke.where('id', '=', adminTokenId).execute()
+    const isNews = revoked.length > 0
+    let others = -1
+    while (revoked.length > 0) {
+      others += revoked.length
+      const makers = revoked.map(({ id }) => id)
+      revoked = await revoke.where('made_by', 'in', makers).execute()
+    }
+    const row = await trx
+      .selectFrom('admin_tokens')
+      .selectAll()
+      .where('id', '=', adminTokenId)
+      .executeTakeFirst()
+    if (row === undefined) return null
+    const adminToken = ADMIN_TOKENS.read(row)
+    if (isNews) {
+      const detail = { name: adminToken.name, ...(others > 0 ? { revoked_with_it: others } : {}) }
+      await recordAction(trx, { by, targetId: adminTokenId, detail, nowMs })
+      await sql.raw(RAISE_CALLERS_VERSION).execute(trx)
+    }
+    return adminToken
+  })
+}
+
+/** One page of the tokens of a store, newest first, expired and revoked ones too. */
+export async function listAdminTokens(
+  db: Kysely<Tables>,
+  { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
+): Promise<{ readonly adminTokens: readonly AdminTokenRow[]; readonly nextCursor: string | null }> {
+  const rows = await db
+    .selectFrom('admin_tokens')
+    .selectAll()
+    .$if(cursor !== null, (query) => query.where('id', '<', cursor ?? ''))
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const adminTokens = rows.slice(0, limit).map((row) => ADMIN_TOKENS.read(row))
+  return { adminTokens, nextCursor: rows.length > limit ? (adminTokens.at(-1)?.id ?? null) : null }
+}
+
+/** What a token may do. */
+export function scopesOf({ scopes }: Pick<AdminTokenRow, 'scopes'>): readonly AdminScope[] {
+  const names = scopes.split(',')
+  return ADMIN_SCOPES.filter((scope) => names.includes(scope))
+}
+
+/** Null: the text has not the shape of a token. */
+export function adminTokenHash(text: string): string | null {
+  return SHAPE.test(text) ? hashOf(text) : null
+}
+
+/** A token is random, so a fast hash keeps it safe. */
+function hashOf(text: string): string {
+  return hash('sha256', text, 'hex')
+}

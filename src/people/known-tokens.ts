@@ -1,0 +1,111 @@
+import type { Kysely } from 'kysely'
+import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { readSetting } from '../store/settings.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { adminTokenHash } from './admin-tokens.ts'
+
+/** How old the tokens in memory may be. They are read again each second. */
+const KNOWN_MS = 3_000
+
+/** `last_used_at_ms` is written no more often than this. */
+const USE_MS = 60 * 60_000
+
+interface KnownTokensInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  /** Called when the last use of a token could not be written. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+/**
+ * The admin tokens that are good now, in memory: whatever a client sends, no query of the store is made for it. Another
+ * process's change is seen with the next `readChanges`, this process's with `forget`.
+ */
+export class KnownTokens {
+  readonly #input: KnownTokensInput
+  #byHash = new Map<string, AdminTokenRow>()
+  #version: string | null = null
+  #readAtMs: number | null = null
+  #timesForgotten = 0
+  #reading: Promise<void> | null = null
+
+  constructor(input: KnownTokensInput) {
+    this.#input = input
+  }
+
+  /** The token with a text; null: it is unknown, expired or revoked. Rejects where the store can't be read. */
+  async find(text: string): Promise<AdminTokenRow | null> {
+    const tokenHash = adminTokenHash(text)
+    if (tokenHash === null) return null
+    const nowMs = this.#input.clock.nowMs()
+    if (!this.#isFresh(nowMs)) await this.readChanges()
+    const found = this.#byHash.get(tokenHash)
+    if (found === undefined) return null
+    if (found.expiresAtMs !== null && found.expiresAtMs <= nowMs) return null
+    this.#noteUse(found, nowMs)
+    return found
+  }
+
+  /** Reads the tokens again before the next one is found. */
+  forget(): void {
+    this.#readAtMs = null
+    this.#version = null
+    this.#timesForgotten++
+    this.#reading = null
+  }
+
+  /** Reads the tokens again if anything has changed. To be called every second. Rejects as the store does. */
+  readChanges(): Promise<void> {
+    if (this.#reading !== null) return this.#reading
+    const reading = this.#read().finally(() => {
+      if (this.#reading === reading) this.#reading = null
+    })
+    this.#reading = reading
+    return reading
+  }
+
+  #isFresh(nowMs: number): boolean {
+    const readAtMs = this.#readAtMs
+    return readAtMs !== null && readAtMs <= nowMs && nowMs < readAtMs + KNOWN_MS
+  }
+
+  async #read(): Promise<void> {
+    const { db, clock } = this.#input
+    const nowMs = clock.nowMs()
+    const timesForgotten = this.#timesForgotten
+    // Before the tokens: a change in between is read next time.
+    const version = await readSetting(db, 'callers_version')
+    const isKnown = this.#version !== null && version === this.#version
+    const rows = isKnown
+      ? null
+      : await db
+          .selectFrom('admin_tokens')
+          .selectAll()
+          .where('revoked_at_ms', 'is', null)
+          .where(({ eb, or }) =>
+            or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]),
+          )
+          .execute()
+    // What was read may be older than a change of this process.
+    if (timesForgotten !== this.#timesForgotten) return
+    if (rows !== null) {
+      this.#byHash = new Map(rows.map((row) => [row.token_hash, ADMIN_TOKENS.read(row)]))
+    }
+    this.#version = version
+    this.#readAtMs = nowMs
+  }
+
+  #noteUse(adminToken: AdminTokenRow, nowMs: number): void {
+    const { id, tokenHash, lastUsedAtMs } = adminToken
+    if (lastUsedAtMs !== null && nowMs < lastUsedAtMs + USE_MS) return
+    const usedAtMs = Math.floor(nowMs / USE_MS) * USE_MS
+    this.#byHash.set(tokenHash, { ...adminToken, lastUsedAtMs: usedAtMs })
+    this.#input.db
+      .updateTable('admin_tokens')
+      .set({ last_used_at_ms: usedAtMs })
+      .where('id', '=', id)
+      .execute()
+      .catch((cause: unknown) => this.#input.onFailure(cause))
+  }
+}
