@@ -8,7 +8,7 @@ import { median } from '../statistics.ts'
 import type { Target } from '../target.ts'
 import { chatWorkload, streamBody, textBody } from '../workloads.ts'
 
-const ADDED_MS_MAX = 1.5
+const ADDED_MS_MAX = 1
 const FIRST_EVENT_ADDED_MS_MAX = 1
 
 /** What one client waits longer than if it called the provider itself. */
