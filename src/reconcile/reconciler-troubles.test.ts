@@ -220,6 +220,7 @@ describe('many requests', () => {
     process.reconciler.start()
     await process.reconciler.runDue()
     for (const request of await leaveMany(300)) process.reconciler.noticed(request)
+    expect(process.reconciler.waiting.size).toBe(10)
     await world.passUntil(START_MS + SECOND_MS, process)
     expect(process.settled.length).toBe(10)
     await world.passUntil(START_MS + 5 * MINUTE_MS, process)

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { StoreUnavailable } from '../store/store-failure.ts'
+import { createReconcileWorld, HOUR_MS, type ReconcileWorld, START_MS } from './testing/world.ts'
+
+let world: ReconcileWorld
+
+beforeEach(async () => {
+  world = await createReconcileWorld()
+})
+
+afterEach(() => world.close())
+
+test('requests are a thousand at most on their way to a store that does not take their corrections', async () => {
+  let asked = 0
+  const gate = Promise.withResolvers<void>()
+  const ledger = {
+    async correct(): Promise<never> {
+      asked++
+      await gate.promise
+      throw new StoreUnavailable('away')
+    },
+  }
+  const process = world.startProcess({ ledger, settings: { waitingRequestsMax: 1_500 } })
+  process.reconciler.start()
+  for (let place = 0; place < 5_000; place++) {
+    process.reconciler.noticed({
+      requestId: `R${place}`,
+      state: 'unresolved',
+      generationId: null,
+      costReported: false,
+      expectsCost: false,
+      endedAtMs: START_MS - 100 * HOUR_MS,
+    })
+  }
+  expect(process.reconciler.waiting.size).toBe(1_500)
+  const due = process.reconciler.runDue()
+  expect([asked, process.reconciler.waiting.size]).toEqual([1_000, 500])
+  gate.resolve()
+  await process.reconciler.stop()
+  await due
+  expect(asked).toBe(1_000)
+})
