@@ -45,6 +45,8 @@ interface Cached<T> {
   readonly value: T
   /** When its look-up began. `-Infinity`: it has changed since. */
   readonly askedAtMs: number
+  /** Whether a request has been served from it. */
+  isUsed?: true
 }
 
 const CHANGED = Number.NEGATIVE_INFINITY
@@ -136,28 +138,38 @@ export class Authenticator {
   }
 
   /**
-   * Reads whether any process has changed keys or accounts; all cached keys are then looked up again. To be called
-   * every second. Throws as the store does.
+   * Reads whether any process has changed keys or accounts. All cached keys are then looked up again: together those
+   * that were used since the change before, each of the others when it is used. To be called every second. Throws as
+   * the store does.
    */
   async readChanges(): Promise<void> {
     const nowMs = this.#input.clock.nowMs()
     const version = await readSetting(this.#input.db, 'callers_version')
-    if (version !== this.#version) this.#forget(() => true)
+    const used = version === this.#version ? [] : this.#forget(() => true)
     this.#version = version
     this.#readAtMs = nowMs
+    for (let start = 0; start < used.length; start += NAMES_MAX) {
+      const page = used.slice(start, start + NAMES_MAX)
+      const stillChanged = page.filter((hash) => this.#known.get(hash)?.askedAtMs === CHANGED)
+      if (stillChanged.length > 0) await this.#lookUp(stillChanged)
+    }
   }
 
-  #forget(isMeant: (known: KnownKey) => boolean): void {
-    this.#known.expire(isMeant)
+  /** Returns the hashes of keys that were used. */
+  #forget(isMeant: (known: KnownKey) => boolean): string[] {
     // Running look-ups began before the change: they are not shared with requests that come after it.
     this.#lookUps.clear()
     this.#timesForgotten++
+    return this.#known.expire(isMeant)
   }
 
   async #find(hash: string, arrival: Arrival): Promise<KnownKey | null> {
     const nowMs = this.#input.clock.nowMs()
     const known = this.#known.get(hash)
-    if (known !== undefined && this.#isFresh(known, nowMs)) return known.value
+    if (known !== undefined && this.#isFresh(known, nowMs)) {
+      known.isUsed = true
+      return known.value
+    }
     const unknown = this.#unknown.get(hash)
     if (unknown !== undefined && nowMs < unknown.askedAtMs + this.#cacheMs) return null
     const underWay = this.#lookUps.get(hash)
@@ -244,11 +256,15 @@ class BoundedCache<T> {
     this.#entriesMax = entriesMax
   }
 
-  /** Entries stay, and are no longer fresh. */
-  expire(isMeant: (value: T) => boolean): void {
-    for (const [name, { value }] of this.#entries) {
-      if (isMeant(value)) this.#entries.set(name, { value, askedAtMs: CHANGED })
+  /** Entries stay, and are no longer fresh. Returns the names of those that were used. */
+  expire(isMeant: (value: T) => boolean): string[] {
+    const used: string[] = []
+    for (const [name, { value, isUsed }] of this.#entries) {
+      if (!isMeant(value)) continue
+      if (isUsed === true) used.push(name)
+      this.#entries.set(name, { value, askedAtMs: CHANGED })
     }
+    return used
   }
 
   delete(name: string): void {

@@ -87,6 +87,41 @@ describe.each(TEST_DATABASES)('on $engine the store is queried', ({ create }) =>
     expect(await authenticate()).toEqual(CALLER)
   })
 
+  test('once for all keys in use after the reading that finds a change of another', async () => {
+    const others = await Promise.all(
+      ['key_2', 'key_3', 'key_4'].map((id) =>
+        createApiKey(ledger, { id, accountId: 'acct_1', name: id, keyTag: 'tollgate' }),
+      ),
+    )
+    const all = [text, ...others.map((other) => other?.text ?? '')]
+    const authenticateAll = () =>
+      Promise.all(
+        all.map((key) =>
+          authenticator.authenticate({ headers: { 'x-api-key': key }, peerAddress: '192.0.2.1' }),
+        ),
+      )
+    await authenticator.readChanges()
+    const callers = await authenticateAll()
+    await authenticateAll()
+    await ledger.updateApiKey({ id: 'key_4', disabled: true })
+    queries = []
+    await authenticator.readChanges()
+    // The number of changes, and the keys.
+    expect(queries).toHaveLength(2)
+    nowMs += 1_000
+    await expect(authenticateAll()).rejects.toMatchObject({ code: 'api_key_disabled' })
+    all.pop()
+    expect(await authenticateAll()).toEqual(callers.slice(0, 3))
+    expect(queries).toHaveLength(2)
+    // No request has used them since.
+    await ledger.updateApiKey({ id: 'key_4', disabled: false })
+    await ledger.updateApiKey({ id: 'key_4', disabled: true })
+    await authenticator.readChanges()
+    queries = []
+    await authenticator.readChanges()
+    expect(queries).toHaveLength(1)
+  })
+
   test('again, if the look-up began before the reading that finds a change', async () => {
     await authenticator.readChanges()
     await ledger.updateApiKey({ id: 'key_1', disabled: true })
