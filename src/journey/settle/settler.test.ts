@@ -134,12 +134,31 @@ test('a refusal after an outage of the store ends the retries too', async () => 
   expect(await settled).toBeNull()
 })
 
-test('`settleInTime` resolves when the settle is durable, and leaves no timer', async () => {
+test('`settleInTime` resolves when the settle is durable, and one timer of all is left for a while', async () => {
   const { ledger, settler } = start()
-  const settled = settler.settleInTime(INPUT)
-  await ledger.answer(SETTLED)
-  expect(await settled).toBe(SETTLED)
+  for (let count = 0; count < 100; count++) {
+    const settled = settler.settleInTime(INPUT)
+    await ledger.answer(SETTLED)
+    expect(await settled).toBe(SETTLED)
+    expect(vi.getTimerCount()).toBe(1)
+  }
+  await vi.advanceTimersByTimeAsync(WAIT_MS)
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('each `settleInTime` resolves after its own `waitMs`', async () => {
+  const { settler } = start()
+  const ended: string[] = []
+  for (const requestId of ['req_1', 'req_2', 'req_3']) {
+    void settler.settleInTime({ ...INPUT, requestId }).then(() => ended.push(requestId))
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  await vi.advanceTimersByTimeAsync(WAIT_MS - 3_001)
+  expect(ended).toEqual([])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(ended).toEqual(['req_1'])
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(ended).toEqual(['req_1', 'req_2', 'req_3'])
 })
 
 test('`settleInTime` resolves after `waitMs`, and the settle goes on', async () => {

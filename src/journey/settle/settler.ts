@@ -6,6 +6,11 @@ export interface HeldSettle extends SettleInput {
   readonly upstream: string
 }
 
+interface Wait {
+  readonly untilMs: number
+  readonly resolve: (outOfTime: null) => void
+}
+
 interface SettlerParts {
   readonly ledger: HoldLedger
   /** How long a whole answer waits for its settle to be durable; then it is delivered anyway. */
@@ -31,6 +36,9 @@ export class Settler {
   readonly #pending = new Map<string, Promise<Settled | null>>()
   /** Holds whose abandoning is retried until their settle is queued, which has the same effect. */
   readonly #abandoning = new Set<string>()
+  /** Answers that wait for their settle, in the order in which their time is up. */
+  readonly #waits = new Set<Wait>()
+  #timer: NodeJS.Timeout | null = null
 
   constructor(parts: SettlerParts) {
     this.#parts = parts
@@ -63,16 +71,16 @@ export class Settler {
   }
 
   /** As `settle`, but resolves with null after `waitMs`; the settle goes on. */
-  async settleInTime(input: HeldSettle): Promise<Settled | null> {
-    let timer: NodeJS.Timeout | undefined
-    const outOfTime = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, this.#parts.waitMs, null)
+  settleInTime(input: HeldSettle): Promise<Settled | null> {
+    return new Promise((resolve) => {
+      const wait = { untilMs: performance.now() + this.#parts.waitMs, resolve }
+      this.#waits.add(wait)
+      if (this.#timer === null) this.#startTimer(this.#parts.waitMs)
+      void this.settle(input).then((settled) => {
+        this.#waits.delete(wait)
+        resolve(settled)
+      })
     })
-    try {
-      return await Promise.race([this.settle(input), outOfTime])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   /** Whether the settle of a request is not durable yet. */
@@ -83,6 +91,23 @@ export class Settler {
   /** Resolves when all settles are durable or refused. */
   async drained(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending.values()])
+  }
+
+  // One for all that wait, since nearly none waits for long.
+  #startTimer(delayMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      const nowMs = performance.now()
+      for (const wait of this.#waits) {
+        if (wait.untilMs > nowMs) {
+          this.#startTimer(wait.untilMs - nowMs)
+          break
+        }
+        this.#waits.delete(wait)
+        wait.resolve(null)
+      }
+    }, delayMs)
+    this.#timer.unref()
   }
 
   async #abandon(requestId: string): Promise<void> {
