@@ -69,15 +69,59 @@ async function relayedChunks(to: JourneyWorld): Promise<Buffer[]> {
   socket.on('data', (part) => parts.push(part))
   await once(socket, 'end')
   const answer = Buffer.concat(parts)
+  return unframed(answer.subarray(answer.indexOf('\r\n\r\n') + 4))
+}
+
+/** The HTTP chunks of a whole body. */
+function unframed(body: Buffer): Buffer[] {
   const chunks: Buffer[] = []
-  for (let at = answer.indexOf('\r\n\r\n') + 4; ; ) {
-    const sizeEnd = answer.indexOf('\r\n', at)
-    const size = Number.parseInt(answer.toString('latin1', at, sizeEnd), 16)
-    if (size === 0) return chunks
-    chunks.push(answer.subarray(sizeEnd + 2, sizeEnd + 2 + size))
-    at = sizeEnd + 2 + size + 2
+  for (let at = 0; ; ) {
+    const sizeEnd = body.indexOf('\r\n', at)
+    const sizeText = body.toString('latin1', at, sizeEnd)
+    expect(sizeText).toMatch(/^[0-9a-f]+$/)
+    const size = Number.parseInt(sizeText, 16)
+    const end = sizeEnd + 2 + size
+    expect(body.toString('latin1', end, end + 2)).toBe('\r\n')
+    if (size === 0) {
+      expect(body.length).toBe(end + 2)
+      return chunks
+    }
+    chunks.push(body.subarray(sizeEnd + 2, end))
+    at = end + 2
   }
 }
+
+/** An event such that it, its usage and the end of the stream come to so many bytes. */
+function eventFor(bytes: number): string {
+  const event = (text: string) =>
+    `data: {"id":"gen-1","choices":[{"delta":{"content":"${text}"}}]}\n\n`
+  return event('x'.repeat(bytes - event('').length - USAGE.length - DONE.length))
+}
+
+// On both sides of what is framed in one piece, 16 KB.
+test.each([1_000, 16_383, 16_384, 16_385, 40_000])(
+  'a stream of %i bytes is framed for a client of HTTP/1.1, and not for one of HTTP/1.0',
+  async (bytes) => {
+    const event = eventFor(bytes)
+    const { port } = await start({ upstream: streaming([event, USAGE, DONE]) })
+    const answered = async (head: string): Promise<Buffer> => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(
+        `POST /v1/chat/completions ${head}\r\ncontent-length: ${STREAM_BODY.length}\r\n\r\n${STREAM_BODY}`,
+      )
+      const parts: Buffer[] = []
+      socket.on('data', (part) => parts.push(part))
+      await once(socket, 'end')
+      const answer = Buffer.concat(parts)
+      return answer.subarray(answer.indexOf('\r\n\r\n') + 4)
+    }
+    const stream = `${event}${USAGE}${DONE}`
+    expect(stream.length).toBe(bytes)
+    expect((await answered('HTTP/1.0')).toString()).toBe(stream)
+    const chunks = unframed(await answered('HTTP/1.1\r\nhost: x\r\nconnection: close'))
+    expect(Buffer.concat(chunks).toString()).toBe(stream)
+  },
+)
 
 test.each([
   ['LF', EVENT],
