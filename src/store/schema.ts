@@ -1,5 +1,6 @@
 import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
+import { EMPTY_WINDOW } from '../vocabulary/request-window.ts'
 import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
 import {
   ADMIN_TOKENS,
@@ -20,6 +21,7 @@ import {
   oneOf,
   orNull,
   type RowOf,
+  requestWindow,
   startsAs,
   Table,
   type TableOf,
@@ -55,7 +57,7 @@ export const ACCOUNTS = new Table('accounts', {
     /** Whether backed credit was ever added. */
     has_backed_credit: startsAs(false, flag),
     /** Admitted requests by second, while the account has had no backed credit; see `request-window`. */
-    request_window: startsAs('', text),
+    request_window: startsAs(EMPTY_WINDOW, requestWindow),
     /** The number of the account's latest entry. */
     entry_count: startsAs(0, integer),
   },
@@ -91,7 +93,7 @@ export const API_KEYS = new Table('api_keys', {
     held_micros: startsAs(ZERO_MICROS, amount),
     open_holds: startsAs(0, integer),
     /** Admitted requests by second; see `request-window`. */
-    request_window: startsAs('', text),
+    request_window: startsAs(EMPTY_WINDOW, requestWindow),
   },
 })
 

@@ -1,4 +1,5 @@
 import { type Micros, micros } from '../vocabulary/money.ts'
+import { parseWindow, type RequestWindow, windowText } from '../vocabulary/request-window.ts'
 import type { DatabaseLocation } from './database-url.ts'
 
 /** A value as every engine takes it: times and money are integers, yes and no 1 and 0. */
@@ -55,6 +56,14 @@ export const wholeNumber: Column<bigint, string> = {
 export const amount: Column<Micros, number> = {
   ...integer,
   read: (value, name) => micros(integer.read(value, name)),
+}
+
+/** Admitted requests by second. */
+export const requestWindow: Column<RequestWindow, string> = {
+  type: 'text',
+  isNullable: false,
+  read: (value, name) => parseWindow(text.read(value, name)),
+  write: windowText,
 }
 
 /** Yes or no, stored as 1 or 0. */

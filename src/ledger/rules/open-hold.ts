@@ -8,6 +8,7 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
+import { countInWindow, readWindow } from '../../vocabulary/request-window.ts'
 import type { HoldEnded } from '../engines/commands.ts'
 import type {
   HoldRefusalCode,
@@ -17,7 +18,6 @@ import type {
   OpenHoldVerdict,
 } from '../ledger.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
-import { countInWindow, readWindow } from './request-window.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
 /** What the rules depend on, apart from rows. */

@@ -1,9 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { countInWindow, readWindow } from './request-window.ts'
+import {
+  countInWindow,
+  EMPTY_WINDOW,
+  parseWindow,
+  type RequestWindow,
+  readWindow,
+  windowText,
+} from './request-window.ts'
 
-function windowOf(momentsMs: readonly number[]): string {
-  return momentsMs.reduce((window, nowMs) => countInWindow({ window, nowMs }), '')
+function windowOf(momentsMs: readonly number[]): RequestWindow {
+  return momentsMs.reduce((window, nowMs) => countInWindow({ window, nowMs }), EMPTY_WINDOW)
 }
 
 describe('a request window', () => {
@@ -34,16 +41,33 @@ describe('a request window', () => {
 
   test('counts in its newest second while the clock is slightly set back', () => {
     const window = windowOf([100_000, 95_000, 99_000])
-    expect(window).toBe('100:3')
+    expect(windowText(window)).toBe('100:3')
     expect(readWindow({ window, nowMs: 99_000, limit: 3 }).retryAfterSeconds).toBe(61)
   })
 
   test('starts afresh where the clock was set back by more than it spans', () => {
-    expect(windowOf([1_000_000, 900_000])).toBe('900:1')
+    expect(windowText(windowOf([1_000_000, 900_000]))).toBe('900:1')
   })
 
   test('stays a minute long, however long it is used', () => {
     const everySecond = Array.from({ length: 500 }, (_, second) => second * 1_000)
-    expect(windowOf(everySecond)).toBe(`499:${new Array(60).fill(1).join(',')}`)
+    expect(windowText(windowOf(everySecond))).toBe(`499:${new Array(60).fill(1).join(',')}`)
+  })
+
+  test('is the same after it was saved and read, and counting leaves it as it was', () => {
+    const moments = fc.array(fc.integer({ min: 0, max: 200_000 }), { maxLength: 60 })
+    fc.assert(
+      fc.property(moments, fc.integer({ min: 0, max: 300_000 }), (momentsMs, nowMs) => {
+        const window = windowOf(momentsMs)
+        const text = windowText(window)
+        const read = parseWindow(text)
+        expect(read).toEqual(window)
+        expect(countInWindow({ window: read, nowMs })).toEqual(countInWindow({ window, nowMs }))
+        expect(readWindow({ window: read, nowMs, limit: 3 })).toEqual(
+          readWindow({ window, nowMs, limit: 3 }),
+        )
+        expect(windowText({ ...window })).toBe(text)
+      }),
+    )
   })
 })

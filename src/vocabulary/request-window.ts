@@ -1,0 +1,91 @@
+/**
+ * Admitted requests over a sliding minute, exact to a second. A row keeps it as a text, which is made when the row is
+ * saved: the newest second and the counts from it backwards, `1763712000:3,0,12`. Empty: none. Never changed in place.
+ */
+export interface RequestWindow {
+  readonly second: number
+  /** By age in seconds; at most 60. Empty: none. */
+  readonly counts: readonly number[]
+}
+
+const WINDOW_SECONDS = 60
+
+/** The window of a key that has sent nothing. */
+export const EMPTY_WINDOW: RequestWindow = { second: 0, counts: [] }
+
+/** A window against a limit. */
+interface WindowReading {
+  /** Requests admitted in the window. */
+  readonly count: number
+  /** Seconds until the window holds fewer than the limit; null where it does by now. */
+  readonly retryAfterSeconds: number | null
+}
+
+interface WindowInput {
+  readonly window: RequestWindow
+  readonly nowMs: number
+}
+
+/** Reads a window against a limit. */
+export function readWindow(input: WindowInput & { readonly limit: number }): WindowReading {
+  const { second, counts } = windowAt(input)
+  let count = 0
+  for (const admitted of counts) count += admitted
+  if (count < input.limit) return { count, retryAfterSeconds: null }
+  let left = count
+  for (let ageSeconds = counts.length - 1; ageSeconds >= 0; ageSeconds--) {
+    left -= counts[ageSeconds] ?? 0
+    if (left < input.limit) {
+      const leavesAtMs = (second - ageSeconds + WINDOW_SECONDS) * 1_000
+      return { count, retryAfterSeconds: Math.ceil((leavesAtMs - input.nowMs) / 1_000) }
+    }
+  }
+  // A limit of zero never admits; a full window from now is as true as any answer.
+  return { count, retryAfterSeconds: WINDOW_SECONDS }
+}
+
+/** The window after one more request was admitted. */
+export function countInWindow(input: WindowInput): RequestWindow {
+  const { second, counts } = windowAt(input)
+  let used = counts.length
+  while (used > 1 && counts[used - 1] === 0) used--
+  const counted = counts.slice(0, used)
+  counted[0] = (counted[0] ?? 0) + 1
+  return { second, counts: counted }
+}
+
+// A row is also saved where its window is as it was.
+const texts = new WeakMap<RequestWindow, string>()
+
+/** The text of a window, for a row. */
+export function windowText(window: RequestWindow): string {
+  if (window.counts.length === 0) return ''
+  let text = texts.get(window)
+  if (text === undefined) {
+    text = `${window.second}:${window.counts.join(',')}`
+    texts.set(window, text)
+  }
+  return text
+}
+
+/** Reads the text of a window. */
+export function parseWindow(text: string): RequestWindow {
+  const colon = text.indexOf(':')
+  if (colon < 0) return EMPTY_WINDOW
+  const counts = text.slice(colon + 1).split(',')
+  return { second: Number(text.slice(0, colon)), counts: counts.map(Number) }
+}
+
+/** The window moved on to now: seconds that left it are dropped, new ones are zero. */
+function windowAt({ window, nowMs }: WindowInput): RequestWindow {
+  const nowSecond = Math.floor(nowMs / 1_000)
+  const passed = nowSecond - window.second
+  // A clock set back by more than the window: the counted seconds mean nothing any more. Set back by
+  // less, counting goes on in the newest second.
+  if (window.counts.length === 0 || passed >= WINDOW_SECONDS || passed < -WINDOW_SECONDS)
+    return { second: nowSecond, counts: [0] }
+  if (passed <= 0) return window
+  const moved = [...new Array<number>(passed).fill(0), ...window.counts]
+  moved.length = Math.min(moved.length, WINDOW_SECONDS)
+  return { second: nowSecond, counts: moved }
+}
