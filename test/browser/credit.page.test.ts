@@ -232,6 +232,28 @@ test('an amount that was typed leads to the page of its payment, by keys alone',
   expect(server.asked).toContain('GET /v1/credit/quote?method=card&amount=12500000')
 })
 
+test('Overview leads owners to the purchase of credit, and only where it is sold', async ({
+  page,
+  server,
+}) => {
+  const add = page.getByRole('link', { name: 'Add credit' })
+  const open = async () => {
+    await page.goto(`${server.address}/app/${at('overview')}`)
+    await page.getByText('Spend by day').waitFor()
+  }
+  await open()
+  await add.click()
+  await page.getByRole('button', { name: 'Go to the payment' }).waitFor()
+  server.answer('/v1/credit', NOTHING_SOLD)
+  await open()
+  await expect.poll(() => server.asked.filter((one) => one === 'GET /v1/credit').length).toBe(2)
+  expect(await add.count()).toBe(0)
+  server.answer('/v1/credit', json(OFFERS))
+  server.answer('/me', json({ ...ME, accounts: [{ ...ME.accounts[0], role: 'member' }] }))
+  await open()
+  expect(await add.count()).toBe(0)
+})
+
 test('a payment that was left goes on at its page, by keys alone, and for owners only', async ({
   page,
   server,

@@ -65,14 +65,16 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
   return (
     <li>
       <div className="min-w-0 flex-1">
-        <b>{money(purchase.credit)}</b>{' '}
-        <span className="text-ink-2">
-          by {method}, <Time at={at}>{ago(at, now)}</Time>
-        </span>
+        <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
+          <span className="text-ink-2">
+            <b className="text-ink">{money(purchase.credit)}</b> by {method},{' '}
+            <Time at={at}>{ago(at, now)}</Time>
+          </span>
+          <span className={`chip ${tone}`}>{word}</span>
+        </div>
         <p>{next}</p>
         {state === 'open' && id !== null && isOwner && <Continue purchaseId={id} />}
       </div>
-      <span className={`chip ${tone}`}>{word}</span>
     </li>
   )
 }

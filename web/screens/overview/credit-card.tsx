@@ -4,6 +4,7 @@ import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 import { Grey } from '../../parts/states.tsx'
+import { AddCreditLink } from './add-credit-link.tsx'
 
 type Credit = Overview['credit']
 
@@ -20,9 +21,12 @@ export function CreditCard({ overview: { credit } }: { overview: Overview }) {
   const shares = sharesOf(credit, now)
   return (
     <section className="card credit" aria-labelledby="credit-title">
-      <h2 className="lab" id="credit-title">
-        Available credit
-      </h2>
+      <div className="flex items-center justify-between">
+        <h2 className="lab" id="credit-title">
+          Available credit
+        </h2>
+        <AddCreditLink className="btn pri only-s" />
+      </div>
       <p className="big">
         {whole}
         <small>{rest}</small>

@@ -6,6 +6,7 @@ import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard, RangeSegments } from '../../charts/chart.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
+import { AddCreditLink } from './add-credit-link.tsx'
 import { Attention } from './attention.tsx'
 import { CreditCard, GreyCreditCard } from './credit-card.tsx'
 import { Figures, GreyFigures } from './figures.tsx'
@@ -30,6 +31,7 @@ export function OverviewScreen() {
           value={range}
           onChange={(next) => navigate({ search: (search) => ({ ...search, range: next }) })}
         />
+        <AddCreditLink className="btn pri hide-s" />
       </div>
       <Answer query={query} noun="overview" grey={<GreyCards />}>
         {(overview) => (
