@@ -252,5 +252,5 @@ async function makeCaller(store: Store, ledger: BatchedLedger): Promise<Caller> 
     keyTag: 'tollgate',
   })
   if (created === null) throw new Error('no key')
-  return { accountId, apiKeyId: created.apiKey.id, hasBackedCredit: true }
+  return { accountId, apiKeyId: created.apiKey.id, hasBackedCredit: true, feeBasisPoints: null }
 }

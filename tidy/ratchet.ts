@@ -18,13 +18,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // and the tags of requests.
     // Steps of charts, roles and links of the page, purchases and what payments are worth, counts that are the cost, and
     // windows of requests, which rows have.
-    vocabulary: { files: 15, lines: 1_331 },
+    vocabulary: { files: 15, lines: 1_378 },
     json: { files: 7, lines: 1_167 },
     // Large texts are estimated in parts, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, of people, of operators' actions, of purchases and deposits, of doubts, and of lists by
     // upstream, and columns of texts.
-    store: { files: 37, lines: 3_519 },
+    store: { files: 38, lines: 3_536 },
     // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
     // that stand, and the number that changes of callers raise.
     // Purchases and statements, operators' actions, searches by slices of time, reported costs that stand, and the
@@ -38,15 +38,15 @@ export const HOUSE_LIMITS: HouseLimits = {
     formats: { files: 21, lines: 2_747 },
     // Four dialects with their prices and lists, settings of each upstream, its limit of calls and their queue, and
     // the usage of its key.
-    upstreams: { files: 31, lines: 4_127 },
+    upstreams: { files: 31, lines: 4_128 },
     // Which upstream has which model, doubted figures, and models that the settings write.
-    catalog: { files: 8, lines: 1_351 },
+    catalog: { files: 8, lines: 1_353 },
     // Users of the page, calls that other routes have authenticated, providers that bill by counts, places at an
     // upstream, and events that pass without being parsed.
     // upstream, events that pass without being parsed and are framed in one piece, and keys that are read again together.
-    journey: { files: 23, lines: 4_100 },
+    journey: { files: 23, lines: 4_119 },
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.
-    reconcile: { files: 8, lines: 1_377 },
+    reconcile: { files: 8, lines: 1_378 },
     // Roll-ups of requests by hour and day, charts and CSV of them, and their audit.
     usage: { files: 7, lines: 1_433 },
     // Users, sessions, passwords and links of the page, and the members of an account.
@@ -57,18 +57,18 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases and receipts.
     // Payments by card at Stripe and their pages, deposits on a chain, ceilings, figures, a check and a rescan.
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases, their pages and receipts.
-    operations: { files: 23, lines: 4_745 },
+    operations: { files: 23, lines: 4_779 },
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     http: { files: 26, lines: 3_744 },
     // `tollgate user`, `purchase`, `sale` and `upstream`.
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases and receipts, admin tokens and scopes.
     // `tollgate user`, `token`, `purchase`, `sale` and `upstream`.
-    cli: { files: 21, lines: 2_289 },
+    cli: { files: 21, lines: 2_307 },
     // Figures of the sale, of reported costs, and of each upstream.
     telemetry: { files: 8, lines: 1_391 },
-    // Settings of the page, of the sale, of chains, of look-ups and of upstreams, the file of upstreams, and their
+    // Settings of fees, of the page, of the sale, of chains, of look-ups and of upstreams, the file of upstreams, and their
     // wiring.
-    app: { files: 32, lines: 4_600 },
+    app: { files: 33, lines: 4_636 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 85 },
   },

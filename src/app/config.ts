@@ -6,6 +6,7 @@ import { parseDatabaseUrl } from '../store/database-url.ts'
 import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
 import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
 import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
+import { FEE_SETTINGS } from './fee-settings.ts'
 import { LOOKUP_SETTINGS } from './lookup-settings.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
@@ -231,6 +232,7 @@ export const SETTINGS = {
   TOLLGATE_NOT_PER_SEARCH_MODELS: list(
     'Model ids, comma-separated, that do not bill per search although the catalog looks as if they did.',
   ),
+  ...FEE_SETTINGS,
   ...PAGE_SETTINGS,
   ...SALE_SETTINGS,
   ...CHAIN_SETTINGS,
@@ -332,6 +334,7 @@ export function catalogSettingsOf(config: Config): CatalogSettings {
     aliases: new Map(),
     perSearchIdsAdded: new Set(config.TOLLGATE_PER_SEARCH_MODELS),
     perSearchIdsRemoved: new Set(config.TOLLGATE_NOT_PER_SEARCH_MODELS),
+    fees: { everyModel: config.TOLLGATE_FEE_BPS, models: config.TOLLGATE_MODEL_FEES_BPS },
   }
 }
 

@@ -2,6 +2,7 @@ import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/li
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import { Claims } from './claims.ts'
@@ -16,7 +17,7 @@ export interface CatalogSettings extends ListingSettings {
   readonly aliases: ReadonlyMap<string, string>
 }
 
-/** Prices every five minutes, stale after an hour; no names or ids beside the upstream's own. */
+/** Prices every five minutes, stale after an hour, a fee of 5%; no names or ids beside the upstream's own. */
 export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   upstream: 'openrouter',
   catalogRefreshMs: 5 * 60_000,
@@ -24,6 +25,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   aliases: new Map(),
   perSearchIdsAdded: new Set(),
   perSearchIdsRemoved: new Set(),
+  fees: { everyModel: FEE_BASIS_POINTS_DEFAULT, models: new Map() },
 }
 
 /** One model as the catalog keeps it. */

@@ -2,7 +2,7 @@ import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, orNone, shownRows } from './rows.ts'
+import { listOptions, orNone, readPercent, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const ACCOUNTS = shownRows(accountShape, {
@@ -33,6 +33,13 @@ const ENTRIES = shownRows(entryShape, {
 
 const account = { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' } as const
 
+const fee = {
+  flags: '--fee <percent>',
+  words: 'the platform fee of its requests, 0 to 100, such as 2.5; or none, for that of the model',
+  to: 'body.fee_basis_points',
+  read: orNone(readPercent),
+} as const
+
 /** `tollgate account`: the owners of credit. */
 export const ACCOUNT_COMMANDS: CommandGroup = {
   name: 'account',
@@ -46,6 +53,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       takes: [
         { flags: '<name>', words: 'a name', to: 'body.name' },
         { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
+        fee,
       ],
       show: show(accountShape, (made) => ({
         ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
@@ -79,7 +87,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
     {
       name: 'update',
       runs: 'changeAccount',
-      words: 'change the name or e-mail address of an account',
+      words: 'change the name, e-mail address or platform fee of an account',
       changes: true,
       takes: [
         account,
@@ -90,6 +98,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
           to: 'body.email',
           read: orNone(String),
         },
+        fee,
       ],
       show: ACCOUNTS.one,
     },

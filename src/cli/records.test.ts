@@ -41,6 +41,7 @@ async function makeRequests(): Promise<{ readonly account: string; readonly requ
       upstream: 'openrouter',
       priceSnapshotId: 'prices',
       tags: index === 0 ? ['nightly', 'team two'] : null,
+      feeBasisPoints: 500,
     })
   }
   await ledger.settle({

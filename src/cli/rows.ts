@@ -69,6 +69,15 @@ export function readDollars(text: string): number {
   return sign === '-' ? -micros : micros
 }
 
+/** A percentage such as `2.5` or `5%`, as hundredths of a percent. */
+export function readPercent(text: string): number {
+  const [, whole, places = ''] = /^(\d{1,3})(?:\.(\d{1,2}))?%?$/.exec(text.trim()) ?? []
+  if (whole === undefined) {
+    throw new UsageFailure('must be a percentage such as 5 or 2.25: at most two places')
+  }
+  return Number(whole + places.padEnd(2, '0'))
+}
+
 /** A date such as `2027-01-31`, read as its start in UTC; any other text goes to the API unchanged. */
 export function readMoment(text: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text

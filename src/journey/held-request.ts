@@ -276,6 +276,7 @@ export class HeldRequest {
     return {
       requestId: this.request.requestId,
       upstream: this.#held.offer.upstream,
+      feeBasisPoints: this.#held.offer.feeBasisPoints,
       resolution,
       facts: {
         httpStatus,

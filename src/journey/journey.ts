@@ -12,7 +12,7 @@ import type { AttemptRequest, Deadlines, Upstream, Wire } from '../upstreams/ups
 import type { Arrival, Call } from '../vocabulary/call.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Micros } from '../vocabulary/money.ts'
-import type { Offer } from '../vocabulary/offer.ts'
+import { type Offer, offerAtFee } from '../vocabulary/offer.ts'
 import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
@@ -194,7 +194,8 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const call = rest === null ? sizeCall(unsized) : await sizeCallInParts(unsized, rest)
     record.stream = call.stream
 
-    const offer = parts.offerFor(call.modelName) // 404, 503
+    const listed = parts.offerFor(call.modelName) // 404, 503
+    const offer = offerAtFee(listed, caller.feeBasisPoints)
     record.modelId = offer.modelId
     record.upstream = offer.upstream
     const upstream = upstreamOf(parts, offer)
@@ -204,7 +205,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
 
     // Prices may have to be fetched first, which needs no thread.
     turn?.end()
-    const dearest = await parts.holdOffer(offer)
+    const dearest = offerAtFee(await parts.holdOffer(listed), caller.feeBasisPoints)
     requireClient(request)
     const size = sizeHold(call, dearest) // 400
     place = await placeAt(upstream, { request, caller }) // 503

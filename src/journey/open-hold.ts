@@ -42,6 +42,7 @@ export async function openHold(
     freeCreditAloneRunsOnLess: call.rules.freeCredit === 'partOfHold',
     priceSnapshotId: offer.priceSnapshotId,
     tags,
+    feeBasisPoints: offer.feeBasisPoints,
   })
   request.record.holdOpenedAtMs = parts.clock.nowMs()
   switch (verdict.kind) {

@@ -49,6 +49,8 @@ export interface OpenHoldInput {
   readonly priceSnapshotId: string
   /** Default null: none. */
   readonly tags?: readonly string[] | null
+  /** The platform fee on its cost, in hundredths of a percent: stored, and in every charge of it. */
+  readonly feeBasisPoints: number
 }
 
 /** The grant of a hold, or why there is none. */
@@ -180,6 +182,8 @@ export interface CreateAccountInput {
   readonly email?: string | null
   /** The user of the page who owns it from its first moment. Default null: it has no member. */
   readonly ownerId?: string | null
+  /** The platform fee, in hundredths of a percent. Default null: that of the model. */
+  readonly feeBasisPoints?: number | null
 }
 
 export interface UpdateAccountInput {
@@ -188,6 +192,8 @@ export interface UpdateAccountInput {
   readonly email?: string | null
   /** The keys of a disabled account answer `api_key_disabled`. */
   readonly disabled?: boolean
+  /** The platform fee of requests from now on, in hundredths of a percent; null: that of the model. */
+  readonly feeBasisPoints?: number | null
 }
 
 export interface AddApiKeyInput

@@ -6,6 +6,8 @@ import type { AccountRow } from '../store/schema.ts'
 import { readCharges } from '../usage/read-usage.ts'
 import {
   emailField,
+  feeField,
+  feeShape,
   filterField,
   idCursor,
   idField,
@@ -56,15 +58,19 @@ function createOwn(parts: OperationParts): Operation {
   })
 }
 
-const newAccountBody = z.strictObject({ name: nameField, email: emailField.nullish() })
+const newAccountBody = z.strictObject({
+  name: nameField,
+  email: emailField.nullish(),
+  fee_basis_points: feeField.optional(),
+})
 
 async function made(
   parts: OperationParts,
   fields: z.output<typeof newAccountBody> & { readonly ownerId: string | null },
   by: OperatorAction | null,
 ): Promise<object> {
-  const { name, email = null, ownerId } = fields
-  const input = { id: parts.ids.next('acct'), name, email, ownerId }
+  const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId } = fields
+  const input = { id: parts.ids.next('acct'), name, email, feeBasisPoints, ownerId }
   return answerOf(parts, await parts.ledger.createAccount(input, by))
 }
 
@@ -141,16 +147,18 @@ function change(parts: OperationParts): Operation {
       name: nameField.optional(),
       email: emailField.nullable().optional(),
       disabled: z.boolean().optional(),
+      fee_basis_points: feeField.optional(),
     }),
     example: { disabled: false },
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ accountId, by, body: { name, email, disabled } }) {
+    async run({ accountId, by, body: { name, email, disabled, fee_basis_points } }) {
       const changes = {
         id: accountId,
         ...(name === undefined ? {} : { name }),
         ...(email === undefined ? {} : { email }),
         ...(disabled === undefined ? {} : { disabled }),
+        ...(fee_basis_points === undefined ? {} : { feeBasisPoints: fee_basis_points }),
       }
       const account = await parts.ledger.updateAccount(changes, by)
       if (account === null) throw notFound('account', accountId)
@@ -196,6 +204,11 @@ export const accountShape = z
     name: z.string(),
     email: z.string().nullable(),
     disabled: z.boolean().describe('Whether its keys are refused with `api_key_disabled`.'),
+    fee_basis_points: feeShape
+      .nullable()
+      .describe(
+        "The platform fee of its requests, in hundredths of a percent of the provider's cost; null: that of the model.",
+      ),
     credit: creditShape,
     has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
     created_at: timeField,
@@ -219,6 +232,7 @@ function accountAnswer(account: AccountRow, purses: AccountCredit): z.infer<type
     name: account.name,
     email: account.email,
     disabled: account.disabled,
+    fee_basis_points: account.feeBasisPoints,
     credit: creditAnswer(purses),
     has_backed_credit: purses.hasBackedCredit,
     created_at: timeAnswer(account.createdAtMs),

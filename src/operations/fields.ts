@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdPrefix } from '../vocabulary/ids.ts'
-import { type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
+import { FEE_BASIS_POINTS_MAX, type Micros, micros, parseDecimal } from '../vocabulary/money.ts'
 
 /** The most characters of a name. */
 const NAME_CHARS_MAX = 200
@@ -62,6 +62,17 @@ export const costField = z
     })
     return z.NEVER
   })
+
+/** A platform fee, in hundredths of a percent of the provider's cost. */
+export const feeShape = z.int()
+
+/** A platform fee that an admin sets; null: that of the model. */
+export const feeField = feeShape
+  .refine(
+    (value) => value >= 0 && value <= FEE_BASIS_POINTS_MAX,
+    `must be hundredths of a percent, 0 to ${FEE_BASIS_POINTS_MAX}`,
+  )
+  .nullable()
 
 // PostgreSQL refuses some control characters, and no store returns half a surrogate pair unchanged.
 const UNSTORABLE = /[\p{Cc}\p{Cs}]/u

@@ -134,6 +134,7 @@ function unsettledAnswer(
     generationId: row.generationId,
     costReported: row.costUsd !== null,
     expectsCost: false,
+    feeBasisPoints: row.feeBasisPoints,
     endedAtMs: row.endedAtMs ?? row.openedAtMs,
   } as const
   const patience = { settleAfterMs, settleAfterNoLookupMs: settleAfterMs }

@@ -22,6 +22,7 @@ const COLUMNS: Readonly<Record<string, (row: RequestRow) => CsvCell>> = {
   hold: (row) => dollarsCell(row.backedGrantedMicros + row.freeGrantedMicros),
   charge: (row) => dollarsCell(row.backedChargeMicros + row.freeChargeMicros),
   provider_cost: ({ costUsd }) => costUsd,
+  fee_basis_points: ({ feeBasisPoints }) => feeBasisPoints,
   input_tokens: ({ usage }) => usage?.inputTokens ?? null,
   cache_read_tokens: ({ usage }) => usage?.cacheReadTokens ?? null,
   cache_write_tokens: ({ usage }) => usage?.cacheWriteTokens ?? null,

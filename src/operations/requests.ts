@@ -12,6 +12,7 @@ import { TAGS_HEADER } from '../vocabulary/tags.ts'
 import {
   anyOf,
   costField,
+  feeShape,
   filterField,
   idCursor,
   idField,
@@ -163,17 +164,19 @@ function settle({ store, ledger }: OperationParts): Operation {
     },
     needsRecentSignIn: true,
     summary:
-      "Settle an unresolved or provisional request by the provider's cost; the charge is the cost plus the fee.",
+      "Settle an unresolved or provisional request by the provider's cost; the charge is the cost plus the fee that it was held with.",
     body: z.strictObject({ cost: costField }),
     example: { cost: '0.000123' },
     answers: { 200: requestShape },
     problems: ['not_found', 'request_not_settleable'],
     async run({ by, param, body: { cost: costUsd } }) {
-      const chargeMicros = chargeForSaidCost(costUsd)
+      const requestId = param('request_id')
+      const held = await getRequest(store.db, requestId)
+      if (held === null) throw await noRequest(store, requestId)
+      const chargeMicros = chargeForSaidCost(costUsd, held.feeBasisPoints)
       if (chargeMicros === null) {
         throw new Problem('invalid_parameter', { message: '`cost` is too large.', param: 'cost' })
       }
-      const requestId = param('request_id')
       const correction = { kind: 'final', chargeMicros, costUsd } as const
       const corrected = await ledger.correct({ requestId, correction }, by)
       switch (corrected.kind) {
@@ -235,6 +238,9 @@ export const requestShape = z
       .describe(
         'What the provider billed for a request that was released, in dollars: never charged; null: none is known.',
       ),
+    fee_basis_points: feeShape.describe(
+      "The platform fee that it was held with and is charged, in hundredths of a percent of the provider's cost.",
+    ),
     overrun: moneyField.describe('The part of the charge above the hold, in micro-dollars.'),
     usage: usageShape.nullable(),
     generation_id: z.string().nullable().describe("The provider's id of the generation."),
@@ -271,6 +277,7 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     charge: chargeOf(row),
     provider_cost: row.costUsd,
     uncharged_provider_cost: row.lateCostUsd,
+    fee_basis_points: row.feeBasisPoints,
     overrun: Math.max(0, chargeOf(row) - holdMicros),
     usage: row.usage === null ? null : usageAnswer(row.usage),
     generation_id: row.generationId,

@@ -118,7 +118,7 @@ class World {
 
 function costOf(costMicros: number): Resolution {
   const costUsd: Decimal = { digits: BigInt(costMicros), exponent: -6 }
-  const chargeMicros = chargeForCost(costUsd) ?? micros(0)
+  const chargeMicros = chargeForCost(costUsd, 500) ?? micros(0)
   return { kind: 'provisional', chargeMicros, costUsd, generationId: 'gen-1', stands: true }
 }
 

@@ -107,7 +107,7 @@ export class Lookups {
       case 'found': {
         const { costUsd, usage } = answer
         if (costUsd.digits === 0n && request.expectsCost) return this.#doubted(request, 'zeroCost')
-        const chargeMicros = chargeForSaidCost(costUsd)
+        const chargeMicros = chargeForSaidCost(costUsd, request.feeBasisPoints)
         if (chargeMicros === null) return this.#doubted(request, 'absurdCost')
         const final: Correction = { kind: 'final', chargeMicros, costUsd }
         return usage === null ? final : { ...final, usage }

@@ -29,6 +29,7 @@ test('requests are a thousand at most on their way to a store that does not take
       generationId: null,
       costReported: false,
       expectsCost: false,
+      feeBasisPoints: 500,
       endedAtMs: START_MS - 100 * HOUR_MS,
     })
   }

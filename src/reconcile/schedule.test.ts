@@ -20,6 +20,7 @@ const scheduled: fc.Arbitrary<ScheduleInput> = fc.record({
     generationId: fc.constant('gen-1'),
     costReported: fc.boolean(),
     expectsCost: fc.boolean(),
+    feeBasisPoints: fc.constant(500),
     endedAtMs: moments,
   }),
   silence: fc.constantFrom('noGenerationId', 'unknown', 'noEndpoint', 'unavailable'),

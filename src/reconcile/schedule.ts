@@ -94,20 +94,20 @@ export function nextLookupAtMs(input: ScheduleInput & { readonly nowMs: number }
 
 /** What was asked for, and when it was done. */
 interface JustSettled {
-  readonly input: SettleInput
+  readonly input: SettleInput & Pick<UnsettledRequest, 'feeBasisPoints'>
   readonly nowMs: number
 }
 
 /** The request that a settle leaves to be reconciled; null: none. */
 export function unsettledAfter(
   { state, chargedMicros }: Settled,
-  { input: { requestId, resolution, facts }, nowMs }: JustSettled,
+  { input: { requestId, resolution, facts, feeBasisPoints }, nowMs }: JustSettled,
 ): UnsettledRequest | null {
   if (resolution.kind === 'released') {
     const { billedAs: generationId } = resolution
     if (state !== 'released' || generationId === undefined) return null
     const unexpected = { costReported: false, expectsCost: false }
-    return { requestId, state, generationId, ...unexpected, endedAtMs: nowMs }
+    return { requestId, state, generationId, ...unexpected, feeBasisPoints, endedAtMs: nowMs }
   }
   if (state !== 'provisional' && state !== 'unresolved') return null
   if (resolution.kind === 'provisional' && resolution.stands === true) return null
@@ -120,6 +120,7 @@ export function unsettledAfter(
     generationId,
     costReported: costUsd !== null,
     expectsCost: expectsCost({ state, chargedMicros, costIsZero, usage: facts.usage }),
+    feeBasisPoints,
     endedAtMs: nowMs,
   }
 }

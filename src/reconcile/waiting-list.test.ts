@@ -10,6 +10,7 @@ function request(requestId: string): UnsettledRequest {
     generationId: 'gen-1',
     costReported: false,
     expectsCost: false,
+    feeBasisPoints: 500,
     endedAtMs: 0,
   }
 }

@@ -79,6 +79,7 @@ const REQUEST: RequestRow = {
   backedHeldMicros: micros(5),
   freeHeldMicros: micros(6),
   priceSnapshotId: 'price_1',
+  feeBasisPoints: 500,
   openedAtMs: 9,
 }
 

@@ -45,6 +45,8 @@ export const ACCOUNTS = new Table('accounts', {
     email: orNull(text),
     /** The keys of a disabled account answer `api_key_disabled`. */
     disabled: startsAs(false, flag),
+    /** The platform fee of its requests, in hundredths of a percent; null: that of the model. */
+    fee_basis_points: orNull(integer),
     created_at_ms: integer,
   },
   moving: {
@@ -173,6 +175,8 @@ export const REQUESTS = new Table('requests', {
     backed_granted_micros: amount,
     free_granted_micros: amount,
     price_snapshot_id: text,
+    /** The platform fee in its charges, in hundredths of a percent of the cost. */
+    fee_basis_points: integer,
     opened_at_ms: integer,
     /** What the client says that it is for: see `tags`; null: nothing. */
     tags: orNull(texts),

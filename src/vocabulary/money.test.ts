@@ -8,11 +8,13 @@ import {
   type Decimal,
   decimalOfPicos,
   divCeil,
+  FEE_BASIS_POINTS_DEFAULT,
   formatDecimal,
   isNegative,
   maxMicros,
   micros,
   microsCeil,
+  microsCeilAboveFee,
   microsCeilWithFee,
   microsOfDecimal,
   minMicros,
@@ -196,9 +198,12 @@ describe('a decimal', () => {
     const stored = formatDecimal(decimalOf(text))
     expect(equal(fractionOf(stored), fractionOf(text))).toBe(true)
     expect(formatDecimal(decimalOf(stored))).toBe(stored)
-    expect(chargeForCost(decimalOf(text))).toBe(charge)
+    expect(chargeForCost(decimalOf(text), 500)).toBe(charge)
   })
 })
+
+/** Fees, in hundredths of a percent. */
+const fees = fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 }))
 
 describe('a charge', () => {
   test.each([
@@ -214,17 +219,27 @@ describe('a charge', () => {
     ['1', 1_050_000],
     ['1e3', 1_050_000_000],
   ])('for a cost of $%s is %d micro-dollars', (cost, charge) => {
-    expect(chargeForCost(decimalOf(cost))).toBe(charge)
+    expect(chargeForCost(decimalOf(cost), FEE_BASIS_POINTS_DEFAULT)).toBe(charge)
   })
 
-  test('is cost times 1.05, rounded half up once', () => {
+  test('is the cost and the fee on it, rounded half up once', () => {
     fc.assert(
-      fc.property(amountTexts, (text) => {
-        const exact = nearest(times(fractionOf(text), 105n * 1_000_000n, 100n))
-        expect(chargeForCost(decimalOf(text))).toBe(isShowable(exact) ? Number(exact) : null)
+      fc.property(amountTexts, fees, (text, fee) => {
+        const basis = (10_000n + BigInt(fee)) * 1_000_000n
+        const exact = nearest(times(fractionOf(text), basis, 10_000n))
+        expect(chargeForCost(decimalOf(text), fee)).toBe(isShowable(exact) ? Number(exact) : null)
       }),
       { numRuns: 5_000 },
     )
+  })
+
+  test.each([
+    [0, 1_000_000],
+    [1, 1_000_100],
+    [500, 1_050_000],
+    [10_000, 2_000_000],
+  ])('at a fee of %d hundredths of a percent has it for a cost of a dollar', (fee, charge) => {
+    expect(chargeForCost(decimalOf('1'), fee)).toBe(charge)
   })
 
   test('exactly half way between two micro-dollars goes up', () => {
@@ -233,23 +248,23 @@ describe('a charge', () => {
       const costTimes105 = half * 5n * 10n ** 6n
       if (costTimes105 % 105n !== 0n) continue
       const cost = { digits: costTimes105 / 105n, exponent: -11 }
-      expect(chargeForCost(cost), formatDecimal(cost)).toBe(Number((half + 1n) / 2n))
+      expect(chargeForCost(cost, 500), formatDecimal(cost)).toBe(Number((half + 1n) / 2n))
     }
   })
 
   test.each(['-0.01', '-1e-30', '1e16', '1e39', '9007199254.740992'])(
     'for $%s does not exist',
     (cost) => {
-      expect(chargeForCost(decimalOf(cost))).toBeNull()
+      expect(chargeForCost(decimalOf(cost), FEE_BASIS_POINTS_DEFAULT)).toBeNull()
     },
   )
 
   test('for a cost from outside is a million dollars at most', () => {
-    expect(chargeForSaidCost(decimalOf('0.000198'))).toBe(208)
-    expect(chargeForSaidCost(decimalOf('952380'))).toBe(999_999_000_000)
-    expect(chargeForSaidCost(decimalOf('952381'))).toBeNull()
-    expect(chargeForSaidCost(decimalOf('5e9'))).toBeNull()
-    expect(chargeForSaidCost(decimalOf('-0.01'))).toBeNull()
+    expect(chargeForSaidCost(decimalOf('0.000198'), 500)).toBe(208)
+    expect(chargeForSaidCost(decimalOf('952380'), 500)).toBe(999_999_000_000)
+    expect(chargeForSaidCost(decimalOf('952381'), 500)).toBeNull()
+    expect(chargeForSaidCost(decimalOf('5e9'), 500)).toBeNull()
+    expect(chargeForSaidCost(decimalOf('-0.01'), 500)).toBeNull()
   })
 
   test('is the largest there is for the largest cost that has one', () => {
@@ -299,11 +314,12 @@ describe('a hold', () => {
 
   test('in micro-dollars is rounded up, with and without the fee', () => {
     fc.assert(
-      fc.property(picos, (amount) => {
+      fc.property(picos, fees, (amount, fee) => {
         const bounded = (value: bigint) => (isShowable(value) ? Number(value) : MAX)
         expect(microsCeil(amount)).toBe(bounded(ceiling({ over: amount, under: 1_000_000n })))
-        const withFee = ceiling({ over: amount * 105n, under: 100_000_000n })
-        expect(microsCeilWithFee(amount)).toBe(bounded(withFee))
+        const over = amount * (10_000n + BigInt(fee))
+        const withFee = ceiling({ over, under: 10_000_000_000n })
+        expect(microsCeilWithFee(amount, fee)).toBe(bounded(withFee))
       }),
       { numRuns: 2_000 },
     )
@@ -311,8 +327,23 @@ describe('a hold', () => {
 
   test('covers the charge for the same amount', () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), (amount) => {
-        expect(chargeForCost(decimalOfPicos(amount))).toBeLessThanOrEqual(microsCeilWithFee(amount))
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fees, (amount, fee) => {
+        const charge = chargeForCost(decimalOfPicos(amount), fee)
+        expect(charge).toBeLessThanOrEqual(microsCeilWithFee(amount, fee))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('of its own figure is that figure at the usual fee or less, and grows with a higher one', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fees, (amount, fee) => {
+        const held = microsCeilAboveFee(amount, fee)
+        if (fee <= FEE_BASIS_POINTS_DEFAULT) expect(held).toBe(microsCeil(amount))
+        else {
+          const usual = decimalOfPicos((amount * 10_000n) / 10_500n)
+          expect(chargeForCost(usual, fee)).toBeLessThanOrEqual(held)
+        }
       }),
       { numRuns: 2_000 },
     )
@@ -320,11 +351,11 @@ describe('a hold', () => {
 
   test('pays for exactly as many pico-dollars as come to no more than it', () => {
     fc.assert(
-      fc.property(fc.maxSafeInteger().map(Math.abs), (amount) => {
+      fc.property(fc.maxSafeInteger().map(Math.abs), fees, (amount, fee) => {
         fc.pre(amount < MAX)
-        const most = picosWithinFee(micros(amount))
-        expect(microsCeilWithFee(most)).toBeLessThanOrEqual(amount)
-        expect(microsCeilWithFee(most + 1n)).toBeGreaterThan(amount)
+        const most = picosWithinFee(micros(amount), fee)
+        expect(microsCeilWithFee(most, fee)).toBeLessThanOrEqual(amount)
+        expect(microsCeilWithFee(most + 1n, fee)).toBeGreaterThan(amount)
       }),
       { numRuns: 2_000 },
     )

@@ -20,9 +20,18 @@ export interface Decimal {
 
 const PICOS_PER_MICRO = 1_000_000n
 
-/** The platform fee as a fraction of the provider's cost: 5/100. */
-const FEE_NUMERATOR = 105n
-const FEE_DENOMINATOR = 100n
+/** The platform fee where the operator has set no other, in hundredths of a percent: 5%. */
+export const FEE_BASIS_POINTS_DEFAULT = 500
+
+/** The highest platform fee that can be set: 100%. */
+export const FEE_BASIS_POINTS_MAX = 10_000
+
+const COST_BASIS_POINTS = 10_000n
+
+/** A cost with its fee, in hundredths of a percent of the cost. */
+function basisPointsWithFee(feeBasisPoints: number): bigint {
+  return COST_BASIS_POINTS + BigInt(feeBasisPoints)
+}
 
 /** Zero micro-dollars. */
 export const ZERO_MICROS = 0 as Micros
@@ -112,14 +121,17 @@ export function isNegative(value: Decimal): boolean {
 }
 
 /**
- * The charge for a provider's cost in dollars: cost × 1.05, rounded half up to a micro-dollar, once. Null
- * where the cost is negative or beyond any real amount.
+ * The charge for a provider's cost in dollars: the cost and the fee on it, in hundredths of a percent, rounded half
+ * up to a micro-dollar, once. Null where the cost is negative or beyond any real amount.
  */
-export function chargeForCost(costUsd: Decimal): Micros | null {
+export function chargeForCost(costUsd: Decimal, feeBasisPoints: number): Micros | null {
   if (costUsd.digits < 0n) return null
   return roundHalfUp(
-    { digits: costUsd.digits * FEE_NUMERATOR, exponent: costUsd.exponent + 6 },
-    FEE_DENOMINATOR,
+    {
+      digits: costUsd.digits * basisPointsWithFee(feeBasisPoints),
+      exponent: costUsd.exponent + 6,
+    },
+    COST_BASIS_POINTS,
   )
 }
 
@@ -130,8 +142,8 @@ const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
  * As {@link chargeForCost}, for a cost that comes from outside: null also above a charge of a million
  * dollars, which no request costs.
  */
-export function chargeForSaidCost(costUsd: Decimal): Micros | null {
-  const chargeMicros = chargeForCost(costUsd)
+export function chargeForSaidCost(costUsd: Decimal, feeBasisPoints: number): Micros | null {
+  const chargeMicros = chargeForCost(costUsd, feeBasisPoints)
   return chargeMicros === null || chargeMicros > SAID_CHARGE_MICROS_MAX ? null : chargeMicros
 }
 
@@ -171,13 +183,26 @@ export function microsCeil(picos: Picos): Micros {
 }
 
 /** Pico-dollars with the platform fee, in micro-dollars, rounded up: for holds. */
-export function microsCeilWithFee(picos: Picos): Micros {
-  return boundedMicros(divCeil(picos * FEE_NUMERATOR, PICOS_PER_MICRO * FEE_DENOMINATOR))
+export function microsCeilWithFee(picos: Picos, feeBasisPoints: number): Micros {
+  const grownPicos = picos * basisPointsWithFee(feeBasisPoints)
+  return boundedMicros(divCeil(grownPicos, PICOS_PER_MICRO * COST_BASIS_POINTS))
+}
+
+/**
+ * Pico-dollars that a hold has in the place of a cost with its fee, in micro-dollars, rounded up: as they are up to
+ * the default fee, and above it grown as much as the charge is.
+ */
+export function microsCeilAboveFee(picos: Picos, feeBasisPoints: number): Micros {
+  if (feeBasisPoints <= FEE_BASIS_POINTS_DEFAULT) return microsCeil(picos)
+  const grown = picos * basisPointsWithFee(feeBasisPoints)
+  return boundedMicros(
+    divCeil(grown, PICOS_PER_MICRO * basisPointsWithFee(FEE_BASIS_POINTS_DEFAULT)),
+  )
 }
 
 /** The most pico-dollars that come to no more than this with the platform fee, rounded up: what a hold pays for. */
-export function picosWithinFee(amount: Micros): Picos {
-  return (BigInt(amount) * PICOS_PER_MICRO * FEE_DENOMINATOR) / FEE_NUMERATOR
+export function picosWithinFee(amount: Micros, feeBasisPoints: number): Picos {
+  return (BigInt(amount) * PICOS_PER_MICRO * COST_BASIS_POINTS) / basisPointsWithFee(feeBasisPoints)
 }
 
 /** Pico-dollars as the exact dollar amount, for charges computed from token counts. */

@@ -27,6 +27,28 @@ export interface Offer {
   readonly fastPrices: PriceTable | null
   /** Names the exact prices a charge was computed with; equal prices have equal ids. */
   readonly priceSnapshotId: string
+  /** The platform fee on the provider's cost, in hundredths of a percent. */
+  readonly feeBasisPoints: number
+}
+
+/** The operator's platform fees, in hundredths of a percent of the provider's cost. */
+export interface Fees {
+  /** Of models without a fee of their own. */
+  readonly everyModel: number
+  /** By the id of a model, or of all models of an author as `<author>/*`. */
+  readonly models: ReadonlyMap<string, number>
+}
+
+/** The fee of a model: its own, else its author's, else that of every model. */
+export function feeOfModel({ everyModel, models }: Fees, modelId: string): number {
+  const author = modelId.slice(0, modelId.indexOf('/'))
+  return models.get(modelId) ?? models.get(`${author}/*`) ?? everyModel
+}
+
+/** The offer to an account: at the account's own fee, which outranks the model's; null: it has none. */
+export function offerAtFee(offer: Offer, feeBasisPoints: number | null): Offer {
+  if (feeBasisPoints === null || feeBasisPoints === offer.feeBasisPoints) return offer
+  return { ...offer, feeBasisPoints }
 }
 
 /**

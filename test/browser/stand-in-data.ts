@@ -39,6 +39,7 @@ export const HELIX: Account = {
   name: 'Helix Lab',
   email: 'mira@helix.example',
   disabled: false,
+  fee_basis_points: null,
   credit: {
     backed: { balance: 187_060_000, held: 2_790_000, available: 184_270_000 },
     free: {

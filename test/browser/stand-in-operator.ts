@@ -30,6 +30,7 @@ function listed(place: number, { name, email, disabled = false, ...money }: List
     name,
     email: email ?? null,
     disabled,
+    fee_basis_points: null,
     credit: {
       backed: { balance: available + held, held, available: Math.max(0, available) },
       free: {

@@ -34,6 +34,7 @@ function request(at: number, input: RowInput): ActivityRequest {
     provider_cost: charge === 0 ? null : String(Math.round(charge / 1.05) / 1_000_000),
     uncharged_provider_cost: null,
     tags: [],
+    fee_basis_points: 500,
     overrun: 0,
     usage:
       tokens === undefined

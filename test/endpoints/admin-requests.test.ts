@@ -56,6 +56,7 @@ test('a request is shown whole', async () => {
     charge: expect.any(Number),
     provider_cost: expect.stringMatching(/^0\.\d+$/),
     uncharged_provider_cost: null,
+    fee_basis_points: 500,
     overrun: 0,
     usage: expect.objectContaining({ input_tokens: expect.any(Number) }),
     generation_id: expect.any(String),

@@ -18,7 +18,7 @@ import { parseModels } from '../../src/upstreams/openrouter/catalog.ts'
 import { wireOf } from '../../src/upstreams/openrouter/testing/exchange.ts'
 import type { Call } from '../../src/vocabulary/call.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
-import type { Offer } from '../../src/vocabulary/offer.ts'
+import { type Offer, offerAtFee } from '../../src/vocabulary/offer.ts'
 import { Problem } from '../../src/vocabulary/problem.ts'
 import { type RandomBody, ROWS } from './random-bodies.ts'
 
@@ -45,6 +45,8 @@ export interface ChargeInput {
   readonly grantedShare: number
   /** Whether the provider says what it cost, or its tokens alone. */
   readonly reportsCost: boolean
+  /** The platform fee, in hundredths of a percent. Default 5%. */
+  readonly feeBasisPoints?: number
   readonly plant?: Plant
 }
 
@@ -100,12 +102,12 @@ interface Held {
   readonly sent: string
 }
 
-function hold({ request, grantedShare, plant = {} }: ChargeInput): Held {
+function hold({ request, grantedShare, feeBasisPoints = 500, plant = {} }: ChargeInput): Held {
   const format = FORMATS.find(({ endpoint }) => endpoint === request.endpoint)
   if (format === undefined) throw new TypeError(`no format ${request.endpoint}`)
   const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
   const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
-  const offer = catalog.offerFor(call.modelName)
+  const offer = offerAtFee(catalog.offerFor(call.modelName), feeBasisPoints)
   checkOffer(call, { format, formats: FORMATS, offer, publicNames: DEFAULT_PUBLIC_NAMES })
 
   const size = sizeHold(

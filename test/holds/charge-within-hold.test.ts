@@ -13,6 +13,7 @@ const { HOLD_SEARCH_SEED, HOLD_SEARCH_BODIES } = process.env
 const seed = HOLD_SEARCH_SEED === undefined ? Date.now() % 2 ** 31 : Number(HOLD_SEARCH_SEED)
 const bodies = Number(HOLD_SEARCH_BODIES ?? 6_000)
 
+const fee = fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 }))
 const share = fc.oneof(fc.constant(1), fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true }))
 
 interface Tally {
@@ -22,8 +23,9 @@ interface Tally {
 
 /** Counts what becomes of each body, and fails at a charge above the hold. */
 function neverCharged(tally: Tally, plant: Plant = {}) {
-  return fc.property(randomBody, share, fc.boolean(), (request, grantedShare, reportsCost) => {
-    const { heldMicros, chargeMicros } = chargeMost({ request, grantedShare, reportsCost, plant })
+  const parts = { request: randomBody, grantedShare: share, reportsCost: fc.boolean() }
+  return fc.property(fc.record({ ...parts, feeBasisPoints: fee }), (input) => {
+    const { heldMicros, chargeMicros } = chargeMost({ ...input, plant })
     if (heldMicros === null || chargeMicros === null) {
       tally.refused += 1
       return

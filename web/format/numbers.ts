@@ -36,6 +36,11 @@ export function percent(part: number, whole: number): string {
   return `${share.toFixed(share < 1 ? 2 : share < 10 ? 1 : 0)}%`
 }
 
+/** Hundredths of a percent as a person reads them: `2.5%`. */
+export function percentOf(basisPoints: number): string {
+  return `${basisPoints / 100}%`
+}
+
 /** `12% more than`, `as much as`, `5.0 times as much as`; null where there was nothing before. */
 export function change(now: number, before: number): string | null {
   if (before === 0) return null

@@ -72,6 +72,7 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
     },
     fastPrices: null,
     priceSnapshotId: 'prices',
+    feeBasisPoints: 500,
     ...overrides,
   }
 }

@@ -91,7 +91,12 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     return created.text
   }
 
-  const CALLER = { accountId: 'acct_1', apiKeyId: 'key_1', hasBackedCredit: false }
+  const CALLER = {
+    accountId: 'acct_1',
+    apiKeyId: 'key_1',
+    hasBackedCredit: false,
+    feeBasisPoints: null,
+  }
 
   describe('a key is accepted', () => {
     test.each([

@@ -13,6 +13,8 @@ export interface Caller {
   readonly apiKeyId: string
   /** Whether backed credit was ever added to the account. */
   readonly hasBackedCredit: boolean
+  /** The account's platform fee, in hundredths of a percent; null: that of the model. */
+  readonly feeBasisPoints: number | null
 }
 
 /** An API key that has changed, or an account with all of its keys. */
@@ -201,15 +203,15 @@ export class Authenticator {
       .select(['api_keys.id as apiKeyId', 'api_keys.account_id as accountId'])
       .select(['api_keys.disabled as keyDisabled', 'accounts.disabled as accountDisabled'])
       .select(['api_keys.expires_at_ms as expiresAtMs', 'accounts.has_backed_credit as hasBacked'])
-      .select('api_keys.key_hash as hash')
+      .select(['api_keys.key_hash as hash', 'accounts.fee_basis_points as feeBasisPoints'])
       .where('api_keys.key_hash', 'in', hashes)
       .where('api_keys.deleted_at_ms', 'is', null)
       .execute()
     const found = new Map(
-      rows.map(({ hash, accountId, apiKeyId, ...row }): [string, KnownKey] => [
+      rows.map(({ hash, accountId, apiKeyId, feeBasisPoints, ...row }): [string, KnownKey] => [
         hash,
         {
-          caller: { accountId, apiKeyId, hasBackedCredit: row.hasBacked === 1 },
+          caller: { accountId, apiKeyId, feeBasisPoints, hasBackedCredit: row.hasBacked === 1 },
           disabled: row.keyDisabled === 1 || row.accountDisabled === 1,
           expiresAtMs: row.expiresAtMs,
         },

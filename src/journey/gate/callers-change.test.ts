@@ -11,7 +11,12 @@ import { Authenticator, type Caller } from './authenticator.ts'
 
 /** Keys that another process changes: the ledger here is not the authenticator's. */
 
-const CALLER = { accountId: 'acct_1', apiKeyId: 'key_1', hasBackedCredit: false }
+const CALLER = {
+  accountId: 'acct_1',
+  apiKeyId: 'key_1',
+  hasBackedCredit: false,
+  feeBasisPoints: null,
+}
 
 let database: TestDatabase
 let store: Store

@@ -65,6 +65,7 @@ const offer: fc.Arbitrary<Offer> = fc
     fastPrices: fc.option(prices),
     cap: fc.subarray(['max_tokens', 'max_completion_tokens']),
     outputs: fc.subarray(['image', 'audio']),
+    feeBasisPoints: fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 })),
   })
   .map(({ prices, cap, outputs, ...rest }) =>
     offerWith(prices, {
@@ -232,7 +233,7 @@ test('a hold covers the charge of every answer within its bounds, at every grant
       const grant = grantBetween(size.leastMicros, size.neededMicros, granted)
       const usage = usageWithin(shares, call, { offer, cap: capForGrant(size, grant) })
       const prices = pricesAtTier(offer, call)
-      const charge = chargeForCost(costOfUsage({ usage, prices }))
+      const charge = chargeForCost(costOfUsage({ usage, prices }), offer.feeBasisPoints)
       expect(charge).toBeLessThanOrEqual(grant)
     }),
     { numRuns: 5_000 },
@@ -245,7 +246,7 @@ test('a hold covers the estimate for a call without counts', () => {
       fc.pre(isSizable(call, offer))
       const prices = pricesAtTier(offer, call)
       const usage = estimateUsage({ call, offer, relayedTokens })
-      const charge = chargeForCost(costOfUsage({ usage, prices }))
+      const charge = chargeForCost(costOfUsage({ usage, prices }), offer.feeBasisPoints)
       expect(charge).toBeLessThanOrEqual(sizeHold(call, offer).neededMicros)
     }),
     { numRuns: 5_000 },

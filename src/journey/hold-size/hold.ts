@@ -8,7 +8,7 @@ import type { Call } from '../../vocabulary/call.ts'
 import {
   addMicros,
   type Micros,
-  microsCeil,
+  microsCeilAboveFee,
   microsCeilWithFee,
   type Picos,
   picosWithinFee,
@@ -27,6 +27,8 @@ export interface HoldSize {
   readonly capTokens: number | null
   /** Ways in which the call may be billed; the dearest counts. */
   readonly readings: readonly HoldReading[]
+  /** The platform fee in it, in hundredths of a percent of the cost. */
+  readonly feeBasisPoints: number
 }
 
 /** One way in which a call may be billed, without the fee. */
@@ -48,7 +50,8 @@ interface HoldReading {
  * - Prices are those of the prompt's size and of the requested tier ({@link pricesAtTier}).
  * - If the provider runs tools: for each step a search, the whole prompt again, and the search results in it
  *   ({@link sizeStepGrowth}).
- * - The fee on all of it. The images endpoint has a figure of its own, without a fee on it.
+ * - The fee on all of it. The images endpoint has a figure of its own, without a fee on it, which grows with a fee
+ *   above the usual one.
  *
  * Throws Problem `output_cap_required` if nothing bounds the answer.
  */
@@ -57,12 +60,14 @@ export function sizeHold(call: Call, listed: Offer): HoldSize {
   const prompt = sizePrompt(call, offer)
   if (call.rules.heldBy === 'images') return sizeImageHold(call, { offer, prompt })
   const output = sizeOutput(call, offer)
+  const { feeBasisPoints } = offer
   const readings = readingsOf(call, { offer, prompt, output })
   return {
-    neededMicros: microsFor(readings, output.heldTokens),
-    leastMicros: microsFor(readings, output.leastTokens),
+    neededMicros: microsFor(readings, { capTokens: output.heldTokens, feeBasisPoints }),
+    leastMicros: microsFor(readings, { capTokens: output.leastTokens, feeBasisPoints }),
     capTokens: output.sentTokens,
     readings,
+    feeBasisPoints,
   }
 }
 
@@ -77,14 +82,16 @@ export function sizeHoldAtListedMax(
   return { outputTokensMax, neededMicros }
 }
 
-function microsFor(readings: readonly HoldReading[], capTokens: number): Micros {
-  return microsCeilWithFee(
-    dearest(
-      ...readings.map(
-        ({ fixedPicos, capTokenPicos }) => fixedPicos + capTokenPicos * BigInt(capTokens),
-      ),
+function microsFor(
+  readings: readonly HoldReading[],
+  { capTokens, feeBasisPoints }: { readonly capTokens: number; readonly feeBasisPoints: number },
+): Micros {
+  const picos = dearest(
+    ...readings.map(
+      ({ fixedPicos, capTokenPicos }) => fixedPicos + capTokenPicos * BigInt(capTokens),
     ),
   )
+  return microsCeilWithFee(picos, feeBasisPoints)
 }
 
 /**
@@ -92,7 +99,7 @@ function microsFor(readings: readonly HoldReading[], capTokens: number): Micros 
  * fits. Null if the body keeps its own cap. Throws RangeError for a grant below the least, which is a bug.
  */
 export function capForGrant(size: HoldSize, grantedMicros: Micros): number | null {
-  const { capTokens, readings } = size
+  const { capTokens, readings, feeBasisPoints } = size
   if (capTokens === null) return null
   if (grantedMicros >= size.neededMicros) return capTokens
   if (grantedMicros < size.leastMicros)
@@ -100,7 +107,8 @@ export function capForGrant(size: HoldSize, grantedMicros: Micros): number | nul
   let fittingTokens = capTokens
   for (const { fixedPicos, capTokenPicos } of readings) {
     if (capTokenPicos === 0n) continue
-    const tokens = Number((picosWithinFee(grantedMicros) - fixedPicos) / capTokenPicos)
+    const paidPicos = picosWithinFee(grantedMicros, feeBasisPoints)
+    const tokens = Number((paidPicos - fixedPicos) / capTokenPicos)
     fittingTokens = Math.min(fittingTokens, tokens)
   }
   return fittingTokens
@@ -273,14 +281,15 @@ function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
     BigInt(videosByUrl) * videoInputTokenPicos({ offer, tokenPicos })
   const mediaPicos = BigInt(prompt.mediumTokens) * mediaTokenPicos
   const neededMicros = addMicros(
-    microsCeil(BigInt(call.completions) * imagePicos(offer.prices)),
-    microsCeilWithFee(mediaPicos),
+    microsCeilAboveFee(BigInt(call.completions) * imagePicos(offer.prices), offer.feeBasisPoints),
+    microsCeilWithFee(mediaPicos, offer.feeBasisPoints),
   )
   return {
     neededMicros,
     leastMicros: neededMicros,
     capTokens: null,
     readings: [],
+    feeBasisPoints: offer.feeBasisPoints,
   }
 }
 

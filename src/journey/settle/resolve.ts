@@ -177,7 +177,7 @@ function chargeReported(reported: Reported, ran: Ran): Resolution | null {
   const { generationId } = reported
   const costUsd = costReported(reported, ran)
   if (costUsd === null) return null
-  const chargeMicros = chargeForSaidCost(costUsd)
+  const chargeMicros = chargeForSaidCost(costUsd, ran.offer.feeBasisPoints)
   if (chargeMicros === null) return null
   if (generationId === null) return { kind: 'final', chargeMicros, costUsd }
   return { kind: 'provisional', chargeMicros, costUsd, generationId }
@@ -201,7 +201,10 @@ function estimated(
     offer,
   }: Ran & { readonly usage: TokenUsage; readonly generationId: string | null },
 ): Resolution {
-  const chargeMicros = chargeForCost(costAtTier(reported, { usage, call, offer }))
+  const chargeMicros = chargeForCost(
+    costAtTier(reported, { usage, call, offer }),
+    offer.feeBasisPoints,
+  )
   // More than any real amount is as good as no count.
   if (chargeMicros === null) return { kind: 'unresolved', generationId }
   return { kind: 'provisional', chargeMicros, costUsd: null, generationId }

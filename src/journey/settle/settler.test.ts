@@ -7,6 +7,7 @@ import { type HeldSettle, Settler } from './settler.ts'
 const INPUT: HeldSettle = {
   requestId: 'req_1',
   upstream: 'openrouter',
+  feeBasisPoints: 500,
   resolution: { kind: 'released' },
   facts: {
     httpStatus: 502,

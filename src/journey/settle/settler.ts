@@ -1,9 +1,11 @@
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 
-/** A settle, and the upstream that the request was sent to. */
+/** A settle, with the upstream that the request was sent to and the fee that it was held with. */
 export interface HeldSettle extends SettleInput {
   readonly upstream: string
+  /** Hundredths of a percent. */
+  readonly feeBasisPoints: number
 }
 
 interface Wait {

@@ -109,12 +109,12 @@ describe('a charge from token counts', () => {
   ]
   test.each(rows)('$name', ({ usage: some, prices = SAGE.prices, chargeMicros }) => {
     const usage = { ...NO_TOKENS, ...some }
-    expect(chargeForCost(costOfUsage({ usage, prices }))).toBe(chargeMicros)
+    expect(chargeForCost(costOfUsage({ usage, prices }), 500)).toBe(chargeMicros)
   })
 
   test('is null for counts above any real amount', () => {
     const usage = { ...NO_TOKENS, inputTokens: Number.MAX_SAFE_INTEGER }
-    expect(chargeForCost(costOfUsage({ usage, prices: SAGE.prices }))).toBeNull()
+    expect(chargeForCost(costOfUsage({ usage, prices: SAGE.prices }), 500)).toBeNull()
   })
 })
 

@@ -14,6 +14,8 @@ export interface UnsettledRequest {
   readonly costReported: boolean
   /** Whether a record of the provider with a cost of zero is doubted; see {@link expectsCost}. */
   readonly expectsCost: boolean
+  /** The platform fee that it was held with, in hundredths of a percent. */
+  readonly feeBasisPoints: number
   readonly endedAtMs: number
 }
 
@@ -100,6 +102,7 @@ export async function listUnsettled(
       'cache_read_tokens',
       'cache_write_tokens',
       'output_tokens',
+      'fee_basis_points',
       'opened_at_ms',
       'ended_at_ms',
     ])
@@ -131,6 +134,7 @@ export async function listUnsettled(
               outputTokens: row.output_tokens ?? 0,
             },
     }),
+    feeBasisPoints: row.fee_basis_points,
     endedAtMs: row.ended_at_ms ?? row.opened_at_ms,
   }))
   const last = rows.at(-1)

@@ -305,7 +305,7 @@ function chargeOf(row: RequestRow, chargeMicros: number): number | null {
     case 'final': {
       if (row.costUsd === null) return chargeMicros
       const cost = parseDecimal(row.costUsd)
-      return cost === null ? null : chargeForCost(cost)
+      return cost === null ? null : chargeForCost(cost, row.feeBasisPoints)
     }
   }
 }

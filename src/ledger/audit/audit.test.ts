@@ -44,7 +44,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
      settle R3 unresolved
      open R4 K 50
      open R5 K 50
-     settle R5 released`,
+     settle R5 released
+     open R6 K 50 fee 0
+     settle R6 provisional 30
+     correct R6 final 31
+     open R7 K 50 fee 10000
+     settle R7 final 50`,
     )
   })
 
@@ -55,8 +60,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('the audit of an exact ledger counts what it checked and finds nothing', async () => {
     expect(await auditStore(bench.store)).toEqual({
       ok: true,
-      checked: { accounts: 1, apiKeys: 1, requests: 5, entries: 6, creditCodes: 0, purchases: 0 },
-      newestRequest: { id: 'R5', openedAtMs: expect.any(Number) },
+      checked: { accounts: 1, apiKeys: 1, requests: 7, entries: 9, creditCodes: 0, purchases: 0 },
+      newestRequest: { id: 'R7', openedAtMs: expect.any(Number) },
       differences: [],
     })
   })
@@ -94,8 +99,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       'a state that does not go with its hold',
       "update requests set state = 'open' where id = 'R5'",
     ],
+    ['a fee that was changed since', "update requests set fee_basis_points = 501 where id = 'R7'"],
+    [
+      'a charge at the usual fee of a hold at another',
+      "update requests set fee_basis_points = 500 where id = 'R6'",
+    ],
     ['an entry that is gone', 'delete from entries where number = 3'],
-    ['the latest entry that is gone', 'delete from entries where number = 6'],
+    ['the latest entry that is gone', 'delete from entries where number = 9'],
     ['a request of another key', "update requests set api_key_id = 'K2' where id = 'R1'"],
     ['an open request whose cost stands', "update requests set cost_stands = 1 where id = 'R4'"],
     [
@@ -112,7 +122,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a settled request that is missing and was not pruned is found', async () => {
     await change("delete from requests where state in ('final', 'released')")
     expect((await auditStore(bench.store)).differences).toEqual([
-      { what: 'pruned_requests.backed_charge_micros', id: 'K', stored: 0, recomputed: 35 },
+      { what: 'pruned_requests.backed_charge_micros', id: 'K', stored: 0, recomputed: 116 },
       { what: 'pruned_requests.free_charge_micros', id: 'K', stored: 0, recomputed: 10 },
     ])
   })

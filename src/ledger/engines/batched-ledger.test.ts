@@ -34,6 +34,7 @@ function holdOf(requestId: string): OpenHoldInput {
     freeCreditAloneRunsOnLess: false,
     upstream: 'openrouter',
     priceSnapshotId: 'P',
+    feeBasisPoints: 500,
   }
 }
 

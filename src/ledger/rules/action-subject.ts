@@ -92,6 +92,7 @@ interface Changeable {
   readonly name?: string
   readonly email?: string | null
   readonly disabled?: boolean
+  readonly feeBasisPoints?: number | null
   readonly creditLimitMicros?: number | null
   readonly expiresAtMs?: number | null
 }
@@ -101,11 +102,17 @@ function fieldsOf({
   name,
   email,
   disabled,
+  feeBasisPoints,
   creditLimitMicros,
   expiresAtMs,
 }: Changeable): ActionSubject['detail'] {
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
-  const fields = { name, email, disabled, credit_limit: creditLimitMicros, expires_at: expiresAt }
+  const fields = {
+    ...{ name, email, disabled },
+    fee_basis_points: feeBasisPoints,
+    credit_limit: creditLimitMicros,
+    expires_at: expiresAt,
+  }
   const given = Object.entries(fields).flatMap(([field, value]) =>
     value === undefined ? [] : [[field, value] as const],
   )

@@ -191,6 +191,7 @@ function requestRowOf(
     freeHeldMicros: grant.freeMicros,
     priceSnapshotId: input.priceSnapshotId,
     tags: input.tags ?? null,
+    feeBasisPoints: input.feeBasisPoints,
     openedAtMs,
   }
 }

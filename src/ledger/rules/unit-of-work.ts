@@ -255,7 +255,11 @@ export interface RowChanges {
 /** Whether requests of an account are to be answered otherwise before their hold. New accounts are cached nowhere. */
 function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boolean {
   if (before === undefined) return false
-  return before.disabled !== after.disabled || before.hasBackedCredit !== after.hasBackedCredit
+  return (
+    before.disabled !== after.disabled ||
+    before.hasBackedCredit !== after.hasBackedCredit ||
+    before.feeBasisPoints !== after.feeBasisPoints
+  )
 }
 
 /** The same of a key. */

@@ -23,6 +23,8 @@ const amount = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 40 }) },
   { weight: 1, arbitrary: fc.constantFrom(0, 1, 100) },
 )
+// Of each hold, so that accounts and models change theirs between any two.
+const fee = fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 }))
 const optional = (words: string) => fc.constantFrom('', ` ${words}`)
 
 // Steps around the second and the minute, where windows and expiries turn.
@@ -76,10 +78,10 @@ const ofRequest = (action: string, arbitrary: fc.Arbitrary<string>): fc.Arbitrar
   fc.tuple(age, arbitrary).map(([back, words]) => ({ kind: 'ofRequest', action, back, words }))
 
 const openWords = fc
-  .tuple(apiKey, amount, amount, optional('free'), optional('alone'), instance)
-  .map(([key, a, b, free, alone, by]) => {
+  .tuple(apiKey, amount, amount, optional('free'), optional('alone'), instance, fee)
+  .map(([key, a, b, free, alone, by, feeBasisPoints]) => {
     const [least, needed] = a < b ? [a, b] : [b, a]
-    return `${key} ${needed} least ${least}${free}${alone} by ${by}`
+    return `${key} ${needed} least ${least}${free}${alone} by ${by} fee ${feeBasisPoints}`
   })
 
 const open: fc.Arbitrary<Step> = openWords.map((words) => ({ kind: 'open', words }))

@@ -1,5 +1,10 @@
 import type { PurchaseRow } from '../../store/sale-tables.ts'
-import { decimalOfPicos, type Micros, micros } from '../../vocabulary/money.ts'
+import {
+  decimalOfPicos,
+  FEE_BASIS_POINTS_DEFAULT,
+  type Micros,
+  micros,
+} from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import type { PaymentJudgment, PurchaseFact } from '../../vocabulary/purchase.ts'
 import type { OpenHoldInput, PostPurchaseInput } from '../ledger.ts'
@@ -16,7 +21,7 @@ import type { Bench } from './bench.ts'
  *     code C 100 [until 60] [revoked] · redeem C A
  *     look L P A 100 open · expired · paid 10 [back 4] [hold] [small]   what a look found, and what it had seen
  *     land L [approved] · dismiss P
- *     open R K 30 [least 10] [free] [alone] [by I]
+ *     open R K 30 [least 10] [free] [alone] [by I] [fee 500]
  *     settle R final 21 · provisional 21 [estimate] [stands] · released · unresolved
  *     stand final R · stand lookUp R          ends the wait of what stands
  *     correct R final 21 · provisional 21 [estimate] · givenUp
@@ -70,14 +75,16 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
   },
   open: runOpen,
   async settle(bench, [requestId = '', ...words]) {
-    const input = { requestId, resolution: resolutionOf(words), facts: FACTS }
+    const resolution = resolutionOf(words, await feeOf(bench, requestId))
+    const input = { requestId, resolution, facts: FACTS }
     const settled = await bench.ledger.settle(input)
     const overrun = settled.overrunMicros === 0 ? '' : ` overrun ${settled.overrunMicros}`
     const when = settled.settledNow ? '' : ' before'
     return `${settled.state} ${settled.chargedMicros}${overrun}${when}`
   },
   async correct(bench, [requestId = '', ...words]) {
-    const corrected = await bench.ledger.correct({ requestId, correction: correctionOf(words) })
+    const correction = correctionOf(words, await feeOf(bench, requestId))
+    const corrected = await bench.ledger.correct({ requestId, correction })
     switch (corrected.kind) {
       case 'corrected':
         return `${corrected.state} ${corrected.chargedMicros} difference ${corrected.differenceMicros}`
@@ -225,6 +232,7 @@ async function runOpen(bench: Bench, words: Words): Promise<string> {
   const apiKey = await bench.apiKey(apiKeyId).catch(() => null)
   const verdict = await bench.ledger.openHold({
     ...holdInput(requestId),
+    feeBasisPoints: Number(after(words, 'fee') ?? FEE_BASIS_POINTS_DEFAULT),
     accountId: apiKey?.accountId ?? 'A',
     apiKeyId,
     instanceId: after(words, 'by') ?? 'I',
@@ -276,31 +284,38 @@ export const FACTS: RequestFacts = {
   firstByteAtMs: null,
 }
 
-function resolutionOf([kind, value, estimate]: Words): Resolution {
+/** The fee that a request was held with. */
+async function feeOf(bench: Bench, requestId: string): Promise<number> {
+  return (await bench.request(requestId))?.feeBasisPoints ?? FEE_BASIS_POINTS_DEFAULT
+}
+
+function resolutionOf([kind, value, estimate]: Words, feeBasisPoints: number): Resolution {
   if (kind === 'released') return { kind }
   if (kind === 'unresolved') return { kind, generationId: null }
   const chargeMicros = amount(value)
-  if (kind === 'final') return { kind, chargeMicros, costUsd: costOfCharge(chargeMicros) }
+  if (kind === 'final')
+    return { kind, chargeMicros, costUsd: costOfCharge(chargeMicros, feeBasisPoints) }
   return {
     kind: 'provisional',
     chargeMicros,
-    costUsd: estimate === 'estimate' ? null : costOfCharge(chargeMicros),
+    costUsd: estimate === 'estimate' ? null : costOfCharge(chargeMicros, feeBasisPoints),
     generationId: 'G',
     stands: estimate === 'stands',
   }
 }
 
-function correctionOf([kind, value, estimate]: Words): Correction {
+function correctionOf([kind, value, estimate]: Words, feeBasisPoints: number): Correction {
   if (kind === 'givenUp') return { kind }
-  const resolution = resolutionOf([kind ?? '', value ?? '', estimate ?? ''])
+  const resolution = resolutionOf([kind ?? '', value ?? '', estimate ?? ''], feeBasisPoints)
   if (resolution.kind === 'final' || resolution.kind === 'provisional') return resolution
   throw new Error(`not a correction: ${kind}`)
 }
 
-/** A cost in dollars that comes to this charge with the fee. */
-export function costOfCharge(chargeMicros: Micros) {
+/** A cost in dollars that comes to this charge with the fee, in hundredths of a percent. */
+export function costOfCharge(chargeMicros: Micros, feeBasisPoints = FEE_BASIS_POINTS_DEFAULT) {
   const picos = BigInt(chargeMicros) * 1_000_000n
-  return decimalOfPicos((picos * 100n + 52n) / 105n)
+  const basis = 10_000n + BigInt(feeBasisPoints)
+  return decimalOfPicos((picos * 10_000n + basis / 2n) / basis)
 }
 
 /** What an `openHold` has beside its money. */
@@ -308,7 +323,13 @@ export function holdInput(
   requestId: string,
 ): Pick<
   OpenHoldInput,
-  'requestId' | 'endpoint' | 'upstream' | 'modelId' | 'stream' | 'priceSnapshotId'
+  | 'requestId'
+  | 'endpoint'
+  | 'upstream'
+  | 'modelId'
+  | 'stream'
+  | 'priceSnapshotId'
+  | 'feeBasisPoints'
 > {
   return {
     requestId,
@@ -317,6 +338,7 @@ export function holdInput(
     stream: false,
     upstream: 'openrouter',
     priceSnapshotId: 'prices',
+    feeBasisPoints: FEE_BASIS_POINTS_DEFAULT,
   }
 }
 

@@ -83,7 +83,7 @@ export interface ReconcileWorld {
 /** A provisional charge for this cost in dollars. */
 export function provisional(generationId: string, cost: string): Resolution {
   const costUsd = parseDecimal(cost)
-  const chargeMicros = costUsd === null ? null : chargeForCost(costUsd)
+  const chargeMicros = costUsd === null ? null : chargeForCost(costUsd, 500)
   if (costUsd === null || chargeMicros === null) throw new Error(`not a cost: ${cost}`)
   return { kind: 'provisional', chargeMicros, costUsd, generationId }
 }
@@ -230,8 +230,10 @@ async function leave(
 ): Promise<UnsettledRequest> {
   const { requestId } = input
   bench.setNowMs(nowMs)
+  const held = holdInput(requestId)
+  const { feeBasisPoints } = held
   const opened = await bench.ledger.openHold({
-    ...holdInput(requestId),
+    ...held,
     accountId: 'A',
     apiKeyId: 'K',
     instanceId: 'I',
@@ -242,7 +244,7 @@ async function leave(
   })
   if (opened.kind !== 'opened') throw new Error(opened.code)
   const settled = await bench.ledger.settle(input)
-  const unsettled = unsettledAfter(settled, { input, nowMs })
+  const unsettled = unsettledAfter(settled, { input: { ...input, feeBasisPoints }, nowMs })
   if (unsettled === null) throw new Error(`${requestId} is settled`)
   return unsettled
 }

@@ -15,6 +15,7 @@ import { up as standingCosts } from './0012-standing-costs.ts'
 import { up as deposits } from './0013-deposits.ts'
 import { up as requestTags } from './0014-request-tags.ts'
 import { up as adminTokens } from './0015-admin-tokens.ts'
+import { up as fees } from './0016-fees.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 13, name: 'deposits', up: deposits },
   { number: 14, name: 'request-tags', up: requestTags },
   { number: 15, name: 'admin-tokens', up: adminTokens },
+  { number: 16, name: 'fees', up: fees },
 ]

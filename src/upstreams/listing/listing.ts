@@ -1,4 +1,4 @@
-import type { Offer } from '../../vocabulary/offer.ts'
+import { type Fees, feeOfModel, type Offer } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import { priceSnapshotId } from './price-table.ts'
 import { parsePricing, RowRefusal } from './pricing.ts'
@@ -28,6 +28,8 @@ export interface ListingSettings {
   readonly perSearchIdsAdded: ReadonlySet<string>
   /** Ids that do not bill per search, although their row suggests it; an operator's setting. */
   readonly perSearchIdsRemoved: ReadonlySet<string>
+  /** The platform fees of models; an operator's setting. */
+  readonly fees: Fees
 }
 
 /** A model as its upstream lists it: its offer, and its item of `GET /v1/models`. */
@@ -158,6 +160,7 @@ function parseIdentified(
     prices,
     fastPrices: null,
     priceSnapshotId: priceSnapshotId(modelId, prices),
+    feeBasisPoints: feeOfModel(settings.fees, modelId),
   }
   return { kind: 'model', offer, listing }
 }

@@ -70,6 +70,7 @@ describe('a readable row', () => {
       },
       fastPrices: null,
       priceSnapshotId: expect.stringMatching(/^price_[0-9a-f]{24}$/),
+      feeBasisPoints: 500,
     })
   })
 

@@ -11,6 +11,7 @@ const SETTINGS: ListingSettings = {
   upstream: 'openai',
   perSearchIdsAdded: new Set(),
   perSearchIdsRemoved: new Set(),
+  fees: { everyModel: 500, models: new Map() },
 }
 
 function listed(upstreamModelId: string, figures: Partial<VendorModel> = {}): VendorModel {

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
 import type { ActivityRequest } from '../../api/answers.ts'
 import { costText, feeText, money } from '../../format/money.ts'
-import { count } from '../../format/numbers.ts'
+import { count, percentOf } from '../../format/numbers.ts'
 import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
@@ -35,14 +35,16 @@ export function Timeline({ request }: { request: ActivityRequest }) {
 
 /** Hold, cost, fee and charge, exactly. */
 export function Money({ request }: { request: ActivityRequest }) {
-  const { hold, held, charge, overrun, provider_cost: costUsd } = request
+  const { hold, held, charge, overrun, provider_cost: costUsd, fee_basis_points: fee } = request
   const lateCostUsd = request.uncharged_provider_cost
   return (
     <dl className="kv">
       <Line term="Held when it opened">{money(hold, 6)}</Line>
       {held > 0 && <Line term="Still held">{money(held, 6)}</Line>}
       {costUsd !== null && <Line term="Provider’s cost">{costText(costUsd)}</Line>}
-      {costUsd !== null && <Line term="Platform fee, 5%">{feeText(charge, costUsd)}</Line>}
+      {costUsd !== null && (
+        <Line term={`Platform fee, ${percentOf(fee)}`}>{feeText(charge, costUsd)}</Line>
+      )}
       {lateCostUsd !== null && (
         <Line term="Provider’s cost, not charged">{costText(lateCostUsd)}</Line>
       )}

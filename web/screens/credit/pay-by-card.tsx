@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { ApiError, write } from '../../api/client.ts'
 import { type Begun, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money, readMoney } from '../../format/money.ts'
+import { percentOf } from '../../format/numbers.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
@@ -95,7 +96,7 @@ function Price({ method, amountMicros }: PriceProps) {
       {quote !== undefined ? (
         <>
           You pay <b className="num">${quote.pay.amount}</b>
-          {quote.fee_bps > 0 && `, ${percentText(quote.fee_bps)} of it for the service,`} and get{' '}
+          {quote.fee_bps > 0 && `, ${percentOf(quote.fee_bps)} of it for the service,`} and get{' '}
           <b className="num">{money(quote.credit)}</b> of backed credit, which does not end.
         </>
       ) : amountMicros !== null && query.isError ? (
@@ -105,11 +106,6 @@ function Price({ method, amountMicros }: PriceProps) {
       )}
     </p>
   )
-}
-
-/** Hundredths of a percent as a person reads them: `2.5%`. */
-function percentText(bps: number): string {
-  return `${bps / 100}%`
 }
 
 function amountFault(

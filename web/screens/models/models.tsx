@@ -72,7 +72,7 @@ export function ModelsScreen() {
       </section>
       <p className="note mt-3">
         Prices of the provider, for a million tokens. A request is charged the provider’s cost plus
-        5%.
+        the platform fee.
       </p>
     </>
   )

@@ -5,6 +5,7 @@ import type { ActivityRequest } from '../../api/answers.ts'
 import { ApiError, write } from '../../api/client.ts'
 import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
+import { percentOf } from '../../format/numbers.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
@@ -25,7 +26,10 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
   )
   const typed = cost.trim().replace(/^\$/, '')
   const decimal = parseDecimal(typed)
-  const chargeMicros = decimal === null || decimal.digits < 0n ? null : chargeForSaidCost(decimal)
+  const chargeMicros =
+    decimal === null || decimal.digits < 0n
+      ? null
+      : chargeForSaidCost(decimal, request.fee_basis_points)
   const isWrong = typed !== '' && chargeMicros === null
   const { error } = settle
   const isOfCost = error instanceof ApiError && error.param === 'cost'
@@ -86,7 +90,7 @@ interface WhatHappensProps {
 }
 
 function WhatHappens({ request, chargeMicros }: WhatHappensProps) {
-  const { account_name: name, held, charge, hold } = request
+  const { account_name: name, held, charge, hold, fee_basis_points: fee } = request
   const { data: account } = useQuery(oneAccountQuery(request.account_id))
   const has =
     account === undefined ? '' : ` It has ${money(account.credit.backed.available)} available now.`
@@ -100,7 +104,7 @@ function WhatHappens({ request, chargeMicros }: WhatHappensProps) {
   const freed = held + charge - chargeMicros
   return (
     <p aria-live="polite">
-      {name} is charged <b>{money(chargeMicros, 6)}</b>, the cost plus 5%
+      {name} is charged <b>{money(chargeMicros, 6)}</b>, the cost plus {percentOf(fee)}
       {charge > 0 && `, in place of the ${money(charge, 6)} so far`}. Its hold of {money(held, 6)}{' '}
       ends: {money(Math.abs(freed), 6)} {freed < 0 ? 'less' : 'more'} is available.{has}
       {chargeMicros > hold && ' The charge is above the hold that was opened.'} This is final.

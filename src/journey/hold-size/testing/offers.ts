@@ -47,6 +47,7 @@ export function offerWith(
     upstream: 'openrouter',
     fastPrices: null,
     priceSnapshotId: 'prices-1',
+    feeBasisPoints: 500,
     ...rest,
     prices: { ...FREE, cacheRead: input, cacheWrite: input, cacheWriteLong: input, ...prices },
   }

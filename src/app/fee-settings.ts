@@ -1,0 +1,33 @@
+import { isModelId } from '../upstreams/listing/listing.ts'
+import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../vocabulary/money.ts'
+import { list, type Setting, wholeNumber } from './setting.ts'
+
+/** The platform fees of models. That of an account is set on the account, and outranks them. */
+export const FEE_SETTINGS = {
+  TOLLGATE_FEE_BPS: wholeNumber(
+    { fallback: FEE_BASIS_POINTS_DEFAULT, min: 0, max: FEE_BASIS_POINTS_MAX },
+    "The platform fee on the provider's cost, in hundredths of a percent. The fee of an account (`tollgate account update --fee`) outranks that of its model, and the model's this one. A request is charged the fee that its hold opened with.",
+  ),
+  TOLLGATE_MODEL_FEES_BPS: modelFees(
+    'Platform fees of models, comma-separated, in hundredths of a percent: by id, or for all models of an author, such as `acme/sage=250, local/*=0`. The id outranks its author.',
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+function modelFees(description: string): Setting<ReadonlyMap<string, number>> {
+  const { schema, ...rest } = list(description)
+  const message = `must be model ids with hundredths of a percent, 0 to ${FEE_BASIS_POINTS_MAX}, each once, like \`acme/sage=250, local/*=0\``
+  const fees = schema
+    .transform((texts) => texts.map((text) => /^(\S+) *= *(\d{1,5})$/.exec(text)?.slice(1) ?? []))
+    .refine(
+      (pairs) => pairs.every(isFee) && new Set(pairs.map(([id]) => id)).size === pairs.length,
+      message,
+    )
+    .transform((pairs) => new Map(pairs.map(([id = '', fee]) => [id, Number(fee)])))
+  return { ...rest, schema: fees }
+}
+
+function isFee([id = '', fee]: readonly string[]): boolean {
+  // Of all models of an author, as of one.
+  const isNamed = isModelId(id.replace(/\/\*$/, '/any'))
+  return isNamed && Number(fee) <= FEE_BASIS_POINTS_MAX
+}
