@@ -42,7 +42,9 @@ export const CHAIN_SETTINGS = {
       .transform((text, checked): readonly TokenSetting[] => {
         const tokens = membersOf(text).map(readToken)
         const known = tokens.filter((token) => token !== null)
-        const names = known.flatMap(({ symbol, address }) => [symbol, address])
+        const names = known.flatMap(({ symbol, address }) =>
+          [symbol, address].map((name) => name.toLowerCase()),
+        )
         if (known.length === tokens.length && new Set(names).size === names.length) return known
         checked.addIssue({
           code: 'custom',

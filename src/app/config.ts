@@ -375,6 +375,9 @@ export function storeUrlOf(config: Config): string {
 }
 
 /** Where browsers reach the page, without `/app`: as set, or this machine. */
-export function pageUrlOf({ TOLLGATE_PUBLIC_URL: publicUrl, PORT: port }: Config): string {
+export function pageUrlOf({
+  TOLLGATE_PUBLIC_URL: publicUrl,
+  PORT: port,
+}: Pick<Config, 'TOLLGATE_PUBLIC_URL' | 'PORT'>): string {
   return publicUrl ?? `http://localhost:${port}`
 }

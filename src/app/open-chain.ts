@@ -13,18 +13,26 @@ interface OpenedChain {
   readonly follow: (sale: Sale) => void
 }
 
-/** Opens the sale on a chain; null: none is configured. Throws `ChainSettingsFault`. */
+/** Opens the sale on a chain; null: none is configured. Rejects with `ChainSettingsFault`. */
 export async function openChain(
-  { log, clock, ids, closing }: Wiring,
+  { log, clock, ids, closing, telemetry }: Wiring,
   { db, settings }: { readonly db: Store['db']; readonly settings: SaleSettings },
 ): Promise<OpenedChain | null> {
+  const nodes = new NodeLog(log)
   const opened = await openChainSale(settings, {
     db,
     clock,
-    onNodeFailure: ({ name }, cause) =>
-      log.warn({ node: name, cause: String(cause) }, 'a node of the chain did not answer'),
+    onNodeFailure: ({ name }, cause) => {
+      telemetry.chainNodeFailed(name)
+      nodes.failed(name, cause)
+    },
   })
   if (opened === null) return null
+  await opened.claimKey()
+  if (settings.chain?.chain.quorum === 1) {
+    log.warn('CHAIN_QUORUM is 1: a deposit counts on the word of one node')
+  }
+  const logLook = lookLog(log)
   const follow = (sale: Sale): void => {
     const watch = opened.watch({
       post: (input) => sale.post(input),
@@ -40,8 +48,15 @@ export async function openChain(
     })
     const job = new ChainJob({
       watch,
-      onLook: lookLog(log),
-      onFailure: (cause) => log.error({ cause: String(cause) }, 'a look at the chain failed'),
+      onLook: (look) => {
+        telemetry.chainLooked(look)
+        nodes.looked()
+        logLook(look)
+      },
+      onFailure: (cause) => {
+        telemetry.chainLooked(null)
+        log.error({ cause: String(cause) }, 'a look at the chain failed')
+      },
     })
     closing.defer(() => job.stop())
     job.start()
@@ -49,16 +64,57 @@ export async function openChain(
   return { methods: opened.methods, follow }
 }
 
-/** Logs one line when looks begin to fail, and when they succeed again. */
+/** Logs one line when a node begins to fail, and one when it answers a whole look again. */
+class NodeLog {
+  readonly #log: Wiring['log']
+  /** Those that failed in the look before. */
+  #failing: ReadonlySet<string> = new Set()
+  /** Those that have failed since. */
+  #failed = new Set<string>()
+
+  constructor(log: Wiring['log']) {
+    this.#log = log
+  }
+
+  failed(node: string, cause: unknown): void {
+    if (!this.#failing.has(node) && !this.#failed.has(node)) {
+      this.#log.warn({ node, cause: String(cause) }, 'a node of the chain does not answer')
+    }
+    this.#failed.add(node)
+  }
+
+  looked(): void {
+    for (const node of this.#failing) {
+      if (!this.#failed.has(node)) this.#log.info({ node }, 'a node of the chain answers again')
+    }
+    this.#failing = this.#failed
+    this.#failed = new Set()
+  }
+}
+
+/** Logs one line when looks or tokens begin to fail, and when they succeed again. */
 function lookLog(log: Wiring['log']): (look: ChainLook) => void {
   let latest: ChainLook['kind'] = 'idle'
+  let waited: ReadonlySet<string> = new Set()
   return (look) => {
-    if ('reason' in look && look.kind !== latest) {
+    const isFollowed = latest === 'idle' || latest === 'advanced'
+    if ('reason' in look) {
+      if (look.kind === latest) return
+      latest = look.kind
       const level = look.kind === 'unavailable' ? 'warn' : 'error'
       log[level]({ look: look.kind, reason: look.reason }, 'deposits are not followed now')
-    } else if (!('reason' in look) && latest !== 'idle' && latest !== 'advanced') {
-      log.info('deposits are followed again')
+      return
     }
     latest = look.kind
+    if (!isFollowed) log.info('deposits are followed again')
+    for (const [symbol, reason] of Object.entries(look.waiting)) {
+      if (waited.has(symbol)) continue
+      log.error({ token: symbol, reason }, 'deposits of a token wait until it has a rate')
+    }
+    for (const symbol of waited) {
+      if (symbol in look.waiting) continue
+      log.info({ token: symbol }, 'deposits of a token are credited again')
+    }
+    waited = new Set(Object.keys(look.waiting))
   }
 }

@@ -51,6 +51,9 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
   const { parts, catalog, upstreams, metricsRoute, readiness } = http
   const maintenance = await openMaintenance(wiring, http)
   const logRequest = requestLogger(log)
+  // With PORT=0 the system chooses one when the server listens.
+  let { PORT: port } = config
+  const pageUrl = () => pageUrlOf({ ...config, PORT: port })
   const inference = createInference({
     parts,
     ids,
@@ -78,6 +81,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     metrics: metricsRoute,
     management: await managementOf(wiring, {
       ...http,
+      pageUrl,
       maintenance,
       checks: () => readiness(() => inference.isDraining),
     }),
@@ -86,6 +90,8 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
   })
   await server.listen({ host: config.HOST, port: config.PORT, ...sharingOf(config) })
   closing.defer(() => server.close())
+  const bound = server.server.address()
+  if (bound !== null && typeof bound !== 'string') port = bound.port
   closing.defer(() =>
     inference.drain({
       timeoutMs: config.TOLLGATE_DRAIN_TIMEOUT_MS,
@@ -94,7 +100,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
       },
     }),
   )
-  return { address: addressOf(server.server.address(), config.HOST), inference }
+  return { address: addressOf(bound, config.HOST), inference }
 }
 
 async function openMaintenance(
@@ -117,10 +123,12 @@ async function openMaintenance(
 async function managementOf(
   wiring: Wiring,
   {
+    pageUrl,
     maintenance,
     checks,
     ...http
   }: HttpParts & {
+    readonly pageUrl: () => string
     readonly maintenance: Maintenance
     readonly checks: () => readonly ReadinessCheck[]
   },
@@ -129,7 +137,7 @@ async function managementOf(
   const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
-  const sold = await openSale(wiring, http)
+  const sold = await openSale(wiring, { ...http, pageUrl })
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
   const knownTokens = adminToken === null ? null : openKnownTokens(wiring, http)
   return {
@@ -142,7 +150,9 @@ async function managementOf(
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
-      pageUrl: pageUrlOf(config),
+      get pageUrl() {
+        return pageUrl()
+      },
       maintenance,
       refreshCatalog,
       server: {

@@ -4,7 +4,6 @@ import { isSignedByStripe } from '../sale/card/stripe.ts'
 import { CardPoll } from '../sale/card-poll.ts'
 import { makeSale, type OpenedCard } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
-import { pageUrlOf } from './config.ts'
 import { openChain } from './open-chain.ts'
 import type { HttpParts } from './open-http.ts'
 import { saleSettingsOf } from './sale-settings.ts'
@@ -13,7 +12,12 @@ import type { Wiring } from './wiring.ts'
 /** The sale of credit, and its routes that are no operations; null where nothing is sold. */
 export async function openSale(
   wiring: Wiring,
-  { store, ledger, authenticator }: Pick<HttpParts, 'store' | 'ledger' | 'authenticator'>,
+  {
+    store,
+    ledger,
+    authenticator,
+    pageUrl: publicUrl,
+  }: Pick<HttpParts, 'store' | 'ledger' | 'authenticator'> & { readonly pageUrl: () => string },
 ): Promise<{
   readonly sale: Sale
   readonly playPage: PlayPageInput | null
@@ -28,7 +32,7 @@ export async function openSale(
     ledger,
     ids,
     clock,
-    publicUrl: pageUrlOf(config),
+    publicUrl,
     isSimulator: configured.mode === 'simulator',
     deposits: chain?.methods ?? [],
     onCreditChanged: async (accountId) => authenticator.forget({ accountId }),

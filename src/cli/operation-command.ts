@@ -173,7 +173,7 @@ async function operationOf(
 /** What is sold, to be looked at again, and the chain that deposits are on; null: none. */
 export async function openSale(
   { store: { db }, ledger, ids, clock, terminal }: CommandContext,
-  { pageUrl: publicUrl, sale, upstreams }: CommandSettings,
+  { pageUrl, sale, upstreams }: CommandSettings,
 ): Promise<{ readonly sale: Sale | null; readonly chain: OpenedDeposits | null }> {
   const isSimulator = upstreams === undefined
   // A running server reads the store again within seconds.
@@ -183,7 +183,7 @@ export async function openSale(
     clock,
     onNodeFailure: (_node, cause) => terminal.note(String(cause)),
   })
-  const opened = { db, ledger, ids, clock, publicUrl, isSimulator, onCreditChanged }
+  const opened = { db, ledger, ids, clock, isSimulator, onCreditChanged, publicUrl: () => pageUrl }
   const made = makeSale(sale, { ...opened, deposits: chain?.methods ?? [] })
   return { sale: made?.sale ?? null, chain }
 }

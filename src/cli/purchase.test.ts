@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
+import { addDepositAddresses } from '../sale/deposit-rows.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore } from '../store/open-store.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -104,4 +105,24 @@ test('the status of the sale has purchases by state, and a check of play money f
     out: 'the store agrees on 0 purchases\n',
   })
   expect((await line.run('sale', 'check', '--days', '0')).notes).toContain('`--days` must be')
+})
+
+test('deposit addresses are listed with their paths, one page after the other', async () => {
+  expect((await line.run('sale', 'addresses')).out).toBe('no deposit address was given out yet\n')
+  const accountId = String((await line.json('account', 'create', 'Ada'))['id'])
+  const store = await openStore({ url: line.storeUrl })
+  await addDepositAddresses(store.db, [
+    { chainId: 8453, address: `0x${'0a'.repeat(20)}`, accountId, createdAtMs: 1 },
+    { chainId: 8453, address: `0x${'0b'.repeat(20)}`, accountId, createdAtMs: 2 },
+  ])
+  await store.close()
+  const first = await line.run('sale', 'addresses', '--limit', '1')
+  expect(cells(first.out)).toEqual([
+    ['ACCOUNT', 'CHAIN', 'ADDRESS', 'PATH', 'KEY', 'DEPOSITS'],
+    [accountId, '8453', `0x${'0a'.repeat(20)}`, expect.stringMatching(/^\d+\/\d+$/), '-', '0'],
+  ])
+  const [, after = ''] = /--after (\S+)/.exec(first.notes) ?? []
+  const second = await line.run('sale', 'addresses', '--after', after, '--account', accountId)
+  expect(cells(second.out).at(1)?.[2]).toBe(`0x${'0b'.repeat(20)}`)
+  expect((await line.run('sale', 'replace-key')).notes).toContain('CHAIN_ID is not set')
 })

@@ -108,6 +108,8 @@ const PLACES = {
   admin_tokens: /^atok_\w+$/,
   codes: /^code_\w+$/,
   all_purchases: /^pur_\w+$/,
+  // The number of a chain, and the address.
+  deposit_addresses: /^\d+_0x[\da-f]+$/,
   requests: /^req_\w+$/,
   // The number of an entry, and the balance before it.
   entries: /^\d+_n?\d+$/,

@@ -1,8 +1,23 @@
+import { depositAddressShape } from '../operations/deposit-addresses.ts'
 import { saleCheckShape, saleStatusShape } from '../operations/sale-status.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { rescanCommand } from './rescan.ts'
+import { replaceKeyCommand, rescanCommand } from './rescan.ts'
+import { listOptions, shownRows } from './rows.ts'
 import { counted, moment, table } from './table.ts'
+
+const ADDRESSES = shownRows(depositAddressShape, {
+  list: 'deposit_addresses',
+  none: 'no deposit address was given out yet',
+  columns: {
+    ACCOUNT: ({ account_id }) => account_id,
+    CHAIN: ({ chain_id }) => String(chain_id),
+    ADDRESS: ({ address }) => address,
+    PATH: ({ path }) => path,
+    KEY: ({ of_key }) => (of_key === null ? '-' : of_key ? 'this' : 'another'),
+    DEPOSITS: ({ deposits }) => String(deposits),
+  },
+})
 
 /** `tollgate sale`: what was sold, and whether payments are looked at. */
 export const SALE_COMMANDS: CommandGroup = {
@@ -10,6 +25,7 @@ export const SALE_COMMANDS: CommandGroup = {
   words: 'show what was sold; compare payments with their provider',
   commands: [
     { make: rescanCommand },
+    { make: replaceKeyCommand },
     {
       name: 'status',
       runs: 'getSaleStatus',
@@ -33,6 +49,20 @@ export const SALE_COMMANDS: CommandGroup = {
         ]
         return { out: parts.join('\n\n') }
       }),
+    },
+    {
+      name: 'addresses',
+      runs: 'listDepositAddresses',
+      words: 'list the deposit addresses with their paths below the extended public key',
+      takes: [
+        ...listOptions('deposit_addresses', 'chain and address'),
+        {
+          flags: '--account <account>',
+          words: 'only this account, acct_…',
+          to: 'query.account_id',
+        },
+      ],
+      show: ADDRESSES.page,
     },
     {
       name: 'check',

@@ -269,6 +269,7 @@ export type ListName =
   | 'purchases'
   | 'codes'
   | 'all_purchases'
+  | 'deposit_addresses'
   | 'requests'
 
 // The characters of ids and entry numbers: no other reaches the store.

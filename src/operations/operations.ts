@@ -3,6 +3,7 @@ import { adminTokenOperations } from './admin-tokens.ts'
 import { apiKeyOperations } from './api-keys.ts'
 import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
+import { depositAddressOperations } from './deposit-addresses.ts'
 import type { Operation, OperationParts } from './operation.ts'
 import { operatorDeskOperations } from './operator-desk.ts'
 import { overviewOperations } from './overview.ts'
@@ -34,6 +35,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Purchases', saleOperations],
   ['Purchases', receiptOperations],
   ['Purchases', saleStatusOperations],
+  ['Purchases', depositAddressOperations],
   ['Requests', requestOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { checkCards } from '../sale/check-cards.ts'
+import { checkDeposits } from '../sale/check-deposits.ts'
 import { saleFigures } from '../sale/figures.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
 import { type Operation, type OperationParts, operation, readsFor } from './operation.ts'
@@ -49,7 +50,8 @@ function check({ store, sale, clock }: OperationParts): Operation {
     method: 'POST',
     scope: 'read',
     paths: { admin: '/v1/admin/sale/check' },
-    summary: 'Compare payments at their provider with the store. Nothing is changed.',
+    summary:
+      'Compare payments at their provider, and deposits on their chain, with the store. Nothing is changed.',
     query: z.strictObject({
       days: z
         .string()
@@ -63,10 +65,17 @@ function check({ store, sale, clock }: OperationParts): Operation {
       const sinceMs = clock.nowMs() - Number(days) * DAY_MS
       const differences: z.infer<typeof saleCheckShape>['differences'] = []
       let checked = 0
+      const chainIds = new Set<number>()
       for (const method of sale?.methods ?? []) {
-        if (method.kind !== 'card') continue
-        const asked = { db: store.db, method, sinceMs, onChecked: onProgress }
-        const found = await checkCards(asked).catch(rethrowUnavailable)
+        const onChecked = (payments: number) => onProgress(checked + payments)
+        const asked = { db: store.db, sinceMs, onChecked }
+        // The deposits of a chain are compared once, with any of its tokens.
+        if (method.kind === 'deposit' && chainIds.has(method.chainId)) continue
+        if (method.kind === 'deposit') chainIds.add(method.chainId)
+        const found = await (method.kind === 'card'
+          ? checkCards({ ...asked, method })
+          : checkDeposits({ ...asked, method })
+        ).catch(rethrowUnavailable)
         checked += found.checked
         differences.push(...found.differences)
       }

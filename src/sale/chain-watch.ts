@@ -2,9 +2,15 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { agreementOf, askEach, reachedByQuorum, type Said } from './chain/agreement.ts'
-import { askToken, type TokenReading } from './chain/feed.ts'
 import type { ChainNode } from './chain/node.ts'
-import { askBlock, askHead, askTransfers, type Block, type Head } from './chain/questions.ts'
+import {
+  askBlock,
+  askHead,
+  askTransfers,
+  type Block,
+  type Head,
+  type Transfer,
+} from './chain/questions.ts'
 import { RescanFailed, type Stablecoin } from './chain/terms.ts'
 import { moveCursor, readCursor } from './cursors.ts'
 import {
@@ -12,12 +18,17 @@ import {
   cursorOf,
   readDepositAddresses,
   readRates,
-  removeRate,
   replaceConfirming,
-  writeRate,
 } from './deposit-rows.ts'
 import { DepositScan, type DepositScanInput } from './deposit-scan.ts'
 import { creditOfUnits } from './deposit-value.ts'
+import { type RatesInput, refreshRates } from './token-rates.ts'
+import { type WaitingToken, WaitingTokens } from './waiting-tokens.ts'
+
+/** Tokens whose deposits wait, by their symbols, each with the reason. */
+type Waiting = Readonly<Record<string, string>>
+
+type Waits = ReadonlyMap<Stablecoin, WaitingToken>
 
 /** What a look at the chain has come to. */
 export type ChainLook =
@@ -29,19 +40,22 @@ export type ChainLook =
       readonly top: number
       /** How many deposits were added to the store. */
       readonly added: number
+      readonly waiting: Waiting
     }
   /** No newer block is final. */
-  | { readonly kind: 'idle'; readonly to: number }
+  | {
+      readonly kind: 'idle'
+      readonly to: number
+      readonly added: number
+      readonly waiting: Waiting
+    }
   /** Nothing has moved, and the next look tries again. */
-  | { readonly kind: 'unavailable' | 'disagreed' | 'unpriced'; readonly reason: string }
+  | { readonly kind: 'unavailable' | 'disagreed'; readonly reason: string }
   /** A block that was final is another one now. No look moves anything until `tollgate sale rescan`. */
   | { readonly kind: 'stopped'; readonly reason: string }
 
 /** What a watch needs. */
-export interface ChainWatchInput extends DepositScanInput {
-  readonly nodes: readonly ChainNode[]
-  /** Called when nodes agree that a token has other decimals than its setting. It is closed then. */
-  readonly onTokenClosed: (coin: Stablecoin, decimals: number) => void
+export interface ChainWatchInput extends DepositScanInput, RatesInput {
   /** Called when the nightly scan has found deposits that the first one had not. */
   readonly onFoundLate: (deposits: number) => void
   /** Called with a number of deposits that are worth less than a cent, which get no credit. */
@@ -68,6 +82,7 @@ const DAY_MS = 24 * 60 * 60_000
 export class ChainWatch {
   readonly #input: ChainWatchInput
   readonly #scan: DepositScan
+  readonly #waits: WaitingTokens
   readonly #source: string
   /** Halved when nodes refuse an answer, doubled after each one. */
   #blocksMax = BLOCKS_A_LOOK_MAX
@@ -75,6 +90,7 @@ export class ChainWatch {
   constructor(input: ChainWatchInput) {
     this.#input = input
     this.#scan = new DepositScan(input)
+    this.#waits = new WaitingTokens(input, this.#scan)
     this.#source = cursorOf(input.chain.chainId)
   }
 
@@ -82,8 +98,10 @@ export class ChainWatch {
   async look(): Promise<ChainLook> {
     const { chain, db } = this.#input
     const place = await readPlace(db, this.#source)
-    const [heads] = await Promise.all([this.#heads(place?.block ?? 0), this.#readRates()])
-    if (heads.length < chain.quorum) return unavailable('too few nodes answer')
+    const [heads] = await Promise.all([this.#heads(place?.block ?? 0), refreshRates(this.#input)])
+    if (heads.length < chain.quorum) {
+      return unavailable(`too few nodes answer: ${heads.length} of the ${chain.quorum} needed`)
+    }
     if (place === null) return this.#begin(heads)
     const there = heads.filter(({ answer }) => answer.hashAtCursor === place.hash)
     const elsewhere = heads.filter(
@@ -115,7 +133,7 @@ export class ChainWatch {
     const block = await this.#agreedBlock(nodesOf(heads), top)
     if (block === null) return unavailable(`nodes do not agree on block ${top}`)
     await this.#move(null, { source: this.#source, block: top, hash: block.hash })
-    return { kind: 'idle', to: top }
+    return { kind: 'idle', to: top, added: 0, waiting: {} }
   }
 
   /**
@@ -123,7 +141,7 @@ export class ChainWatch {
    * replaced final blocks. Rejects with `RescanFailed` where nodes do not agree on the block before it, or where blocks would be left out.
    */
   async rewind(fromBlock: number): Promise<void> {
-    const { db } = this.#input
+    const { chain, db } = this.#input
     const source = this.#source
     const place = await readPlace(db, source)
     if (place !== null && fromBlock > place.block + 1) {
@@ -137,7 +155,8 @@ export class ChainWatch {
     if (block === null) {
       throw new RescanFailed(`nodes do not agree on block ${last}, or too few answer`)
     }
-    if (!(await this.#move(place, { source, block: last, hash: block.hash }))) {
+    const to = { source, block: last, hash: block.hash }
+    if (!(await this.#moveOn(place, { to, coins: chain.tokens }))) {
       throw new RescanFailed('a running gateway has moved on meanwhile: try again')
     }
   }
@@ -151,25 +170,54 @@ export class ChainWatch {
   }
 
   async #advance(place: Place, heads: readonly Said<Head>[]): Promise<ChainLook> {
-    const { chain, onDust } = this.#input
+    const { chain } = this.#input
     const nodes = nodesOf(heads)
     const top = topOf(heads, chain.quorum)
-    if (top <= place.block) {
-      const nowMs = this.#input.clock.nowMs()
-      if (nowMs - place.lookedAtMs >= REWRITE_AFTER_MS) await this.#move(place, place)
-      await this.#showConfirming(nodes, place.block)
-      await this.#scanAgain(nodes, place)
-      return { kind: 'idle', to: place.block }
-    }
+    const caughtUp = await this.#waits.catchUp({
+      nodes,
+      to: place.block,
+      blocksMax: this.#blocksMax,
+    })
+    const { waits, added } = caughtUp
+    if (caughtUp.wasRefused) this.#askForLess()
+    if (top > place.block) return this.#scanTo({ nodes, place, top, waits, added })
+    const nowMs = this.#input.clock.nowMs()
+    if (nowMs - place.lookedAtMs >= REWRITE_AFTER_MS) await this.#move(place, place)
+    await this.#showConfirming(nodes, { above: place.block, waits })
+    await this.#scanAgain(nodes, { place, waits })
+    return { kind: 'idle', to: place.block, added, waiting: waitingOf(waits) }
+  }
+
+  /** Scans the next blocks, without the tokens that wait. */
+  async #scanTo({
+    nodes,
+    place,
+    top,
+    waits,
+    added,
+  }: {
+    readonly nodes: readonly ChainNode[]
+    readonly place: Place
+    readonly top: number
+    readonly waits: Waits
+    readonly added: number
+  }): Promise<ChainLook> {
+    const { chain, onDust } = this.#input
+    const coins = chain.tokens.filter((coin) => !waits.has(coin))
     const to = Math.min(top, place.block + this.#blocksMax)
-    const scanned = await this.#scan.scan({ nodes, from: place.block + 1, to })
+    const scanned = await this.#scan.scan({ nodes, from: place.block + 1, to, coins })
     switch (scanned.kind) {
       case 'tooFew':
         this.#askForLess()
         return unavailable(`too few nodes answer: ${scanned.reason}`)
       case 'disagreed':
-      case 'unpriced':
-        return { kind: scanned.kind, reason: scanned.reason }
+        return { kind: 'disagreed', reason: scanned.reason }
+      case 'unpriced': {
+        const { coins: unpriced, reason } = scanned
+        await this.#waits.add(unpriced, { number: place.block, hash: place.hash })
+        const more = unpriced.map((coin) => [coin, { block: place.block, reason }] as const)
+        return this.#scanTo({ nodes, place, top, added, waits: new Map([...waits, ...more]) })
+      }
       case 'scanned':
         break
       default:
@@ -180,10 +228,15 @@ export class ChainWatch {
       this.#blocksMax = Math.min(BLOCKS_A_LOOK_MAX, this.#blocksMax * 2)
     }
     if (scanned.dust > 0) onDust(scanned.dust)
+    const moved: Place = { ...place, block: to, hash: scanned.last.hash }
     // Where another gateway has moved it, the blocks were scanned twice.
-    await this.#move(place, { source: this.#source, block: to, hash: scanned.last.hash })
-    if (to === top) await this.#showConfirming(nodes, to)
-    return { kind: 'advanced', to, top, added: scanned.added }
+    await this.#moveOn(place, { to: moved, coins })
+    if (to === top) {
+      await this.#showConfirming(nodes, { above: to, waits })
+      await this.#scanAgain(nodes, { place: moved, waits })
+    }
+    const waiting = waitingOf(waits)
+    return { kind: 'advanced', to, top, added: added + scanned.added, waiting }
   }
 
   /** Nodes limit how many blocks they search at a time, and rarely say that this is why they fail. */
@@ -192,17 +245,41 @@ export class ChainWatch {
   }
 
   /** By position: where the place was read, null for none, and where it is now. */
-  #move(from: Place | null, to: Omit<Place, 'lookedAtMs'>): Promise<boolean> {
-    const { db, clock } = this.#input
+  #move(
+    from: Place | null,
+    to: Omit<Place, 'lookedAtMs'>,
+    db: Kysely<Tables> = this.#input.db,
+  ): Promise<boolean> {
+    const { clock } = this.#input
     return moveCursor(db, {
       from: from === null ? null : rowOf(from),
       to: rowOf({ ...to, lookedAtMs: clock.nowMs() }),
     })
   }
 
+  /** As `#move`; tokens that waited at the block go on with the others from now on, in one transaction. */
+  #moveOn(
+    from: Place | null,
+    {
+      to,
+      coins,
+    }: { readonly to: Omit<Place, 'lookedAtMs'>; readonly coins: readonly Stablecoin[] },
+  ): Promise<boolean> {
+    return this.#input.db.transaction().execute(async (transaction) => {
+      if (!(await this.#move(from, to, transaction))) return false
+      const block = Math.min(from?.block ?? to.block, to.block)
+      await this.#waits.remove(transaction, { coins, block })
+      return true
+    })
+  }
+
   /** Once a day, scans the blocks since the last time again: a node may have listed a transfer late. */
-  async #scanAgain(nodes: readonly ChainNode[], place: Place): Promise<void> {
-    const { db, clock, onFoundLate } = this.#input
+  async #scanAgain(
+    nodes: readonly ChainNode[],
+    { place, waits }: { readonly place: Place; readonly waits: Waits },
+  ): Promise<void> {
+    const { chain, db, clock, onFoundLate } = this.#input
+    const coins = chain.tokens.filter((coin) => !waits.has(coin))
     const source = `${this.#source}:again`
     let again = await readPlace(db, source)
     if (again === null) {
@@ -213,7 +290,7 @@ export class ChainWatch {
     let found = 0
     while (again.block < place.block) {
       const to = Math.min(place.block, again.block + this.#blocksMax)
-      const scanned = await this.#scan.scan({ nodes, from: again.block + 1, to })
+      const scanned = await this.#scan.scan({ nodes, from: again.block + 1, to, coins })
       if (scanned.kind === 'tooFew') this.#askForLess()
       if (scanned.kind !== 'scanned') break
       found += scanned.added
@@ -227,7 +304,10 @@ export class ChainWatch {
   }
 
   /** Shows what is on its way, by the word of one node: it is worth nothing until it is final. */
-  async #showConfirming([node]: readonly ChainNode[], above: number): Promise<void> {
+  async #showConfirming(
+    [node]: readonly ChainNode[],
+    { above, waits }: { readonly above: number; readonly waits: Waits },
+  ): Promise<void> {
     const { chain, db, clock, terms, onNodeFailure } = this.#input
     const { chainId } = chain
     const accountOf = await readDepositAddresses(db, chainId)
@@ -236,9 +316,19 @@ export class ChainWatch {
     const addresses = new Set(accountOf.keys())
     try {
       const { number: newest } = await askBlock(node, 'latest')
-      const to = Math.min(newest, above + this.#blocksMax)
-      const search = { from: above + 1, to, tokens: new Set(tokens.keys()), addresses }
-      const { transfers } = to > above ? await askTransfers(node, search) : { transfers: [] }
+      const all = { after: above, to: newest, coins: chain.tokens }
+      // Those of tokens that wait are final, and have no credit yet.
+      const behind = [...waits].map(([coin, { block }]) => ({
+        after: block,
+        to: above,
+        coins: [coin],
+      }))
+      const transfers: Transfer[] = []
+      for (const { after, to: last, coins } of [all, ...behind]) {
+        const to = Math.min(last, after + this.#blocksMax)
+        const search = { from: after + 1, to, tokens: addressesOf(coins), addresses }
+        if (to > after) transfers.push(...(await askTransfers(node, search)).transfers)
+      }
       const rates = await readRates(db, chainId)
       const rows = transfers.flatMap((transfer): ConfirmingDeposit[] => {
         const { txHash, logIndex, block, units } = transfer
@@ -261,34 +351,6 @@ export class ChainWatch {
       onNodeFailure(node, cause)
     }
   }
-
-  async #readRates(): Promise<void> {
-    const { chain, nodes, onNodeFailure } = this.#input
-    await Promise.all(
-      chain.tokens.map(async (coin) => {
-        const said = await askEach(nodes, (node) => askToken(node, coin), onNodeFailure)
-        // Nodes a block apart may have different prices: the rate before stands until it is too old.
-        const agreement = agreementOf(said, chain.quorum)
-        if (agreement.kind === 'agreed') await this.#writeRate(coin, agreement.answer)
-      }),
-    )
-  }
-
-  async #writeRate(coin: Stablecoin, { decimals, rate8, feedAtMs }: TokenReading): Promise<void> {
-    const { chain, db, clock, onTokenClosed } = this.#input
-    const named = { chainId: chain.chainId, token: coin.address }
-    if (decimals !== coin.decimals) {
-      onTokenClosed(coin, decimals)
-      await removeRate(db, named)
-      return
-    }
-    const readAtMs = clock.nowMs()
-    const row = { ...named, rate8: Number(rate8), feedAtMs: feedAtMs ?? readAtMs, readAtMs }
-    const earlier = (await readRates(db, chain.chainId)).get(coin.address)
-    const isNews =
-      earlier?.rate8 !== row.rate8 || (feedAtMs ?? earlier.feedAtMs) !== earlier.feedAtMs
-    if (isNews || readAtMs - earlier.readAtMs >= REWRITE_AFTER_MS) await writeRate(db, row)
-  }
 }
 
 /** By position: the store, and the source. Null where it was never scanned. */
@@ -310,6 +372,14 @@ function topOf(heads: readonly Said<Head>[], quorum: number): number {
       quorum,
     ) ?? -1
   )
+}
+
+function addressesOf(coins: readonly Stablecoin[]): ReadonlySet<string> {
+  return new Set(coins.map(({ address }) => address))
+}
+
+function waitingOf(waits: Waits): Waiting {
+  return Object.fromEntries([...waits].map(([{ symbol }, { reason }]) => [symbol, reason]))
 }
 
 function nodesOf(heads: readonly Said<Head>[]): readonly ChainNode[] {

@@ -7,7 +7,7 @@ import { type PurchaseFact, reversedCredit } from '../vocabulary/purchase.ts'
 import type { CardMethod } from './card/card-method.ts'
 
 /** A payment of which the store says something else than its provider. */
-interface PaymentDifference {
+export interface PaymentDifference {
   readonly source: string
   readonly stored: string
   readonly found: string

@@ -11,7 +11,7 @@ import type { ChainNode } from './chain/node.ts'
 import { askTransferAt, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, depositOfSource, type Stablecoin } from './chain/terms.ts'
 import { readCursor } from './cursors.ts'
-import { addDepositAddresses, cursorOf, readDepositAddresses, readRates } from './deposit-rows.ts'
+import { addDepositAddresses, cursorOf, findDepositAccount, readRates } from './deposit-rows.ts'
 import { type DepositTerms, usableRate } from './deposit-value.ts'
 import type { DepositMethod, DepositTermsNow } from './method.ts'
 
@@ -62,11 +62,10 @@ export class TokenDeposits implements DepositMethod {
     const { chain, db } = this.#input
     const transfer = await this.#find(source)
     const cursor = await readCursor(db, cursorOf(chain.chainId))
-    const accountOf = await readDepositAddresses(db, chain.chainId)
     const isThere =
       transfer !== null &&
       transfer.block <= Number(cursor?.position ?? -1) &&
-      accountOf.get(transfer.to) === accountId
+      (await findDepositAccount(db, { ...chain, address: transfer.to })) === accountId
     const coin = chain.tokens.find(({ address }) => address === transfer?.token)
     if (!isThere || coin === undefined || coin.symbol !== paid?.paidCurrency) {
       return { kind: 'expired' }
@@ -109,6 +108,10 @@ export class TokenDeposits implements DepositMethod {
       terms: { decimals, rate8: usable.rate8, feeBps: terms.feeBps },
       asOfMs: usable.readAtMs,
     }
+  }
+
+  addressOf(accountId: string): string {
+    return this.#input.addressOf(accountId)
   }
 
   /** The address of an account, once the watch will find what is sent there. */

@@ -12,6 +12,11 @@ export function cursorOf(chainId: number): string {
   return `chain:${chainId}`
 }
 
+/** The cursor of a token that waits for a rate while the others of its chain go on. */
+export function waitingCursorOf(chainId: number, method: string): string {
+  return `${cursorOf(chainId)}:waits:${method}`
+}
+
 /** The account of each deposit address of a chain, by the address in lower case. */
 export async function readDepositAddresses(
   db: Kysely<Tables>,
@@ -23,6 +28,66 @@ export async function readDepositAddresses(
     .where('chain_id', '=', chainId)
     .execute()
   return new Map(rows.map(({ address, account_id }) => [address, account_id]))
+}
+
+/** The account of a deposit address in lower case; null: it is none. */
+export async function findDepositAccount(
+  db: Kysely<Tables>,
+  { chainId, address }: Pick<RowOf<typeof DEPOSIT_ADDRESSES>, 'chainId' | 'address'>,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('deposit_addresses')
+    .select('account_id')
+    .where('chain_id', '=', chainId)
+    .where('address', '=', address)
+    .executeTakeFirst()
+  return row?.account_id ?? null
+}
+
+/** A place in the list of all addresses: after this one. */
+interface AddressPlace {
+  readonly chainId: number
+  readonly address: string
+}
+
+/** An address, and how many deposits of its account the store has on its chain. */
+type ListedAddress = RowOf<typeof DEPOSIT_ADDRESSES> & { readonly deposits: number }
+
+/** A page of the deposit addresses of all chains and accounts, in the order of chains and addresses. */
+export async function listDepositAddresses(
+  db: Kysely<Tables>,
+  {
+    after,
+    limit,
+    accountId,
+  }: {
+    readonly after: AddressPlace | null
+    readonly limit: number
+    readonly accountId?: string
+  },
+): Promise<{ readonly addresses: readonly ListedAddress[]; readonly next: AddressPlace | null }> {
+  let query = db
+    .selectFrom('deposit_addresses')
+    .selectAll()
+    .select(
+      sql<number | string>`(select count(*) from purchases
+        where purchases.account_id = deposit_addresses.account_id
+        and purchases.source like 'chain:' || cast(chain_id as text) || ':%')`.as('deposits'),
+    )
+  if (accountId !== undefined) query = query.where('account_id', '=', accountId)
+  if (after !== null) {
+    const { chainId, address } = after
+    query = query.where(sql<boolean>`(chain_id, address) > (${chainId}, ${address})`)
+  }
+  const rows = await query
+    .orderBy('chain_id')
+    .orderBy('address')
+    .limit(limit + 1)
+    .execute()
+  const addresses = rows
+    .slice(0, limit)
+    .map(({ deposits, ...row }) => ({ ...DEPOSIT_ADDRESSES.read(row), deposits: Number(deposits) }))
+  return { addresses, next: rows.length > limit ? (addresses.at(-1) ?? null) : null }
 }
 
 /** Makes the addresses durable. One that is there already is not changed. */
@@ -114,8 +179,11 @@ export async function listConfirming(
     .where('account_id', '=', accountId)
     // Those up to the cursor are credited already: the look that removes them has not ended.
     .where(
-      sql<boolean>`block > coalesce((select cast(position as bigint) from sale_cursors
-        where source = 'chain:' || cast(confirming_deposits.chain_id as text)), -1)`,
+      sql<boolean>`block > coalesce(
+        (select cast(position as bigint) from sale_cursors
+          where source = 'chain:' || cast(chain_id as text) || ':waits:' || method),
+        (select cast(position as bigint) from sale_cursors
+          where source = 'chain:' || cast(chain_id as text)), -1)`,
     )
     .orderBy('block', 'desc')
     .orderBy('log_index', 'desc')

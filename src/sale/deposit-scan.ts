@@ -41,7 +41,9 @@ type Scanned =
       /** Deposits that are worth less than a cent. */
       readonly dust: number
     }
-  | { readonly kind: 'disagreed' | 'tooFew' | 'unpriced'; readonly reason: string }
+  | { readonly kind: 'disagreed' | 'tooFew'; readonly reason: string }
+  /** These tokens have a deposit and no rate. The deposits of others are in the store. */
+  | { readonly kind: 'unpriced'; readonly reason: string; readonly coins: readonly Stablecoin[] }
 
 /** A deposit that nodes agree on. */
 interface Deposit {
@@ -69,10 +71,13 @@ export class DepositScan {
     nodes,
     from,
     to,
+    coins,
   }: {
     readonly nodes: readonly ChainNode[]
     readonly from: number
     readonly to: number
+    /** The tokens whose deposits are searched. */
+    readonly coins: readonly Stablecoin[]
   }): Promise<Scanned> {
     const { chain, db, onNodeFailure } = this.#input
     // Read after the blocks were final: an address that is handed out later can't have been paid in them.
@@ -80,7 +85,7 @@ export class DepositScan {
     const search = {
       from,
       to,
-      tokens: new Set(this.#tokens.keys()),
+      tokens: new Set(coins.map(({ address }) => address)),
       addresses: new Set(accountOf.keys()),
     }
     const lists = await askEach(nodes, (node) => askTransfers(node, search), onNodeFailure)
@@ -154,14 +159,14 @@ export class DepositScan {
     const { chain, db } = this.#input
     let added = 0
     let dust = dustAtPar
-    let unpriced: string | null = null
+    const unpriced = new Map<Stablecoin, string>()
     if (deposits.length === 0) return { kind: 'scanned', last, added, dust }
     const rates = await readRates(db, chain.chainId)
     for (const deposit of deposits) {
       const posted = await this.#post(deposit, rates)
       switch (posted.kind) {
         case 'unpriced':
-          unpriced = `${deposit.coin.symbol}: ${posted.reason}`
+          unpriced.set(deposit.coin, `${deposit.coin.symbol}: ${posted.reason}`)
           break
         case 'dust':
           dust++
@@ -175,8 +180,11 @@ export class DepositScan {
           return assertNever(posted)
       }
     }
-    // The blocks are scanned again until the token has a rate: what is left out would be lost.
-    if (unpriced !== null) return { kind: 'unpriced', reason: unpriced }
+    // What is left out would be lost: these tokens are scanned again once they have a rate.
+    if (unpriced.size > 0) {
+      const reason = [...unpriced.values()].join('; ')
+      return { kind: 'unpriced', reason, coins: [...unpriced.keys()] }
+    }
     return { kind: 'scanned', last, added, dust }
   }
 

@@ -29,6 +29,8 @@ export interface DepositMethod {
   look(row: PurchaseRow): Promise<PurchaseFact>
   /** How deposits become credit now. Reads rows: no request of a client asks a node. */
   terms(): Promise<DepositTermsNow>
+  /** The address of an account by the public key of the settings, with its checksum. */
+  addressOf(accountId: string): string
   /** The address of an account; its row is durable before this resolves. */
   depositAddress(accountId: string): Promise<{
     readonly address: string

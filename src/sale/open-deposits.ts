@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { isAddress } from 'viem'
+import { readSetting, settingOnce, writeSetting } from '../store/settings.ts'
 import { depositAddresses } from './chain/addresses.ts'
 import { httpNode } from './chain/node.ts'
 import { ChainSettingsFault, type ChainTerms } from './chain/terms.ts'
@@ -28,6 +30,10 @@ type FollowInput = Omit<ChainWatchInput, 'chain' | 'nodes' | keyof OpenDepositsI
 export interface OpenedDeposits {
   readonly methods: readonly TokenDeposits[]
   readonly watch: (follow: FollowInput) => ChainWatch
+  /** Binds the store to the public key. Rejects with `ChainSettingsFault` where it is bound to another. */
+  readonly claimKey: () => Promise<void>
+  /** Binds the store to the public key, whichever it had before. */
+  readonly replaceKey: () => Promise<void>
   readonly rescan: (follow: FollowInput, fromBlock: number) => ReturnType<typeof rescanChain>
 }
 
@@ -46,12 +52,22 @@ export function openDeposits({ settings, ...input }: OpenDepositsInput): OpenedD
     (coin) => new TokenDeposits({ ...input, chain, coin, nodes, addressOf }),
   )
   const watch = (follow: FollowInput) => new ChainWatch({ ...input, ...follow, chain, nodes })
-  const rescan = (follow: FollowInput, fromBlock: number) => {
+  const value = createHash('sha256').update(xpub).digest('hex')
+  const setting = { name: 'sale_key', value } as const
+  const claimKey = async () => {
+    if ((await readSetting(input.db, setting.name)) === value) return
+    if ((await settingOnce(input.db, setting)) !== value) throw new ChainSettingsFault(OTHER_KEY)
+  }
+  const rescan = async (follow: FollowInput, fromBlock: number) => {
     const { chainId } = chain
+    await claimKey()
     return rescanChain({ ...input, chainId, addressOf, fromBlock, watch: watch(follow) })
   }
-  return { methods, watch, rescan }
+  return { methods, watch, rescan, claimKey, replaceKey: () => writeSetting(input.db, setting) }
 }
+
+const OTHER_KEY =
+  "CHAIN_DEPOSIT_XPUB is another key than the one that this store's deposit addresses were made with: set that one again, or, to give out addresses of the new key from now on, run `tollgate sale replace-key`"
 
 function derivation(xpub: string): (accountId: string) => string {
   try {

@@ -20,7 +20,7 @@ export interface SaleSettings extends Pick<SaleInput, 'ceilings' | 'seller'> {
 /** What the sale is made of, in any process. */
 interface SaleParts extends Pick<SaleInput, 'db' | 'ledger' | 'ids' | 'clock' | 'onCreditChanged'> {
   /** Where browsers reach the gateway. */
-  readonly publicUrl: string
+  readonly publicUrl: () => string
   readonly isSimulator: boolean
   /** The methods by which deposits on a chain are sold. */
   readonly deposits: readonly SaleMethod[]

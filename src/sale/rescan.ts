@@ -13,6 +13,8 @@ interface Rescanned {
   readonly added: number
   /** The newest final block, which was scanned last. */
   readonly to: number
+  /** Tokens without a rate, by their symbols, with the reason: the gateway scans them once they have one. */
+  readonly waiting: Readonly<Record<string, string>>
 }
 
 const ACCOUNTS_AT_ONCE = 200
@@ -58,7 +60,8 @@ export async function rescanChain({
   for (let added = 0; ; ) {
     const look = await watch.look()
     if ('reason' in look) throw new RescanFailed(`${look.kind}: ${look.reason}`)
-    if (look.kind === 'advanced') added += look.added
-    if (look.kind === 'idle' || look.to === look.top) return { addresses, added, to: look.to }
+    added += look.added
+    const { to, waiting } = look
+    if (look.kind === 'idle' || to === look.top) return { addresses, added, to, waiting }
   }
 }

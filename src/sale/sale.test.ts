@@ -36,7 +36,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     },
   })
   const playCard = () =>
-    new PlayCard({ db: bench.store.db, clock: { nowMs: () => nowMs }, publicUrl: 'http://here' })
+    new PlayCard({
+      db: bench.store.db,
+      clock: { nowMs: () => nowMs },
+      publicUrl: () => 'http://here',
+    })
 
   const saleBy = (provider: CardProvider) =>
     new Sale({ ...parts(), methods: [new CardMethod({ provider, ...TERMS })] })

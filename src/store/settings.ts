@@ -13,6 +13,8 @@ type SettingName =
   | 'maintenance'
   /** Identifies the payments of this store at their provider. */
   | 'sale_store'
+  /** The public key below which accounts have deposit addresses, as its SHA-256, hexadecimal. */
+  | 'sale_key'
   /** A number that every change to what a request's key stands for raises. */
   | 'callers_version'
 

@@ -200,6 +200,28 @@ export const METRICS = {
     help: 'Since a source of payments was last looked at without a failure.',
     ofProcesses: 'min',
   },
+  tollgate_chain_looks_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Looks at the chain that deposits are on.',
+  },
+  tollgate_chain_node_failures_total: {
+    kind: 'counter',
+    labels: ['node'],
+    help: 'Questions that a node of the chain did not answer, or answered impossibly.',
+  },
+  tollgate_chain_lag_blocks: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Final blocks that the latest look that succeeded has left for the next.',
+    ofProcesses: 'min',
+  },
+  tollgate_chain_tokens_waiting: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Tokens that have a deposit and no rate: their deposits wait.',
+    ofProcesses: 'max',
+  },
   tollgate_buffer_bytes: {
     kind: 'gauge',
     labels: [],
@@ -277,6 +299,10 @@ export function makeOwnMetrics(registry: Registry) {
     purchases: gauge('tollgate_purchases'),
     purchaseDollars: gauge('tollgate_purchase_dollars'),
     saleLookAge: gauge('tollgate_sale_look_age_seconds'),
+    chainLooks: counter('tollgate_chain_looks_total'),
+    chainNodeFailures: counter('tollgate_chain_node_failures_total'),
+    chainLag: gauge('tollgate_chain_lag_blocks'),
+    chainTokensWaiting: gauge('tollgate_chain_tokens_waiting'),
     bufferBytes: gauge('tollgate_buffer_bytes'),
     bufferLimit: gauge('tollgate_buffer_limit_bytes'),
   }

@@ -289,3 +289,24 @@ test('commits count with the size of their batches, and failed ones count apart'
     'tollgate_commit_failures_total 1',
   ])
 })
+
+test('looks at a chain count by what they have come to, and failures by their node', async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  const waiting = { USDT: 'its price is stale' }
+  metrics.chainLooked({ kind: 'advanced', to: 7, top: 9, added: 1, waiting })
+  metrics.chainLooked({ kind: 'disagreed', reason: 'the transfers' })
+  metrics.chainLooked(null)
+  metrics.chainNodeFailed('node.example')
+  expect(await linesOf(metrics, 'tollgate_chain')).toEqual([
+    'tollgate_chain_looks_total{outcome="advanced"} 1',
+    'tollgate_chain_looks_total{outcome="disagreed"} 1',
+    'tollgate_chain_looks_total{outcome="failed"} 1',
+    'tollgate_chain_node_failures_total{node="node.example"} 1',
+    'tollgate_chain_lag_blocks 2',
+    'tollgate_chain_tokens_waiting 1',
+  ])
+  metrics.chainLooked({ kind: 'idle', to: 9, added: 0, waiting: {} })
+  expect(await linesOf(metrics, 'tollgate_chain_lag_blocks')).toEqual([
+    'tollgate_chain_lag_blocks 0',
+  ])
+})

@@ -13,6 +13,7 @@ import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
 import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
+import type { ChainLook } from '../sale/chain-watch.ts'
 import type { SaleFigures } from '../sale/figures.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -169,6 +170,19 @@ export class Metrics {
   /** Counts a look-up whose answer was doubted. */
   lookupDoubted(doubt: Doubt): void {
     this.#own.lookupsDoubted.inc({ doubt: DOUBT_LABELS[doubt] })
+  }
+
+  /** Counts a look at the chain; null: the store failed. */
+  chainLooked(look: ChainLook | null): void {
+    this.#own.chainLooks.inc({ outcome: look?.kind ?? 'failed' })
+    if (look === null || 'reason' in look) return
+    this.#own.chainLag.set(look.kind === 'idle' ? 0 : look.top - look.to)
+    this.#own.chainTokensWaiting.set(Object.keys(look.waiting).length)
+  }
+
+  /** Counts a question that a node of the chain has failed. */
+  chainNodeFailed(node: string): void {
+    this.#own.chainNodeFailures.inc({ node })
   }
 
   /** All metrics, in the text format of Prometheus. */

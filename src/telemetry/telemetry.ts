@@ -7,6 +7,7 @@ import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
 import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
+import type { ChainLook } from '../sale/chain-watch.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { Metrics } from './metrics.ts'
@@ -110,6 +111,16 @@ export class Telemetry {
   /** A record of the provider is in doubt. */
   lookupDoubted(doubt: Doubt): void {
     this.#parts.metrics?.lookupDoubted(doubt)
+  }
+
+  /** A look at the chain has ended; null: the store failed. */
+  chainLooked(look: ChainLook | null): void {
+    this.#parts.metrics?.chainLooked(look)
+  }
+
+  /** A node of the chain, by its host, has failed a question. */
+  chainNodeFailed(node: string): void {
+    this.#parts.metrics?.chainNodeFailed(node)
   }
 
   #accountRefused(call: AccountCall): void {

@@ -15,7 +15,7 @@ import { micros } from '../../src/vocabulary/money.ts'
 import { ANVIL_CHAIN_ID, type Anvil } from './anvil.ts'
 
 /** The seed, which no gateway has, and the public key below which accounts have their addresses. */
-const SEED = createHash('sha256').update('a seed for tests').digest()
+export const SEED = createHash('sha256').update('a seed for tests').digest()
 const DEPOSIT_KEY = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/0'")
 export const XPUB = DEPOSIT_KEY.publicExtendedKey
 
@@ -87,7 +87,9 @@ export class DepositBench implements AsyncDisposable {
     readonly methods: readonly TokenDeposits[]
     readonly watch: ChainWatch
     readonly sale: Sale
-    readonly rescan: (fromBlock: number) => Promise<{ readonly added: number }>
+    readonly rescan: (
+      fromBlock: number,
+    ) => Promise<{ readonly added: number; readonly waiting: Readonly<Record<string, string>> }>
   } {
     const { anvil, rpcUrls, quorum = 2, tokens = [usdcOf(anvil)] } = this.#input
     const { ceilings = DEPOSIT_CEILINGS } = this.#input

@@ -158,6 +158,38 @@ test.each(['failing', 'broken'] as const)(
   },
 )
 
+test('while Stripe does not answer, nothing else waits for it, and a purchase answers 502 in the end', async () => {
+  const [one, other] = [await buyer(), await buyer()]
+  await admin.credit(one.accountId, { amountMicros: 1_000_000, reference: 'for a chat' })
+  const never = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  stripe.holdAnswer = async () => {
+    asked.resolve()
+    await never.promise
+  }
+  let isOver = false
+  const hung = buy(one.apiKey).finally(() => {
+    isOver = true
+  })
+  await asked.promise
+  for (let round = 0; round < 20; round++) {
+    expect((await admin.get('/v1/credit', null)).httpStatus).toBe(200)
+    expect((await admin.get('/v1/credit/quote?amount=10000000', null)).httpStatus).toBe(200)
+    expect(await purchases(other.apiKey)).toMatchObject({ pending: [] })
+    expect((await admin.chat(one.apiKey)).httpStatus).not.toBe(504)
+    expect(await send(stripe.message().payload, stripe.message().header)).toMatchObject({
+      httpStatus: 200,
+    })
+  }
+  expect(isOver).toBe(false)
+  // Each of two attempts is given up after twelve seconds.
+  expect((await hung).json).toEqual(errorOf('payment_unavailable'))
+  stripe.holdAnswer = async () => {}
+  never.resolve()
+  expect(await purchases(one.apiKey)).toMatchObject({ pending: [] })
+  expect((await buy(one.apiKey)).httpStatus).toBe(201)
+})
+
 test('without a secret of the webhook there is no such path', async () => {
   const without = await Management.start({
     settings: { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_BASE_URL: stripe.baseUrl },

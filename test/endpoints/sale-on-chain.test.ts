@@ -1,13 +1,15 @@
 import { join } from 'node:path'
+import { HDKey, hdKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { saleSettingsOf } from '../../src/app/sale-settings.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { openDeposits } from '../../src/sale/open-deposits.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { systemClock } from '../../src/vocabulary/clock.ts'
 import { ANVIL_CHAIN_ID, Anvil } from '../chain/anvil.ts'
-import { XPUB } from '../chain/deposit-bench.ts'
+import { SEED, XPUB } from '../chain/deposit-bench.ts'
 import { type NodeBetween, startNodeBetween } from '../chain/node-between.ts'
-import { errorOf, Management, textOf } from './management.ts'
+import { column, errorOf, Management, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
 let anvil: Anvil
@@ -15,9 +17,11 @@ let one: NodeBetween
 let two: NodeBetween
 let admin: Management
 let usdt: string
+let feed: string
 /** How far the gateway's clock is ahead. */
 let aheadMs = 0
 let startedMs = 0
+let ids = 0
 
 const MINUTE_MS = 60_000
 
@@ -26,21 +30,14 @@ beforeAll(async () => {
   one = await startNodeBetween(anvil.url)
   two = await startNodeBetween(anvil.url)
   usdt = await anvil.deployToken('USDT', 6)
-  const feed = await anvil.deployFeed()
+  feed = await anvil.deployFeed()
   const atS = Math.floor(Date.now() / 1_000)
   await anvil.setFeed(feed, { rate8: 97_000_000n, atS })
   await anvil.mine()
   startedMs = performance.now()
   admin = await Management.start({
     clock: { nowMs: () => Date.now() + aheadMs },
-    settings: {
-      CHAIN_ID: String(ANVIL_CHAIN_ID),
-      CHAIN_RPC_URLS: `${one.url},${two.url}`,
-      CHAIN_TOKENS: `USDC=${anvil.usdc}:6,USDT=${usdt}:6`,
-      CHAIN_DEPOSIT_XPUB: XPUB,
-      CHAIN_PRICE_FEEDS: `USDC=1,USDT=${feed}:90000`,
-      TOLLGATE_SALE_MINIMUM: '1',
-    },
+    settings: settings(),
   })
   await look()
 })
@@ -60,6 +57,15 @@ beforeEach(() => {
 const USDC = `chain-${ANVIL_CHAIN_ID}-usdc`
 const USDT = `chain-${ANVIL_CHAIN_ID}-usdt`
 
+const settings = () => ({
+  CHAIN_ID: String(ANVIL_CHAIN_ID),
+  CHAIN_RPC_URLS: `${one.url},${two.url}`,
+  CHAIN_TOKENS: `USDC=${anvil.usdc}:6,USDT=${usdt}:6`,
+  CHAIN_DEPOSIT_XPUB: XPUB,
+  CHAIN_PRICE_FEEDS: `USDC=1,USDT=${feed}:90000`,
+  TOLLGATE_SALE_MINIMUM: '1',
+})
+
 const quote = (query: string) => admin.get(`/v1/credit/quote?${query}`, null)
 
 async function buyer() {
@@ -70,11 +76,13 @@ async function buyer() {
 const buy = (apiKey: string | null, body: object) =>
   admin.call({ method: 'POST', path: '/v1/credit/purchases', body, token: apiKey })
 
+const storeUrl = () => `sqlite:${join(admin.world.folder, 'store.db')}`
+
 /** Looks at once, as another gateway of the store would. */
 async function look(): Promise<void> {
   const clock = { nowMs: () => Date.now() + aheadMs }
-  const { config, folder } = admin.world
-  const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}`, clock })
+  const { config } = admin.world
+  const store = await openStore({ url: storeUrl(), clock })
   const ledger = createLedger({ location: store.location, clock })
   const { db } = store
   const { chain: settings, terms } = saleSettingsOf(config)
@@ -82,7 +90,7 @@ async function look(): Promise<void> {
   const opened = openDeposits({ settings, terms, db, clock, onNodeFailure: () => {} })
   const watch = opened.watch({
     post: (input) => ledger.postPurchase(input),
-    ids: { next: () => 'pur_01kbh0c7x5qv3m9t2r8w6e0001' },
+    ids: { next: () => `pur_01kbh0c7x5qv3m9t2r8w6e${String(++ids).padStart(4, '0')}` },
     onTokenClosed: () => {},
     onFoundLate: () => {},
     onDust: () => {},
@@ -152,6 +160,35 @@ test.each([
 ])('refuses to quote ?%s', async (query, param) => {
   const answer = await quote(query)
   expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+})
+
+test.each([
+  ['stale', 100_000_000n, -90_001],
+  ['zero', 0n, 0],
+  ['negative', -1n, 0],
+  ['from the future', 100_000_000n, 3_600],
+  ['below the floor', 97_999_999n, 0],
+])('a rate that is %s is not quoted', async (_, rate8, laterS) => {
+  const atS = Math.floor(Date.now() / 1_000)
+  await anvil.setFeed(feed, { rate8: 98_000_000n, atS })
+  await look()
+  expect((await quote(`amount=10000000&method=${USDT}`)).json).toMatchObject({
+    pay: { currency: 'USDT', units: '10204082' },
+    rate: '0.98',
+  })
+  await anvil.setFeed(feed, { rate8, atS: atS + laterS })
+  await look()
+  const refused = await quote(`amount=10000000&method=${USDT}`)
+  expect([refused.httpStatus, refused.json]).toEqual([502, errorOf('quote_unavailable')])
+  expect((await quote(`amount=10000000&method=${USDC}`)).httpStatus).toBe(200)
+})
+
+test('a token without a rate is not quoted', async () => {
+  const store = await openStore({ url: storeUrl() })
+  await store.db.deleteFrom('token_rates').where('token', '=', usdt.toLowerCase()).execute()
+  await store.close()
+  const refused = await quote(`amount=10000000&method=${USDT}`)
+  expect([refused.httpStatus, refused.json]).toEqual([502, errorOf('quote_unavailable')])
 })
 
 test('knows no other method', async () => {
@@ -231,6 +268,68 @@ test('a deposit is pending while it confirms, with its transaction, and an entry
   ])
 })
 
+test('an admin lists the addresses with the paths that the seed has their keys at', async () => {
+  const { accountId, apiKey } = await buyer()
+  const { json } = await buy(apiKey, { method: USDC })
+  const address = textOf(objectAt(json, 'deposit'), 'address')
+  await anvil.transfer({ to: address, units: 25_000_000n })
+  await anvil.mine()
+  await look()
+  const listed = await admin.get(`/v1/admin/sale/addresses?account_id=${accountId}`)
+  const [found] = listed.json['data'] as [{ path: string }]
+  expect(found).toEqual({
+    object: 'deposit_address',
+    account_id: accountId,
+    chain_id: ANVIL_CHAIN_ID,
+    address,
+    path: expect.stringMatching(/^\d+\/\d+$/),
+    of_key: true,
+    deposits: 1,
+    created_at: expect.any(String),
+  })
+  const path = `m/44'/60'/0'/${found.path}` as const
+  expect(hdKeyToAccount(HDKey.fromMasterSeed(SEED), { path }).address).toBe(address)
+  await buy((await buyer()).apiKey, { method: USDC })
+  const addresses = new Set<unknown>()
+  for (let next = ''; ; ) {
+    const page = await admin.get(`/v1/admin/sale/addresses?limit=1${next}`)
+    for (const each of column(page, 'address')) addresses.add(each)
+    if (page.json['next_cursor'] === null) break
+    next = `&cursor=${page.json['next_cursor']}`
+  }
+  const all = await admin.get('/v1/admin/sale/addresses?limit=100')
+  expect(addresses).toEqual(new Set(column(all, 'address')))
+  expect(addresses.size).toBeGreaterThanOrEqual(2)
+})
+
+test('a check compares deposits with their receipts, changes nothing, and names what differs', async () => {
+  const { accountId, apiKey } = await buyer()
+  const { json } = await buy(apiKey, { method: USDC })
+  await anvil.transfer({ to: textOf(objectAt(json, 'deposit'), 'address'), units: 25_000_000n })
+  await anvil.mine()
+  await look()
+  const check = () => admin.post('/v1/admin/sale/check?days=1', {})
+  expect((await check()).json).toMatchObject({ ok: true, differences: [] })
+  const store = await openStore({ url: storeUrl() })
+  const ofAccount = store.db.updateTable('purchases').where('account_id', '=', accountId)
+  await ofAccount.set({ paid_units: '26000000' }).execute()
+  expect((await check()).json).toMatchObject({
+    ok: false,
+    differences: [
+      {
+        source: expect.stringMatching(/^chain:31337:0x/),
+        stored: 'credited, 26000000 USDC',
+        found: '25000000 USDC',
+      },
+    ],
+  })
+  await ofAccount.set({ paid_units: '25000000' }).execute()
+  await store.close()
+  two.mode = { kind: 'down' }
+  const away = await check()
+  expect([away.httpStatus, away.json]).toEqual([502, errorOf('payment_unavailable')])
+})
+
 test('requests without a key make the gateway ask no node', async () => {
   const before = one.requests
   for (let count = 0; count < 300; count++) {
@@ -259,4 +358,40 @@ describe('when no look has succeeded for two minutes', () => {
       expect([answer.httpStatus, answer.json]).toEqual([502, errorOf('chain_unavailable')])
     }
   })
+
+  test('where something else is sold, the offer says that it is not available', async () => {
+    const both = await Management.start({
+      mode: 'simulator',
+      settings: { ...settings(), CHAIN_RPC_URLS: 'http://127.0.0.1:9,http://127.0.0.1:9/second' },
+    })
+    const { httpStatus, json } = await both.get('/v1/credit', null)
+    expect(httpStatus).toBe(200)
+    expect(json['methods']).toMatchObject([
+      { id: 'card', available: true },
+      { id: USDC, available: false },
+      { id: USDT, available: false },
+    ])
+    await both.close()
+  })
+})
+
+test('a start with another public key is refused, until an operator replaces the key', async () => {
+  const other = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/1'").publicExtendedKey
+  const opened = async (xpub: string) => {
+    const config = { ...admin.world.config, CHAIN_DEPOSIT_XPUB: xpub }
+    const { chain, terms } = saleSettingsOf(config)
+    if (chain === null) throw new Error('no chain is configured')
+    const store = await openStore({ url: storeUrl() })
+    const input = { db: store.db, clock: systemClock, onNodeFailure: () => {} }
+    return { store, chain: openDeposits({ settings: chain, terms, ...input }) }
+  }
+  const changed = await opened(other)
+  await expect(changed.chain.claimKey()).rejects.toThrow('tollgate sale replace-key')
+  await changed.chain.replaceKey()
+  await changed.chain.claimKey()
+  await changed.store.close()
+  const first = await opened(XPUB)
+  await expect(first.chain.claimKey()).rejects.toThrow('CHAIN_DEPOSIT_XPUB is another key')
+  await first.chain.replaceKey()
+  await first.store.close()
 })

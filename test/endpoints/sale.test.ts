@@ -164,6 +164,8 @@ test('play money that is paid becomes credit at once, and once', async () => {
       expires_at: expect.any(String),
     },
   })
+  // The system has chosen the port, and the page is on it.
+  expect(new URL(textOf(begun.json, 'url')).port).toBe(new URL(admin.world.url('/')).port)
   const id = textOf(objectAt(begun.json, 'purchase'), 'id')
   const path = new URL(textOf(begun.json, 'url')).pathname
   expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({
@@ -230,5 +232,10 @@ test('a gateway with a real provider sells no credit with play money', async () 
     const answer = await live.call({ method, path, token: text, ...(body && { body }) })
     expect([answer.httpStatus, answer.json], path).toEqual([404, errorOf('not_found')])
   }
+  // What was bought before is still listed.
+  expect(await live.get('/v1/credit/purchases', text)).toMatchObject({
+    httpStatus: 200,
+    json: { data: [], pending: [] },
+  })
   await live.close()
 })

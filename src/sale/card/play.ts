@@ -18,13 +18,13 @@ export class PlayCard implements CardProvider {
   readonly lookIntervalMs = 0
   readonly #db: Kysely<Tables>
   readonly #clock: Clock
-  readonly #publicUrl: string
+  readonly #publicUrl: () => string
 
   constructor(input: {
     readonly db: Kysely<Tables>
     readonly clock: Clock
     /** Where browsers reach the gateway. */
-    readonly publicUrl: string
+    readonly publicUrl: () => string
   }) {
     this.#db = input.db
     this.#clock = input.clock
@@ -49,7 +49,7 @@ export class PlayCard implements CardProvider {
   }
 
   #pageOf({ id, accountId }: { readonly id: string; readonly accountId: string }): string {
-    return `${this.#publicUrl}/play/checkout/${id}?account=${accountId}`
+    return `${this.#publicUrl()}/play/checkout/${id}?account=${accountId}`
   }
 
   /** A page that is not there was never paid on, and can't be. */

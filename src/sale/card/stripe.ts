@@ -49,7 +49,7 @@ export interface StripeSettings {
 
 interface StripeCardInput extends StripeSettings {
   /** Where browsers come back to. */
-  readonly publicUrl: string
+  readonly publicUrl: () => string
   /** Identifies the sessions of this store among those of other stores on the same Stripe account. */
   readonly storeId: () => Promise<string>
   readonly clock: { nowMs(): number }
@@ -92,7 +92,7 @@ export class StripeCard implements CardProvider {
       tollgate_price_cents: String(cents),
     }
     const name = `$${formatUnits(BigInt(creditMicros) / 10_000n, 2)} of credit`
-    const back = `${publicUrl}/app/${accountId}/credit`
+    const back = `${publicUrl()}/app/${accountId}/credit`
     const checkout = await this.#ask((stripe) =>
       stripe.checkout.sessions.create(
         {

@@ -1,14 +1,7 @@
-import { createHash, ECDH } from 'node:crypto'
+import { ECDH } from 'node:crypto'
 import { getAddress } from 'viem'
 import { HDKey, publicKeyToAddress } from 'viem/accounts'
-
-const TOP_BIT_CLEAR = 0x7f_ff_ff_ff
-
-/** The steps below the public key at which an account's deposits arrive. */
-function depositPath(accountId: string): readonly [number, number] {
-  const digest = createHash('sha256').update(`tollgate deposit 1\n${accountId}`).digest()
-  return [digest.readUInt32BE(0) & TOP_BIT_CLEAR, digest.readUInt32BE(4) & TOP_BIT_CLEAR]
-}
+import { depositPath } from './terms.ts'
 
 /**
  * Derives deposit addresses from an extended public key. An address follows from the key and the account's id

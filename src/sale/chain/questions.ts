@@ -136,7 +136,9 @@ export async function askTransfers(
   search: Search,
 ): Promise<{ readonly last: Block; readonly transfers: readonly Transfer[] }> {
   const { from, to, tokens, addresses } = search
-  const calls = chunksOf([...addresses], ADDRESSES_A_CALL).map((chunk): RpcCall => {
+  // To nodes, no tokens are all contracts.
+  const chunks = tokens.size === 0 ? [] : chunksOf([...addresses], ADDRESSES_A_CALL)
+  const calls = chunks.map((chunk): RpcCall => {
     const topics = [TRANSFER, null, chunk.map((one) => `0x${one.slice(2).padStart(64, '0')}`)]
     const blocks = { fromBlock: hexOf(from), toBlock: hexOf(to) }
     return { method: 'eth_getLogs', params: [{ ...blocks, address: [...tokens], topics }] }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Confirm } from './questions.ts'
 
 /** Settings of a chain that can't be used; the message says what to do. */
@@ -83,4 +84,12 @@ export function depositOfSource(
     /^chain:(\d{1,15}):(0x[\da-f]{64}):(\d{1,9})$/.exec(source) ?? []
   if (chainId === undefined || txHash === undefined || place === undefined) return null
   return { chainId: Number(chainId), txHash, place: Number(place) }
+}
+
+const TOP_BIT_CLEAR = 0x7f_ff_ff_ff
+
+/** The steps below the public key at which an account's deposits arrive. */
+export function depositPath(accountId: string): readonly [number, number] {
+  const digest = createHash('sha256').update(`tollgate deposit 1\n${accountId}`).digest()
+  return [digest.readUInt32BE(0) & TOP_BIT_CLEAR, digest.readUInt32BE(4) & TOP_BIT_CLEAR]
 }

@@ -15,6 +15,13 @@ export const CREDIT = micros(10_000_000)
 
 export const MINUTE_MS = 60_000
 
+/** What one purchase may be. */
+export const CARD_LIMITS = {
+  minimumMicros: micros(5_000_000),
+  maximumMicros: micros(500_000_000),
+  feeBps: 0,
+}
+
 export const NO_CEILINGS: CeilingSettings = {
   holdAboveMicros: micros(1e12),
   holdAboveDailyMicros: micros(1e12),
@@ -55,10 +62,9 @@ export class CardBench {
     const { secretKey, baseUrl } = stripe
     const clock = { nowMs: () => stripe.nowMs }
     const storeId = async () => 'store_1'
-    const publicUrl = 'https://gate.example'
+    const publicUrl = () => 'https://gate.example'
     const provider = new StripeCard({ secretKey, baseUrl, publicUrl, storeId, clock })
-    const limits = { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000) }
-    const method = new CardMethod({ provider, ...limits, feeBps: 0 })
+    const method = new CardMethod({ provider, ...CARD_LIMITS })
     const sale = new Sale({
       methods: [method],
       db,

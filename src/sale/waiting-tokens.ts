@@ -1,0 +1,128 @@
+import { type Kysely, sql } from 'kysely'
+import { SALE_CURSORS, type SaleCursorRow } from '../store/sale-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { ChainNode } from './chain/node.ts'
+import type { Block } from './chain/questions.ts'
+import type { Stablecoin } from './chain/terms.ts'
+import { moveCursor } from './cursors.ts'
+import { readRates, waitingCursorOf } from './deposit-rows.ts'
+import type { DepositScan, DepositScanInput } from './deposit-scan.ts'
+import { usableRate } from './deposit-value.ts'
+
+/** A token that was not scanned as far as the others of its chain. */
+export interface WaitingToken {
+  /** The last block in which it was scanned. */
+  readonly block: number
+  readonly reason: string
+}
+
+/**
+ * Tokens that have a deposit and no rate. Each has a cursor of its own from there on, so that the other tokens of its
+ * chain go on, and is scanned from that cursor once it has a rate.
+ */
+export class WaitingTokens {
+  readonly #input: DepositScanInput
+  readonly #scan: DepositScan
+
+  constructor(input: DepositScanInput, scan: DepositScan) {
+    this.#input = input
+    this.#scan = scan
+  }
+
+  /** Lets tokens wait at the block that all were scanned to. One that waits already stays where it is. */
+  async add(coins: readonly Stablecoin[], { number, hash }: Block): Promise<void> {
+    const { db, chain, clock } = this.#input
+    for (const { method } of coins) {
+      const source = waitingCursorOf(chain.chainId, method)
+      const lookedAtMs = clock.nowMs()
+      const to = { source, position: String(number), blockHash: hash, lookedAtMs }
+      await moveCursor(db, { from: null, to })
+    }
+  }
+
+  /** Ends the waiting of tokens that were scanned up to a block, or further. */
+  async remove(
+    db: Kysely<Tables>,
+    { coins, block }: { readonly coins: readonly Stablecoin[]; readonly block: number },
+  ): Promise<void> {
+    const { chain } = this.#input
+    for (const { method } of coins) {
+      await db
+        .deleteFrom('sale_cursors')
+        .where('source', '=', waitingCursorOf(chain.chainId, method))
+        .where(sql<boolean>`cast(position as bigint) >= ${block}`)
+        .execute()
+    }
+  }
+
+  /** Scans the tokens that wait and have a rate now, up to the block that the others were scanned to. */
+  async catchUp({
+    nodes,
+    to,
+    blocksMax,
+  }: {
+    readonly nodes: readonly ChainNode[]
+    readonly to: number
+    readonly blocksMax: number
+  }): Promise<{
+    /** Those that wait on. Any other has been scanned as far as the rest. */
+    readonly waits: ReadonlyMap<Stablecoin, WaitingToken>
+    /** How many deposits were added to the store. */
+    readonly added: number
+    /** Whether too few nodes answered for so many blocks. */
+    readonly wasRefused: boolean
+  }> {
+    const { db, chain, clock } = this.#input
+    const rows = await this.#rows()
+    const waits = new Map<Stablecoin, WaitingToken>()
+    let added = 0
+    let wasRefused = false
+    const rates = rows.size === 0 ? new Map() : await readRates(db, chain.chainId)
+    for (const coin of chain.tokens) {
+      let row = rows.get(coin.method)
+      if (row === undefined) continue
+      const { price } = coin
+      const usable = usableRate(rates.get(coin.address) ?? null, { nowMs: clock.nowMs(), price })
+      let reason = usable.kind === 'unusable' ? usable.reason : null
+      while (reason === null && Number(row.position) < to) {
+        const from = Number(row.position) + 1
+        const part = { nodes, from, to: Math.min(to, from - 1 + blocksMax) }
+        const scanned = await this.#scan.scan({ ...part, coins: [coin] })
+        if (scanned.kind === 'scanned') {
+          added += scanned.added
+          const next = rowAt(row, scanned.last)
+          if (await moveCursor(db, { from: row, to: next })) row = next
+          else reason = 'another gateway scans it'
+        } else {
+          wasRefused ||= scanned.kind === 'tooFew'
+          reason = `${scanned.kind}: ${scanned.reason}`
+        }
+      }
+      if (reason !== null) waits.set(coin, { block: Number(row.position), reason })
+    }
+    return { waits, added, wasRefused }
+  }
+
+  /** The cursors of tokens that wait, by their methods. */
+  async #rows(): Promise<Map<string, SaleCursorRow>> {
+    const { db, chain } = this.#input
+    const methods = chain.tokens.map(({ method }) => method)
+    const sources = methods.map((method) => waitingCursorOf(chain.chainId, method))
+    const rows = await db
+      .selectFrom('sale_cursors')
+      .selectAll()
+      .where('source', 'in', sources)
+      .execute()
+    const bySource = new Map(rows.map((row) => [row.source, SALE_CURSORS.read(row)]))
+    return new Map(
+      methods.flatMap((method, index) => {
+        const row = bySource.get(sources[index] ?? '')
+        return row === undefined ? [] : [[method, row] as const]
+      }),
+    )
+  }
+}
+
+function rowAt(row: SaleCursorRow, { number, hash }: Block): SaleCursorRow {
+  return { ...row, position: String(number), blockHash: hash }
+}

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { createPostgresDatabase } from '../../src/store/testing/postgres.ts'
+import { type CrashBench, openCrashBench } from '../crash/crash-bench.ts'
+import type { ServeProcess } from '../tollgate-process.ts'
+import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
+import { XPUB } from './deposit-bench.ts'
+
+const METRICS_TOKEN = 'metrics-token'
+const DEPOSITS_A_ROUND = 8
+const UNITS = 1_000_000n
+
+/** When the second gateway is killed. */
+const ROUNDS = ['not at all', 'while both look', 'not at all', 'while both look'] as const
+
+test('two gateways on one PostgreSQL, killed and started again, credit each deposit once', async () => {
+  await using anvil = await Anvil.start()
+  const bench = await openCrashBench({ createDatabase: createPostgresDatabase })
+  await using _closing = { [Symbol.asyncDispose]: () => bench.close() }
+  const settings = {
+    UPSTREAM_BASE_URL: '',
+    UPSTREAM_API_KEY: '',
+    CHAIN_ID: String(ANVIL_CHAIN_ID),
+    CHAIN_RPC_URLS: `${anvil.url},${anvil.url}/`,
+    CHAIN_TOKENS: `USDC=${anvil.usdc}:6`,
+    CHAIN_PRICE_FEEDS: 'USDC=1',
+    CHAIN_DEPOSIT_XPUB: XPUB,
+    TOLLGATE_SALE_MINIMUM: '1',
+    METRICS_TOKEN,
+  }
+  const serveTwo = () => Promise.all([bench.serve(settings), bench.serve(settings)])
+  let gateways = await serveTwo()
+  const to = await depositAddress(bench, gateways[0])
+  let paid = 0
+  for (const killed of ROUNDS) {
+    for (const gateway of gateways) await gateway.stop('SIGKILL')
+    for (let count = 0; count < DEPOSITS_A_ROUND; count++)
+      await anvil.transfer({ to, units: UNITS })
+    await anvil.mine()
+    paid += DEPOSITS_A_ROUND * Number(UNITS)
+    // Each looks as soon as it has started, and both find the same blocks.
+    gateways = await serveTwo()
+    if (killed === 'while both look') {
+      await gateways[1].stop('SIGKILL')
+      gateways[1] = await bench.serve(settings)
+    }
+    for (const gateway of gateways) await hasLooked(gateway)
+    const credits = (await bench.entries()).filter(({ kind }) => kind === 'purchase')
+    expect(credits.reduce((sum, { amountMicros }) => sum + amountMicros, 0)).toBe(paid)
+    expect(credits).toHaveLength(paid / Number(UNITS))
+    await bench.audit()
+  }
+})
+
+/** The deposit address of the account, as soon as the first look has set where the search begins. */
+async function depositAddress({ apiKeys }: CrashBench, { address }: ServeProcess): Promise<string> {
+  for (;;) {
+    const answer = await fetch(`${address}/v1/credit/purchases`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKeys[0].text}` },
+      body: JSON.stringify({ method: `chain-${ANVIL_CHAIN_ID}-usdc` }),
+    })
+    const [, found] = /"address":"(0x\w+)"/.exec(await answer.text()) ?? []
+    if (found !== undefined) return found
+    expect(answer.status).toBe(502)
+  }
+}
+
+/** Resolves once a gateway has ended a look that found nothing newer. */
+async function hasLooked({ address }: ServeProcess): Promise<void> {
+  for (;;) {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+    const answer = await fetch(`${address}/metrics`, { headers })
+    if (
+      /^tollgate_chain_looks_total\{outcome="(advanced|idle)"\} [1-9]/m.test(await answer.text())
+    ) {
+      return
+    }
+  }
+}

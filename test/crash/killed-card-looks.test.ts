@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { STORE_BENCHES } from '../../src/ledger/testing/benches.ts'
+import { CardBench, CREDIT, MINUTE_MS } from '../../src/sale/testing/card-bench.ts'
+import type { KilledCardLook } from './killed-card-look.ts'
+
+const CHILD = join(import.meta.dirname, 'killed-card-look.ts')
+const KILLS_MIN = 15
+
+test.each(STORE_BENCHES.map((each, index) => ({ ...each, first: index + 1 })))(
+  'on $engine, payments and refunds by card count once after a process is killed at a step of a look',
+  async ({ open, first }) => {
+    const bench = await CardBench.open(open)
+    const { stripe } = bench
+    const { location } = bench.store.store
+    const databaseUrl = location.kind === 'sqlite' ? `sqlite:${location.file}` : location.url
+    let expected = 0
+    let kills = 0
+    let latest: string | null = null
+    // Each process dies two steps later than the one before, until one ends by itself.
+    for (let killAt: number = first; ; killAt += 2) {
+      const before = expected
+      const source = await bench.gateway().begin()
+      stripe.pay(source)
+      expected += CREDIT
+      if (latest !== null) {
+        stripe.refund(latest, 250)
+        expected -= CREDIT / 4
+      }
+      latest = source
+      const { secretKey, baseUrl, nowMs } = stripe
+      const asked = { databaseUrl, stripe: { secretKey, baseUrl, nowMs }, killAt }
+      const wasKilled = await look(asked)
+      expect(await bench.balance()).toBeLessThanOrEqual(before + CREDIT)
+      await bench.store.audit()
+      // Later than reports are followed again: each process has the same number of steps.
+      await bench.gateway().pass(20 * MINUTE_MS)
+      expect(await bench.balance()).toBe(expected)
+      if (!wasKilled) break
+      kills++
+    }
+    expect(bench.failures).toEqual([])
+    expect(kills).toBeGreaterThanOrEqual(KILLS_MIN)
+    await bench.close()
+  },
+)
+
+/** Whether the process was killed. */
+async function look(input: KilledCardLook): Promise<boolean> {
+  const child = spawn(process.execPath, [CHILD, JSON.stringify(input)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [[code, signal], notes] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+  if (code !== 0 && signal !== 'SIGKILL') throw new Error(notes)
+  return signal === 'SIGKILL'
+}
