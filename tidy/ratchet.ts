@@ -24,7 +24,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, of people, of operators' actions, of purchases and deposits, of doubts, and of lists by
     // upstream, and columns of texts.
-    store: { files: 38, lines: 3_536 },
+    store: { files: 38, lines: 3_538 },
     // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
     // that stand, and the number that changes of callers raise.
     // Purchases and statements, operators' actions, searches by slices of time, reported costs that stand, and the
@@ -61,18 +61,18 @@ export const HOUSE_LIMITS: HouseLimits = {
     // checks of both and a rescan.
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases, their pages, receipts, deposit
     // addresses, admin tokens and scopes.
-    operations: { files: 24, lines: 4_850 },
+    operations: { files: 24, lines: 4_873 },
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     http: { files: 26, lines: 3_744 },
     // `tollgate user`, `token`, `purchase`, `sale` and `upstream`.
-    cli: { files: 21, lines: 2_345 },
+    cli: { files: 21, lines: 2_360 },
     // Figures of the sale, of reported costs, and of each upstream.
     telemetry: { files: 8, lines: 1_443 },
     // Settings of fees, of the page, of the sale, of chains, of look-ups and of upstreams, the file of upstreams, and their
     // wiring.
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream.
     // Settings of the page, of the sale, of chains, of look-ups and of upstreams, the file of upstreams, and their
-    app: { files: 33, lines: 4_636 },
+    app: { files: 33, lines: 4_716 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 85 },
   },

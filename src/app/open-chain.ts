@@ -33,15 +33,20 @@ export async function openChain(
     log.warn('CHAIN_QUORUM is 1: a deposit counts on the word of one node')
   }
   const logLook = lookLog(log)
+  const closed = new Set<string>()
   const follow = (sale: Sale): void => {
     const watch = opened.watch({
       post: (input) => sale.post(input),
       ids,
-      onTokenClosed: ({ symbol, decimals: configured }, decimals) =>
+      onTokenClosed: ({ symbol, decimals: configured }, decimals) => {
+        // Every look finds it closed.
+        if (closed.has(symbol)) return
+        closed.add(symbol)
         log.error(
           { token: symbol, configured, decimals },
           'a token is closed: its contract has other decimals than CHAIN_TOKENS',
-        ),
+        )
+      },
       onFoundLate: (deposits) =>
         log.warn({ deposits }, 'the nightly scan found deposits that nodes had left out before'),
       onDust: (deposits) => log.info({ deposits }, 'deposits under a cent get no credit'),
