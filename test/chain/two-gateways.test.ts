@@ -4,8 +4,8 @@ import { type CrashBench, openCrashBench } from '../crash/crash-bench.ts'
 import type { ServeProcess } from '../tollgate-process.ts'
 import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
 import { XPUB } from './deposit-bench.ts'
+import { hasLooked, METRICS_TOKEN } from './has-looked.ts'
 
-const METRICS_TOKEN = 'metrics-token'
 const DEPOSITS_A_ROUND = 8
 const UNITS = 1_000_000n
 
@@ -62,18 +62,5 @@ async function depositAddress({ apiKeys }: CrashBench, { address }: ServeProcess
     const [, found] = /"address":"(0x\w+)"/.exec(await answer.text()) ?? []
     if (found !== undefined) return found
     expect(answer.status).toBe(502)
-  }
-}
-
-/** Resolves once a gateway has ended a look that found nothing newer. */
-async function hasLooked({ address }: ServeProcess): Promise<void> {
-  for (;;) {
-    const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
-    const answer = await fetch(`${address}/metrics`, { headers })
-    if (
-      /^tollgate_chain_looks_total\{outcome="(advanced|idle)"\} [1-9]/m.test(await answer.text())
-    ) {
-      return
-    }
   }
 }

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
+import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
+import { XPUB } from './deposit-bench.ts'
+import { hasLooked, METRICS_TOKEN } from './has-looked.ts'
+
+const keyShape = z.object({ key: z.string() })
+const accountShape = z.object({
+  id: z.string(),
+  credit: z.object({ backed: z.object({ balance: z.int() }) }),
+})
+
+test('a rescan from the command line credits what came since a restored backup, once', async () => {
+  await using anvil = await Anvil.start()
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-restored-'))
+  await using closing = new AsyncDisposableStack()
+  closing.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const env = {
+    DATABASE_URL: 'sqlite:store.db',
+    CHAIN_ID: String(ANVIL_CHAIN_ID),
+    CHAIN_RPC_URLS: `${anvil.url},${anvil.url}/`,
+    CHAIN_TOKENS: `USDC=${anvil.usdc}:6`,
+    CHAIN_PRICE_FEEDS: 'USDC=1',
+    CHAIN_DEPOSIT_XPUB: XPUB,
+    TOLLGATE_SALE_MINIMUM: '1',
+    METRICS_TOKEN,
+  }
+  const restored = { ...env, DATABASE_URL: 'sqlite:backup.db' }
+  const run = async (args: readonly string[], settings = env) => {
+    const { code, out, notes } = await tollgate(args, { folder, env: settings })
+    expect([code, notes], args.join(' ')).toEqual([0, expect.any(String)])
+    return out
+  }
+  const account = async (args: readonly string[], settings = env) =>
+    accountShape.parse(JSON.parse(await run(['account', ...args, '--json'], settings)))
+  const start = async (settings = env) => {
+    const server = await serve({ folder, env: settings })
+    closing.defer(async () => void (await server.stop('SIGKILL')))
+    await hasLooked(server)
+    return server
+  }
+  const addressOf = async ({ address }: ServeProcess, accountId: string) => {
+    const made = await run(['key', 'create', accountId, '--json'])
+    const { key } = keyShape.parse(JSON.parse(made))
+    const answer = await fetch(`${address}/v1/credit/purchases`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ method: `chain-${ANVIL_CHAIN_ID}-usdc` }),
+    })
+    const [, found = ''] = /"address":"(0x\w+)"/.exec(await answer.text()) ?? []
+    return found
+  }
+
+  const ada = await account(['create', 'Ada'])
+  const bob = await account(['create', 'Bob'])
+  let server = await start()
+  const toAda = await addressOf(server, ada.id)
+  await run(['backup', 'backup.db'])
+  const fromBlock = (await anvil.blockNumber('finalized')) + 1
+  // After the backup: a deposit at an address that it has, and one at an address that it lacks.
+  const toBob = await addressOf(server, bob.id)
+  await anvil.transfer({ to: toAda, units: 3_000_000n })
+  await anvil.transfer({ to: toBob, units: 4_000_000n })
+  await anvil.mine()
+  await server.stop('SIGTERM')
+  server = await start()
+  await server.stop('SIGTERM')
+  const balances = async (settings: typeof env) => {
+    const shown = [ada, bob].map(({ id }) => account(['show', id], settings))
+    return (await Promise.all(shown)).map(({ credit }) => credit.backed.balance)
+  }
+  expect(await balances(env)).toEqual([3_000_000, 4_000_000])
+  expect(await balances(restored)).toEqual([0, 0])
+
+  const rescan = ['sale', 'rescan', '--from-block', String(fromBlock)]
+  expect(await run(rescan, restored)).toContain('addresses of 2 accounts: 2 purchases added')
+  expect(await run(rescan, restored)).toContain('0 purchases added')
+  server = await start(restored)
+  await server.stop('SIGTERM')
+  expect(await balances(restored)).toEqual([3_000_000, 4_000_000])
+  expect(await run(['sale', 'check'], restored)).toBe('the store agrees on 2 purchases\n')
+  expect(await run(['sale', 'addresses'], restored)).toContain(toBob)
+  await run(['audit'], restored)
+})
