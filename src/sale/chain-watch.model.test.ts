@@ -19,6 +19,7 @@ const step = fc.oneof(
   fc.record({
     kind: fc.constant('pay' as const),
     to: fc.array(fc.nat(2), { minLength: 1, maxLength: 3 }),
+    token: fc.nat(1),
     units: fc.constantFrom(0n, 999_999n, 1_000_000n, 7_000_000n, 7_000_000n, 50_000_001n),
   }),
   fc.record({
@@ -39,6 +40,8 @@ const step = fc.oneof(
   }),
   fc.record({ kind: fc.constant('both' as const) }),
   fc.record({ kind: fc.constant('night' as const) }),
+  // Without a rate, the deposits of the second token wait.
+  fc.record({ kind: fc.constant('rate' as const), isThere: fc.boolean() }),
   // At most one node is not honest at a time: the other two are a quorum that says the truth.
   fc.record({
     kind: fc.constant('node' as const),
@@ -75,6 +78,7 @@ async function live(
           each.to.map((to) => ({
             to: world.addresses[to] ?? `0x${'0f'.repeat(20)}`,
             units: each.units,
+            token: each.token,
           })),
         )
         break
@@ -86,6 +90,9 @@ async function live(
         break
       case 'finalize':
         world.model.finalize(each.blocks)
+        break
+      case 'rate':
+        world.model.hasRate = each.isThere
         break
       case 'night':
         world.nowMs += NIGHT_MS
@@ -113,6 +120,7 @@ async function live(
 /** Ends a history with honest nodes; throws where not exactly what is final is credited then. */
 async function end(world: ChainWorld): Promise<void> {
   for (const node of world.nodes) node.state = 'honest'
+  world.model.hasRate = true
   world.model.finalize(Number.MAX_SAFE_INTEGER)
   const watch = world.watch()
   for (let look = await watch.look(); look.kind !== 'idle'; look = await watch.look()) {

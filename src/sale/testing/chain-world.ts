@@ -6,7 +6,7 @@ import { ChainWatch } from '../chain-watch.ts'
 import { addDepositAddresses } from '../deposit-rows.ts'
 import type { DepositTerms } from '../deposit-value.ts'
 import { Sale } from '../sale.ts'
-import { MODEL_TOKEN, ModelChain, ModelNode } from './model-chain.ts'
+import { MODEL_TOKENS, ModelChain, ModelNode } from './model-chain.ts'
 
 /** What a test weakens. */
 export interface ChainWorldInput {
@@ -73,15 +73,13 @@ export class ChainWorld {
   get chain(): ChainTerms {
     return {
       chainId: this.chainId,
-      tokens: [
-        {
-          symbol: 'USDC',
-          method: 'model-usdc',
-          address: MODEL_TOKEN,
-          decimals: 6,
-          price: { kind: 'fixed', rate8: 100_000_000n },
-        },
-      ],
+      tokens: MODEL_TOKENS.map((address, index) => ({
+        symbol: `USD${index}`,
+        method: `model-usd${index}`,
+        address,
+        decimals: 6,
+        price: { kind: 'fixed', rate8: 100_000_000n },
+      })),
       confirm: 'finalized',
       quorum: 2,
       ...this.#input.chain,
@@ -128,7 +126,7 @@ export class ChainWorld {
   }
 
   pay(account: number, units: bigint): void {
-    this.model.pay([{ to: this.addresses[account] ?? '', units }])
+    this.model.pay([{ to: this.addresses[account] ?? '', units, token: 0 }])
   }
 
   /** What each account has. */

@@ -1,9 +1,9 @@
 import type { ChainNode, RpcCall } from '../chain/node.ts'
 
-/** A transaction of a model chain: transfers of its one token. */
+/** A transaction of a model chain: transfers of its tokens, which are named by their places in the list. */
 interface Transaction {
   readonly hash: string
-  readonly logs: readonly { readonly to: string; readonly units: bigint }[]
+  readonly logs: readonly { readonly to: string; readonly units: bigint; readonly token: number }[]
 }
 
 /** How a node of a model chain behaves. */
@@ -21,8 +21,12 @@ export type NodeState =
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 const NODE_LAG_BLOCKS = 3
 
-/** The token of the model chains. */
-export const MODEL_TOKEN = `0x${'aa'.repeat(20)}`
+/** The tokens of the model chains. The second may be without a rate. */
+export const MODEL_TOKENS = [`0x${'aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`] as const
+
+const [MODEL_TOKEN, RATED_TOKEN] = MODEL_TOKENS
+const DECIMALS = 6
+const OTHER_DECIMALS = 18
 
 let hashes = 0
 const newHash = () => `0x${(++hashes).toString(16).padStart(64, '0')}`
@@ -33,6 +37,8 @@ export class ModelChain {
     { hash: newHash(), mined: [] },
   ]
   finalBlock = 0
+  /** Whether the second token has a rate: else its contract says other decimals than its setting, which closes it. */
+  hasRate = true
   #waiting: Transaction[] = []
 
   pay(logs: Transaction['logs']): void {
@@ -109,8 +115,12 @@ export class ModelNode implements ChainNode {
         return this.#logs(first)
       case 'eth_getTransactionReceipt':
         return this.#receipt(String(first))
-      case 'eth_call':
-        return `0x${'6'.padStart(64, '0')}`
+      case 'eth_call': {
+        const { to } = first as { to: string }
+        const isClosed = to === RATED_TOKEN && !this.#chain.hasRate
+        const decimals = isClosed ? OTHER_DECIMALS : DECIMALS
+        return `0x${decimals.toString(16).padStart(64, '0')}`
+      }
       default:
         throw new Error(`the model has no ${method}`)
     }
@@ -128,17 +138,20 @@ export class ModelNode implements ChainNode {
   }
 
   #logs(asked: unknown) {
-    const { fromBlock, toBlock, topics } = asked as {
+    const { address, fromBlock, toBlock, topics } = asked as {
+      address: string[]
       fromBlock: string
       toBlock: string
       topics: [string, null, string[]]
     }
     if (this.state === 'drops') return []
     const to = Math.min(this.#top, Number(toBlock))
-    const found = this.#range(Number(fromBlock), to).filter(({ topics: [, , receiver] }) =>
-      topics[2].includes(receiver),
+    const found = this.#range(Number(fromBlock), to).filter(
+      ({ address: token, topics: [, , receiver] }) =>
+        address.includes(token) && topics[2].includes(receiver),
     )
-    if (this.state !== 'forges' || !topics[2].includes(topicOf(this.#forgedTo))) return found
+    if (this.state !== 'forges' || !address.includes(MODEL_TOKEN)) return found
+    if (!topics[2].includes(topicOf(this.#forgedTo))) return found
     this.#forgedAt = to
     return [...found, this.#forgedLog(to)]
   }
@@ -152,8 +165,8 @@ export class ModelNode implements ChainNode {
     const block = this.#chain.blocks[number]
     let index = 0
     return (block?.mined ?? []).flatMap(({ hash, logs }) =>
-      logs.map(({ to, units }) => ({
-        address: MODEL_TOKEN,
+      logs.map(({ to, units, token }) => ({
+        address: MODEL_TOKENS[token] ?? MODEL_TOKEN,
         topics: [TRANSFER, topicOf(MODEL_TOKEN), topicOf(to)] as const,
         data: `0x${units.toString(16).padStart(64, '0')}`,
         blockNumber: hexOf(number),
