@@ -212,8 +212,11 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
     threadShare: parts.threadShare,
     catalog: {
       listBytes: () => Buffer.from('{"object":"list","data":[]}'),
+      someBytes: () => Buffer.from('{"object":"list","data":[]}'),
+      idOf: () => null,
       modelBytes: () => null,
     },
+    modelsOf: async () => null,
     root: { version: '0', mode: 'live' },
     onFailure: (_, problem) => {
       throw problem
@@ -252,5 +255,6 @@ async function makeCaller(store: Store, ledger: BatchedLedger): Promise<Caller> 
     keyTag: 'tollgate',
   })
   if (created === null) throw new Error('no key')
-  return { accountId, apiKeyId: created.apiKey.id, hasBackedCredit: true, feeBasisPoints: null }
+  const apiKeyId = created.apiKey.id
+  return { accountId, apiKeyId, hasBackedCredit: true, feeBasisPoints: null, models: null }
 }

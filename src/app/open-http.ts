@@ -48,7 +48,7 @@ export interface HttpParts {
 /** Listens. It closes once every inference answer has been given, or the drain timeout is over. */
 export async function openHttp(wiring: Wiring, http: HttpParts) {
   const { config, formats, configured, log, ids, telemetry, closing } = wiring
-  const { parts, catalog, upstreams, metricsRoute, readiness } = http
+  const { parts, catalog, authenticator, upstreams, metricsRoute, readiness } = http
   const maintenance = await openMaintenance(wiring, http)
   const logRequest = requestLogger(log)
   // With PORT=0 the system chooses one when the server listens.
@@ -71,7 +71,16 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     threadShare: parts.threadShare,
     catalog: {
       listBytes: () => catalog.listBytes(),
+      someBytes: (isShown) => catalog.someBytes(isShown),
+      idOf: (name) => catalog.idOf(name),
       modelBytes: (name) => catalog.modelBytes(name),
+    },
+    async modelsOf(arrival) {
+      const { authorization, 'x-api-key': apiKey } = arrival.headers
+      if (authorization === undefined && apiKey === undefined) return null
+      // The list is no secret: with a key that is not good, all of it is answered.
+      const caller = await authenticator.authenticate(arrival).catch(() => null)
+      return caller?.models ?? null
     },
     root: {
       version: VERSION,

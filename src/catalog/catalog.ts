@@ -126,6 +126,18 @@ export class Catalog {
     return this.#index?.listBytes ?? EMPTY_LIST_BYTES
   }
 
+  /** {@link listBytes} with some models alone. */
+  someBytes(isShown: (modelId: string) => boolean): Buffer {
+    const { rows = [], bytesByRow } = this.#index ?? {}
+    const shown = rows.filter(({ offer }) => isShown(offer.modelId))
+    return joined(shown.flatMap((row) => bytesByRow?.get(row) ?? []))
+  }
+
+  /** The catalog id of the model that a name resolves to; null: of none. */
+  idOf(modelName: string): string | null {
+    return this.#index === null ? null : (resolve(this.#index, modelName)?.offer.modelId ?? null)
+  }
+
   /** Every row on offer, in the order of the upstreams and of their lists. */
   rows(): readonly CatalogRow[] {
     return this.#index?.rows ?? []
@@ -193,8 +205,7 @@ function youngestOf(rows: readonly CatalogRow[]): number | null {
 
 function bytesOf(rows: readonly CatalogRow[]): Pick<CatalogIndex, 'listBytes' | 'bytesByRow'> {
   const listings = rows.map(({ listing }) => Buffer.from(JSON.stringify(listing)))
-  const pieces = listings.flatMap((bytes, place) => (place === 0 ? [bytes] : [COMMA, bytes]))
-  const listBytes = Buffer.concat([LIST_HEAD, ...pieces, LIST_TAIL])
+  const listBytes = joined(listings)
   const bytesByRow = new Map<CatalogRow, Buffer>()
   let from = LIST_HEAD.length
   for (const [place, row] of rows.entries()) {
@@ -203,6 +214,11 @@ function bytesOf(rows: readonly CatalogRow[]): Pick<CatalogIndex, 'listBytes' | 
     from = to + COMMA.length
   }
   return { listBytes, bytesByRow }
+}
+
+function joined(listings: readonly Buffer[]): Buffer {
+  const pieces = listings.flatMap((bytes, place) => (place === 0 ? [bytes] : [COMMA, bytes]))
+  return Buffer.concat([LIST_HEAD, ...pieces, LIST_TAIL])
 }
 
 /** The rows, each with the prices of its `-fast` sibling where there is one. */

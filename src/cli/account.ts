@@ -2,7 +2,14 @@ import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, orNone, readPercent, shownRows } from './rows.ts'
+import {
+  listOptions,
+  MODEL_DETAILS,
+  MODEL_OPTIONS,
+  orNone,
+  readPercent,
+  shownRows,
+} from './rows.ts'
 import { moment } from './table.ts'
 
 const ACCOUNTS = shownRows(accountShape, {
@@ -16,6 +23,7 @@ const ACCOUNTS = shownRows(accountShape, {
     HELD: ({ credit: { backed, free } }) => showMicros(backed.held + free.held),
     FREE: ({ credit }) => showMicros(credit.free.available),
   },
+  details: MODEL_DETAILS,
 })
 
 const ENTRIES = shownRows(entryShape, {
@@ -54,6 +62,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         { flags: '<name>', words: 'a name', to: 'body.name' },
         { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
         fee,
+        ...MODEL_OPTIONS,
       ],
       show: show(accountShape, (made) => ({
         ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
@@ -87,7 +96,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
     {
       name: 'update',
       runs: 'changeAccount',
-      words: 'change the name, e-mail address or platform fee of an account',
+      words: 'change the name, e-mail address, platform fee or models of an account',
       changes: true,
       takes: [
         account,
@@ -99,6 +108,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
           read: orNone(String),
         },
         fee,
+        ...MODEL_OPTIONS,
       ],
       show: ACCOUNTS.one,
     },

@@ -57,7 +57,9 @@ describe('account', () => {
     const { exitCode, notes } = await line.run('account', 'update', id)
     expect([exitCode, notes]).toEqual([
       2,
-      expect.stringContaining('nothing to change: give --name or --email'),
+      expect.stringContaining(
+        'nothing to change: give --name, --email, --models-allow or --models-deny',
+      ),
     ])
   })
 
@@ -277,7 +279,12 @@ describe('key', () => {
   })
 
   test.each<[string[], number, string]>([
-    [[], 2, 'nothing to change: give --name, --limit or --expires'],
+    [[], 2, 'nothing to change: give --name, --limit, --expires, --models-allow or --models-deny'],
+    [
+      ['--models-allow', 'acme/*,*'],
+      2,
+      '`--models-allow` must be an id as GET /v1/models lists it',
+    ],
     [['--limit', '-1'], 2, '`--limit` must be zero or more'],
     [['--limit', 'all'], 2, '`--limit` must be dollars such as 10 or 0.25'],
     [['--expires', '2020-01-01'], 2, '`--expires` must be in the future'],
@@ -286,6 +293,23 @@ describe('key', () => {
     const { exitCode, notes } = await line.run('key', 'update', 'key_0', ...args)
     expect(exitCode).toBe(code)
     expect(notes).toContain(message)
+  })
+
+  test('update changes the models of a key one list at a time, and show has both', async () => {
+    const { id: key } = await line.json('key', 'create', id, '--models-allow', 'acme/*, nova/a')
+    const update = (...args: string[]) => line.json('key', 'update', String(key), ...args)
+    const allow = ['acme/*', 'nova/a']
+    expect(await update('--models-deny', 'acme/b')).toMatchObject({
+      models: { allow, deny: ['acme/b'] },
+    })
+    const { out } = await line.run('key', 'show', String(key))
+    expect(out.split('\n').slice(2)).toEqual([
+      'models allowed: acme/*, nova/a',
+      'models denied: acme/b',
+      '',
+    ])
+    expect(await update('--models-deny', 'none')).toMatchObject({ models: { allow, deny: [] } })
+    expect(await update('--models-allow', 'none')).toMatchObject({ models: null })
   })
 
   test("a deleted key is not listed any more, and can't be deleted twice", async () => {

@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { apiKeyShape, createdApiKeyShape } from '../operations/api-keys.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, orNone, readDollars, readMoment, shownRows } from './rows.ts'
+import {
+  listOptions,
+  MODEL_DETAILS,
+  MODEL_OPTIONS,
+  orNone,
+  readDollars,
+  readMoment,
+  shownRows,
+} from './rows.ts'
 import { moment } from './table.ts'
 
 const KEYS = shownRows(apiKeyShape, {
@@ -17,6 +25,7 @@ const KEYS = shownRows(apiKeyShape, {
     LIMIT: ({ credit_limit }) => (credit_limit === null ? '-' : showMicros(credit_limit)),
     EXPIRES: ({ expires_at }) => moment(expires_at),
   },
+  details: MODEL_DETAILS,
 })
 
 const account = {
@@ -55,6 +64,7 @@ export const KEY_COMMANDS: CommandGroup = {
           to: 'body.expires_at',
           read: readMoment,
         },
+        ...MODEL_OPTIONS,
       ],
       show: show(createdApiKeyShape, (made) => ({
         out: made.key,
@@ -72,7 +82,7 @@ export const KEY_COMMANDS: CommandGroup = {
     {
       name: 'update',
       runs: 'changeKey',
-      words: 'change the name, limit or expiry of an API key, from its next request on',
+      words: 'change the name, limit, expiry or models of an API key, from its next request on',
       changes: true,
       takes: [
         apiKey,
@@ -89,6 +99,7 @@ export const KEY_COMMANDS: CommandGroup = {
           to: 'body.expires_at',
           read: orNone(readMoment),
         },
+        ...MODEL_OPTIONS,
       ],
       show: KEYS.one,
     },

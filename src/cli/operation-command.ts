@@ -21,7 +21,7 @@ export interface Taken {
   /** As the help shows it: `<account>`, `--limit <dollars>`. */
   readonly flags: string
   readonly words: string
-  /** Where the field is, such as `params.account_id`, `query.limit` or `body.name`. */
+  /** Where the field is, such as `params.account_id`, `query.limit`, `body.name` or `body.models.allow`. */
   readonly to: `${Place}.${string}`
   /** Converts the typed text to the field's value; absent: the text itself. The schema checks it. */
   readonly read?: (text: string) => unknown
@@ -206,9 +206,9 @@ function sentOf(
     if (value === undefined) continue
     isChanged ||= isOption
     const text = String(value)
-    const [place, field = ''] = to.split('.')
-    if (place === 'params') sent.params[field] = text
-    else sent[place === 'query' ? 'query' : 'body'][field] = readTyped(text, { flags, read })
+    const [place, ...path] = to.split('.')
+    const owner = place === 'params' || place === 'query' ? sent[place] : sent.body
+    put(owner, { path, value: readTyped(text, { flags, read }) })
   }
   if (changes === true && !isChanged) {
     const names = takes.map(nameOf).filter((name) => name.startsWith('--'))
@@ -217,6 +217,23 @@ function sentOf(
     )
   }
   return sent
+}
+
+/** Sets a field, or a field of an object in a field. */
+function put(
+  owner: Record<string, unknown>,
+  {
+    path: [field = '', ...rest],
+    value,
+  }: { readonly path: readonly string[]; readonly value: unknown },
+): void {
+  if (rest.length === 0) {
+    owner[field] = value
+    return
+  }
+  const inner = { ...Object(owner[field]) }
+  put(inner, { path: rest, value })
+  owner[field] = inner
 }
 
 function readTyped(
@@ -240,9 +257,10 @@ function nameOf({ flags }: Pick<Taken, 'flags'>): string {
 function rethrowTyped(error: unknown, { takes }: OperationCommand): never {
   if (!(error instanceof Problem)) throw error
   const names = new Map(takes.map((taken) => [taken.to.replace(/^\w+\./, ''), nameOf(taken)]))
-  const message = error.message.replace(
-    /`([^`]+)`/g,
-    (quoted, field: string) => `\`${names.get(field) ?? field}\`` || quoted,
-  )
+  const message = error.message.replace(/`([^`]+)`/g, (_quoted, field: string) => {
+    // An element of a list is a part of what was typed.
+    const [, list = field] = /^(.+)\.\d+$/.exec(field) ?? []
+    return `\`${names.get(field) ?? names.get(list) ?? field}\``
+  })
   throw new Problem(error.code, { message, cause: error })
 }

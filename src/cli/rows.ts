@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type ListName, listShape, readCursor, writeCursor } from '../operations/fields.ts'
+import type { modelsShape } from '../operations/model-lists.ts'
 import type { Answered } from '../operations/operation.ts'
 import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { type Shown, show, type Taken } from './operation-command.ts'
@@ -15,20 +16,27 @@ interface Columns<Row> {
   readonly none: string
   /** Cells by heading. */
   readonly columns: Readonly<Record<string, (row: Row) => string>>
+  /** What is shown below a single row, by its name; null: nothing. Default: nothing. */
+  readonly details?: Readonly<Record<string, (row: Row) => string | null>>
 }
 
 /** Shows rows of a shape: one row, or a page of them. */
 export function shownRows<Shape extends z.ZodType>(
   shape: Shape,
-  { list, none, columns }: Columns<z.output<Shape>>,
+  { list, none, columns, details = {} }: Columns<z.output<Shape>>,
 ): Readonly<Record<'one' | 'page', (answered: Answered) => Shown>> {
   const inTable = (rows: readonly z.output<Shape>[]): string =>
     table(
       Object.keys(columns),
       rows.map((row) => Object.values(columns).map((cell) => cell(row))),
     )
+  const below = (row: z.output<Shape>): string =>
+    Object.entries(details)
+      .map(([name, detail]) => [name, detail(row)])
+      .flatMap(([name, text]) => (text === null ? [] : `\n${name}: ${text}`))
+      .join('')
   return {
-    one: show(shape, (row) => ({ out: inTable([row]) })),
+    one: show(shape, (row) => ({ out: inTable([row]) + below(row) })),
     page: show(listShape(shape), ({ data, next_cursor }) => {
       const next = nextPlace(list, next_cursor)
       return {
@@ -100,6 +108,41 @@ export function readWords(text: string): readonly string[] {
 /** A value, or `none`, which removes it. */
 export function orNone(read: (text: string) => unknown): (text: string) => unknown {
   return (text) => (text === 'none' ? null : read(text))
+}
+
+/** Text with commas as its parts. */
+function readParts(text: string): readonly string[] {
+  return text.split(',').map((part) => part.trim())
+}
+
+/** The options of the models that an account's keys, or a key, may use. */
+export const MODEL_OPTIONS: readonly Taken[] = [
+  {
+    flags: '--models-allow <models>',
+    words: 'the only models to be used, such as acme/sage-pro,nova/*, or none for all',
+    to: 'body.models.allow',
+    read: orNone(readParts),
+  },
+  {
+    flags: '--models-deny <models>',
+    words: 'models that may not be used, also if allowed, or none',
+    to: 'body.models.deny',
+    read: orNone(readParts),
+  },
+]
+
+/** What {@link MODEL_OPTIONS} have set. */
+export const MODEL_DETAILS = {
+  'models allowed': ({ models }: WithModels) => listed(models?.allow),
+  'models denied': ({ models }: WithModels) => listed(models?.deny),
+}
+
+interface WithModels {
+  readonly models: z.output<typeof modelsShape>
+}
+
+function listed(patterns: readonly string[] = []): string | null {
+  return patterns.length === 0 ? null : patterns.join(', ')
 }
 
 const PLACES = {

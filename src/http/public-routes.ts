@@ -2,8 +2,11 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { modelNotFound } from '../catalog/catalog.ts'
 import type { WireFormat } from '../formats/format.ts'
+import type { ModelAccess } from '../journey/gate/model-access.ts'
+import type { Arrival } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem } from './answer-problem.ts'
+import { arrivalOf } from './operation-routes.ts'
 
 /** What the routes that need no key show. */
 export interface PublicRoutesInput {
@@ -15,9 +18,15 @@ export interface PublicRoutesInput {
   readonly catalog: {
     /** The list of all models as JSON bytes. */
     readonly listBytes: () => Buffer
+    /** The list of some of them. */
+    readonly someBytes: (isShown: (modelId: string) => boolean) => Buffer
+    /** The id of the model that a name resolves to; null where none does. */
+    readonly idOf: (modelName: string) => string | null
     /** One model as JSON bytes, by any name that resolves; null where none does. */
     readonly modelBytes: (modelName: string) => Buffer | null
   }
+  /** The models of the key that a request has; null: all, also where it has no good key. Never rejects. */
+  readonly modelsOf: (arrival: Arrival) => Promise<ModelAccess | null>
 }
 
 /** Routes that need no key: the service, its models, and paths that only say why nothing is there. */
@@ -53,7 +62,7 @@ function registerService(
 }
 
 /** `GET /v1/models` and `GET /v1/models/{id}`. */
-function registerModels(app: FastifyInstance, { catalog }: PublicRoutesInput): void {
+function registerModels(app: FastifyInstance, { catalog, modelsOf }: PublicRoutesInput): void {
   // A refresh brings other buffers, and those before it are forgotten with their tags.
   const keptByBytes = new WeakMap<Buffer, KeptAnswer>()
   const keptOf = (bytes: Buffer): KeptAnswer => {
@@ -63,22 +72,61 @@ function registerModels(app: FastifyInstance, { catalog }: PublicRoutesInput): v
     keptByBytes.set(bytes, kept)
     return kept
   }
-  app.get('/v1/models', (_request, reply) => sendKept(reply, keptOf(catalog.listBytes())))
-  app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) => {
-    const bytes = catalog.modelBytes(request.params['*'])
+  const keptOfKeys = new KeptLists()
+  app.get('/v1/models', async (request, reply) => {
+    const models = await modelsOf(arrivalOf(request))
+    const all = catalog.listBytes()
+    const kept =
+      models === null
+        ? keptOf(all)
+        : keptOfKeys.of(models, all, () => catalog.someBytes((id) => models.mayUse(id)))
+    sendKept(reply.header('vary', KEY_HEADERS), kept, cacheControlOf(models))
+    return reply
+  })
+  app.get<{ Params: { '*': string } }>('/v1/models/*', async (request, reply) => {
+    const name = request.params['*']
+    const bytes = catalog.modelBytes(name)
     if (bytes !== null) {
-      sendKept(reply, keptOf(bytes))
-      return
+      const models = await modelsOf(arrivalOf(request))
+      models?.require(catalog.idOf(name) ?? name)
+      sendKept(reply.header('vary', KEY_HEADERS), keptOf(bytes), cacheControlOf(models))
+      return reply
     }
     reply.hijack()
     answerProblem({
       clientRequest: request.raw,
       client: reply.raw,
-      problem: modelNotFound(request.params['*']),
+      problem: modelNotFound(name),
       family: 'openai',
       requestId: null,
     })
+    return reply
   })
+}
+
+const KEY_HEADERS = 'authorization, x-api-key'
+
+/** What a key may use is for the key's own client; what all may use may be kept by a shared cache. */
+function cacheControlOf(models: ModelAccess | null): string {
+  return models === null ? 'no-cache' : 'private, no-cache'
+}
+
+// A list can have a megabyte.
+const KEPT_LISTS_MAX = 20
+
+/** The lists of the keys that asked last. */
+class KeptLists {
+  readonly #kept = new Map<ModelAccess, { readonly all: Buffer; readonly list: KeptAnswer }>()
+
+  /** `all`: the list that it is a part of, which a refresh replaces. */
+  of(models: ModelAccess, all: Buffer, make: () => Buffer): KeptAnswer {
+    const earlier = this.#kept.get(models)
+    if (earlier?.all === all) return earlier.list
+    const list = keptAnswer(make())
+    if (this.#kept.size >= KEPT_LISTS_MAX) this.#kept.clear()
+    this.#kept.set(models, { all, list })
+    return list
+  }
 }
 
 /** Paths of an earlier release: keys are made by admins now. Answered 410. */

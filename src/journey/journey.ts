@@ -197,6 +197,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const listed = parts.offerFor(call.modelName) // 404, 503
     const offer = offerAtFee(listed, caller.feeBasisPoints)
     record.modelId = offer.modelId
+    caller.models?.require(offer.modelId) // 403
     record.upstream = offer.upstream
     const upstream = upstreamOf(parts, offer)
     const wire = wireOf(upstream, format) // 400

@@ -174,7 +174,15 @@ export type CommandedLedger = {
   ) => ReturnType<Ledger[Command]>
 }
 
-export interface CreateAccountInput {
+/** The models that an account or a key may use. */
+interface ModelListsInput {
+  /** Ids of the catalog, and `author/*`; null: every model. */
+  readonly modelsAllow?: readonly string[] | null
+  /** The same; null: none. */
+  readonly modelsDeny?: readonly string[] | null
+}
+
+export interface CreateAccountInput extends ModelListsInput {
   /** An id of the prefix `acct`. */
   readonly id: string
   readonly name: string
@@ -186,7 +194,7 @@ export interface CreateAccountInput {
   readonly feeBasisPoints?: number | null
 }
 
-export interface UpdateAccountInput {
+export interface UpdateAccountInput extends ModelListsInput {
   readonly id: string
   readonly name?: string
   readonly email?: string | null
@@ -197,7 +205,8 @@ export interface UpdateAccountInput {
 }
 
 export interface AddApiKeyInput
-  extends Pick<ApiKeyRow, 'accountId' | 'name' | 'keyHash' | 'displayPrefix'> {
+  extends Pick<ApiKeyRow, 'accountId' | 'name' | 'keyHash' | 'displayPrefix'>,
+    ModelListsInput {
   /** An id of the prefix `key`. */
   readonly id: string
   /** Default null: no limit. */
@@ -206,7 +215,7 @@ export interface AddApiKeyInput
   readonly expiresAtMs?: number | null
 }
 
-export interface UpdateApiKeyInput {
+export interface UpdateApiKeyInput extends ModelListsInput {
   readonly id: string
   readonly name?: string
   readonly disabled?: boolean

@@ -20,6 +20,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
+import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Accounts, which own credit. */
@@ -62,6 +63,7 @@ const newAccountBody = z.strictObject({
   name: nameField,
   email: emailField.nullish(),
   fee_basis_points: feeField.optional(),
+  models: modelsField,
 })
 
 async function made(
@@ -69,8 +71,10 @@ async function made(
   fields: z.output<typeof newAccountBody> & { readonly ownerId: string | null },
   by: OperatorAction | null,
 ): Promise<object> {
-  const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId } = fields
-  const input = { id: parts.ids.next('acct'), name, email, feeBasisPoints, ownerId }
+  const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId, models } = fields
+  const accountId = parts.ids.next('acct')
+  const lists = modelListsOf(models)
+  const input = { id: accountId, name, email, feeBasisPoints, ownerId, ...lists }
   return answerOf(parts, await parts.ledger.createAccount(input, by))
 }
 
@@ -148,17 +152,20 @@ function change(parts: OperationParts): Operation {
       email: emailField.nullable().optional(),
       disabled: z.boolean().optional(),
       fee_basis_points: feeField.optional(),
+      models: modelsField,
     }),
     example: { disabled: false },
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ accountId, by, body: { name, email, disabled, fee_basis_points } }) {
+    async run({ accountId, by, body }) {
+      const { name, email, disabled, fee_basis_points, models } = body
       const changes = {
         id: accountId,
         ...(name === undefined ? {} : { name }),
         ...(email === undefined ? {} : { email }),
         ...(disabled === undefined ? {} : { disabled }),
         ...(fee_basis_points === undefined ? {} : { feeBasisPoints: fee_basis_points }),
+        ...modelListsOf(models),
       }
       const account = await parts.ledger.updateAccount(changes, by)
       if (account === null) throw notFound('account', accountId)
@@ -209,6 +216,7 @@ export const accountShape = z
       .describe(
         "The platform fee of its requests, in hundredths of a percent of the provider's cost; null: that of the model.",
       ),
+    models: modelsShape,
     credit: creditShape,
     has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
     created_at: timeField,
@@ -233,6 +241,7 @@ function accountAnswer(account: AccountRow, purses: AccountCredit): z.infer<type
     email: account.email,
     disabled: account.disabled,
     fee_basis_points: account.feeBasisPoints,
+    models: modelsAnswer(account),
     credit: creditAnswer(purses),
     has_backed_credit: purses.hasBackedCredit,
     created_at: timeAnswer(account.createdAtMs),

@@ -17,6 +17,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
+import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
 import {
   type Caller,
   mayOpen,
@@ -60,11 +61,12 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
         .nullish()
         .describe('The most that the key may spend in total, in micro-dollars.'),
       expires_at: futureField(clock).nullish(),
+      models: modelsField,
     }),
     example: { name: 'laptop', credit_limit: 10_000_000 },
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
-    async run({ accountId, by, body: { name, credit_limit, expires_at } }) {
+    async run({ accountId, by, body: { name, credit_limit, expires_at, models } }) {
       const made = {
         id: ids.next('key'),
         accountId,
@@ -72,6 +74,7 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
         keyTag,
         creditLimitMicros: credit_limit ?? null,
         expiresAtMs: expires_at ?? null,
+        ...modelListsOf(models),
       }
       const created = await createApiKey(ledger, made, by)
       if (created === null) throw notFound('account', accountId)
@@ -132,12 +135,13 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
       disabled: z.boolean().optional(),
       credit_limit: amountField.nullable().optional(),
       expires_at: futureField(clock).nullable().optional(),
+      models: modelsField,
     }),
     example: { credit_limit: 20_000_000 },
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run(call) {
-      const { name, disabled, credit_limit, expires_at } = call.body
+      const { name, disabled, credit_limit, expires_at, models } = call.body
       const { id: apiKeyId } = await namedKey(store, call)
       const changes = {
         id: apiKeyId,
@@ -145,6 +149,7 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
         ...(disabled === undefined ? {} : { disabled }),
         ...(credit_limit === undefined ? {} : { creditLimitMicros: credit_limit }),
         ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
+        ...modelListsOf(models),
       }
       const apiKey = await ledger.updateApiKey(changes, call.by)
       if (apiKey === null) throw notFound('API key', apiKeyId)
@@ -210,6 +215,7 @@ const common = {
     .describe('The most that the key may spend in total, in micro-dollars.'),
   spend: moneyField.describe('The sum of its charges and corrections, in micro-dollars.'),
   held: moneyField.describe('The credit that its requests reserve, in micro-dollars.'),
+  models: modelsShape,
 }
 
 /** An API key as its admin sees it, never with its text. */
@@ -276,6 +282,7 @@ function commonAnswer(apiKey: ApiKeyRow) {
     credit_limit: apiKey.creditLimitMicros,
     spend: apiKey.spendMicros,
     held: apiKey.heldMicros,
+    models: modelsAnswer(apiKey),
   }
 }
 

@@ -36,6 +36,14 @@ import { USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
 // their unit: `_ms` are milliseconds (`_at_ms` since the Unix epoch), `_micros` micro-dollars, `_usd` dollars
 // as exact decimal text.
 
+/** The models that an account's keys, or one key, may use: ids of the catalog, and `author/*` for all of an author's. */
+const MODEL_LISTS = {
+  /** Null: every model. */
+  models_allow: orNull(texts),
+  /** Outranks the other. Null: no model. */
+  models_deny: orNull(texts),
+}
+
 /** Owners of money. The balances are a projection of `entries`, the held amounts of `requests`. */
 export const ACCOUNTS = new Table('accounts', {
   key: ['id'],
@@ -47,6 +55,7 @@ export const ACCOUNTS = new Table('accounts', {
     disabled: startsAs(false, flag),
     /** The platform fee of its requests, in hundredths of a percent; null: that of the model. */
     fee_basis_points: orNull(integer),
+    ...MODEL_LISTS,
     created_at_ms: integer,
   },
   moving: {
@@ -86,6 +95,7 @@ export const API_KEYS = new Table('api_keys', {
     expires_at_ms: orNull(integer),
     /** The most that the key may ever spend; null: there is no limit. */
     credit_limit_micros: orNull(amount),
+    ...MODEL_LISTS,
     created_at_ms: integer,
   },
   moving: {

@@ -69,6 +69,7 @@ function key(at: number, { name, prefix, ...rest }: KeyInput): ApiKey {
     credit_limit: null,
     spend: 0,
     held: 0,
+    models: null,
     account_id: ACCOUNT,
     created_at: ago(60 * DAY_MS),
     last_used_at: null,

@@ -206,7 +206,8 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     name: 'listModels',
     method: 'get',
     path: '/v1/models',
-    summary: 'Every model with its prices, limits and modalities.',
+    summary:
+      'Every model with its prices, limits and modalities; with a good key, those that the key may use.',
     answers: [
       json({
         type: 'object',
@@ -224,7 +225,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     parameters: pathParameters('/v1/models/{author}/{name}'),
     summary: 'One model. The 404 of an unknown model has no request id.',
     answers: [json(MODEL)],
-    problems: ['model_not_found'],
+    problems: ['model_not_found', 'model_not_allowed'],
   },
 ]
 

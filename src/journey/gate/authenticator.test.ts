@@ -96,6 +96,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     apiKeyId: 'key_1',
     hasBackedCredit: false,
     feeBasisPoints: null,
+    models: null,
   }
 
   describe('a key is accepted', () => {

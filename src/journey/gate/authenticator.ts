@@ -5,6 +5,7 @@ import { readSetting } from '../../store/settings.ts'
 import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { ModelAccess } from './model-access.ts'
 import type { UnknownCallers } from './unknown-callers.ts'
 
 /** The sender of a request: an account, by one of its keys. */
@@ -15,6 +16,8 @@ export interface Caller {
   readonly hasBackedCredit: boolean
   /** The account's platform fee, in hundredths of a percent; null: that of the model. */
   readonly feeBasisPoints: number | null
+  /** Null: it may use every model. */
+  readonly models: ModelAccess | null
 }
 
 /** An API key that has changed, or an account with all of its keys. */
@@ -203,6 +206,8 @@ export class Authenticator {
       .select(['api_keys.id as apiKeyId', 'api_keys.account_id as accountId'])
       .select(['api_keys.disabled as keyDisabled', 'accounts.disabled as accountDisabled'])
       .select(['api_keys.expires_at_ms as expiresAtMs', 'accounts.has_backed_credit as hasBacked'])
+      .select(['api_keys.models_allow as keyAllow', 'api_keys.models_deny as keyDeny'])
+      .select(['accounts.models_allow as accountAllow', 'accounts.models_deny as accountDeny'])
       .select(['api_keys.key_hash as hash', 'accounts.fee_basis_points as feeBasisPoints'])
       .where('api_keys.key_hash', 'in', hashes)
       .where('api_keys.deleted_at_ms', 'is', null)
@@ -211,7 +216,16 @@ export class Authenticator {
       rows.map(({ hash, accountId, apiKeyId, feeBasisPoints, ...row }): [string, KnownKey] => [
         hash,
         {
-          caller: { accountId, apiKeyId, feeBasisPoints, hasBackedCredit: row.hasBacked === 1 },
+          caller: {
+            accountId,
+            apiKeyId,
+            feeBasisPoints,
+            hasBackedCredit: row.hasBacked === 1,
+            models: ModelAccess.of({
+              account: { allow: row.accountAllow, deny: row.accountDeny },
+              apiKey: { allow: row.keyAllow, deny: row.keyDeny },
+            }),
+          },
           disabled: row.keyDisabled === 1 || row.accountDisabled === 1,
           expiresAtMs: row.expiresAtMs,
         },

@@ -16,6 +16,7 @@ const CALLER = {
   apiKeyId: 'key_1',
   hasBackedCredit: false,
   feeBasisPoints: null,
+  models: null,
 }
 
 let database: TestDatabase
@@ -125,6 +126,29 @@ describe.each(TEST_DATABASES)('on $engine the store is queried', ({ create }) =>
     queries = []
     await authenticator.readChanges()
     expect(queries).toHaveLength(1)
+  })
+
+  test('and the models of a caller are those of its key and account, changed by another process', async () => {
+    const mayUse = async (...modelIds: string[]) => {
+      const { models } = await authenticate()
+      return models === null ? modelIds : modelIds.filter((modelId) => models.mayUse(modelId))
+    }
+    const names = ['acme/sage', 'acme/oak', 'nova/sage'] as const
+    await authenticator.readChanges()
+    expect(await mayUse(...names)).toEqual(names)
+    await ledger.updateApiKey({ id: 'key_1', modelsAllow: ['acme/*'] })
+    expect(await mayUse(...names)).toEqual(names)
+    await authenticator.readChanges()
+    expect(await mayUse(...names)).toEqual(['acme/sage', 'acme/oak'])
+    await ledger.updateAccount({ id: 'acct_1', modelsDeny: ['ACME/oak'] })
+    await authenticator.readChanges()
+    expect(await mayUse(...names)).toEqual(['acme/sage'])
+    await ledger.updateApiKey({ id: 'key_1', modelsAllow: null })
+    await authenticator.readChanges()
+    expect(await mayUse(...names)).toEqual(['acme/sage', 'nova/sage'])
+    await ledger.updateAccount({ id: 'acct_1', modelsDeny: null })
+    await authenticator.readChanges()
+    expect((await authenticate()).models).toBeNull()
   })
 
   test('again, if the look-up began before the reading that finds a change', async () => {

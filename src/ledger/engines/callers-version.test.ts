@@ -55,6 +55,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ['a key is deleted', (ledger) => ledger.deleteApiKey('KA')],
     ['an account gets a fee', (ledger) => ledger.updateAccount({ id: 'A', feeBasisPoints: 0 })],
     ['an account is disabled', (ledger) => ledger.updateAccount({ id: 'A', disabled: true })],
+    [
+      'a key may use fewer models',
+      (ledger) => ledger.updateApiKey({ id: 'KA', modelsDeny: ['a/b'] }),
+    ],
+    [
+      'an account may use fewer',
+      (ledger) => ledger.updateAccount({ id: 'A', modelsAllow: ['a/*'] }),
+    ],
   ]
   test.each(RAISING)('it is one more once %s', async (_, change) => {
     const before = await version()

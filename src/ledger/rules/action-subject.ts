@@ -95,6 +95,12 @@ interface Changeable {
   readonly feeBasisPoints?: number | null
   readonly creditLimitMicros?: number | null
   readonly expiresAtMs?: number | null
+  readonly modelsAllow?: readonly string[] | null
+  readonly modelsDeny?: readonly string[] | null
+}
+
+function wordsOf(list: readonly string[] | null | undefined): string | null | undefined {
+  return list?.join(' ') ?? (list === null ? null : undefined)
 }
 
 /** Each by its name, so that nothing else of a command, such as the hash of a key, is ever recorded. */
@@ -105,6 +111,8 @@ function fieldsOf({
   feeBasisPoints,
   creditLimitMicros,
   expiresAtMs,
+  modelsAllow,
+  modelsDeny,
 }: Changeable): ActionSubject['detail'] {
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
   const fields = {
@@ -112,6 +120,8 @@ function fieldsOf({
     fee_basis_points: feeBasisPoints,
     credit_limit: creditLimitMicros,
     expires_at: expiresAt,
+    models_allow: wordsOf(modelsAllow),
+    models_deny: wordsOf(modelsDeny),
   }
   const given = Object.entries(fields).flatMap(([field, value]) =>
     value === undefined ? [] : [[field, value] as const],

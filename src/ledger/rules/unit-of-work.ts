@@ -258,7 +258,8 @@ function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boo
   return (
     before.disabled !== after.disabled ||
     before.hasBackedCredit !== after.hasBackedCredit ||
-    before.feeBasisPoints !== after.feeBasisPoints
+    before.feeBasisPoints !== after.feeBasisPoints ||
+    mayUseOthers(before, after)
   )
 }
 
@@ -268,8 +269,26 @@ function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean 
   return (
     before.disabled !== after.disabled ||
     before.deletedAtMs !== after.deletedAtMs ||
-    before.expiresAtMs !== after.expiresAtMs
+    before.expiresAtMs !== after.expiresAtMs ||
+    mayUseOthers(before, after)
   )
+}
+
+type ModelLists = Pick<ApiKeyRow, 'modelsAllow' | 'modelsDeny'>
+
+function mayUseOthers(before: ModelLists, after: ModelLists): boolean {
+  return (
+    isAnotherList(before.modelsAllow, after.modelsAllow) ||
+    isAnotherList(before.modelsDeny, after.modelsDeny)
+  )
+}
+
+// Every hold compares them: a list that nothing has changed is the same array.
+function isAnotherList(
+  before: ModelLists['modelsAllow'],
+  after: ModelLists['modelsAllow'],
+): boolean {
+  return before !== after && String(before) !== String(after)
 }
 
 /** What a store saves of a row of {@link RowChanges.standing}, by column. */

@@ -16,6 +16,7 @@ import { up as deposits } from './0013-deposits.ts'
 import { up as requestTags } from './0014-request-tags.ts'
 import { up as adminTokens } from './0015-admin-tokens.ts'
 import { up as fees } from './0016-fees.ts'
+import { up as modelLists } from './0017-model-lists.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 14, name: 'request-tags', up: requestTags },
   { number: 15, name: 'admin-tokens', up: adminTokens },
   { number: 16, name: 'fees', up: fees },
+  { number: 17, name: 'model-lists', up: modelLists },
 ]

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { ApiKeyRow } from '../store/schema.ts'
+import { isModelId } from '../upstreams/listing/listing.ts'
+
+const PATTERNS_MAX = 200
+const PATTERN_CHARS_MAX = 200
+
+// As an id begins, and no name of an alias.
+const WHOLE_AUTHOR = /^[A-Za-z0-9][\w.-]*\/\*$/
+
+function isPattern(text: string): boolean {
+  if (text.length > PATTERN_CHARS_MAX) return false
+  return WHOLE_AUTHOR.test(text) || (isModelId(text) && !text.startsWith('~'))
+}
+
+const patternsField = z
+  .array(
+    z
+      .string()
+      .trim()
+      .refine(
+        isPattern,
+        `must be an id as GET /v1/models lists it, such as acme/sage-pro, or acme/* for all of an author's, with at most ${PATTERN_CHARS_MAX} characters`,
+      ),
+  )
+  .max(PATTERNS_MAX, `must have at most ${PATTERNS_MAX} entries`)
+  .transform((patterns): readonly string[] => [...new Set(patterns)])
+  .nullish()
+
+/** The models that an account's keys, or one key, may use; a list that is left out stays as it is. */
+export const modelsField = z
+  .strictObject({
+    allow: patternsField.describe(
+      'The only models to be used: ids of `GET /v1/models`, and `author/*` for all of an author. Empty or null: all.',
+    ),
+    deny: patternsField.describe(
+      'Models that may not be used, also if `allow` has them. Empty or null: none.',
+    ),
+  })
+  .nullish()
+  .describe(
+    'The models that may be used; both the lists of the key and those of its account apply. A list that is left out stays as it is; null takes both away.',
+  )
+
+/** The lists as they are answered. */
+export const modelsShape = z
+  .object({ allow: z.array(z.string()), deny: z.array(z.string()) })
+  .nullable()
+  .describe('The lists of models that may be used; an empty `allow` means all. Null: all models.')
+
+type Lists = Pick<ApiKeyRow, 'modelsAllow' | 'modelsDeny'>
+
+/** What a body changes of the lists. */
+export function modelListsOf(models: z.output<typeof modelsField>): Partial<Lists> {
+  if (models === undefined) return {}
+  if (models === null) return { modelsAllow: null, modelsDeny: null }
+  const { allow, deny } = models
+  return {
+    ...(allow === undefined ? {} : { modelsAllow: nullIfEmpty(allow) }),
+    ...(deny === undefined ? {} : { modelsDeny: nullIfEmpty(deny) }),
+  }
+}
+
+function nullIfEmpty(patterns: readonly string[] | null): readonly string[] | null {
+  return patterns === null || patterns.length === 0 ? null : patterns
+}
+
+/** The lists of a row as they are answered. */
+export function modelsAnswer({ modelsAllow, modelsDeny }: Lists): z.output<typeof modelsShape> {
+  if (modelsAllow === null && modelsDeny === null) return null
+  return { allow: [...(modelsAllow ?? [])], deny: [...(modelsDeny ?? [])] }
+}
