@@ -8,6 +8,7 @@ const exclude = [
   '**/*.agent.test.ts',
   '**/*.proxy.test.ts',
   '**/*.page.test.ts',
+  '**/*.prometheus.test.ts',
 ]
 
 const COSTS_NAMED = ['broken-streams', 'charge-states', 'dearer-providers', 'left-early'].map(

@@ -6,14 +6,6 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 import { type RunningProxy, startProxy } from './proxy.ts'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Which proxy of docs/deploy.md is tried, and its program. */
-    proxyName: string
-    proxyProgram: string
-  }
-}
-
 /** The gateway behind a proxy that has the settings of docs/deploy.md, over TLS. */
 
 const MIB = 1024 * 1024
@@ -28,8 +20,8 @@ beforeEach(async () => {
   account = await world.account()
   folder = mkdtempSync(join(tmpdir(), 'tollgate-proxy-'))
   const gateway = new URL(world.gateway.address).host
-  const name = inject('proxyName')
-  proxy = await startProxy({ name, program: inject('proxyProgram'), folder, gateway })
+  const name = inject('programName')
+  proxy = await startProxy({ name, program: inject('program'), folder, gateway })
   agent = new Agent({ allowH2: false, connect: { ca: proxy.certificate } })
 })
 afterEach(async () => {

@@ -1,49 +1,19 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { type DebianProgram, freePort } from './debian-program.ts'
 import { deployBlock } from './deploy-page.ts'
 
 const run = promisify(execFile)
-const DOWNLOAD_TIMEOUT_MS = 1_200_000
-
-/** A reverse proxy as Debian has it. */
-export interface ProxyKind {
-  /** The name of its package. */
-  readonly name: 'nginx' | 'caddy'
-  /** Where its program is in the package. */
-  readonly program: string
-}
 
 /** The proxies that docs/deploy.md has settings for. */
-export const PROXIES: readonly ProxyKind[] = [
-  { name: 'nginx', program: 'usr/sbin/nginx' },
-  { name: 'caddy', program: 'usr/bin/caddy' },
+export const PROXIES: readonly DebianProgram[] = [
+  { name: 'nginx', program: 'usr/sbin/nginx', versionFlag: '-v' },
+  { name: 'caddy', program: 'usr/bin/caddy', versionFlag: 'version' },
 ]
-
-/** Whether a proxy can be run here: where its program is, or why it can't be. */
-export type Unpacked =
-  | { readonly kind: 'unpacked'; readonly program: string }
-  | { readonly kind: 'notUnpacked'; readonly reason: string }
-
-/** By position: downloads a package of Debian's into an empty folder, and unpacks it there. Never throws. */
-export async function unpackProxy({ name, program }: ProxyKind, folder: string): Promise<Unpacked> {
-  try {
-    await run('apt-get', ['download', name], { cwd: folder, timeout: DOWNLOAD_TIMEOUT_MS })
-    const file = readdirSync(folder).find((each) => each.endsWith('.deb'))
-    if (file === undefined) return { kind: 'notUnpacked', reason: 'apt-get left no package' }
-    await run('dpkg-deb', ['--extract', join(folder, file), folder])
-    const unpacked = join(folder, program)
-    // Its libraries are the system's own: one that lacks them says so here.
-    await run(unpacked, [name === 'nginx' ? '-v' : 'version'])
-    return { kind: 'unpacked', program: unpacked }
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    return { kind: 'notUnpacked', reason: message.split('\n').slice(0, 2).join(' ') }
-  }
-}
 
 export interface StartProxyInput {
   readonly name: string
@@ -144,15 +114,6 @@ function replaced(text: string, pairs: readonly (readonly [string, string])[]): 
     result = result.replaceAll(shown, own)
   }
   return result
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const bound = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof bound === 'object' && bound !== null ? bound.port : 0
 }
 
 /** By position: resolves once a port takes connections; tries for as long as it is worth it. */

@@ -5,38 +5,48 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startVitest } from 'vitest/node'
 import { HANG_LIMITS } from '../hang-limits.ts'
+import { type DebianProgram, unpackProgram } from './debian-program.ts'
 import { ROOT } from './image-recipe.ts'
-import { PROXIES, type ProxyKind, unpackProxy } from './proxy.ts'
+import { PROXIES } from './proxy.ts'
 
 /**
- * `npm run test:deploy`: the proxies of docs/deploy.md as Debian has them, in front of a gateway, and the
- * systemd unit as systemd reads it. Says of each what became of it; what this machine can't run is not
+ * `npm run test:deploy`: the proxies of docs/deploy.md as Debian has them, in front of a gateway; the queries of the
+ * dashboard, asked of Debian's Prometheus; and the systemd unit as systemd reads it. Says of each what became of it; what this machine can't run is not
  * run, and is no failure.
  */
 
+const PROMETHEUS: DebianProgram = {
+  name: 'prometheus',
+  program: 'usr/bin/prometheus',
+  versionFlag: '--version',
+}
 const run = promisify(execFile)
 const verdicts: string[] = []
-for (const proxy of PROXIES) verdicts.push(`${proxy.name}: ${await verdictOnProxy(proxy)}`)
+for (const program of PROXIES) verdicts.push(await verdictOn(program, 'any.proxy.test.ts'))
+verdicts.push(await verdictOn(PROMETHEUS, 'dashboard.prometheus.test.ts'))
 verdicts.push(`systemd: ${await verdictOnUnit()}`)
 for (const verdict of verdicts) console.log(verdict)
 if (verdicts.some((verdict) => verdict.includes(': failed'))) process.exitCode = 1
 
-async function verdictOnProxy(proxy: ProxyKind): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), `tollgate-${proxy.name}-`))
+/** By position: runs a file of tests with a program of Debian's. */
+async function verdictOn(debian: DebianProgram, file: string): Promise<string> {
+  const { name } = debian
+  const folder = mkdtempSync(join(tmpdir(), `tollgate-${name}-`))
   try {
-    const unpacked = await unpackProxy(proxy, folder)
-    if (unpacked.kind === 'notUnpacked') return `not run: ${unpacked.reason}`
-    const path = 'test/deploy/any.proxy.test.ts'
+    const unpacked = await unpackProgram(debian, folder)
+    if (unpacked.kind === 'notUnpacked') return `${name}: not run: ${unpacked.reason}`
+    const path = `test/deploy/${file}`
     const { state } = await startVitest([path], {
       config: false,
       watch: false,
       include: [path],
-      provide: { proxyName: proxy.name, proxyProgram: unpacked.program },
+      provide: { programName: name, program: unpacked.program },
       ...HANG_LIMITS,
     })
     const modules = state.getTestModules()
     const isPassed = modules.length === 1 && modules.every((module) => module.ok())
-    return isPassed && state.getUnhandledErrors().length === 0 ? 'passed' : 'failed'
+    const isGood = isPassed && state.getUnhandledErrors().length === 0
+    return `${name}: ${isGood ? 'passed' : 'failed'}`
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
