@@ -5,7 +5,6 @@ import { saleSettingsOf } from '../../src/app/sale-settings.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { openDeposits } from '../../src/sale/open-deposits.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { systemClock } from '../../src/vocabulary/clock.ts'
 import { ANVIL_CHAIN_ID, Anvil } from '../chain/anvil.ts'
 import { SEED, XPUB } from '../chain/deposit-bench.ts'
 import { type NodeBetween, startNodeBetween } from '../chain/node-between.ts'
@@ -373,25 +372,4 @@ describe('when no look has succeeded for two minutes', () => {
     ])
     await both.close()
   })
-})
-
-test('a start with another public key is refused, until an operator replaces the key', async () => {
-  const other = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/1'").publicExtendedKey
-  const opened = async (xpub: string) => {
-    const config = { ...admin.world.config, CHAIN_DEPOSIT_XPUB: xpub }
-    const { chain, terms } = saleSettingsOf(config)
-    if (chain === null) throw new Error('no chain is configured')
-    const store = await openStore({ url: storeUrl() })
-    const input = { db: store.db, clock: systemClock, onNodeFailure: () => {} }
-    return { store, chain: openDeposits({ settings: chain, terms, ...input }) }
-  }
-  const changed = await opened(other)
-  await expect(changed.chain.claimKey()).rejects.toThrow('tollgate sale replace-key')
-  await changed.chain.replaceKey()
-  await changed.chain.claimKey()
-  await changed.store.close()
-  const first = await opened(XPUB)
-  await expect(first.chain.claimKey()).rejects.toThrow('CHAIN_DEPOSIT_XPUB is another key')
-  await first.chain.replaceKey()
-  await first.store.close()
 })
