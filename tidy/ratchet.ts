@@ -57,7 +57,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Users, sessions, passwords and links of the page, the members of an account, and admin tokens.
     people: { files: 12, lines: 1_705 },
     // Payments by card at Stripe, deposits on a chain, ceilings, figures, a check and a rescan.
-    sale: { files: 30, lines: 3_680 },
+    sale: { files: 30, lines: 3_688 },
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases and receipts.
     // Payments by card at Stripe and their pages, deposits on a chain, ceilings, figures, a check and a rescan.
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases, their pages and receipts.
@@ -79,7 +79,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // wiring.
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream.
     // Settings of the page, of the sale, of chains, of look-ups and of upstreams, the file of upstreams, and their
-    app: { files: 33, lines: 4_725 },
+    app: { files: 33, lines: 4_737 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 85 },
   },

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { RescanFailed } from './chain/terms.ts'
 import { ChainWorld, type ChainWorldInput } from './testing/chain-world.ts'
 import type { NodeState } from './testing/model-chain.ts'
 
@@ -39,6 +40,8 @@ const step = fc.oneof(
     crash: fc.constantFrom(null, null, 'before' as const, 'after' as const),
   }),
   fc.record({ kind: fc.constant('both' as const) }),
+  // An operator goes back, while another gateway looks.
+  fc.record({ kind: fc.constant('rewind' as const), blocks: fc.nat(6) }),
   fc.record({ kind: fc.constant('night' as const) }),
   // Without a rate, the deposits of the second token wait.
   fc.record({ kind: fc.constant('rate' as const), isThere: fc.boolean() }),
@@ -91,6 +94,14 @@ async function live(
       case 'finalize':
         world.model.finalize(each.blocks)
         break
+      case 'rewind': {
+        const from = Math.max(1, world.model.finalBlock + 1 - each.blocks)
+        const rewound = watches[0]?.rewind(from).catch((error: unknown) => {
+          if (!(error instanceof RescanFailed)) throw error
+        })
+        await Promise.all([rewound, watches[1]?.look()])
+        break
+      }
       case 'rate':
         world.model.hasRate = each.isThere
         break
@@ -112,7 +123,8 @@ async function live(
         await Promise.all(watches.map((watch) => watch.look()))
         break
     }
-    if (each.kind === 'look' || each.kind === 'both') expectAtMost(await world.balances(), world)
+    const hasLooked = each.kind === 'look' || each.kind === 'both' || each.kind === 'rewind'
+    if (hasLooked) expectAtMost(await world.balances(), world)
   }
   return world
 }

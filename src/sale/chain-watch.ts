@@ -267,7 +267,10 @@ export class ChainWatch {
   ): Promise<boolean> {
     return this.#input.db.transaction().execute(async (transaction) => {
       if (!(await this.#move(from, to, transaction))) return false
-      const block = Math.min(from?.block ?? to.block, to.block)
+      // Going back, only tokens above the block are scanned again with the others: a look that is under way leaves a
+      // token out that waits at this block, and would find the cursor where it was.
+      const isAhead = from !== null && to.block > from.block
+      const block = isAhead ? from.block : to.block + 1
       await this.#waits.remove(transaction, { coins, block })
       return true
     })
