@@ -158,6 +158,10 @@ async function managementOf(
       ids,
       clock,
       keyTag: config.TOLLGATE_KEY_TAG,
+      keyLimits: {
+        requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
+        inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
+      },
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       get pageUrl() {
         return pageUrl()

@@ -1,6 +1,7 @@
 import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import {
   listOptions,
@@ -22,6 +23,7 @@ const ACCOUNTS = shownRows(accountShape, {
     AVAILABLE: ({ credit }) => showMicros(credit.backed.available),
     HELD: ({ credit: { backed, free } }) => showMicros(backed.held + free.held),
     FREE: ({ credit }) => showMicros(credit.free.available),
+    ALLOWANCE: allowanceText,
   },
   details: MODEL_DETAILS,
 })
@@ -63,6 +65,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
         fee,
         ...MODEL_OPTIONS,
+        ...limitOptions('new'),
       ],
       show: show(accountShape, (made) => ({
         ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
@@ -96,7 +99,8 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
     {
       name: 'update',
       runs: 'changeAccount',
-      words: 'change the name, e-mail address, platform fee or models of an account',
+      words:
+        'change the name, e-mail address, platform fee, models, allowance or limits of an account',
       changes: true,
       takes: [
         account,
@@ -109,6 +113,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         },
         fee,
         ...MODEL_OPTIONS,
+        ...limitOptions('changed'),
       ],
       show: ACCOUNTS.one,
     },

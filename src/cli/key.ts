@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { apiKeyShape, createdApiKeyShape } from '../operations/api-keys.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import {
   listOptions,
@@ -23,6 +24,7 @@ const KEYS = shownRows(apiKeyShape, {
     STATE: ({ disabled }) => (disabled ? 'disabled' : 'active'),
     SPENT: ({ spend }) => showMicros(spend),
     LIMIT: ({ credit_limit }) => (credit_limit === null ? '-' : showMicros(credit_limit)),
+    ALLOWANCE: allowanceText,
     EXPIRES: ({ expires_at }) => moment(expires_at),
   },
   details: MODEL_DETAILS,
@@ -65,6 +67,7 @@ export const KEY_COMMANDS: CommandGroup = {
           read: readMoment,
         },
         ...MODEL_OPTIONS,
+        ...limitOptions('new'),
       ],
       show: show(createdApiKeyShape, (made) => ({
         out: made.key,
@@ -82,7 +85,7 @@ export const KEY_COMMANDS: CommandGroup = {
     {
       name: 'update',
       runs: 'changeKey',
-      words: 'change the name, limit, expiry or models of an API key, from its next request on',
+      words: 'change the name, expiry, models or limits of an API key, from its next request on',
       changes: true,
       takes: [
         apiKey,
@@ -100,6 +103,7 @@ export const KEY_COMMANDS: CommandGroup = {
           read: orNone(readMoment),
         },
         ...MODEL_OPTIONS,
+        ...limitOptions('changed'),
       ],
       show: KEYS.one,
     },

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { z } from 'zod'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
 import type { OpenedDeposits } from '../sale/open-deposits.ts'
@@ -146,6 +147,11 @@ async function operationOf(
     ids,
     clock,
     keyTag,
+    // Commands are of admins, who may set any limit.
+    keyLimits: {
+      requestsPerMinuteMax: LEDGER_LIMITS_DEFAULT.keyRequestsPerMinuteMax,
+      inFlightMax: LEDGER_LIMITS_DEFAULT.openHoldsMax,
+    },
     settleAfterMs,
     pageUrl,
     maintenance: {
@@ -208,7 +214,7 @@ function sentOf(
     const text = String(value)
     const [place, ...path] = to.split('.')
     const owner = place === 'params' || place === 'query' ? sent[place] : sent.body
-    put(owner, { path, value: readTyped(text, { flags, read }) })
+    put(owner, { path, value: readTyped(text, { flags, read }), flags })
   }
   if (changes === true && !isChanged) {
     const names = takes.map(nameOf).filter((name) => name.startsWith('--'))
@@ -225,14 +231,18 @@ function put(
   {
     path: [field = '', ...rest],
     value,
-  }: { readonly path: readonly string[]; readonly value: unknown },
+    flags,
+  }: { readonly path: readonly string[]; readonly value: unknown; readonly flags: string },
 ): void {
   if (rest.length === 0) {
     owner[field] = value
     return
   }
+  if (owner[field] === null) {
+    throw new UsageFailure(`\`${nameOf({ flags })}\` can not be given with none.`)
+  }
   const inner = { ...Object(owner[field]) }
-  put(inner, { path: rest, value })
+  put(inner, { path: rest, value, flags })
   owner[field] = inner
 }
 

@@ -38,6 +38,7 @@ async function makeRequests(): Promise<{ readonly account: string; readonly requ
       leastMicros: micros(1_234),
       freeCreditQualifies: false,
       freeCreditAloneRunsOnLess: false,
+      tokens: 1,
       upstream: 'openrouter',
       priceSnapshotId: 'prices',
       tags: index === 0 ? ['nightly', 'team two'] : null,

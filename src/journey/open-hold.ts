@@ -40,6 +40,7 @@ export async function openHold(
     leastMicros: size.leastMicros,
     freeCreditQualifies: freeCreditQualifies(call, offer),
     freeCreditAloneRunsOnLess: call.rules.freeCredit === 'partOfHold',
+    tokens: size.tokens,
     priceSnapshotId: offer.priceSnapshotId,
     tags,
     feeBasisPoints: offer.feeBasisPoints,
@@ -86,13 +87,21 @@ function refusal(
 ): Problem {
   switch (code) {
     case 'insufficient_credit':
-      return new Problem(code, { message: creditMessage(facts) + advice() })
+      return new Problem(code, {
+        message: (allowanceMessage(facts) ?? creditMessage(facts)) + advice(),
+      })
     case 'key_limit_reached':
-      return new Problem(code, { message: keyLimitMessage(facts) + advice() })
+      return new Problem(code, {
+        message: (allowanceMessage(facts) ?? keyLimitMessage(facts)) + advice(),
+      })
     case 'rate_limited':
-      return new Problem(code, { retryAfterSeconds: facts.retryAfterSeconds ?? 1 })
+      return new Problem(code, {
+        ...frequencyMessage(facts),
+        retryAfterSeconds: facts.retryAfterSeconds ?? 1,
+      })
     // No retry time: when one of the requests will end is unknown.
     case 'too_many_concurrent_requests':
+      return new Problem(code, frequencyMessage(facts))
     case 'free_credit_not_eligible':
     case 'invalid_api_key':
     case 'api_key_disabled':
@@ -100,6 +109,51 @@ function refusal(
       return new Problem(code)
     default:
       return assertNever(code)
+  }
+}
+
+/** Null: no allowance refused. */
+function allowanceMessage({
+  neededMicros,
+  availableMicros,
+  heldMicros,
+  reached,
+}: HoldRefusalFacts): string | null {
+  if (reached?.kind !== 'allowance') return null
+  const { of, resetsAtMs, allowance } = reached
+  const { allowanceMicros, allowancePeriod } = allowance
+  const held =
+    heldMicros > 0
+      ? ` Requests in flight hold ${dollars(heldMicros)} of it, and the unused part is available again when they end.`
+      : ''
+  return `This request needs a hold of ${dollars(neededMicros)}; the ${OWNERS[of]} has ${dollars(availableMicros)} left of its allowance of ${dollars(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
+}
+
+const OWNERS = { apiKey: 'API key', account: 'account' } as const
+
+/** Names the limit, and whose it is. */
+function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: string } {
+  switch (reached?.kind) {
+    case 'inFlight':
+      return {
+        message: `This ${OWNERS[reached.of]} already has ${reached.max} requests in flight.`,
+      }
+    case 'requestsPerMinute':
+      return {
+        message: `More than ${reached.max} requests in a minute on this ${OWNERS[reached.of]}.`,
+      }
+    case 'tokensPerMinute': {
+      const { of, max, tokens } = reached
+      const advice = tokens > max ? ' Lower the output cap: alone it is above the limit.' : ''
+      return {
+        message: `This request may use ${tokens} tokens; this ${OWNERS[of]} has a limit of ${max} tokens in a minute.${advice}`,
+      }
+    }
+    case 'allowance':
+    case undefined:
+      return {}
+    default:
+      return assertNever(reached)
   }
 }
 

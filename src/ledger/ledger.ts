@@ -46,6 +46,8 @@ export interface OpenHoldInput {
   readonly freeCreditQualifies: boolean
   /** Messages: a request that free credit alone pays for runs on the available credit, even below `leastMicros`. */
   readonly freeCreditAloneRunsOnLess: boolean
+  /** The most tokens that it can come to, by its estimate: what limits of tokens count until it is settled. */
+  readonly tokens: number
   readonly priceSnapshotId: string
   /** Default null: none. */
   readonly tags?: readonly string[] | null
@@ -83,9 +85,32 @@ export interface HoldRefusalFacts {
   readonly availableMicros: Micros
   /** The credit that other requests of the account (or key) hold. */
   readonly heldMicros: Micros
-  /** On `rate_limited`: when the oldest second leaves the window. */
+  /** On `rate_limited`: when enough has left the window. */
   readonly retryAfterSeconds: number | null
+  /** The limit that refuses, where it is of a minute, of requests in flight or of a period. */
+  readonly reached: ReachedLimit | null
 }
+
+/** A limit that refuses a request, and whose it is. */
+export type ReachedLimit =
+  | { readonly kind: 'inFlight'; readonly of: LimitOwner; readonly max: number }
+  | { readonly kind: 'requestsPerMinute'; readonly of: LimitOwner; readonly max: number }
+  | {
+      readonly kind: 'tokensPerMinute'
+      readonly of: LimitOwner
+      readonly max: number
+      /** What the request may come to. */
+      readonly tokens: number
+    }
+  | {
+      readonly kind: 'allowance'
+      readonly of: LimitOwner
+      readonly allowance: NonNullable<AccountRow['allowance']>
+      readonly resetsAtMs: number
+    }
+
+/** Whose a limit is. */
+export type LimitOwner = 'apiKey' | 'account'
 
 export interface SettleInput {
   readonly requestId: string
@@ -182,7 +207,13 @@ interface ModelListsInput {
   readonly modelsDeny?: readonly string[] | null
 }
 
-export interface CreateAccountInput extends ModelListsInput {
+/** Limits of an account or a key of its own; null: none, or that of the deployment ({@link LedgerLimits}). */
+export type OwnLimits = Pick<
+  AccountRow,
+  'allowance' | 'requestsPerMinuteMax' | 'inFlightMax' | 'tokensPerMinuteMax'
+>
+
+export interface CreateAccountInput extends ModelListsInput, Partial<OwnLimits> {
   /** An id of the prefix `acct`. */
   readonly id: string
   readonly name: string
@@ -194,7 +225,7 @@ export interface CreateAccountInput extends ModelListsInput {
   readonly feeBasisPoints?: number | null
 }
 
-export interface UpdateAccountInput extends ModelListsInput {
+export interface UpdateAccountInput extends ModelListsInput, Partial<OwnLimits> {
   readonly id: string
   readonly name?: string
   readonly email?: string | null
@@ -206,7 +237,8 @@ export interface UpdateAccountInput extends ModelListsInput {
 
 export interface AddApiKeyInput
   extends Pick<ApiKeyRow, 'accountId' | 'name' | 'keyHash' | 'displayPrefix'>,
-    ModelListsInput {
+    ModelListsInput,
+    Partial<OwnLimits> {
   /** An id of the prefix `key`. */
   readonly id: string
   /** Default null: no limit. */
@@ -215,7 +247,7 @@ export interface AddApiKeyInput
   readonly expiresAtMs?: number | null
 }
 
-export interface UpdateApiKeyInput extends ModelListsInput {
+export interface UpdateApiKeyInput extends ModelListsInput, Partial<OwnLimits> {
   readonly id: string
   readonly name?: string
   readonly disabled?: boolean
@@ -327,7 +359,7 @@ export type DismissVerdict =
   | { readonly kind: 'notHeld'; readonly purchase: PurchaseRow }
   | { readonly kind: 'unknownPurchase' }
 
-/** The limits that the ledger keeps exactly, over all instances. */
+/** The limits of accounts and keys that have none of their own. The ledger keeps all exactly, over all instances. */
 export interface LedgerLimits {
   /** Requests in flight of a key. */
   readonly openHoldsMax: number

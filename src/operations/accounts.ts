@@ -20,6 +20,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
+import { limitChanges, limitFields, limitShapes, limitsAnswer } from './limits.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
@@ -64,6 +65,7 @@ const newAccountBody = z.strictObject({
   email: emailField.nullish(),
   fee_basis_points: feeField.optional(),
   models: modelsField,
+  ...limitFields,
 })
 
 async function made(
@@ -71,10 +73,10 @@ async function made(
   fields: z.output<typeof newAccountBody> & { readonly ownerId: string | null },
   by: OperatorAction | null,
 ): Promise<object> {
-  const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId, models } = fields
-  const accountId = parts.ids.next('acct')
-  const lists = modelListsOf(models)
-  const input = { id: accountId, name, email, feeBasisPoints, ownerId, ...lists }
+  const { name, email = null, fee_basis_points: feeBasisPoints = null } = fields
+  const { ownerId, models, ...limits } = fields
+  const own = { feeBasisPoints, ...modelListsOf(models), ...limitChanges(limits) }
+  const input = { id: parts.ids.next('acct'), name, email, ownerId, ...own }
   return answerOf(parts, await parts.ledger.createAccount(input, by))
 }
 
@@ -100,15 +102,15 @@ function list(parts: OperationParts): Operation {
     async run({ caller, query: { limit, cursor, search } }) {
       const page = await listAccounts(store.pages, { limit, cursor: cursor ?? null, search })
       const accountIds = page.accounts.map(({ id }) => id)
-      const credits = await getCredits(store.pages, { accountIds, nowMs: clock.nowMs() })
       const nowMs = clock.nowMs()
+      const credits = await getCredits(store.pages, { accountIds, nowMs })
       const recent = { accountIds, fromMs: nowMs - RECENT_DAYS * DAY_MS, toMs: nowMs }
       const charges = caller.kind === 'operator' ? await readCharges(store.pages, recent) : null
       const answers = page.accounts.flatMap((account) => {
         const purses = credits.get(account.id)
         if (purses === undefined) return []
         const charge = charges === null ? {} : { recent_charge: charges.get(account.id) ?? 0 }
-        return [{ ...accountAnswer(account, purses), ...charge }]
+        return [{ ...accountAnswer(account, purses, nowMs), ...charge }]
       })
       return { httpStatus: 200, body: listAnswer(answers, idCursor('accounts', page.nextCursor)) }
     },
@@ -153,12 +155,13 @@ function change(parts: OperationParts): Operation {
       disabled: z.boolean().optional(),
       fee_basis_points: feeField.optional(),
       models: modelsField,
+      ...limitFields,
     }),
     example: { disabled: false },
     answers: { 200: accountShape },
     problems: ['not_found'],
     async run({ accountId, by, body }) {
-      const { name, email, disabled, fee_basis_points, models } = body
+      const { name, email, disabled, fee_basis_points, models, ...limits } = body
       const changes = {
         id: accountId,
         ...(name === undefined ? {} : { name }),
@@ -166,6 +169,7 @@ function change(parts: OperationParts): Operation {
         ...(disabled === undefined ? {} : { disabled }),
         ...(fee_basis_points === undefined ? {} : { feeBasisPoints: fee_basis_points }),
         ...modelListsOf(models),
+        ...limitChanges(limits),
       }
       const account = await parts.ledger.updateAccount(changes, by)
       if (account === null) throw notFound('account', accountId)
@@ -183,10 +187,10 @@ async function answerOf(
   }: OperationParts & { readonly reads?: OperationParts['store']['db'] },
   account: AccountRow,
 ): Promise<object> {
-  const input = { accountIds: [account.id], nowMs: clock.nowMs() }
-  const purses = (await getCredits(reads, input)).get(account.id)
+  const nowMs = clock.nowMs()
+  const purses = (await getCredits(reads, { accountIds: [account.id], nowMs })).get(account.id)
   if (purses === undefined) throw notFound('account', account.id)
-  return accountAnswer(account, purses)
+  return accountAnswer(account, purses, nowMs)
 }
 
 const purse = {
@@ -219,6 +223,7 @@ export const accountShape = z
     models: modelsShape,
     credit: creditShape,
     has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
+    ...limitShapes,
     created_at: timeField,
   })
   .meta({ id: 'Account' })
@@ -233,7 +238,11 @@ export const listedAccountShape = accountShape
   .meta({ id: 'ListedAccount' })
 
 /** An account as it is answered. */
-function accountAnswer(account: AccountRow, purses: AccountCredit): z.infer<typeof accountShape> {
+function accountAnswer(
+  account: AccountRow,
+  purses: AccountCredit,
+  nowMs: number,
+): z.infer<typeof accountShape> {
   return {
     id: account.id,
     object: 'account',
@@ -244,6 +253,7 @@ function accountAnswer(account: AccountRow, purses: AccountCredit): z.infer<type
     models: modelsAnswer(account),
     credit: creditAnswer(purses),
     has_backed_credit: purses.hasBackedCredit,
+    ...limitsAnswer(account, nowMs),
     created_at: timeAnswer(account.createdAtMs),
   }
 }

@@ -17,6 +17,13 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
+import {
+  limitChanges,
+  limitFields,
+  limitShapes,
+  limitsAnswer,
+  refuseRaisedLimits,
+} from './limits.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
 import {
   type Caller,
@@ -48,7 +55,7 @@ export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
 }
 
-function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
+function create({ ledger, ids, clock, keyTag, keyLimits }: OperationParts): Operation {
   return operation({
     name: 'createKey',
     method: 'POST',
@@ -62,11 +69,14 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
         .describe('The most that the key may spend in total, in micro-dollars.'),
       expires_at: futureField(clock).nullish(),
       models: modelsField,
+      ...limitFields,
     }),
     example: { name: 'laptop', credit_limit: 10_000_000 },
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
-    async run({ accountId, by, body: { name, credit_limit, expires_at, models } }) {
+    async run({ caller, accountId, by, body }) {
+      const { name, credit_limit, expires_at, models, ...limits } = body
+      refuseRaisedLimits(caller, limits, keyLimits)
       const made = {
         id: ids.next('key'),
         accountId,
@@ -75,15 +85,17 @@ function create({ ledger, ids, clock, keyTag }: OperationParts): Operation {
         creditLimitMicros: credit_limit ?? null,
         expiresAtMs: expires_at ?? null,
         ...modelListsOf(models),
+        ...limitChanges(limits),
       }
       const created = await createApiKey(ledger, made, by)
       if (created === null) throw notFound('account', accountId)
-      return { httpStatus: 201, body: { ...apiKeyAnswer(created.apiKey, null), key: created.text } }
+      const answer = apiKeyAnswer(created.apiKey, { usedAtMs: null, nowMs: clock.nowMs() })
+      return { httpStatus: 201, body: { ...answer, key: created.text } }
     },
   })
 }
 
-function list({ store }: OperationParts): Operation {
+function list({ store, clock }: OperationParts): Operation {
   return operation({
     name: 'listKeys',
     method: 'GET',
@@ -101,13 +113,16 @@ function list({ store }: OperationParts): Operation {
         store.pages,
         page.apiKeys.map((apiKey) => apiKey.id),
       )
-      const answers = page.apiKeys.map((each) => apiKeyAnswer(each, usedAtMs.get(each.id) ?? null))
+      const nowMs = clock.nowMs()
+      const answers = page.apiKeys.map((each) =>
+        apiKeyAnswer(each, { usedAtMs: usedAtMs.get(each.id) ?? null, nowMs }),
+      )
       return { httpStatus: 200, body: listAnswer(answers, idCursor('keys', page.nextCursor)) }
     },
   })
 }
 
-function show({ store }: OperationParts): Operation {
+function show(parts: OperationParts): Operation {
   return operation({
     name: 'getKey',
     method: 'GET',
@@ -117,13 +132,14 @@ function show({ store }: OperationParts): Operation {
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run(call) {
-      const apiKey = await namedKey(store, call)
-      return { httpStatus: 200, body: await answerOf(store, apiKey) }
+      const apiKey = await namedKey(parts.store, call)
+      return { httpStatus: 200, body: await answerOf(parts, apiKey) }
     },
   })
 }
 
-function change({ store, ledger, clock, onCallersChanged }: OperationParts): Operation {
+function change(parts: OperationParts): Operation {
+  const { store, ledger, clock, onCallersChanged, keyLimits } = parts
   return operation({
     name: 'changeKey',
     method: 'PATCH',
@@ -136,12 +152,14 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
       credit_limit: amountField.nullable().optional(),
       expires_at: futureField(clock).nullable().optional(),
       models: modelsField,
+      ...limitFields,
     }),
     example: { credit_limit: 20_000_000 },
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run(call) {
-      const { name, disabled, credit_limit, expires_at, models } = call.body
+      const { name, disabled, credit_limit, expires_at, models, ...limits } = call.body
+      refuseRaisedLimits(call.caller, limits, keyLimits)
       const { id: apiKeyId } = await namedKey(store, call)
       const changes = {
         id: apiKeyId,
@@ -150,11 +168,12 @@ function change({ store, ledger, clock, onCallersChanged }: OperationParts): Ope
         ...(credit_limit === undefined ? {} : { creditLimitMicros: credit_limit }),
         ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
         ...modelListsOf(models),
+        ...limitChanges(limits),
       }
       const apiKey = await ledger.updateApiKey(changes, call.by)
       if (apiKey === null) throw notFound('API key', apiKeyId)
       await onCallersChanged({ apiKeyId })
-      return { httpStatus: 200, body: await answerOf(store, apiKey) }
+      return { httpStatus: 200, body: await answerOf(parts, apiKey) }
     },
   })
 }
@@ -192,11 +211,11 @@ async function namedKey(
 }
 
 async function answerOf(
-  { pages }: OperationParts['store'],
+  { store: { pages }, clock }: OperationParts,
   apiKey: ApiKeyRow,
 ): Promise<z.infer<typeof apiKeyShape>> {
-  const usedAtMs = (await getLastUses(pages, [apiKey.id])).get(apiKey.id)
-  return apiKeyAnswer(apiKey, usedAtMs ?? null)
+  const usedAtMs = (await getLastUses(pages, [apiKey.id])).get(apiKey.id) ?? null
+  return apiKeyAnswer(apiKey, { usedAtMs, nowMs: clock.nowMs() })
 }
 
 const common = {
@@ -216,6 +235,7 @@ const common = {
   spend: moneyField.describe('The sum of its charges and corrections, in micro-dollars.'),
   held: moneyField.describe('The credit that its requests reserve, in micro-dollars.'),
   models: modelsShape,
+  ...limitShapes,
 }
 
 /** An API key as its admin sees it, never with its text. */
@@ -251,9 +271,12 @@ export const ownKeyShape = z
   .meta({ id: 'OwnKey' })
 
 /** An API key as it is answered. */
-function apiKeyAnswer(apiKey: ApiKeyRow, usedAtMs: number | null): z.infer<typeof apiKeyShape> {
+function apiKeyAnswer(
+  apiKey: ApiKeyRow,
+  { usedAtMs, nowMs }: { readonly usedAtMs: number | null; readonly nowMs: number },
+): z.infer<typeof apiKeyShape> {
   return {
-    ...commonAnswer(apiKey),
+    ...commonAnswer(apiKey, nowMs),
     account_id: apiKey.accountId,
     created_at: timeAnswer(apiKey.createdAtMs),
     last_used_at: timeOrNull(usedAtMs),
@@ -261,9 +284,12 @@ function apiKeyAnswer(apiKey: ApiKeyRow, usedAtMs: number | null): z.infer<typeo
 }
 
 /** The calling key as it is answered. */
-export function ownKeyAnswer(apiKey: ApiKeyRow, balance: Balance): z.infer<typeof ownKeyShape> {
+export function ownKeyAnswer(
+  apiKey: ApiKeyRow,
+  { balance, nowMs }: { readonly balance: Balance; readonly nowMs: number },
+): z.infer<typeof ownKeyShape> {
   return {
-    ...commonAnswer(apiKey),
+    ...commonAnswer(apiKey, nowMs),
     credit_limit_remaining: remainingOf(apiKey),
     credit_available: balance.backed.availableMicros,
     free_credit_available: balance.free.availableMicros,
@@ -271,7 +297,7 @@ export function ownKeyAnswer(apiKey: ApiKeyRow, balance: Balance): z.infer<typeo
   }
 }
 
-function commonAnswer(apiKey: ApiKeyRow) {
+function commonAnswer(apiKey: ApiKeyRow, nowMs: number) {
   return {
     id: apiKey.id,
     object: 'key' as const,
@@ -283,6 +309,7 @@ function commonAnswer(apiKey: ApiKeyRow) {
     spend: apiKey.spendMicros,
     held: apiKey.heldMicros,
     models: modelsAnswer(apiKey),
+    ...limitsAnswer(apiKey, nowMs),
   }
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { AdminScope, Role } from '../vocabulary/role.ts'
+import type { KeyLimits } from './limits.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
@@ -264,6 +265,8 @@ export interface OperationParts {
   readonly clock: Clock
   /** The `<tag>` of new API keys. */
   readonly keyTag: string
+  /** The limits of keys that have none of their own. */
+  readonly keyLimits: KeyLimits
   /** How long an unresolved hold stays reserved. */
   readonly settleAfterMs: number
   /** Where browsers reach the page, without `/app`: links begin with it. */

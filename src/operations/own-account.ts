@@ -34,10 +34,11 @@ function ownKey({ store, clock }: OperationParts): Operation {
     answers: { 200: ownKeyShape },
     async run({ caller: { apiKeyId, accountId } }) {
       const apiKey = await getApiKey(store.db, apiKeyId)
-      const held = await getBalance(store.db, { accountId, nowMs: clock.nowMs() })
+      const nowMs = clock.nowMs()
+      const held = await getBalance(store.db, { accountId, nowMs })
       // The key was deleted after it had been authenticated.
       if (apiKey === null || held === null) throw new Problem('invalid_api_key')
-      return { httpStatus: 200, body: ownKeyAnswer(apiKey, held) }
+      return { httpStatus: 200, body: ownKeyAnswer(apiKey, { balance: held, nowMs }) }
     },
   })
 }

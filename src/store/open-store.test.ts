@@ -12,6 +12,7 @@ import { SchemaMismatch } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
 import { type OpenStoreInput, openStore, type Store } from './open-store.ts'
 import type { Tables } from './schema.ts'
+import { ACCOUNTS } from './schema.ts'
 import {
   claimUpstream,
   readSetting,
@@ -255,15 +256,12 @@ describe('connections', () => {
 
   test('refuse free credit below zero or promised twice, and holds below zero', async () => {
     const { db } = await open()
-    const account = { id: 'A', name: 'A', email: null, disabled: 0, created_at_ms: 0 }
-    const rest = { free_expires_at_ms: null, has_backed_credit: 0, request_window: '' }
+    const account = ACCOUNTS.record({ ...ACCOUNTS.start, id: 'A', name: 'A', createdAtMs: 0 })
     const insert = (figures: { free: number; freeHeld: number; backedHeld: number }) =>
       db
         .insertInto('accounts')
         .values({
           ...account,
-          ...rest,
-          entry_count: 0,
           backed_balance_micros: -1,
           backed_held_micros: figures.backedHeld,
           free_balance_micros: figures.free,

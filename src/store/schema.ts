@@ -1,3 +1,4 @@
+import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
 import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { EMPTY_WINDOW } from '../vocabulary/request-window.ts'
@@ -44,6 +45,41 @@ const MODEL_LISTS = {
   models_deny: orNull(texts),
 }
 
+/** The limits that an account or a key is given. */
+const OWN_LIMITS = {
+  /** The most that requests may cost whose holds open in one period of a calendar; null: there is no such limit. */
+  allowance: together({
+    allowance_micros: amount,
+    allowance_period: oneOf(ALLOWANCE_PERIODS),
+    allowance_time_zone: text,
+  }),
+  /** In place of the deployment's limits; null: those of the deployment. */
+  requests_per_minute_max: orNull(integer),
+  in_flight_max: orNull(integer),
+  /** Null: there is no such limit. */
+  tokens_per_minute_max: orNull(integer),
+}
+
+/** What counts against them. */
+const LIMIT_COUNTS = {
+  open_holds: startsAs(0, integer),
+  /** Admitted requests by second; see `request-window`. Of an account: while a limit of its own counts them. */
+  request_window: startsAs(EMPTY_WINDOW, requestWindow),
+  /** Tokens of admitted requests by second, while the account or the key has a limit of them. */
+  token_window: startsAs(EMPTY_WINDOW, requestWindow),
+  /** Of requests whose holds opened in one period of the allowance; null: there is no allowance. */
+  period: together({
+    period_starts_at_ms: integer,
+    period_ends_at_ms: integer,
+    /** No hold has opened at or after this moment. */
+    period_unused_from_ms: integer,
+    /** Charges and corrections. */
+    period_spend_micros: amount,
+    /** Credit that is still reserved. */
+    period_held_micros: amount,
+  }),
+}
+
 /** Owners of money. The balances are a projection of `entries`, the held amounts of `requests`. */
 export const ACCOUNTS = new Table('accounts', {
   key: ['id'],
@@ -57,6 +93,7 @@ export const ACCOUNTS = new Table('accounts', {
     fee_basis_points: orNull(integer),
     ...MODEL_LISTS,
     created_at_ms: integer,
+    ...OWN_LIMITS,
   },
   moving: {
     backed_balance_micros: startsAs(ZERO_MICROS, amount),
@@ -67,10 +104,9 @@ export const ACCOUNTS = new Table('accounts', {
     free_expires_at_ms: orNull(integer),
     /** Whether backed credit was ever added. */
     has_backed_credit: startsAs(false, flag),
-    /** Admitted requests by second, while the account has had no backed credit; see `request-window`. */
-    request_window: startsAs(EMPTY_WINDOW, requestWindow),
     /** The number of the account's latest entry. */
     entry_count: startsAs(0, integer),
+    ...LIMIT_COUNTS,
   },
 })
 
@@ -97,15 +133,14 @@ export const API_KEYS = new Table('api_keys', {
     credit_limit_micros: orNull(amount),
     ...MODEL_LISTS,
     created_at_ms: integer,
+    ...OWN_LIMITS,
   },
   moving: {
     /** Charges and corrections of its requests. */
     spend_micros: startsAs(ZERO_MICROS, amount),
     /** The credit that its requests hold. */
     held_micros: startsAs(ZERO_MICROS, amount),
-    open_holds: startsAs(0, integer),
-    /** Admitted requests by second; see `request-window`. */
-    request_window: startsAs(EMPTY_WINDOW, requestWindow),
+    ...LIMIT_COUNTS,
   },
 })
 
@@ -190,6 +225,8 @@ export const REQUESTS = new Table('requests', {
     opened_at_ms: integer,
     /** What the client says that it is for: see `tags`; null: nothing. */
     tags: orNull(texts),
+    /** What it was counted as in the windows of tokens of its account and key; null: neither has such a limit. */
+    token_count: together({ counted_tokens: integer, counted_in_second: integer }),
   },
   moving: {
     state: oneOf(REQUEST_STATES),

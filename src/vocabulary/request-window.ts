@@ -1,5 +1,5 @@
 /**
- * Admitted requests over a sliding minute, exact to a second. A row keeps it as a text, which is made when the row is
+ * Admitted requests, or their tokens, over a sliding minute, exact to a second. A row keeps it as a text, which is made when the row is
  * saved: the newest second and the counts from it backwards, `1763712000:3,0,12`. Empty: none. Never changed in place.
  */
 export interface RequestWindow {
@@ -44,14 +44,31 @@ export function readWindow(input: WindowInput & { readonly limit: number }): Win
   return { count, retryAfterSeconds: WINDOW_SECONDS }
 }
 
-/** The window after one more request was admitted. */
-export function countInWindow(input: WindowInput): RequestWindow {
+/** The window after so many more were admitted; default: one. */
+export function countInWindow(input: WindowInput & { readonly count?: number }): RequestWindow {
   const { second, counts } = windowAt(input)
   let used = counts.length
   while (used > 1 && counts[used - 1] === 0) used--
   const counted = counts.slice(0, used)
-  counted[0] = (counted[0] ?? 0) + 1
+  counted[0] = (counted[0] ?? 0) + (input.count ?? 1)
   return { second, counts: counted }
+}
+
+/** The second in which a window counts at a moment: the moment's, or its newest after a clock was set back. */
+export function secondOfWindow(input: WindowInput): number {
+  return windowAt(input).second
+}
+
+/** The window with more, or fewer, in one of its seconds; the same if that has left it. */
+export function addToSecond(
+  window: RequestWindow,
+  { second, count }: { readonly second: number; readonly count: number },
+): RequestWindow {
+  const ageSeconds = window.second - second
+  const counted = window.counts[ageSeconds]
+  if (counted === undefined) return window
+  // A second that was counted afresh after a clock was set back may not have it.
+  return { ...window, counts: window.counts.with(ageSeconds, Math.max(0, counted + count)) }
 }
 
 // A row is also saved where its window is as it was.

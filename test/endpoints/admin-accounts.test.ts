@@ -25,6 +25,9 @@ test('an account is made, shown, changed in what is given alone, and listed', as
     models: null,
     credit: { backed: EMPTY, free: { ...EMPTY, expires_at: null } },
     has_backed_credit: false,
+    fee_basis_points: null,
+    allowance: null,
+    limits: { requests_per_minute: null, in_flight: null, tokens_per_minute: null },
     created_at: TIME,
   }
   expect([made.httpStatus, made.json]).toEqual([201, account])
@@ -133,6 +136,8 @@ test('a key is made, shown once, changed, and deleted', async () => {
       credit_limit: 5_000,
       spend: 0,
       held: 0,
+      allowance: null,
+      limits: { requests_per_minute: null, in_flight: null, tokens_per_minute: null },
       created_at: TIME,
       last_used_at: null,
     },

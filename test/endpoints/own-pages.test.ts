@@ -52,6 +52,8 @@ test('a key sees its limit, its spend and the credit that it may use, free credi
     credit_limit_remaining: 2_000_000 - spent,
     spend: spent,
     held: 0,
+    allowance: null,
+    limits: { requests_per_minute: null, in_flight: null, tokens_per_minute: null },
     credit_available: 10_000_000 - spent,
     free_credit_available: 3_000,
     free_credit_expires_at: expires_at,

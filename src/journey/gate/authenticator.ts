@@ -18,6 +18,16 @@ export interface Caller {
   readonly feeBasisPoints: number | null
   /** Null: it may use every model. */
   readonly models: ModelAccess | null
+  /** Limits of their own that the key and the account have; left out: neither has any. */
+  readonly ownLimits?: CallerLimits
+}
+
+/** Limits of a key and of its account; null: that of the deployment. */
+export interface CallerLimits {
+  readonly keyRequestsPerMinuteMax: number | null
+  readonly keyInFlightMax: number | null
+  readonly accountRequestsPerMinuteMax: number | null
+  readonly accountInFlightMax: number | null
 }
 
 /** An API key that has changed, or an account with all of its keys. */
@@ -209,6 +219,10 @@ export class Authenticator {
       .select(['api_keys.models_allow as keyAllow', 'api_keys.models_deny as keyDeny'])
       .select(['accounts.models_allow as accountAllow', 'accounts.models_deny as accountDeny'])
       .select(['api_keys.key_hash as hash', 'accounts.fee_basis_points as feeBasisPoints'])
+      .select(['api_keys.requests_per_minute_max as keyRequestsPerMinuteMax'])
+      .select(['api_keys.in_flight_max as keyInFlightMax'])
+      .select(['accounts.requests_per_minute_max as accountRequestsPerMinuteMax'])
+      .select(['accounts.in_flight_max as accountInFlightMax'])
       .where('api_keys.key_hash', 'in', hashes)
       .where('api_keys.deleted_at_ms', 'is', null)
       .execute()
@@ -217,14 +231,12 @@ export class Authenticator {
         hash,
         {
           caller: {
-            accountId,
-            apiKeyId,
-            feeBasisPoints,
-            hasBackedCredit: row.hasBacked === 1,
+            ...{ accountId, apiKeyId, feeBasisPoints, hasBackedCredit: row.hasBacked === 1 },
             models: ModelAccess.of({
               account: { allow: row.accountAllow, deny: row.accountDeny },
               apiKey: { allow: row.keyAllow, deny: row.keyDeny },
             }),
+            ...ownLimits(row),
           },
           disabled: row.keyDisabled === 1 || row.accountDisabled === 1,
           expiresAtMs: row.expiresAtMs,
@@ -242,6 +254,21 @@ export class Authenticator {
     }
     return found
   }
+}
+
+function ownLimits({
+  keyRequestsPerMinuteMax,
+  keyInFlightMax,
+  accountRequestsPerMinuteMax,
+  accountInFlightMax,
+}: CallerLimits): Pick<Caller, 'ownLimits'> {
+  const limits = {
+    keyRequestsPerMinuteMax,
+    keyInFlightMax,
+    accountRequestsPerMinuteMax,
+    accountInFlightMax,
+  }
+  return Object.values(limits).every((max) => max === null) ? {} : { ownLimits: limits }
 }
 
 const BEARER = /^bearer +(\S.*)$/i

@@ -1,5 +1,6 @@
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import type { CallerLimits } from './authenticator.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
 /** Who is counted, and how one is refused that has too much in flight. */
@@ -24,8 +25,10 @@ export interface GateSettings {
 export interface GateCaller {
   readonly accountId: string
   readonly apiKeyId: string
-  /** Whether backed credit was ever added to the account, which then has no limit of its own. */
+  /** Whether backed credit was ever added to the account, which then has no limit by default. */
   readonly hasBackedCredit: boolean
+  /** In place of the settings. */
+  readonly ownLimits?: CallerLimits
 }
 
 const FORGET_AFTER_SECONDS = 60
@@ -56,7 +59,8 @@ export class Gate {
   readonly #seconds: RunningSeconds
   readonly #settings: GateSettings
   readonly #apiKeys = new Map<string, Counts>()
-  readonly #unbackedAccounts = new Map<string, Counts>()
+  /** Those that have a limit. */
+  readonly #accounts = new Map<string, Counts>()
   readonly #readOn = { calls: 0 }
   #forgotAtSecond: number
 
@@ -68,7 +72,7 @@ export class Gate {
 
   /** API keys and accounts that have counts at this moment, for metrics. */
   get remembered(): number {
-    return this.#apiKeys.size + this.#unbackedAccounts.size
+    return this.#apiKeys.size + this.#accounts.size
   }
 
   /**
@@ -80,19 +84,15 @@ export class Gate {
     const second = this.#seconds.now()
     if (second - this.#forgotAtSecond >= FORGET_AFTER_SECONDS) this.#forgetIdle(second)
     const apiKey = countsOf(this.#apiKeys, caller.apiKeyId)
-    const account = caller.hasBackedCredit
-      ? null
-      : countsOf(this.#unbackedAccounts, caller.accountId)
-    this.#refuseAboveRate({ apiKey, account, second })
+    const limits = this.#limitsOf(caller)
+    const account =
+      limits.accountRequestsMax === null && limits.accountInFlightMax === null
+        ? null
+        : countsOf(this.#accounts, caller.accountId)
+    refuseAboveRate({ apiKey, account, second }, { ...limits, caller })
     apiKey.requests.add(second)
     account?.requests.add(second)
-    if (apiKey.inFlight >= this.#settings.inFlightMax) {
-      const { name, inFlightCode } = COUNTED[this.#settings.counts ?? 'apiKey']
-      throw new Problem(inFlightCode, {
-        message: `This ${name} already has ${apiKey.inFlight} requests in flight.`,
-        ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
-      })
-    }
+    refuseInFlight({ apiKey, account }, limits)
     apiKey.inFlight++
     if (account !== null) account.inFlight++
     return new TakenSlot(
@@ -101,33 +101,78 @@ export class Gate {
     )
   }
 
-  #refuseAboveRate({ apiKey, account, second }: Place): void {
-    const { counts = 'apiKey', ...settings } = this.#settings
-    const { requestsPerMinuteMax, unbackedRequestsPerMinuteMax } = settings
-    const keyWait = apiKey.requests.secondsUntilBelow({ limit: requestsPerMinuteMax, second })
-    const accountWait =
-      account?.requests.secondsUntilBelow({ limit: unbackedRequestsPerMinuteMax, second }) ?? 0
-    const retryAfterSeconds = Math.max(keyWait, accountWait)
-    if (retryAfterSeconds === 0) return
-    throw new Problem('rate_limited', {
-      retryAfterSeconds,
-      message:
-        accountWait > keyWait
-          ? `More than ${unbackedRequestsPerMinuteMax} requests in a minute on an account without backed credit; adding credit raises this limit.`
-          : `More than ${requestsPerMinuteMax} requests in a minute on this ${COUNTED[counts].name}.`,
-    })
+  #limitsOf({ hasBackedCredit, ownLimits }: GateCaller): Limits {
+    const { counts = 'apiKey', requestsPerMinuteMax, inFlightMax, ...rest } = this.#settings
+    const byCredit = hasBackedCredit ? null : rest.unbackedRequestsPerMinuteMax
+    return {
+      counts,
+      keyRequestsMax: ownLimits?.keyRequestsPerMinuteMax ?? requestsPerMinuteMax,
+      keyInFlightMax: ownLimits?.keyInFlightMax ?? inFlightMax,
+      accountRequestsMax: ownLimits?.accountRequestsPerMinuteMax ?? byCredit,
+      accountInFlightMax: ownLimits?.accountInFlightMax ?? null,
+    }
   }
 
   // At most once a minute, so that the cost of a request does not grow with the number of keys.
   #forgetIdle(second: number): void {
     this.#forgotAtSecond = second
-    for (const countsByName of [this.#apiKeys, this.#unbackedAccounts]) {
+    for (const countsByName of [this.#apiKeys, this.#accounts]) {
       for (const [name, counts] of countsByName) {
         const isIdle = counts.inFlight === 0 && counts.readOn === 0
         if (isIdle && counts.requests.total(second) === 0) countsByName.delete(name)
       }
     }
   }
+}
+
+/** The limits of one caller; null: none. */
+interface Limits {
+  readonly counts: keyof typeof COUNTED
+  readonly keyRequestsMax: number
+  readonly keyInFlightMax: number
+  readonly accountRequestsMax: number | null
+  readonly accountInFlightMax: number | null
+}
+
+function refuseAboveRate(
+  { apiKey, account, second }: Place,
+  { counts, keyRequestsMax, accountRequestsMax, caller }: Limits & { readonly caller: GateCaller },
+): void {
+  const keyWait = apiKey.requests.secondsUntilBelow({ limit: keyRequestsMax, second })
+  const accountWait =
+    accountRequestsMax === null
+      ? 0
+      : (account?.requests.secondsUntilBelow({ limit: accountRequestsMax, second }) ?? 0)
+  const retryAfterSeconds = Math.max(keyWait, accountWait)
+  if (retryAfterSeconds === 0) return
+  const isUnbacked =
+    !caller.hasBackedCredit && (caller.ownLimits?.accountRequestsPerMinuteMax ?? null) === null
+  const onAccount = isUnbacked
+    ? 'an account without backed credit; adding credit raises this limit.'
+    : 'this account.'
+  throw new Problem('rate_limited', {
+    retryAfterSeconds,
+    message:
+      accountWait > keyWait
+        ? `More than ${accountRequestsMax} requests in a minute on ${onAccount}`
+        : `More than ${keyRequestsMax} requests in a minute on this ${COUNTED[counts].name}.`,
+  })
+}
+
+function refuseInFlight(
+  { apiKey, account }: Pick<Place, 'apiKey' | 'account'>,
+  { counts, keyInFlightMax, accountInFlightMax }: Limits,
+): void {
+  const { name, inFlightCode } = COUNTED[counts]
+  const refuse = (owner: string, inFlight: number): never => {
+    throw new Problem(inFlightCode, {
+      message: `This ${owner} already has ${inFlight} requests in flight.`,
+      ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
+    })
+  }
+  if (apiKey.inFlight >= keyInFlightMax) refuse(name, apiKey.inFlight)
+  if (account === null || accountInFlightMax === null) return
+  if (account.inFlight >= accountInFlightMax) refuse('account', account.inFlight)
 }
 
 /** The counts of one API key or account. */

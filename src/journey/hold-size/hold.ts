@@ -25,6 +25,8 @@ export interface HoldSize {
   readonly leastMicros: Micros
   /** The output cap to send if the whole need is granted; null: none is sent. */
   readonly capTokens: number | null
+  /** The most tokens that the whole call can count, prompts of steps left out. */
+  readonly tokens: number
   /** Ways in which the call may be billed; the dearest counts. */
   readonly readings: readonly HoldReading[]
   /** The platform fee in it, in hundredths of a percent of the cost. */
@@ -66,9 +68,17 @@ export function sizeHold(call: Call, listed: Offer): HoldSize {
     neededMicros: microsFor(readings, { capTokens: output.heldTokens, feeBasisPoints }),
     leastMicros: microsFor(readings, { capTokens: output.leastTokens, feeBasisPoints }),
     capTokens: output.sentTokens,
+    tokens: wholeTokens(
+      prompt.promptTokens + call.completions * output.heldTokens + call.predictionTokens,
+    ),
     readings,
     feeBasisPoints,
   }
+}
+
+/** What may be a window of a whole body, as a count that a store keeps. */
+function wholeTokens(tokens: number): number {
+  return Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER)
 }
 
 /** The hold of a call if its cap were the model's listed maximum; null if its cap is not above that. */
@@ -288,6 +298,7 @@ function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
     neededMicros,
     leastMicros: neededMicros,
     capTokens: null,
+    tokens: wholeTokens(prompt.promptTokens + call.completions * Number(IMAGE_OUTPUT_TOKENS)),
     readings: [],
     feeBasisPoints: offer.feeBasisPoints,
   }

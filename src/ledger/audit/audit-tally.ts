@@ -8,6 +8,7 @@ import type {
   RequestRow,
 } from '../../store/schema.ts'
 import { chargeForCost, parseDecimal } from '../../vocabulary/money.ts'
+import { PeriodTally, type PrunedCharges } from './period-tally.ts'
 
 /** A stored figure that differs from the rows behind it. */
 export interface Difference {
@@ -29,6 +30,7 @@ interface AccountTally {
   freeHeldMicros: number
   hasBackedCredit: boolean
   freeExpiresAtMs: number | null
+  openHolds: number
 }
 
 interface ActivationTally {
@@ -69,6 +71,12 @@ export class AuditTally {
   readonly #activations = new Map<string, ActivationTally>()
 
   readonly #purchases = new Map<string, PurchaseTally>()
+  readonly #periods = new PeriodTally()
+
+  /** To be called with every account and key that has an allowance, before the requests. */
+  watchPeriod(row: Pick<AccountRow | ApiKeyRow, 'id' | 'period'>): void {
+    this.#periods.watch(row)
+  }
 
   addEntry(entry: Entry): void {
     const account = this.#account(entry.accountId)
@@ -91,14 +99,18 @@ export class AuditTally {
     account.freeHeldMicros += row.freeHeldMicros
     const apiKey = this.#apiKey(row.apiKeyId)
     apiKey.heldMicros += row.backedHeldMicros + row.freeHeldMicros
-    if (row.state === 'open') apiKey.openHolds += 1
+    if (row.state === 'open') {
+      account.openHolds += 1
+      apiKey.openHolds += 1
+    }
+    this.#periods.addRequest(row)
     apiKey.ofPruned.backedMicros -= row.backedChargeMicros
     apiKey.ofPruned.freeMicros -= row.freeChargeMicros
     apiKey.ofPruned.writtenOffMicros -= row.writtenOffMicros
   }
 
-  /** Compares an account with its sums, and removes them from the tally. */
-  auditAccount(row: AccountRow): readonly Difference[] {
+  /** Compares an account with its sums, and removes them from the tally. `pruned`: of all of its keys. */
+  auditAccount(row: AccountRow, pruned: PrunedCharges | null): readonly Difference[] {
     const tally = this.#account(row.id)
     this.#accounts.delete(row.id)
     return differencesOf({ table: 'accounts', rowId: row.id }, [
@@ -110,6 +122,8 @@ export class AuditTally {
       ['free_held_micros', row.freeHeldMicros, tally.freeHeldMicros],
       ['has_backed_credit', row.hasBackedCredit ? 1 : 0, tally.hasBackedCredit ? 1 : 0],
       ['free_expires_at_ms', row.freeExpiresAtMs, tally.freeExpiresAtMs],
+      ['open_holds', row.openHolds, tally.openHolds],
+      ...this.#periodFigures(row, pruned),
       // Free credit is never below zero, nor promised twice.
       [
         'free_balance_micros',
@@ -130,6 +144,7 @@ export class AuditTally {
         ['spend_micros', row.spendMicros, spendMicros],
         ['held_micros', row.heldMicros, heldMicros],
         ['open_holds', row.openHolds, openHolds],
+        ...this.#periodFigures(row, pruned === null ? null : chargesOf(pruned)),
       ]),
       ...differencesOf({ table: 'pruned_requests', rowId: row.id }, [
         ['account_id', pruned?.accountId ?? row.accountId, row.accountId],
@@ -173,6 +188,16 @@ export class AuditTally {
       ...[...this.#apiKeys.keys()].map(orphan('api_keys.id')),
       ...[...this.#activations.keys()].map(orphan('credit_codes.id')),
       ...[...this.#purchases.keys()].map(orphan('purchases.id')),
+    ]
+  }
+
+  #periodFigures(row: AccountRow | ApiKeyRow, pruned: PrunedCharges | null): readonly Figure[] {
+    const right = this.#periods.expected(row, pruned)
+    const { period } = row
+    if (right === null || period === null) return []
+    return [
+      ['period_spend_micros', period.periodSpendMicros, right.spendMicros],
+      ['period_held_micros', period.periodHeldMicros, right.heldMicros],
     ]
   }
 
@@ -226,6 +251,7 @@ export class AuditTally {
       freeHeldMicros: 0,
       hasBackedCredit: false,
       freeExpiresAtMs: null,
+      openHolds: 0,
     }
     this.#accounts.set(id, tally)
     return tally
@@ -238,6 +264,14 @@ export class AuditTally {
     const tally: ApiKeyTally = { spendMicros: 0, heldMicros: 0, openHolds: 0, ofPruned }
     this.#apiKeys.set(id, tally)
     return tally
+  }
+}
+
+/** The charges of a key's pruned requests. */
+export function chargesOf(row: PrunedRequestsRow): PrunedCharges {
+  return {
+    chargeMicros: row.backedChargeMicros + row.freeChargeMicros,
+    latestSettledAtMs: row.latestSettledAtMs,
   }
 }
 

@@ -11,7 +11,8 @@ import {
   type Tables,
 } from '../../store/schema.ts'
 import type { StoredRow } from '../../store/table.ts'
-import { AuditTally, auditRequest, type Difference } from './audit-tally.ts'
+import { AuditTally, auditRequest, chargesOf, type Difference } from './audit-tally.ts'
+import type { PrunedCharges } from './period-tally.ts'
 
 /** The result of an audit. */
 export interface Audit {
@@ -91,6 +92,7 @@ export async function auditView(
     for (const row of rows) tally.addEntry(ENTRIES.read(row))
     readOf('entries', rows.length)
   }
+  for (const row of await rowsWithPeriods(view)) tally.watchPeriod(row)
   let newestRequest: Audit['newestRequest'] = null
   for await (const { rows, after, last } of pagesById(view, 'requests')) {
     const entries = await entriesBetween(view, { after, last })
@@ -104,7 +106,11 @@ export async function auditView(
     readOf('requests', rows.length)
   }
   for await (const { rows } of pagesById(view, 'accounts')) {
-    for (const row of rows) found(tally.auditAccount(ACCOUNTS.read(row)))
+    for (const row of rows) {
+      const account = ACCOUNTS.read(row)
+      const pruned = account.period === null ? null : await prunedOf(view, account.id)
+      found(tally.auditAccount(account, pruned))
+    }
     readOf('accounts', rows.length)
   }
   for await (const { rows, after, last } of pagesById(view, 'api_keys')) {
@@ -125,6 +131,37 @@ export async function auditView(
   found(tally.orphans())
   for (const check of checks) await check(view, { found, read })
   return { ok: differences.length === 0, checked, newestRequest, differences }
+}
+
+/** The accounts and keys that have an allowance: as many as operators have given one. */
+async function rowsWithPeriods(view: Kysely<Tables>) {
+  const accounts = await view
+    .selectFrom('accounts')
+    .selectAll()
+    .where('period_starts_at_ms', 'is not', null)
+    .execute()
+  const apiKeys = await view
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('period_starts_at_ms', 'is not', null)
+    .execute()
+  return [...accounts.map((row) => ACCOUNTS.read(row)), ...apiKeys.map((row) => API_KEYS.read(row))]
+}
+
+/** The pruned requests of all keys of an account; null: none were pruned. */
+async function prunedOf(view: Kysely<Tables>, accountId: string): Promise<PrunedCharges | null> {
+  const rows = await view
+    .selectFrom('pruned_requests')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .execute()
+  if (rows.length === 0) return null
+  return rows
+    .map((row) => chargesOf(PRUNED_REQUESTS.read(row)))
+    .reduce((sum, more) => ({
+      chargeMicros: sum.chargeMicros + more.chargeMicros,
+      latestSettledAtMs: Math.max(sum.latestSettledAtMs, more.latestSettledAtMs),
+    }))
 }
 
 /** All entries in the order of their key, a page at a time. */

@@ -32,6 +32,7 @@ function holdOf(requestId: string): OpenHoldInput {
     leastMicros: micros(1),
     freeCreditQualifies: false,
     freeCreditAloneRunsOnLess: false,
+    tokens: 1,
     upstream: 'openrouter',
     priceSnapshotId: 'P',
     feeBasisPoints: 500,

@@ -13,10 +13,12 @@ import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store
 import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import type { StoredRow } from '../../store/table.ts'
 import type { LedgerLimits } from '../ledger.ts'
+import { type Uncounted, uncountedBy } from '../rules/allowance.ts'
 import { applyCommand } from '../rules/rules.ts'
 import { type RowChanges, standingRecord, UnitOfWork } from '../rules/unit-of-work.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
+import { periodCountValues, readPeriodCount } from './period-count.ts'
 import {
   INSERT_MEMBERS,
   INSERT_OPERATOR_ACTIONS,
@@ -26,6 +28,8 @@ import {
   LOCK_PURCHASES,
   type PlannedStatement,
   RAISE_VERSION,
+  READ_ACCOUNT_PERIOD,
+  READ_API_KEY_PERIOD,
   READ_CODE_CREDITS,
   READ_CREDITS,
   READ_OPEN_REQUEST_IDS,
@@ -115,10 +119,31 @@ export class PostgresEngine implements LedgerEngine {
     const work = new UnitOfWork()
     const nowMs = await this.#load(client, { work, commands })
     const terms = { nowMs, limits: this.#input.limits }
-    const verdicts = commands.map((command) => applyCommand(work, command, terms))
+    const verdicts: LedgerVerdict[] = []
+    for (const command of commands) {
+      const uncounted = uncountedBy(work, command, nowMs)
+      if (uncounted.length > 0) await this.#loadPeriodCounts(client, { work, uncounted })
+      verdicts.push(applyCommand(work, command, terms))
+    }
     const changes = work.changes()
     await replies(client, () => [...save(client, changes), client.query('commit')])
     return verdicts
+  }
+
+  async #loadPeriodCounts(
+    client: Client,
+    { work, uncounted }: { readonly work: UnitOfWork; readonly uncounted: readonly Uncounted[] },
+  ): Promise<void> {
+    const changes = work.changes()
+    await replies(client, () => save(client, changes))
+    work.saved()
+    for (const { owner, id, span } of uncounted) {
+      const statement = owner === 'account' ? READ_ACCOUNT_PERIOD : READ_API_KEY_PERIOD
+      const [reply] = await replies(client, () => [
+        run(client, statement, periodCountValues(id, span)),
+      ])
+      work.loadPeriodCount(id, readPeriodCount(reply.rows[0]))
+    }
   }
 
   async #load(

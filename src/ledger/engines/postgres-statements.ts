@@ -9,6 +9,7 @@ import {
   type TABLES,
 } from '../../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
+import { periodCountText } from './period-count.ts'
 
 /** A statement that a connection plans once and runs by its name. */
 export interface PlannedStatement {
@@ -78,6 +79,18 @@ export const LOCK_PURCHASES: PlannedStatement = {
 export const READ_TIME: PlannedStatement = {
   name: 'read_time',
   text: 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
+}
+
+/** Adds up the requests of an account whose holds opened in a period. */
+export const READ_ACCOUNT_PERIOD: PlannedStatement = {
+  name: 'read_account_period',
+  text: periodCountText('account_id'),
+}
+
+/** The same of a key. */
+export const READ_API_KEY_PERIOD: PlannedStatement = {
+  name: 'read_api_key_period',
+  text: periodCountText('api_key_id'),
 }
 
 /** $1: an instance; $2: how many. Requests of it that were open a moment ago. */

@@ -15,6 +15,7 @@ import {
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { NamedColumn, StoredRow } from '../../store/table.ts'
 import type { RedeemCodeInput } from '../ledger.ts'
+import { type Uncounted, uncountedBy } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
 import {
@@ -24,6 +25,7 @@ import {
   UnitOfWork,
 } from '../rules/unit-of-work.ts'
 import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
+import { periodCountText, periodCountValues, readPeriodCount } from './period-count.ts'
 
 const CACHED_ROWS_MAX = 10_000
 
@@ -49,11 +51,24 @@ export class SqliteEngine {
       this.#forgetWhereOthersWrote()
       const work = new UnitOfWork()
       this.#load(work, rowsNamedBy(commands))
-      const verdicts = commands.map((command) => applyCommand(work, command, terms))
-      const changes = work.changes()
-      this.#save(changes)
+      const saved: RowChanges[] = []
+      const save = (): void => {
+        const changes = work.changes()
+        this.#save(changes)
+        saved.push(changes)
+      }
+      const verdicts = commands.map((command) => {
+        const uncounted = uncountedBy(work, command, terms.nowMs)
+        if (uncounted.length > 0) {
+          save()
+          work.saved()
+          for (const period of uncounted) this.#loadPeriodCount(work, period)
+        }
+        return applyCommand(work, command, terms)
+      })
+      save()
       this.#statements.commit.run()
-      this.#committed.commit(changes)
+      for (const changes of saved) this.#committed.commit(changes)
       return verdicts
     } catch (error) {
       // After a full disk or an I/O error SQLite may have rolled back by itself.
@@ -140,6 +155,12 @@ export class SqliteEngine {
     }
     const row = work.creditCode(codeHash)
     if (row !== undefined) this.#loadCredit(work, { accountId, reference: row.id })
+  }
+
+  #loadPeriodCount(work: UnitOfWork, { owner, id, span }: Uncounted): void {
+    const { accountPeriod, apiKeyPeriod } = this.#statements
+    const statement = owner === 'account' ? accountPeriod : apiKeyPeriod
+    work.loadPeriodCount(id, readPeriodCount(statement.get(...periodCountValues(id, span))))
   }
 
   #save(changes: RowChanges): void {
@@ -254,6 +275,8 @@ function prepareStatements(connection: DatabaseSync) {
     creditCodeOfId: connection.prepare('select * from credit_codes where id = ?'),
     purchase: connection.prepare('select * from purchases where source = ?'),
     purchaseOfId: connection.prepare('select * from purchases where id = ?'),
+    accountPeriod: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),
+    apiKeyPeriod: connection.prepare(periodCountText('api_key_id').replaceAll('$', '?')),
     writeAccount: connection.prepare(write(ACCOUNTS)),
     writeApiKey: connection.prepare(write(API_KEYS)),
     writeCreditCode: connection.prepare(write(CREDIT_CODES)),

@@ -1,6 +1,7 @@
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { addMicros, formatDecimal } from '../../vocabulary/money.ts'
 import type { LedgerCommand, RecordedKind } from '../engines/commands.ts'
+import type { OwnLimits } from '../ledger.ts'
 import type { ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
@@ -88,7 +89,7 @@ function ofRequest(
   }
 }
 
-interface Changeable {
+interface Changeable extends Partial<OwnLimits> {
   readonly name?: string
   readonly email?: string | null
   readonly disabled?: boolean
@@ -113,8 +114,10 @@ function fieldsOf({
   expiresAtMs,
   modelsAllow,
   modelsDeny,
+  ...limits
 }: Changeable): ActionSubject['detail'] {
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
+  const { allowance } = limits
   const fields = {
     ...{ name, email, disabled },
     fee_basis_points: feeBasisPoints,
@@ -122,6 +125,12 @@ function fieldsOf({
     expires_at: expiresAt,
     models_allow: wordsOf(modelsAllow),
     models_deny: wordsOf(modelsDeny),
+    allowance: allowance === null ? null : allowance?.allowanceMicros,
+    allowance_period: allowance?.allowancePeriod,
+    allowance_time_zone: allowance?.allowanceTimeZone,
+    requests_per_minute: limits.requestsPerMinuteMax,
+    in_flight: limits.inFlightMax,
+    tokens_per_minute: limits.tokensPerMinuteMax,
   }
   const given = Object.entries(fields).flatMap(([field, value]) =>
     value === undefined ? [] : [[field, value] as const],

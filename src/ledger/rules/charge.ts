@@ -11,6 +11,7 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
+import { periodAfter } from './allowance.ts'
 import { availableCredit, lapseFreeCredit, post } from './credit.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
@@ -44,19 +45,29 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
   const freesHold = heldBackedChange !== 0 || heldFreeChange !== 0
 
   // A look-up that confirms the charge, as nearly all do, leaves the account and the key as they are.
-  if (row.state === 'open' || spendChange !== 0 || freesHold) {
+  const changes = row.state === 'open' || spendChange !== 0 || freesHold
+  const endedHolds = row.state === 'open' ? 1 : 0
+  const inPeriod = {
+    openedAtMs: row.openedAtMs,
+    spendMicros: spendChange,
+    heldMicros: heldBackedChange + heldFreeChange,
+  }
+  if (changes) {
     work.putApiKey({
       ...apiKey,
       spendMicros: micros(apiKey.spendMicros + spendChange),
       heldMicros: micros(apiKey.heldMicros + heldBackedChange + heldFreeChange),
-      openHolds: row.state === 'open' ? apiKey.openHolds - 1 : apiKey.openHolds,
+      openHolds: apiKey.openHolds - endedHolds,
+      period: periodAfter(apiKey.period, inPeriod),
     })
   }
-  const freed = freesHold
+  const freed = changes
     ? {
         ...account,
         backedHeldMicros: addMicros(account.backedHeldMicros, heldBackedChange),
         freeHeldMicros: addMicros(account.freeHeldMicros, heldFreeChange),
+        openHolds: account.openHolds - endedHolds,
+        period: periodAfter(account.period, inPeriod),
       }
     : account
   const posted = postCharge(work, { row, account: freed, charge, nowMs: move.nowMs })

@@ -8,16 +8,18 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import { countInWindow, readWindow } from '../../vocabulary/request-window.ts'
 import type { HoldEnded } from '../engines/commands.ts'
 import type {
   HoldRefusalCode,
   HoldRefusalFacts,
   LedgerLimits,
+  LimitOwner,
   OpenHoldInput,
   OpenHoldVerdict,
 } from '../ledger.ts'
+import { allowanceLeft, periodAfter, periodAt } from './allowance.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
+import { admittedBy, refusedFrequency } from './frequency.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
 /** What the rules depend on, apart from rows. */
@@ -49,13 +51,26 @@ export function openHold(
   const account = work.account(input.accountId)
   const apiKey = work.apiKey(input.apiKeyId)
   if (account === undefined || apiKey === undefined) return refused('invalid_api_key')
-  const payer = { account, apiKey }
-  const refusal = refuseKey(payer, input, terms.nowMs) ?? refuseFrequency(payer, terms)
+  const payer = payerAt(work, { account, apiKey }, terms.nowMs)
+  const refusal =
+    refuseKey(payer, input, terms.nowMs) ?? refuseFrequency(payer, { ...terms, input })
   if (refusal !== null) return refusal
 
   const grant = grantHold(payer, input, terms.nowMs)
   if (grant.kind === 'opened') recordHold(work, { payer, input, grant, terms })
   return grant
+}
+
+/** The payer in the periods of its allowances. What was added up for one is kept, so that it is added up once. */
+function payerAt(work: UnitOfWork, { account, apiKey }: Payer, nowMs: number): Payer {
+  if (account.period === null && apiKey.period === null) return { account, apiKey }
+  const payer = {
+    account: { ...account, period: periodAt(account, { work, nowMs }) },
+    apiKey: { ...apiKey, period: periodAt(apiKey, { work, nowMs }) },
+  }
+  if (work.periodCount(account.id) !== undefined) work.putAccount(payer.account)
+  if (work.periodCount(apiKey.id) !== undefined) work.putApiKey(payer.apiKey)
+  return payer
 }
 
 function repeatedOpen(row: RequestRow): OpenHoldVerdict | HoldEnded {
@@ -75,22 +90,16 @@ function refuseKey(
   return null
 }
 
-function refuseFrequency({ account, apiKey }: Payer, { nowMs, limits }: Terms): Refusal | null {
-  if (apiKey.openHolds >= limits.openHoldsMax) return refused('too_many_concurrent_requests')
-  const ofKey = readWindow({
-    window: apiKey.requestWindow,
-    limit: limits.keyRequestsPerMinuteMax,
-    nowMs,
-  }).retryAfterSeconds
-  const ofAccount = account.hasBackedCredit
-    ? null
-    : readWindow({
-        window: account.requestWindow,
-        limit: limits.unbackedAccountRequestsPerMinuteMax,
-        nowMs,
-      }).retryAfterSeconds
-  if (ofKey === null && ofAccount === null) return null
-  return refused('rate_limited', { retryAfterSeconds: Math.max(ofKey ?? 0, ofAccount ?? 0) })
+function refuseFrequency(
+  payer: Payer,
+  { nowMs, limits, input }: Terms & { readonly input: OpenHoldInput },
+): Refusal | null {
+  const found = refusedFrequency({ ...payer, tokens: input.tokens, limits, nowMs })
+  if (found === null) return null
+  const { reached, retryAfterSeconds } = found
+  return reached.kind === 'inFlight'
+    ? refused('too_many_concurrent_requests', { reached })
+    : refused('rate_limited', { reached, retryAfterSeconds })
 }
 
 function grantHold(
@@ -115,23 +124,49 @@ function grantHold(
     return refused('free_credit_not_eligible', ofPurses)
   }
 
+  // Without any credit nothing runs, also no free model.
+  const isTooLittle = (leftMicros: Micros | null): boolean =>
+    leftMicros !== null && (leftMicros === 0 || leftMicros < leastMicros)
   const keyLeft = keyCreditLeft(apiKey)
-  if (keyLeft !== null && (keyLeft === 0 || keyLeft < leastMicros)) {
+  if (keyLeft !== null && isTooLittle(keyLeft)) {
     return refused('key_limit_reached', {
       neededMicros: input.leastMicros,
       availableMicros: keyLeft,
       heldMicros: apiKey.heldMicros,
     })
   }
-  // Without any credit nothing runs, also no free model.
-  if (availableMicros === 0 || availableMicros < leastMicros) {
-    return refused('insufficient_credit', ofPurses)
+  const keyAllowanceLeft = allowanceLeft(apiKey)
+  if (isTooLittle(keyAllowanceLeft)) {
+    return refused('key_limit_reached', allowanceFacts('apiKey', apiKey, input))
+  }
+  if (isTooLittle(availableMicros)) return refused('insufficient_credit', ofPurses)
+  const accountAllowanceLeft = allowanceLeft(account)
+  if (isTooLittle(accountAllowanceLeft)) {
+    return refused('insufficient_credit', allowanceFacts('account', account, input))
   }
 
-  const fits = keyLeft === null ? availableMicros : minMicros(availableMicros, keyLeft)
+  const fits = [keyLeft, keyAllowanceLeft, accountAllowanceLeft].reduce<Micros>(
+    (least, leftMicros) => (leftMicros === null ? least : minMicros(least, leftMicros)),
+    availableMicros,
+  )
   const grantedMicros = minMicros(input.neededMicros, fits)
   const fromFree = minMicros(grantedMicros, freeMicros)
   return opened(subtractMicros(grantedMicros, fromFree), fromFree)
+}
+
+/** The figures of a refusal by an allowance. */
+function allowanceFacts(
+  of: LimitOwner,
+  { allowance, period }: Pick<AccountRow, 'allowance' | 'period'>,
+  input: OpenHoldInput,
+): Partial<HoldRefusalFacts> {
+  if (allowance === null || period === null) throw new Error('there is no allowance')
+  return {
+    neededMicros: input.leastMicros,
+    availableMicros: allowanceLeft({ allowance, period }) ?? ZERO_MICROS,
+    heldMicros: period.periodHeldMicros,
+    reached: { kind: 'allowance', of, allowance, resetsAtMs: period.periodEndsAtMs },
+  }
 }
 
 /** What a key may still spend of its credit limit, never below zero; null: it has no limit. */
@@ -150,21 +185,25 @@ interface RecordHoldInput {
 
 function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHoldInput): void {
   const { account, apiKey } = payer
-  const { nowMs } = terms
-  work.openRequest(requestRowOf(input, grant, nowMs))
+  const { nowMs, limits } = terms
+  const admitted = admittedBy({ ...payer, tokens: input.tokens, limits, nowMs })
+  const inPeriod = { openedAtMs: nowMs, spendMicros: 0, heldMicros: grant.grantedMicros }
+  const row = requestRowOf(input, grant, nowMs)
+  work.openRequest({ ...row, tokenCount: admitted.tokenCount })
   work.putApiKey({
     ...apiKey,
+    ...admitted.ofApiKey,
     heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
     openHolds: apiKey.openHolds + 1,
-    requestWindow: countInWindow({ window: apiKey.requestWindow, nowMs }),
+    period: periodAfter(apiKey.period, inPeriod),
   })
   const holding = {
     ...account,
+    ...admitted.ofAccount,
     backedHeldMicros: addMicros(account.backedHeldMicros, grant.backedMicros),
     freeHeldMicros: addMicros(account.freeHeldMicros, grant.freeMicros),
-    requestWindow: account.hasBackedCredit
-      ? account.requestWindow
-      : countInWindow({ window: account.requestWindow, nowMs }),
+    openHolds: account.openHolds + 1,
+    period: periodAfter(account.period, inPeriod),
   }
   work.putAccount(lapseFreeCredit(work, holding, nowMs))
 }
@@ -217,6 +256,7 @@ function refused(code: HoldRefusalCode, facts: Partial<HoldRefusalFacts> = {}): 
       availableMicros: ZERO_MICROS,
       heldMicros: ZERO_MICROS,
       retryAfterSeconds: null,
+      reached: null,
       ...facts,
     },
   }

@@ -6,16 +6,19 @@ import {
   CREDIT_CODES,
   type CreditCodeRow,
 } from '../../store/schema.ts'
+import { EMPTY_WINDOW } from '../../vocabulary/request-window.ts'
 import type { CommandKind, LedgerCommand, LedgerVerdict } from '../engines/commands.ts'
 import type {
   AddApiKeyInput,
   AddCreditCodeInput,
   CreateAccountInput,
+  OwnLimits,
   UpdateAccountInput,
   UpdateApiKeyInput,
 } from '../ledger.ts'
 import { operatorActionRow } from '../operator-actions.ts'
 import { subjectOf } from './action-subject.ts'
+import { firstPeriod, periodUnder } from './allowance.ts'
 import { addCredit, redeemCode } from './credit.ts'
 import { openHold, type Terms } from './open-hold.ts'
 import { dismissPurchase, postPurchase } from './post-purchase.ts'
@@ -53,9 +56,9 @@ const RULES: Rules = {
   abandonInstance: (work, { instanceId }, { nowMs }) => abandonInstance(work, instanceId, nowMs),
   abandonHolds: (work, { requestIds }, { nowMs }) => abandonHolds(work, requestIds, nowMs),
   createAccount: (work, { input }, { nowMs }) => createAccount(work, input, nowMs),
-  updateAccount: (work, { input }) => updateAccount(work, input),
+  updateAccount: (work, { input }, { nowMs }) => updateAccount(work, input, nowMs),
   addApiKey: (work, { input }, { nowMs }) => addApiKey(work, input, nowMs),
-  updateApiKey: (work, { input }) => updateApiKey(work, input),
+  updateApiKey: (work, { input }, { nowMs }) => updateApiKey(work, input, nowMs),
   deleteApiKey: (work, { apiKeyId }, { nowMs }) => deleteApiKey(work, apiKeyId, nowMs),
   addCreditCode: (work, { input }, { nowMs }) => addCreditCode(work, input, nowMs),
   revokeCreditCode: (work, { creditCodeId }, { nowMs }) =>
@@ -94,7 +97,8 @@ function createAccount(
 ): AccountRow {
   const earlier = work.account(input.id)
   if (earlier !== undefined) return earlier
-  const account = work.writeAccount({ ...ACCOUNTS.start, ...input, createdAtMs: nowMs })
+  const period = firstPeriod(input.allowance, nowMs)
+  const account = work.writeAccount({ ...ACCOUNTS.start, ...input, period, createdAtMs: nowMs })
   if (ownerId !== null) {
     work.addMember({ accountId: input.id, userId: ownerId, role: 'owner', createdAtMs: nowMs })
   }
@@ -102,9 +106,35 @@ function createAccount(
 }
 
 /** Changes the given fields of an account. Null where there is no such account. */
-function updateAccount(work: UnitOfWork, change: UpdateAccountInput): AccountRow | null {
+function updateAccount(
+  work: UnitOfWork,
+  change: UpdateAccountInput,
+  nowMs: number,
+): AccountRow | null {
   const account = work.account(change.id)
-  return account === undefined ? null : work.writeAccount({ ...account, ...change })
+  if (account === undefined) return null
+  return work.writeAccount({
+    ...account,
+    ...change,
+    ...countsUnder(work, account, { change, nowMs }),
+  })
+}
+
+/** What counts against limits once they are changed. A window of tokens ends with its limit. */
+function countsUnder<Row extends AccountRow | ApiKeyRow>(
+  work: UnitOfWork,
+  row: Row,
+  {
+    change: { allowance, tokensPerMinuteMax },
+    nowMs,
+  }: { readonly change: Partial<OwnLimits>; readonly nowMs: number },
+): Partial<Pick<Row, 'period' | 'tokenWindow'>> {
+  return {
+    ...(allowance === undefined
+      ? {}
+      : { period: periodUnder(work, { row, to: allowance, nowMs }) }),
+    ...(tokensPerMinuteMax === null ? { tokenWindow: EMPTY_WINDOW } : {}),
+  }
 }
 
 /** Makes a key. Null where there is no such account. */
@@ -112,14 +142,19 @@ function addApiKey(work: UnitOfWork, input: AddApiKeyInput, nowMs: number): ApiK
   if (work.account(input.accountId) === undefined) return null
   const earlier = work.apiKey(input.id)
   if (earlier !== undefined) return earlier
-  return work.writeApiKey({ ...API_KEYS.start, ...input, createdAtMs: nowMs })
+  const period = firstPeriod(input.allowance, nowMs)
+  return work.writeApiKey({ ...API_KEYS.start, ...input, period, createdAtMs: nowMs })
 }
 
 /** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
-function updateApiKey(work: UnitOfWork, change: UpdateApiKeyInput): ApiKeyRow | null {
+function updateApiKey(
+  work: UnitOfWork,
+  change: UpdateApiKeyInput,
+  nowMs: number,
+): ApiKeyRow | null {
   const apiKey = work.apiKey(change.id)
   if (apiKey === undefined || apiKey.deletedAtMs !== null) return null
-  return work.writeApiKey({ ...apiKey, ...change })
+  return work.writeApiKey({ ...apiKey, ...change, ...countsUnder(work, apiKey, { change, nowMs }) })
 }
 
 /** Deletes a key. False where there is no such key, or it was deleted before. */

@@ -1,4 +1,4 @@
-import type { RequestRow } from '../../store/schema.ts'
+import type { ApiKeyRow, RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
@@ -10,6 +10,7 @@ import type {
   SettleStandingInput,
 } from '../ledger.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
+import { recountedTokens } from './frequency.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
 /** Ends a hold's open state. Null where no such hold was opened. */
@@ -26,7 +27,28 @@ export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number):
   const moved = moveRequest(work, row, moveOfResolution(input.resolution, nowMs))
   const known = withFacts(moved, input.facts, generationOf(input.resolution))
   work.putRequest({ ...known, costStands: stands(input.resolution) })
+  recountTokens(work, known)
   return settled(known, 'now')
+}
+
+/** Counts the tokens that were used in place of those that could be; nothing is known of those without counts. */
+function recountTokens(work: UnitOfWork, row: RequestRow): void {
+  const { tokenCount: count, usage, state } = row
+  if (count === null || (usage === null && state !== 'released')) return
+  const tokens = usage === null ? 0 : tokensOf(usage)
+  const apiKey = work.apiKey(row.apiKeyId)
+  const account = work.account(row.accountId)
+  if (apiKey === undefined || account === undefined) return
+  const recounted = (tokenWindow: ApiKeyRow['tokenWindow']) =>
+    recountedTokens(tokenWindow, { count, tokens })
+  work.putApiKey({ ...apiKey, tokenWindow: recounted(apiKey.tokenWindow) })
+  work.putAccount({ ...account, tokenWindow: recounted(account.tokenWindow) })
+}
+
+function tokensOf(usage: TokenUsage): number {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
+  const input = inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens
+  return input + usage.outputTokens
 }
 
 /** Applies a correction to a provisional or unresolved request. */

@@ -1,6 +1,7 @@
 import type { MemberRow, OperatorActionRow } from '../../store/people-tables.ts'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
+import type { PeriodCount } from './allowance.ts'
 
 /**
  * The rows that a batch works on, in memory. A store loads them, the rules replace them, the store
@@ -24,9 +25,10 @@ export class UnitOfWork {
   readonly #writtenCreditCodes = new Set<string>()
   readonly #openedPurchases = new Set<string>()
   readonly #changedPurchases = new Set<string>()
-  readonly #entries: Entry[] = []
-  readonly #members: MemberRow[] = []
-  readonly #operatorActions: OperatorActionRow[] = []
+  readonly #periodCounts = new Map<string, PeriodCount>()
+  #entries: Entry[] = []
+  #members: MemberRow[] = []
+  #operatorActions: OperatorActionRow[] = []
   #changesCallers = false
   #writes = 0
 
@@ -54,6 +56,15 @@ export class UnitOfWork {
 
   loadPurchase(row: PurchaseRow): void {
     this.#purchases.set(row.source, row)
+  }
+
+  /** Loads what was added up for the command that is applied next, by the id of the account or key. */
+  loadPeriodCount(ownerId: string, count: PeriodCount): void {
+    this.#periodCounts.set(ownerId, count)
+  }
+
+  periodCount(ownerId: string): PeriodCount | undefined {
+    return this.#periodCounts.get(ownerId)
   }
 
   account(id: string): AccountRow | undefined {
@@ -220,6 +231,30 @@ export class UnitOfWork {
       changesCallers: this.#changesCallers,
     }
   }
+
+  /** The changes so far have been saved: `changes` says only what follows them. */
+  saved(): void {
+    for (const ids of [
+      this.#changedAccounts,
+      this.#changedApiKeys,
+      this.#changedRequests,
+      this.#openedRequests,
+      this.#standingRequests,
+      this.#changedCreditCodes,
+      this.#writtenAccounts,
+      this.#writtenApiKeys,
+      this.#writtenCreditCodes,
+      this.#openedPurchases,
+      this.#changedPurchases,
+    ]) {
+      ids.clear()
+    }
+    // Those of the changes must stay as they are.
+    this.#entries = []
+    this.#members = []
+    this.#operatorActions = []
+    this.#changesCallers = false
+  }
 }
 
 /** Rows as they are after a batch, each at most once. */
@@ -259,7 +294,19 @@ function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boo
     before.disabled !== after.disabled ||
     before.hasBackedCredit !== after.hasBackedCredit ||
     before.feeBasisPoints !== after.feeBasisPoints ||
-    mayUseOthers(before, after)
+    mayUseOthers(before, after) ||
+    isLimitedOtherwise(before, after)
+  )
+}
+
+/** Whether the limits have changed that each process keeps before a body is read. */
+function isLimitedOtherwise(
+  before: AccountRow | ApiKeyRow,
+  after: AccountRow | ApiKeyRow,
+): boolean {
+  return (
+    before.requestsPerMinuteMax !== after.requestsPerMinuteMax ||
+    before.inFlightMax !== after.inFlightMax
   )
 }
 
@@ -270,7 +317,8 @@ function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean 
     before.disabled !== after.disabled ||
     before.deletedAtMs !== after.deletedAtMs ||
     before.expiresAtMs !== after.expiresAtMs ||
-    mayUseOthers(before, after)
+    mayUseOthers(before, after) ||
+    isLimitedOtherwise(before, after)
   )
 }
 

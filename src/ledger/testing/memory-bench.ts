@@ -9,8 +9,10 @@ import {
   type RequestRow,
 } from '../../store/schema.ts'
 import { StoreRefused } from '../../store/store-failure.ts'
+import { micros } from '../../vocabulary/money.ts'
 import type { LedgerCommand, LedgerVerdict, VerdictOf } from '../engines/commands.ts'
 import type { Ledger, LedgerLimits } from '../ledger.ts'
+import { type PeriodCount, type Uncounted, uncountedBy } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
 import { UnitOfWork } from '../rules/unit-of-work.ts'
@@ -138,6 +140,9 @@ class MemoryBench implements Bench {
     for (const row of this.#creditCodes.values()) work.loadCreditCode(row)
     for (const row of this.#purchases.values()) work.loadPurchase(row)
     for (const entry of this.#entries) work.loadCredit(entry)
+    for (const uncounted of uncountedBy(work, command, this.#nowMs)) {
+      work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
+    }
     const verdict = this.#verdict(work, command)
     const changes = work.changes()
     for (const row of changes.writtenAccounts) this.#accounts.set(row.id, row)
@@ -154,6 +159,22 @@ class MemoryBench implements Bench {
     this.#entries.push(...changes.entries)
     // Rules with a bug too answer a command of a kind with a verdict of that kind.
     return verdict as VerdictOf<Command>
+  }
+
+  #periodCount({ owner, id, span }: Uncounted): PeriodCount {
+    const isOwn = (row: RequestRow) => (owner === 'account' ? row.accountId : row.apiKeyId) === id
+    const rows = [...this.#requests.values()].filter(
+      (row) => isOwn(row) && row.openedAtMs >= span.startsAtMs,
+    )
+    const inPeriod = rows.filter(({ openedAtMs }) => openedAtMs < span.endsAtMs)
+    const sum = (figure: (row: RequestRow) => number) =>
+      micros(inPeriod.reduce((total, row) => total + figure(row), 0))
+    return {
+      spendMicros: sum((row) => row.backedChargeMicros + row.freeChargeMicros),
+      heldMicros: sum((row) => row.backedHeldMicros + row.freeHeldMicros),
+      latestOpenedAtMs:
+        rows.length === 0 ? null : Math.max(...rows.map(({ openedAtMs }) => openedAtMs)),
+    }
   }
 
   #verdict(work: UnitOfWork, command: LedgerCommand): LedgerVerdict {

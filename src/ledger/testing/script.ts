@@ -9,6 +9,7 @@ import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outc
 import type { PaymentJudgment, PurchaseFact } from '../../vocabulary/purchase.ts'
 import type { OpenHoldInput, PostPurchaseInput } from '../ledger.ts'
 import type { Bench } from './bench.ts'
+import { ownLimitsOf, periodText, refusalText, usageOf } from './limit-script.ts'
 
 /**
  * Runs a script of one action a line and returns it with what each action answered, so that a test
@@ -17,12 +18,13 @@ import type { Bench } from './bench.ts'
  *     at 60                                 time, in seconds
  *     account A · key K A                   made without credit and limits
  *     set A disabled · set K limit 100 · set K expires 60 · set K deleted
+ *     set A allowance 100/day UTC · set K in-flight 2 · set K requests 5 · set A tokens 50 · each also none
  *     credit A backed 100 r1 · credit A free 100 r2 until 60
  *     code C 100 [until 60] [revoked] · redeem C A
  *     look L P A 100 open · expired · paid 10 [back 4] [hold] [small]   what a look found, and what it had seen
  *     land L [approved] · dismiss P
- *     open R K 30 [least 10] [free] [alone] [by I] [fee 500]
- *     settle R final 21 · provisional 21 [estimate] [stands] · released · unresolved
+ *     open R K 30 [least 10] [free] [alone] [by I] [fee 500] [tokens 9]
+ *     settle R final 21 [used 7] · provisional 21 [estimate] [stands] · released · unresolved
  *     stand final R · stand lookUp R          ends the wait of what stands
  *     correct R final 21 · provisional 21 [estimate] · givenUp
  *     note R G · abandon I · forget R
@@ -76,7 +78,8 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
   open: runOpen,
   async settle(bench, [requestId = '', ...words]) {
     const resolution = resolutionOf(words, await feeOf(bench, requestId))
-    const input = { requestId, resolution, facts: FACTS }
+    const facts = { ...FACTS, usage: usageOf(after(words, 'used')) }
+    const input = { requestId, resolution, facts }
     const settled = await bench.ledger.settle(input)
     const overrun = settled.overrunMicros === 0 ? '' : ` overrun ${settled.overrunMicros}`
     const when = settled.settledNow ? '' : ' before'
@@ -123,12 +126,18 @@ async function runAction(bench: Bench, [action = '', ...words]: Words): Promise<
   return run(bench, words)
 }
 
-async function runSet(bench: Bench, [id = '', what, value]: Words): Promise<null> {
+async function runSet(bench: Bench, [id = '', what = '', value, zone]: Words): Promise<null> {
+  const limits = ownLimitsOf(what, { value, zone })
+  if (limits !== null) {
+    if (id.startsWith('A')) await bench.ledger.updateAccount({ id, ...limits })
+    else await bench.ledger.updateApiKey({ id, ...limits })
+    return null
+  }
   if (id.startsWith('A')) await bench.setAccount(id, { disabled: what === 'disabled' })
   else if (what === 'limit') await bench.setApiKey(id, { creditLimitMicros: amount(value) })
   else if (what === 'expires')
     await bench.setApiKey(id, { expiresAtMs: Math.round(Number(value) * 1_000) })
-  else await bench.setApiKey(id, { [what ?? '']: true })
+  else await bench.setApiKey(id, { [what]: true })
   return null
 }
 
@@ -240,25 +249,23 @@ async function runOpen(bench: Bench, words: Words): Promise<string> {
     leastMicros: amount(after(words, 'least') ?? needed),
     freeCreditQualifies: words.includes('free'),
     freeCreditAloneRunsOnLess: words.includes('alone'),
+    tokens: Number(after(words, 'tokens') ?? 1),
   })
   if (verdict.kind === 'opened') {
     return `opened ${verdict.grantedMicros} = backed ${verdict.backedMicros} + free ${verdict.freeMicros}`
   }
-  const { neededMicros, availableMicros, heldMicros, retryAfterSeconds } = verdict.facts
-  if (retryAfterSeconds !== null) return `${verdict.code} retry after ${retryAfterSeconds}`
-  if (neededMicros === 0 && availableMicros === 0 && heldMicros === 0) return verdict.code
-  return `${verdict.code} needs ${neededMicros} of ${availableMicros}, held ${heldMicros}`
+  return refusalText(verdict)
 }
 
 async function runShow(bench: Bench, [id = '']: Words): Promise<string> {
   if (id.startsWith('A')) {
     const row = await bench.account(id)
     const backed = `backed ${row.backedBalanceMicros} held ${row.backedHeldMicros}`
-    return `${backed}, free ${row.freeBalanceMicros} held ${row.freeHeldMicros}`
+    return `${backed}, free ${row.freeBalanceMicros} held ${row.freeHeldMicros}${periodText(row.period)}`
   }
   if (id.startsWith('K')) {
-    const { spendMicros, heldMicros, openHolds } = await bench.apiKey(id)
-    return `spend ${spendMicros} held ${heldMicros} open ${openHolds}`
+    const { spendMicros, heldMicros, openHolds, period } = await bench.apiKey(id)
+    return `spend ${spendMicros} held ${heldMicros} open ${openHolds}${periodText(period)}`
   }
   if (id.startsWith('P')) {
     const bought = await bench.purchase(`play:${id}`)
@@ -328,6 +335,7 @@ export function holdInput(
   | 'upstream'
   | 'modelId'
   | 'stream'
+  | 'tokens'
   | 'priceSnapshotId'
   | 'feeBasisPoints'
 > {
@@ -337,6 +345,7 @@ export function holdInput(
     modelId: 'author/name',
     stream: false,
     upstream: 'openrouter',
+    tokens: 1,
     priceSnapshotId: 'prices',
     feeBasisPoints: FEE_BASIS_POINTS_DEFAULT,
   }

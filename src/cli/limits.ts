@@ -1,0 +1,67 @@
+import type { z } from 'zod'
+import type { apiKeyShape } from '../operations/api-keys.ts'
+import { showMicros } from '../vocabulary/money.ts'
+import type { Taken } from './operation-command.ts'
+import { orNone, readDollars } from './rows.ts'
+import { UsageFailure } from './terminal.ts'
+
+/** What was spent of an allowance in its period, such as `$2.50 of $20.00/day`. */
+export function allowanceText({
+  allowance,
+}: Pick<z.output<typeof apiKeyShape>, 'allowance'>): string {
+  if (allowance === null) return '-'
+  const { spent, amount, period } = allowance
+  return `${showMicros(spent)} of ${showMicros(amount)}/${period}`
+}
+
+/** The options that give an account or a key limits of its own; of a change they also take `none`. */
+export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
+  const isNew = of === 'new'
+  const or = isNew ? '' : ', or none'
+  const read = (typed: (text: string) => unknown) => (isNew ? typed : orNone(typed))
+  return [
+    {
+      flags: '--allowance <dollars/period>',
+      words: `what it may spend each day, week or month, such as 20/day${or}`,
+      to: 'body.allowance',
+      read: read(readAllowance),
+    },
+    {
+      flags: '--allowance-time-zone <zone>',
+      words: 'whose days those are, such as Europe/Berlin; UTC if left out',
+      to: 'body.allowance.time_zone',
+    },
+    {
+      flags: '--requests-per-minute <number>',
+      words: `its own limit of requests in a minute${or}`,
+      to: 'body.limits.requests_per_minute',
+      read: read(readNumber),
+    },
+    {
+      flags: '--in-flight <number>',
+      words: `its own limit of requests in flight${or}`,
+      to: 'body.limits.in_flight',
+      read: read(readNumber),
+    },
+    {
+      flags: '--tokens-per-minute <number>',
+      words: `a limit of tokens in a minute${or}`,
+      to: 'body.limits.tokens_per_minute',
+      read: read(readNumber),
+    },
+  ]
+}
+
+function readAllowance(text: string): object {
+  const [dollars = '', period = '', ...more] = text.split('/')
+  if (period === '' || more.length > 0) {
+    throw new UsageFailure('must be dollars and a period such as 20/day, 100/week or 500/month')
+  }
+  return { amount: readDollars(dollars), period }
+}
+
+/** The schema checks the number. */
+function readNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new UsageFailure('must be a whole number')
+  return Number(text)
+}

@@ -1,0 +1,38 @@
+import type { StoredRow } from '../../store/table.ts'
+import type { PeriodSpan } from '../../vocabulary/allowance.ts'
+import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
+import { micros } from '../../vocabulary/money.ts'
+import type { PeriodCount } from '../rules/allowance.ts'
+
+/**
+ * Adds up the requests of an owner whose holds opened in a period, over the index of its ids. Its parameters are
+ * {@link periodCountValues}; SQLite writes them with `?` in place of `$`.
+ */
+export function periodCountText(ownerColumn: 'account_id' | 'api_key_id'): string {
+  const inPeriod = (figure: string): string =>
+    `coalesce(sum(case when opened_at_ms < $4 then ${figure} else 0 end), 0)`
+  return `select
+      ${inPeriod('backed_charge_micros + free_charge_micros')} as spend,
+      ${inPeriod('backed_held_micros + free_held_micros')} as held,
+      max(opened_at_ms) as latest
+    from requests where ${ownerColumn} = $1 and id >= $2 and opened_at_ms >= $3`
+}
+
+/** The owner, the id that all requests of the period sort behind, the period's start and its end. */
+export function periodCountValues(
+  ownerId: string,
+  { startsAtMs, endsAtMs }: PeriodSpan,
+): [string, string, number, number] {
+  const fromId = firstIdOf({ prefix: 'req', timeMs: startsAtMs - ID_AGE_MS_MAX })
+  return [ownerId, fromId, startsAtMs, endsAtMs]
+}
+
+/** Reads the sums. */
+export function readPeriodCount(row: StoredRow | undefined): PeriodCount {
+  const latest = row?.['latest'] ?? null
+  return {
+    spendMicros: micros(Number(row?.['spend'] ?? 0)),
+    heldMicros: micros(Number(row?.['held'] ?? 0)),
+    latestOpenedAtMs: latest === null ? null : Number(latest),
+  }
+}

@@ -1,0 +1,188 @@
+import type { AccountRow, ApiKeyRow } from '../../store/schema.ts'
+import { type PeriodSpan, periodSpanAt } from '../../vocabulary/allowance.ts'
+import {
+  addMicros,
+  type Micros,
+  maxMicros,
+  micros,
+  subtractMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
+import type { LedgerCommand } from '../engines/commands.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+
+/** A calendar with the amount of each period. */
+type Allowance = NonNullable<AccountRow['allowance']>
+
+type Period = NonNullable<AccountRow['period']>
+
+/** An account or a key, as far as it has an allowance. */
+type AllowedRow = Pick<AccountRow | ApiKeyRow, 'id' | 'allowance' | 'period'>
+
+/** What requests of one owner come to whose holds opened in a period, added up from their rows. */
+export interface PeriodCount {
+  readonly spendMicros: Micros
+  readonly heldMicros: Micros
+  /** When the latest hold opened since the period began, also behind its end; null: none has. */
+  readonly latestOpenedAtMs: number | null
+}
+
+/** A period whose requests must be added up before a command is applied. */
+export interface Uncounted {
+  readonly owner: 'account' | 'apiKey'
+  readonly id: string
+  readonly span: PeriodSpan
+}
+
+/**
+ * The periods that a command needs and no row has: of an allowance that it sets, and of one whose clock was set back.
+ * All else that the batch has done must have been saved, since the store adds up what is saved. Nearly always none.
+ */
+export function uncountedBy(
+  work: UnitOfWork,
+  command: LedgerCommand,
+  nowMs: number,
+): readonly Uncounted[] {
+  switch (command.kind) {
+    case 'openHold': {
+      const { accountId, apiKeyId } = command.input
+      return [
+        ...uncountedOf('account', work.account(accountId), nowMs),
+        ...uncountedOf('apiKey', work.apiKey(apiKeyId), nowMs),
+      ]
+    }
+    case 'updateAccount':
+      return uncountedChange('account', {
+        row: work.account(command.input.id),
+        to: command.input.allowance,
+        nowMs,
+      })
+    case 'updateApiKey':
+      return uncountedChange('apiKey', {
+        row: work.apiKey(command.input.id),
+        to: command.input.allowance,
+        nowMs,
+      })
+    default:
+      return []
+  }
+}
+
+const NONE: readonly Uncounted[] = []
+
+function uncountedOf(
+  owner: Uncounted['owner'],
+  row: AllowedRow | undefined,
+  nowMs: number,
+): readonly Uncounted[] {
+  if (row === undefined || row.allowance === null || row.period === null) return NONE
+  if (isWithin(row.period, nowMs)) return NONE
+  const span = periodSpanAt(row.allowance, nowMs)
+  return span.startsAtMs >= row.period.periodUnusedFromMs ? NONE : [{ owner, id: row.id, span }]
+}
+
+function uncountedChange(
+  owner: Uncounted['owner'],
+  {
+    row,
+    to,
+    nowMs,
+  }: {
+    readonly row: AllowedRow | undefined
+    readonly to: Allowance | null | undefined
+    readonly nowMs: number
+  },
+): readonly Uncounted[] {
+  if (row === undefined || to === undefined || to === null) return NONE
+  if (row.period !== null && isSameCalendar(row.allowance, to)) return NONE
+  return [{ owner, id: row.id, span: periodSpanAt(to, nowMs) }]
+}
+
+function isSameCalendar(one: Allowance | null, other: Allowance): boolean {
+  return (
+    one?.allowancePeriod === other.allowancePeriod &&
+    one.allowanceTimeZone === other.allowanceTimeZone
+  )
+}
+
+/**
+ * The period of a row whose allowance is set. With the calendar that it had, the period goes on; with another, it begins
+ * with what was added up for it. Null takes the allowance away.
+ */
+export function periodUnder(
+  work: UnitOfWork,
+  {
+    row,
+    to,
+    nowMs,
+  }: { readonly row: AllowedRow; readonly to: Allowance | null; readonly nowMs: number },
+): Period | null {
+  if (to === null) return null
+  if (row.period !== null && isSameCalendar(row.allowance, to)) return row.period
+  return periodOf(periodSpanAt(to, nowMs), work.periodCount(row.id))
+}
+
+/** The period of a new row. */
+export function firstPeriod(allowance: Allowance | null | undefined, nowMs: number): Period | null {
+  return allowance == null ? null : periodOf(periodSpanAt(allowance, nowMs), undefined)
+}
+
+/**
+ * The period that the moment lies in, with what counts in it: the row's, or the next one, in which no hold has opened.
+ * After a clock was set back over the start of a period, what was added up for the one before. Null: no allowance.
+ */
+export function periodAt(
+  { id, allowance, period }: AllowedRow,
+  { work, nowMs }: { readonly work: UnitOfWork; readonly nowMs: number },
+): Period | null {
+  if (allowance === null || period === null || isWithin(period, nowMs)) return period
+  const span = periodSpanAt(allowance, nowMs)
+  if (span.startsAtMs >= period.periodUnusedFromMs) return periodOf(span, undefined)
+  const counted = work.periodCount(id)
+  if (counted === undefined) throw new Error(`the period of ${id} was not added up`)
+  const next = periodOf(span, counted)
+  const unusedFromMs = Math.max(next.periodUnusedFromMs, period.periodUnusedFromMs)
+  return { ...next, periodUnusedFromMs: unusedFromMs }
+}
+
+/** What is left of an allowance in a period, never below zero; null: there is no allowance. */
+export function allowanceLeft({ allowance, period }: Omit<AllowedRow, 'id'>): Micros | null {
+  if (allowance === null || period === null) return null
+  const usedMicros = addMicros(period.periodSpendMicros, period.periodHeldMicros)
+  return maxMicros(ZERO_MICROS, subtractMicros(allowance.allowanceMicros, usedMicros))
+}
+
+/** A period after a request has changed; the same if its hold did not open in it. */
+export function periodAfter<P extends Period | null>(
+  period: P,
+  change: {
+    readonly openedAtMs: number
+    readonly spendMicros: number
+    readonly heldMicros: number
+  },
+): P | Period {
+  if (period === null || !isWithin(period, change.openedAtMs)) return period
+  return {
+    ...period,
+    periodSpendMicros: micros(period.periodSpendMicros + change.spendMicros),
+    periodHeldMicros: micros(period.periodHeldMicros + change.heldMicros),
+  }
+}
+
+/** Whether a moment is in the period. */
+export function isWithin(
+  period: Pick<Period, 'periodStartsAtMs' | 'periodEndsAtMs'>,
+  atMs: number,
+): boolean {
+  return atMs >= period.periodStartsAtMs && atMs < period.periodEndsAtMs
+}
+
+function periodOf({ startsAtMs, endsAtMs }: PeriodSpan, count: PeriodCount | undefined): Period {
+  return {
+    periodStartsAtMs: startsAtMs,
+    periodEndsAtMs: endsAtMs,
+    periodUnusedFromMs: Math.max(endsAtMs, (count?.latestOpenedAtMs ?? 0) + 1),
+    periodSpendMicros: count?.spendMicros ?? ZERO_MICROS,
+    periodHeldMicros: count?.heldMicros ?? ZERO_MICROS,
+  }
+}

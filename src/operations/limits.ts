@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import type { OwnLimits } from '../ledger/ledger.ts'
+import type { AccountRow } from '../store/schema.ts'
+import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../vocabulary/allowance.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { amountField, moneyField, timeAnswer, timeField } from './fields.ts'
+import type { Caller } from './operation.ts'
+
+const ZONE_CHARS_MAX = 64
+
+const allowanceField = z
+  .strictObject({
+    amount: amountField.describe(
+      'The most that requests may cost whose holds open in one period, in micro-dollars.',
+    ),
+    period: z.enum(ALLOWANCE_PERIODS).describe('How often it resets; weeks begin on Monday.'),
+    time_zone: z
+      .string()
+      .refine(
+        (name) => name.length <= ZONE_CHARS_MAX && isTimeZone(name),
+        'must be a time zone such as Europe/Berlin or UTC',
+      )
+      .default('UTC')
+      .describe('Whose days begin and end the periods. Default UTC.'),
+  })
+  .transform(({ amount, period, time_zone }) => ({
+    allowanceMicros: amount,
+    allowancePeriod: period,
+    allowanceTimeZone: time_zone,
+  }))
+
+const REQUESTS_OR_TOKENS_MAX = 1_000_000_000
+
+const limitField = z
+  .int()
+  .refine((value) => value >= 1, 'must be at least 1; to refuse all requests, disable it')
+  .refine((value) => value <= REQUESTS_OR_TOKENS_MAX, 'must be at most 1,000,000,000')
+  .nullable()
+  .optional()
+
+const limitsField = z.strictObject({
+  requests_per_minute: limitField.describe('Requests in a minute; null: the default.'),
+  in_flight: limitField.describe('Requests in flight; null: the default.'),
+  tokens_per_minute: limitField.describe(
+    'Tokens in a minute: a request counts with the most that it may use, and with its own once it has ended. Null: no limit.',
+  ),
+})
+
+/** The fields of a body that give an account or a key limits of its own. */
+export const limitFields = {
+  allowance: allowanceField
+    .nullable()
+    .optional()
+    .describe('A limit for each day, week or month; null takes it away.'),
+  limits: limitsField
+    .nullable()
+    .optional()
+    .describe('The given ones are changed; null takes all of them away.'),
+}
+
+interface LimitsBody {
+  readonly allowance?: OwnLimits['allowance'] | undefined
+  readonly limits?:
+    | {
+        readonly requests_per_minute?: number | null | undefined
+        readonly in_flight?: number | null | undefined
+        readonly tokens_per_minute?: number | null | undefined
+      }
+    | null
+    | undefined
+}
+
+const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }
+
+/** The limits that a body changes. */
+export function limitChanges({ allowance, limits }: LimitsBody): Partial<OwnLimits> {
+  const { requests_per_minute, in_flight, tokens_per_minute } =
+    limits === null ? NO_LIMITS : (limits ?? {})
+  return {
+    ...(allowance === undefined ? {} : { allowance }),
+    ...(requests_per_minute === undefined ? {} : { requestsPerMinuteMax: requests_per_minute }),
+    ...(in_flight === undefined ? {} : { inFlightMax: in_flight }),
+    ...(tokens_per_minute === undefined ? {} : { tokensPerMinuteMax: tokens_per_minute }),
+  }
+}
+
+/** The deployment's limits of each key. */
+export interface KeyLimits {
+  readonly requestsPerMinuteMax: number
+  readonly inFlightMax: number
+}
+
+/** Members may lower the limits of their keys. Throws Problem `invalid_parameter` where one would be raised. */
+export function refuseRaisedLimits(
+  caller: Caller,
+  { limits }: LimitsBody,
+  defaults: KeyLimits,
+): void {
+  if (caller.kind !== 'member' || caller.actionId !== null) return
+  const checks = [
+    ['requests_per_minute', limits?.requests_per_minute, defaults.requestsPerMinuteMax],
+    ['in_flight', limits?.in_flight, defaults.inFlightMax],
+  ] as const
+  for (const [name, value, max] of checks) {
+    if (value == null || value <= max) continue
+    throw new Problem('invalid_parameter', {
+      param: `limits.${name}`,
+      message: `\`limits.${name}\` must be at most ${max}; an operator can set more.`,
+    })
+  }
+}
+
+/** The limits of an account or a key, with what counts against its allowance. */
+export const limitShapes = {
+  allowance: z
+    .object({
+      amount: moneyField,
+      period: z.enum(ALLOWANCE_PERIODS),
+      time_zone: z.string(),
+      spent: moneyField.describe(
+        'Charges and corrections of the requests whose holds opened in this period.',
+      ),
+      held: moneyField.describe('The credit that these requests reserve.'),
+      resets_at: timeField.describe('When the next period begins.'),
+    })
+    .nullable()
+    .describe('A limit for each day, week or month; null: there is none.'),
+  limits: z
+    .object({
+      requests_per_minute: z.int().nullable(),
+      in_flight: z.int().nullable(),
+      tokens_per_minute: z.int().nullable(),
+    })
+    .describe('Limits of its own; null: the default.'),
+}
+
+type LimitsAnswer = {
+  readonly [Name in keyof typeof limitShapes]: z.infer<(typeof limitShapes)[Name]>
+}
+
+/** Limits as they are answered. */
+export function limitsAnswer(
+  row: OwnLimits & Pick<AccountRow, 'period'>,
+  nowMs: number,
+): LimitsAnswer {
+  return {
+    allowance: allowanceAnswer(row, nowMs),
+    limits: {
+      requests_per_minute: row.requestsPerMinuteMax,
+      in_flight: row.inFlightMax,
+      tokens_per_minute: row.tokensPerMinuteMax,
+    },
+  }
+}
+
+function allowanceAnswer(
+  { allowance, period }: Pick<AccountRow, 'allowance' | 'period'>,
+  nowMs: number,
+): LimitsAnswer['allowance'] {
+  if (allowance === null || period === null) return null
+  // The row goes on to the next period with the first request of it.
+  const hasEnded = nowMs >= period.periodEndsAtMs
+  const endsAtMs = hasEnded ? periodSpanAt(allowance, nowMs).endsAtMs : period.periodEndsAtMs
+  return {
+    amount: allowance.allowanceMicros,
+    period: allowance.allowancePeriod,
+    time_zone: allowance.allowanceTimeZone,
+    spent: hasEnded ? 0 : period.periodSpendMicros,
+    held: hasEnded ? 0 : period.periodHeldMicros,
+    resets_at: timeAnswer(endsAtMs),
+  }
+}

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { errorOf, Management, textOf } from './management.ts'
+
+/** Allowances and limits that an account or a key is given. */
+
+const HOUR_MS = 3_600_000
+// Half an hour before midnight in Berlin, on the day before the clocks go back.
+let nowMs = Date.parse('2026-10-24T21:30:00Z')
+let admin: Management
+
+beforeAll(async () => {
+  admin = await Management.start({ clock: { nowMs: () => nowMs } })
+})
+afterAll(async () => {
+  await admin.world.gateway.settled()
+  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.close()
+})
+
+const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }
+
+async function payer() {
+  const accountId = await admin.account(10_000_000)
+  const { id: keyId, text } = await admin.apiKey(accountId)
+  const account = `/v1/admin/accounts/${accountId}`
+  return { account, key: `/v1/admin/keys/${keyId}`, text }
+}
+
+async function chat(text: string) {
+  const answer = await admin.chat(text)
+  await admin.world.gateway.settled()
+  return answer
+}
+
+test('an allowance is shown with what was spent, refuses with its reset, and resets at midnight of its zone', async () => {
+  const { account, key, text } = await payer()
+  for (const [path, code] of [
+    [key, 'key_limit_reached'],
+    [account, 'insufficient_credit'],
+  ] as const) {
+    const set = { amount: 200, period: 'day', time_zone: 'Europe/Berlin' }
+    const given = await admin.patch(path, { allowance: set })
+    expect(given.json).toMatchObject({
+      allowance: { ...set, held: 0, resets_at: '2026-10-24T22:00:00.000Z' },
+    })
+    await admin.patch(path, { allowance: { amount: 1, period: 'day', time_zone: 'Europe/Berlin' } })
+    const refused = await chat(text)
+    expect([refused.httpStatus, refused.json]).toEqual([402, errorOf(code)])
+    expect(JSON.stringify(refused.json)).toContain('resets at 2026-10-24T22:00:00.000Z')
+    expect((await admin.patch(path, { allowance: null })).json).toMatchObject({ allowance: null })
+  }
+  const day = { amount: 9_000_000, period: 'day', time_zone: 'Europe/Berlin' }
+  await admin.patch(key, { allowance: day })
+  expect((await chat(text)).httpStatus).toBe(200)
+  const { spend, allowance } = (await admin.get(key)).json
+  expect(Number(spend)).toBeGreaterThan(0)
+  expect(allowance).toEqual({
+    ...day,
+    spent: spend,
+    held: 0,
+    resets_at: '2026-10-24T22:00:00.000Z',
+  })
+  expect((await admin.get('/v1/key', text)).json).toMatchObject({ allowance, limits: NO_LIMITS })
+  nowMs += HOUR_MS / 2
+  const next = { ...day, spent: 0, held: 0, resets_at: '2026-10-25T23:00:00.000Z' }
+  expect((await admin.get(key)).json).toMatchObject({ allowance: next })
+})
+
+test('limits of a key and of an account refuse, above and below the defaults, and name whose they are', async () => {
+  const { account, key, text } = await payer()
+  await admin.patch(key, { limits: { requests_per_minute: 1 } })
+  expect((await chat(text)).httpStatus).toBe(200)
+  const ofKey = await chat(text)
+  expect([ofKey.httpStatus, ofKey.json]).toEqual([429, errorOf('rate_limited')])
+  expect(JSON.stringify(ofKey.json)).toContain('More than 1 requests in a minute on this API key.')
+  expect(ofKey.headers['retry-after']).toBe('60')
+
+  await admin.patch(key, { limits: null })
+  await admin.patch(account, { limits: { requests_per_minute: 1 } })
+  expect((await chat(text)).httpStatus).toBe(200)
+  const ofAccount = await chat(text)
+  expect([ofAccount.httpStatus, ofAccount.json]).toEqual([429, errorOf('rate_limited')])
+  expect(JSON.stringify(ofAccount.json)).toContain('on this account.')
+
+  const tokens = await admin.patch(account, {
+    limits: { requests_per_minute: null, tokens_per_minute: 1_000 },
+  })
+  expect(tokens.json).toMatchObject({ limits: { ...NO_LIMITS, tokens_per_minute: 1_000 } })
+  expect((await chat(text)).httpStatus).toBe(200)
+  // It counts as the tokens that it used, far fewer than it was held for.
+  expect((await chat(text)).httpStatus).toBe(200)
+  await admin.patch(account, { limits: { tokens_per_minute: 10 } })
+  const ofTokens = await chat(text)
+  expect([ofTokens.httpStatus, ofTokens.json]).toEqual([429, errorOf('rate_limited')])
+  expect(JSON.stringify(ofTokens.json)).toContain('this account has a limit of 10 tokens')
+})
+
+test('requests in flight of a key may be more than eight, and those of an account fewer', async () => {
+  const { account, key, text } = await payer()
+  await admin.patch(key, { limits: { in_flight: 10 } })
+  const gate = admin.world.simulator.gate('own-limits')
+  const body = {
+    model: 'sim/text',
+    max_tokens: 16,
+    messages: [{ role: 'user', content: 'Say hello.' }],
+  }
+  const fault = { hold: 'beforeHeaders', gate: 'own-limits' } as const
+  admin.world.simulator.script({ ...fault, times: 10 })
+  const sent = Array.from({ length: 10 }, () =>
+    admin.call({ method: 'POST', path: '/v1/chat/completions', body, token: text }),
+  )
+  await gate.arrived(10)
+  const eleventh = await chatNow(text)
+  expect([eleventh.httpStatus, eleventh.json]).toEqual([
+    429,
+    errorOf('too_many_concurrent_requests'),
+  ])
+  await admin.patch(key, { limits: { in_flight: 100 } })
+  await admin.patch(account, { limits: { in_flight: 10 } })
+  const ofAccount = await chatNow(text)
+  expect(JSON.stringify(ofAccount.json)).toContain('This account already has 10 requests')
+  gate.release()
+  for (const answer of await Promise.all(sent)) expect(answer.httpStatus).toBe(200)
+  expect((await chat(text)).httpStatus).toBe(200)
+})
+
+const chatNow = (text: string) => admin.chat(text)
+
+test('what is no allowance or limit is refused, and names its field', async () => {
+  const { account, key } = await payer()
+  const allowance = { amount: 1, period: 'day' }
+  for (const [body, param] of [
+    [{ allowance: { ...allowance, period: 'year' } }, 'allowance.period'],
+    [{ allowance: { ...allowance, amount: -1 } }, 'allowance.amount'],
+    [{ allowance: { ...allowance, amount: 0.5 } }, 'allowance.amount'],
+    [{ allowance: { ...allowance, time_zone: 'Mars/Olympus' } }, 'allowance.time_zone'],
+    [{ allowance: { ...allowance, time_zone: 'x'.repeat(9_000) } }, 'allowance.time_zone'],
+    [{ allowance: { ...allowance, of: 1 } }, 'allowance.of'],
+    [{ allowance: '20/day' }, 'allowance'],
+    [{ limits: { in_flight: 0 } }, 'limits.in_flight'],
+    [{ limits: { requests_per_minute: 1e12 } }, 'limits.requests_per_minute'],
+    [{ limits: { tokens_per_minute: '5' } }, 'limits.tokens_per_minute'],
+    [{ limits: { requests: 5 } }, 'limits.requests'],
+  ] as const) {
+    for (const path of [account, key]) {
+      const refused = await admin.patch(path, body)
+      expect([refused.httpStatus, refused.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    }
+  }
+  const made = await admin.post('/v1/admin/accounts', {
+    name: 'a',
+    allowance,
+    limits: { in_flight: 3 },
+  })
+  expect(made.json).toMatchObject({
+    allowance: { ...allowance, time_zone: 'UTC', spent: 0 },
+    limits: { ...NO_LIMITS, in_flight: 3 },
+  })
+  expect(textOf(made.json, 'id')).toMatch(/^acct_/)
+})
