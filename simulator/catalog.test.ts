@@ -75,8 +75,11 @@ describe('listings', () => {
   })
 
   test('the key describes itself', async () => {
-    const body = await jsonOf(await fetch(`${simulator.baseUrl}/key`))
-    expect(at(body, 'data', 'label')).toBe('simulator')
+    const ask = (token: string): Promise<Response> =>
+      fetch(`${simulator.baseUrl}/key`, { headers: { authorization: `Bearer ${token}` } })
+    expect(at(await jsonOf(await ask('sk-test')), 'data', 'label')).toBe('simulator')
+    expect((await ask('sk-bad')).status).toBe(401)
+    expect((await fetch(`${simulator.baseUrl}/key`)).status).toBe(401)
   })
 })
 

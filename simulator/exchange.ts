@@ -114,7 +114,13 @@ async function answerGet(current: Exchange): Promise<void> {
   const { world, path, query, line, request } = current
   const fault = takeFault(current, null)
   const found = request.method === 'GET' ? readListing(world, path, query) : null
-  const refused = world.vendor === null ? null : refusalOf(world.vendor, request)
+  const refused =
+    world.vendor === null
+      ? // The lists are public.
+        path === '/key'
+        ? refusedKey(request.headers.authorization)
+        : null
+      : refusalOf(world.vendor, request)
   if (refused !== null) {
     await deliver({
       line,

@@ -6,6 +6,7 @@ import {
   environment,
   isLive,
   pageUrlOf,
+  publicNamesOf,
   storeUrlOf,
 } from './app/config.ts'
 import { configuredUpstreams } from './app/configured-upstreams.ts'
@@ -68,6 +69,7 @@ function liveUpstreams(config: Config): LiveUpstreams {
     },
     loadDialect,
     catalog: catalogSettingsOf(config),
+    publicNames: publicNamesOf(config),
   }
 }
 

@@ -161,7 +161,7 @@ test('ten thousand unknown model names make no new series, and none of them is o
 
   const { text: page } = await read(address)
   expect(page).toContain(
-    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none"} 10001\n',
+    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none",upstream=""} 10001\n',
   )
   const after = namesOf(page).filter((name) => /^tollgate_/.test(name))
   // What the reconciler has found meanwhile is not of these requests.

@@ -54,6 +54,7 @@ export function oneUpstream(
     dialect,
     baseUrl: baseUrl.replace(/\/+$/, ''),
     apiKey,
+    apiKeyVariable: apiKey === null ? null : 'UPSTREAM_API_KEY',
     headers: [],
     formats: null,
     only: null,

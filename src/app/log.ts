@@ -102,6 +102,7 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
       accountId: record.accountId,
       apiKeyId: record.apiKeyId,
       modelId: record.modelId,
+      upstream: record.upstream,
       stream: record.stream,
       state: record.state,
       holdMicros: record.holdMicros,

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import { type AnsweredCall, adminAccess, anyoneAccess, keyAccess } from '../http/access.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createInference } from '../http/inference.ts'
@@ -35,7 +35,7 @@ export interface HttpParts {
   readonly addressOf: (arrival: Arrival) => string
   readonly catalog: Catalog
   /** Never rejects. */
-  readonly refreshCatalog: () => Promise<RefreshOutcome>
+  readonly refreshCatalog: () => Promise<RefreshOfAll>
   /** Models with a figure whose steep fall is not believed yet. */
   readonly doubtedIds: () => readonly string[]
   readonly verification: Verification

@@ -1,4 +1,4 @@
-import { listUnsettled, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
+import { countWaiting, listUnsettled, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { Reconciler } from '../reconcile/reconciler.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
@@ -47,6 +47,8 @@ export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
     settleAfterNoLookupMs: wiring.config.TOLLGATE_SETTLE_AFTER_MS,
   })
   const all = [...byUpstream.values(), ofOthers]
+  const said = sayWhoseWait(wiring, opened)
+  wiring.closing.defer(() => said)
   return {
     noticed: (request, upstream) => byUpstream.get(upstream)?.noticed(request),
     scanNow() {
@@ -59,6 +61,21 @@ export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
         nextDueAtMs: dueAtMs.length === 0 ? null : Math.min(...dueAtMs),
       }
     },
+  }
+}
+
+/** Logs which upstreams that are not in the settings have requests that wait for their cost. Never rejects. */
+async function sayWhoseWait({ log }: Wiring, { store, upstreams }: Opened): Promise<void> {
+  try {
+    for (const [upstream, requests] of await countWaiting(store.reports)) {
+      if (upstreams.has(upstream)) continue
+      log.warn(
+        { upstream, requests },
+        'requests of an upstream that is not in the settings wait for their cost: put it back, settle them with `tollgate request settle`, or wait for TOLLGATE_SETTLE_AFTER_MS',
+      )
+    }
+  } catch (cause) {
+    log.warn({ cause: String(cause) }, 'requests that wait for their cost could not be counted')
   }
 }
 

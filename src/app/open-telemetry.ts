@@ -42,7 +42,7 @@ export async function openTelemetry(
   const readiness = new Readiness({
     clock,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
-    upstreams: configured.upstreams.map(({ name }) => name),
+    upstreams: configured.upstreams,
   })
   const tracer = await openTracer(wiring)
   const metrics = await openMetrics(config, configured)
@@ -81,15 +81,16 @@ async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
   const settings = traceSettingsOf(config)
   if (settings === null) return null
   const { createOtlpTracer } = await import('../telemetry/otlp-tracer.ts')
-  const { hostname, port, protocol } = new URL(configured.upstreams[0].baseUrl)
   const tracer = createOtlpTracer({
     settings,
     version: VERSION,
-    upstream: {
-      providerName: configured.mode === 'simulator' ? 'simulator' : hostname,
-      address: hostname,
-      port: portOf(port, protocol),
-    },
+    upstreams: new Map(
+      configured.upstreams.map(({ name, baseUrl }) => {
+        const { hostname, port, protocol } = new URL(baseUrl)
+        const providerName = configured.mode === 'simulator' ? 'simulator' : hostname
+        return [name, { providerName, address: hostname, port: portOf(port, protocol) }]
+      }),
+    ),
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'the collector refuses traces: they are dropped'),
     onRecovery: () => log.info('the collector accepts traces again'),

@@ -10,7 +10,7 @@ import { KeyUsage, type KeyUsageLook } from '../reconcile/key-usage.ts'
 import { LookupPolicy, openDrawSecret } from '../reconcile/lookup-policy.ts'
 import type { Settlement } from '../reconcile/reconciler.ts'
 import { StandingCosts } from '../reconcile/standing-costs.ts'
-import type { Upstream } from '../upstreams/upstream.ts'
+import { type Upstream, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import type { ServedStore } from './open-served-store.ts'
@@ -160,7 +160,11 @@ class WatchedUpstream {
         ? null
         : new KeyUsage({
             upstream: name,
-            fetchKeyUsage: () => fetchKeyUsage(upstream),
+            fetchKeyUsage: async () => {
+              const answer = await fetchKeyUsage(upstream)
+              this.#telemetry.keyAnswered(name, answer)
+              return answer
+            },
             db: store.reports,
             clock,
             doubts,
@@ -189,7 +193,8 @@ class WatchedUpstream {
       this.#hasFigure = false
       this.#sayIfBlind()
     }
-    if (look.kind === 'unavailable') {
+    // A refusal is said where that of a request is.
+    if (look.kind === 'unavailable' && !(look.cause instanceof UpstreamRefusesAccount)) {
       this.#log.warn({ cause: String(look.cause) }, 'the usage of the key could not be read')
     }
     if (look.kind !== 'agrees' && look.kind !== 'differs') return

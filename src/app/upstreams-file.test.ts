@@ -69,6 +69,7 @@ describe('a file of upstreams', () => {
     expect(router).toMatchObject({
       baseUrl: 'https://openrouter.ai/api/v1',
       apiKey: 'sk-router',
+      apiKeyVariable: 'ROUTER_KEY',
       except: ['openai/*'],
       only: null,
       inFlightMax: null,
@@ -77,6 +78,7 @@ describe('a file of upstreams', () => {
     expect(local).toMatchObject({
       baseUrl: 'http://127.0.0.1:8000/v1',
       apiKey: null,
+      apiKeyVariable: null,
       formats: ['chat', 'messages'],
       headers: ['x-team', 'blue', 'x-secret', 'sk-router'],
       inFlightMax: 4,

@@ -106,7 +106,7 @@ async function readUpstream(
     name,
     dialect: dialectName,
     baseUrl: readBaseUrl(members.get('base_url'), { value, dialect }),
-    apiKey: readApiKey(members.get('api_key'), { value, dialect, env: input.env, name }),
+    ...readApiKey(members.get('api_key'), { value, dialect, env: input.env, name }),
     headers: readHeaders(members.get('headers'), input.env),
     formats: members.has('formats') ? readFormats(members.get('formats'), dialect) : null,
     only: members.has('only') ? readPatterns(members.get('only')) : null,
@@ -146,25 +146,30 @@ interface ApiKeyPlace {
   readonly name: string
 }
 
+const NO_KEY = { apiKey: null, apiKeyVariable: null }
+
 function readApiKey(
   value: YamlValue | undefined,
   { value: upstream, dialect, env, name }: ApiKeyPlace,
-): string | null {
+): Pick<UpstreamSettings, 'apiKey' | 'apiKeyVariable'> {
   const example = `"\${${name.replaceAll(/[^a-z0-9]/g, '_').toUpperCase()}_API_KEY}"`
   if (value === undefined) {
     // A vendor's own address asks for a key; a server of one's own may not.
-    return dialect.baseUrl === null
-      ? null
-      : upstream.fault(`has no api_key: write api_key: ${example}`)
+    if (dialect.baseUrl !== null) upstream.fault(`has no api_key: write api_key: ${example}`)
+    return NO_KEY
   }
   const text = value.text()
-  if (text === null) return null
-  if (!SECRET.test(text)) {
-    return value.fault(`must name a variable of the environment, like ${example}: keys stand there`)
+  if (text === null) return NO_KEY
+  const apiKeyVariable = SECRET.exec(text)?.[1]
+  if (apiKeyVariable === undefined) {
+    value.fault(`must name a variable of the environment, like ${example}: keys stand there`)
+    return NO_KEY
   }
   const apiKey = fromEnvironment(value, { text, env })
-  if (apiKey === null || KEY_TEXT.test(apiKey)) return apiKey
-  return value.fault(`names ${text}, which has characters that no key has`)
+  if (apiKey !== null && !KEY_TEXT.test(apiKey)) {
+    value.fault(`names ${text}, which has characters that no key has`)
+  }
+  return { apiKey, apiKeyVariable }
 }
 
 /** The text, or the variable that it names. */

@@ -90,6 +90,11 @@ export class CatalogRefresher {
     this.#writtenById = new Map(input.written.map((model) => [model.id, writtenText(model)]))
   }
 
+  /** The name of the upstream. */
+  get upstream(): string {
+    return this.#input.settings.upstream
+  }
+
   /**
    * Fills the catalog with what the store kept of this upstream, so that a restart has prices at once
    * and a fall of prices across it is still seen. Leaves out what today's settings do not offer, or write

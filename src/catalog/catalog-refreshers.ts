@@ -1,6 +1,12 @@
 import type { Catalog } from './catalog.ts'
 import type { CatalogRefresher, RefreshOutcome } from './catalog-refresher.ts'
 
+/** The result of a refresh from all upstreams; of kind `failed` only where each of them failed. */
+export type RefreshOfAll = RefreshOutcome & {
+  /** The upstreams that failed, with the reason. Their models are unchanged. */
+  readonly failed: readonly { readonly upstream: string; readonly why: string }[]
+}
+
 /** The refreshers of all upstreams, each of which keeps its own time: none waits for another. */
 export class CatalogRefreshers {
   readonly #catalog: Catalog
@@ -18,16 +24,22 @@ export class CatalogRefreshers {
   }
 
   /**
-   * Refreshes all now, or joins what is under way; never rejects. `failed` only where every upstream fails: the
-   * outcome is then the first one's.
+   * Refreshes all now, or joins what is under way; never rejects. Where every upstream fails, the cause is the first
+   * one's.
    */
-  async refreshNow(): Promise<RefreshOutcome> {
+  async refreshNow(): Promise<RefreshOfAll> {
     const outcomes = await Promise.all(this.#refreshers.map((refresher) => refresher.refreshNow()))
     const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
+    const failed = outcomes.flatMap((outcome, place) =>
+      outcome.kind === 'refreshed'
+        ? []
+        : { upstream: this.#refreshers[place]?.upstream ?? '', why: inWords(outcome.cause) },
+    )
     const [first] = outcomes
-    if (first !== undefined && refreshed.length === 0) return first
+    if (first !== undefined && refreshed.length === 0) return { ...first, failed }
     return {
       kind: 'refreshed',
+      failed,
       models: this.#catalog.modelIds.size,
       skipped: refreshed.flatMap(({ skipped }) => skipped),
       doubtedIds: refreshed.flatMap(({ doubtedIds }) => doubtedIds),
@@ -73,4 +85,8 @@ export class CatalogRefreshers {
   async stop(): Promise<void> {
     await Promise.all(this.#refreshers.map((refresher) => refresher.stop()))
   }
+}
+
+function inWords(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startWorld, type World } from '../../test/world.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../formats/testing/exchange.ts'
 import { backupStore } from '../store/sqlite/backup.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
 import { upstreamSettings } from '../upstreams/testing/upstream-settings.ts'
@@ -28,6 +29,7 @@ beforeEach(async () => {
       }),
       catalog: DEFAULT_CATALOG_SETTINGS,
       loadDialect: async () => openrouter,
+      publicNames: DEFAULT_PUBLIC_NAMES,
     },
   })
 })

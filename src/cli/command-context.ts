@@ -11,6 +11,7 @@ import type { Dialect } from '../upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
 import { CommandFailure, type Terminal } from './terminal.ts'
 
 /** An open store for commands. It is safe beside a running server: commands never mark its holds unresolved. */
@@ -42,6 +43,7 @@ export interface LiveUpstreams {
   readonly load: () => Promise<ConfiguredUpstreams>
   readonly loadDialect: (name: string) => Promise<Dialect>
   readonly catalog: CatalogSettings
+  readonly publicNames: PublicNames
 }
 
 /** What a command needs to begin: where the store is, what it may run, and where to write. */

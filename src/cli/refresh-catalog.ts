@@ -1,6 +1,6 @@
 import { Catalog } from '../catalog/catalog.ts'
-import { CatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refresher.ts'
-import { CatalogRefreshers } from '../catalog/catalog-refreshers.ts'
+import { CatalogRefresher } from '../catalog/catalog-refresher.ts'
+import { CatalogRefreshers, type RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { Upstream } from '../upstreams/upstream.ts'
@@ -16,13 +16,12 @@ export async function refreshCatalog(
   { store, clock }: CommandContext,
   { load, loadDialect, catalog: usual }: LiveUpstreams,
   onImageModel: (done: number) => void,
-): Promise<RefreshOutcome> {
+): Promise<RefreshOfAll> {
   const { upstreams: configured, aliases } = await load()
   const [{ baseUrl }] = configured
   await claimUpstream(store.db, baseUrl)
   const settings = { ...usual, aliases }
   const catalog = new Catalog({ clock, settings, upstreams: configured })
-  const failures: string[] = []
   let imageModels = 0
   const upstreams: Upstream[] = []
   const refreshers: CatalogRefresher[] = []
@@ -55,11 +54,8 @@ export async function refreshCatalog(
           restore: (modelId, stored) => void endpoints.set(modelId, JSON.stringify(stored ?? null)),
           encode: (modelId) => endpoints.get(modelId) ?? null,
         },
-        onRefreshed(outcome) {
-          if (outcome.kind !== 'failed') return
-          const { name, baseUrl: address } = settingsOfOne
-          failures.push(`${name} at ${address}: ${inWords(outcome.cause)}`)
-        },
+        // The outcome of all has what each came to.
+        onRefreshed() {},
       }),
     )
   }
@@ -67,14 +63,17 @@ export async function refreshCatalog(
     // What was believed before says which figures are doubted now.
     for (const refresher of refreshers) await refresher.load()
     const outcome = await new CatalogRefreshers(catalog, refreshers).refreshNow()
-    if (failures.length > 0) {
+    if (outcome.failed.length > 0) {
       const others = outcome.kind === 'failed' ? '' : ' (all other upstreams were refreshed)'
+      const addresses = new Map(configured.map(({ name, baseUrl: address }) => [name, address]))
+      const failures = outcome.failed.map(
+        ({ upstream, why }) => `${upstream} at ${addresses.get(upstream)}: ${why}`,
+      )
       throw new CommandFailure(
         `the catalog could not be refreshed from ${failures.join('; nor from ')}${others}`,
       )
     }
-    if (outcome.kind === 'failed') throw new CommandFailure(inWords(outcome.cause))
-    if (outcome.storeFailure !== null) {
+    if (outcome.kind === 'refreshed' && outcome.storeFailure !== null) {
       throw new CommandFailure(`the catalog could not be stored: ${inWords(outcome.storeFailure)}`)
     }
     return outcome

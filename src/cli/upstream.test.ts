@@ -1,7 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { vendorSettings } from '../../test/dialects/vendor-settings.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
-import { openrouter } from '../upstreams/openrouter/openrouter.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../formats/testing/exchange.ts'
+import { loadDialect } from '../upstreams/dialects.ts'
 import { upstreamSettings } from '../upstreams/testing/upstream-settings.ts'
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
 import { type CommandLine, openCommandLine } from './testing/command-line.ts'
@@ -28,7 +30,8 @@ function open(...others: readonly UpstreamSettings[]): CommandLine {
         aliases: new Map(),
       }),
       catalog: DEFAULT_CATALOG_SETTINGS,
-      loadDialect: async () => openrouter,
+      loadDialect,
+      publicNames: DEFAULT_PUBLIC_NAMES,
     },
   })
   return line
@@ -80,4 +83,76 @@ test('a refresh names each upstream that failed, stores the others, and fails', 
   expect(notes).toMatch(/from away at .*ECONNREFUSED.*; nor from gone at .*ECONNREFUSED/)
   expect(notes).toContain('all other upstreams were refreshed')
   expect((await opened.run('catalog', 'list')).out).toContain('sim/text')
+})
+
+test('a key that the upstream does not know is found, though its list of models is public', async () => {
+  const wrong = upstreamSettings({ name: 'wrong', baseUrl: simulator.baseUrl, apiKey: 'sk-bad' })
+  const { exitCode, out, notes } = await open(wrong).run('upstream', 'check', 'wrong')
+  expect(exitCode).toBe(1)
+  expect(out).toMatch(/^wrong .* - +- +-$/m)
+  expect(notes).toContain('wrong: the upstream answers 401: it does not know the API key')
+})
+
+test("what is left of a key's limit is shown", async () => {
+  const data = { usage: 25.5, limit: 100, limit_remaining: 74.5 }
+  simulator.script({ path: '/key', rawBody: JSON.stringify({ data }) })
+  const { notes } = await open().run('upstream', 'check')
+  expect(notes).toContain('first: its key has $74.5 left')
+})
+
+describe('one token on request', () => {
+  test('is asked of the cheapest model that has a price, and its cost is shown', async () => {
+    const { exitCode, notes } = await open().run('upstream', 'check', '--spend')
+    expect(exitCode).toBe(0)
+    const [sent, ...more] = simulator.requests.filter(({ isInference }) => isInference)
+    expect(more).toEqual([])
+    const prices = simulator.catalog.rows
+      .filter(({ pricing }) => Number(pricing.completion) > 0)
+      // A model that reasons may not come to an answer within a token.
+      .filter(({ supported_parameters: names }) => !names.includes('reasoning'))
+      .map(({ pricing }) => Number(pricing.completion))
+    const body = JSON.parse(sent?.body.toString() ?? '')
+    expect(body).toMatchObject({ max_tokens: 1 })
+    const asked = simulator.catalog.find(body.model)
+    expect(Number(asked?.pricing.completion)).toBe(Math.min(...prices))
+    expect(notes).toMatch(/first: sim\/\S+ \(chat\) answered, at a reported cost of \$0\.0+\d+$/m)
+  })
+
+  test('is not paid for without being asked for, nor of an upstream that is not named', async () => {
+    const second = upstreamSettings({ name: 'second', baseUrl: simulator.baseUrl })
+    const opened = open(second)
+    await opened.run('upstream', 'check')
+    expect(simulator.requests.filter(({ isInference }) => isInference)).toEqual([])
+    await opened.run('upstream', 'check', 'second', '--spend')
+    expect(simulator.requests.filter(({ isInference }) => isInference)).toHaveLength(1)
+  })
+
+  test('that is refused or not counted fails the command, and the reason is named', async () => {
+    simulator.script({ status: 402 })
+    const opened = open()
+    const refused = await opened.run('upstream', 'check', '--spend')
+    expect(refused.exitCode).toBe(1)
+    expect(refused.notes).toMatch(/first: sim\/\S+ \(chat\) was refused with 402/)
+    simulator.script({ omit: ['usage', 'cost'] })
+    const uncounted = await opened.run('upstream', 'check', '--spend')
+    expect(uncounted.exitCode).toBe(1)
+    expect(uncounted.notes).toContain('answered without counting its tokens')
+  })
+
+  test.each(['openai', 'anthropic', 'openai-compatible'] as const)(
+    'is asked in the words of %s, which counts it',
+    async (vendor) => {
+      const played = await startSimulator({ vendor })
+      try {
+        const base = upstreamSettings({ name: vendor, baseUrl: played.baseUrl })
+        const { rows } = played.catalog
+        const opened = open(vendorSettings(base, { vendor, rows }))
+        const { exitCode, notes } = await opened.run('upstream', 'check', vendor, '--spend')
+        expect(notes).toMatch(/counted \d+ tokens of input and 1 of output/)
+        expect(exitCode).toBe(0)
+      } finally {
+        await played.close()
+      }
+    },
+  )
 })

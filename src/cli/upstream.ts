@@ -1,7 +1,9 @@
 import { Command } from 'commander'
 import type { ParsedCatalog } from '../upstreams/listing/listing.ts'
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
+import { type Decimal, formatDecimal } from '../vocabulary/money.ts'
 import type { CommandInput, LiveUpstreams } from './command-context.ts'
+import type { SpentToken } from './spend-token.ts'
 import { counted, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
@@ -14,6 +16,10 @@ interface Checked {
   readonly answer:
     | { readonly kind: 'listed'; readonly listed: ParsedCatalog }
     | { readonly kind: 'failed'; readonly cause: unknown }
+  /** What is left of the key's limit, in dollars; null: it has none, or the upstream does not say. */
+  readonly leftUsd: Decimal | null
+  /** The result of asking for a token; null: none was asked for. */
+  readonly spent: SpentToken | null
 }
 
 /** An upstream, and which of its models another one has. */
@@ -30,19 +36,32 @@ export function upstreamCommand(input: CommandInput): Command {
       'ask each upstream for its models: can it be reached, is its key good, what is offered',
     )
     .argument('[name]', 'the name of one upstream; default: all')
-    .action((name: string | undefined) => check(input, name ?? null))
+    .option('--spend', 'also pay for one token of the cheapest model of each')
+    .action((name: string | undefined, { spend = false }: { readonly spend?: boolean }) =>
+      check(input, { only: name ?? null, spend }),
+    )
   return command
 }
 
-/** By position: what a command needs, and the upstream to show; null: all. */
-async function check({ settings, terminal }: CommandInput, only: string | null): Promise<void> {
+interface CheckInput {
+  /** The upstream to show; null: all. */
+  readonly only: string | null
+  /** Whether a token of each that is shown is paid for. */
+  readonly spend: boolean
+}
+
+/** By position: what a command needs, and what is to be checked. */
+async function check(
+  { settings, terminal }: CommandInput,
+  { only, spend }: CheckInput,
+): Promise<void> {
   const { upstreams: live } = settings()
   if (live === undefined) {
     throw new CommandFailure(
       'no upstream is configured: set UPSTREAM_BASE_URL, or TOLLGATE_UPSTREAMS for several',
     )
   }
-  const rows = await askAll(live)
+  const rows = await askAll(live, (name) => spend && (only === null || name === only))
   const shown = rows.filter(({ settings: { name } }) => only === null || name === only)
   if (shown.length === 0) {
     const names = rows.map(({ settings: { name } }) => name).join(', ')
@@ -51,15 +70,25 @@ async function check({ settings, terminal }: CommandInput, only: string | null):
   const headings = ['UPSTREAM', 'DIALECT', 'ADDRESS', 'MODELS', 'NOT OFFERED', 'SHADOWED']
   terminal.out(table(headings, shown.map(cellsOf)))
   for (const row of shown) for (const line of remarksOn(row)) terminal.note(line)
-  const failed = shown.filter(({ answer }) => answer.kind === 'failed').length
+  const failed = shown.filter(
+    ({ answer, spent }) => answer.kind === 'failed' || spent?.isGood === false,
+  ).length
   if (failed > 0) throw new CommandFailure(`${counted(failed, 'upstream')} cannot be used`)
 }
 
-async function askAll(live: LiveUpstreams): Promise<readonly Row[]> {
+/** By position: how upstreams are reached, and whether a token of the one of this name is paid for. */
+async function askAll(
+  live: LiveUpstreams,
+  spends: (upstream: string) => boolean,
+): Promise<readonly Row[]> {
   const configured = await live.load()
   // The code that talks to providers is loaded for this alone: other commands start sooner without it.
   const { Claims } = await import('../catalog/claims.ts')
-  const checked = await Promise.all(configured.upstreams.map((settings) => ask(settings, live)))
+  const checked = await Promise.all(
+    configured.upstreams.map((settings) =>
+      ask(settings, { ...live, spend: spends(settings.name) }),
+    ),
+  )
   const claims = new Claims(configured.upstreams)
   for (const { settings, answer } of checked) {
     if (answer.kind === 'failed') continue
@@ -73,19 +102,26 @@ async function askAll(live: LiveUpstreams): Promise<readonly Row[]> {
 
 async function ask(
   settings: UpstreamSettings,
-  { loadDialect, catalog }: LiveUpstreams,
+  { loadDialect, catalog, publicNames, spend }: LiveUpstreams & Pick<CheckInput, 'spend'>,
 ): Promise<Checked> {
   const { Upstream } = await import('../upstreams/upstream.ts')
   const { narrowed } = await import('../catalog/narrowing.ts')
+  const { spendToken } = await import('./spend-token.ts')
   const dialect = await loadDialect(settings.dialect)
   const { hasCatalogIds } = dialect
   const upstream = new Upstream(settings, dialect)
   try {
-    const listed = await dialect.fetchModels(upstream, { ...catalog, upstream: settings.name })
-    const answer = { kind: 'listed', listed: narrowed(listed, settings) } as const
-    return { settings, hasCatalogIds, answer }
+    const list = await dialect.fetchModels(upstream, { ...catalog, upstream: settings.name })
+    const listed = narrowed(list, settings)
+    // A list of models may be public, and does not show whether the key is good.
+    const keyUsage = (await dialect.fetchKeyUsage?.(upstream)) ?? null
+    if (keyUsage?.kind === 'refused') throw keyUsage.cause
+    const leftUsd = keyUsage?.kind === 'found' ? keyUsage.leftUsd : null
+    const spent = spend ? await spendToken(upstream, { models: listed.models, publicNames }) : null
+    return { settings, hasCatalogIds, answer: { kind: 'listed', listed }, leftUsd, spent }
   } catch (cause) {
-    return { settings, hasCatalogIds, answer: { kind: 'failed', cause } }
+    const answer = { kind: 'failed', cause } as const
+    return { settings, hasCatalogIds, answer, leftUsd: null, spent: null }
   } finally {
     await upstream.destroy()
   }
@@ -108,6 +144,8 @@ function* remarksOn(row: Row): Generator<string> {
     yield `${name}: ${cause instanceof Error ? cause.message : String(cause)}`
     return
   }
+  if (row.leftUsd !== null) yield `${name}: its key has $${formatDecimal(row.leftUsd)} left`
+  if (row.spent !== null) yield `${name}: ${row.spent.words}`
   if (shadowedIds.length > 0) {
     yield `${name}: another upstream has ${someOf(shadowedIds)}`
   }

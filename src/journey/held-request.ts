@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { CallPlace } from '../upstreams/in-flight.ts'
 import type { StreamObserver, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -49,6 +50,8 @@ interface HeldRequestInput {
   readonly memory: ByteReservation
   readonly upstream: Upstream
   readonly wire: Wire
+  /** Its place among the upstream's calls; null: the upstream has no limit. */
+  readonly place: CallPlace | null
 }
 
 /** A request with an open hold, which is settled exactly once. The relay reports the call's progress to it. */
@@ -150,6 +153,11 @@ export class HeldRequest {
     }
   }
 
+  /** The call upstream has ended: its place there is free, though the client may still be taking the answer. */
+  callEnded(): void {
+    this.#held.place?.leave()
+  }
+
   /** Records, for the log, a fault of the gateway that no status shows. */
   fault(cause: unknown): void {
     this.request.record.fault = cause
@@ -166,9 +174,13 @@ export class HeldRequest {
     return this.#leftEarly
   }
 
-  /** Settles a stream. The settle is queued in this tick, before the client sees the end. */
+  /**
+   * Settles a stream: the answer is whole, or over. The settle is queued in this tick, and both of its places are free,
+   * before the client sees the end.
+   */
   settleStream(outcome: Outcome, code: ProblemCode | null): void {
     this.#settle(outcome, { httpStatus: 200, code })
+    this.callEnded()
     this.#held.slot.leave()
   }
 

@@ -142,15 +142,8 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   try {
     const tags = readTags(request.headers) // 400
     // Returns without the body and its tree, which must be free during a call of many minutes.
-    const { held, forward, place } = await prepareCall(parts, {
-      request,
-      caller,
-      slot,
-      memory,
-      tags,
-    }) // 400 to 503
-    // The call has ended when its answer has: delivering it needs no place at the provider.
-    const ending = await relayAnswer(held, forward).finally(() => place?.leave())
+    const { held, forward } = await prepareCall(parts, { request, caller, slot, memory, tags }) // 400 to 503
+    const ending = await relayAnswer(held, forward)
     await held.conclude(ending) // 400 to 504, the provider's own or ours
   } finally {
     memory.release()
@@ -172,8 +165,6 @@ interface PreparedCall {
   readonly held: HeldRequest
   /** Sends it upstream, once. */
   readonly forward: (observer: AttemptObserver) => Attempt
-  /** Its place at the upstream; null: the upstream has no limit. */
-  readonly place: CallPlace | null
 }
 
 /** Reads and understands the body, opens the hold and rewrites the body for the provider. */
@@ -223,6 +214,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
       memory,
       upstream,
       wire,
+      place,
     })
     const forward = held.orRelease(() =>
       sendOnce(upstream, {
@@ -243,7 +235,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
         onBodySent: givingBack(memory),
       }),
     )
-    return { held, forward, place }
+    return { held, forward }
   } catch (error) {
     place?.leave()
     throw error

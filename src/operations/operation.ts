@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import type { ChangedCallers } from '../journey/gate/authenticator.ts'
 import type { CommandedLedger } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
@@ -294,7 +294,7 @@ export interface OperationParts {
     }
   } | null
   /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
-  readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOutcome>
+  readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOfAll>
   /**
    * Called when a key or an account has changed; resolves once nothing in this process believes anything
    * older. Never rejects.

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
+import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import { type Audit, type AuditCheck, auditStore } from '../ledger/audit/audit.ts'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { auditUsage } from '../usage/audit-usage.ts'
@@ -77,14 +77,15 @@ function refreshCatalog(parts: OperationParts): Operation {
       admin: '/v1/admin/catalog/refresh',
       operator: '/app/api/operator/catalog/refresh',
     },
-    summary: 'Fetch models and prices now. If that fails, the catalog is unchanged.',
+    summary:
+      'Fetch models and prices now. The models of an upstream whose list cannot be read are unchanged.',
     answers: { 200: catalogRefreshShape },
     problems: ['upstream_error'],
     async run({ by, onProgress }) {
       const outcome = await recordedRefresh(parts, by, onProgress)
       if (outcome.kind === 'failed') {
         throw new Problem('upstream_error', {
-          message: 'The catalog could not be refreshed and is unchanged. The log has the reason.',
+          message: `The catalog could not be refreshed and is unchanged. ${inWords(outcome.failed)}`,
           cause: outcome.cause,
         })
       }
@@ -101,16 +102,25 @@ async function recordedRefresh(
   { store: { db }, ids, clock, refreshCatalog }: OperationParts,
   by: OperatorAction | null,
   onProgress: (done: number) => void,
-): Promise<RefreshOutcome> {
+): Promise<RefreshOfAll> {
   await recordAction(db, { by, detail: { outcome: 'asked' }, nowMs: clock.nowMs() })
   const outcome = await refreshCatalog(onProgress)
   const detail =
     outcome.kind === 'refreshed'
-      ? { outcome: 'refreshed', models: outcome.models, doubted: outcome.doubtedIds.length }
+      ? {
+          outcome: 'refreshed',
+          models: outcome.models,
+          doubted: outcome.doubtedIds.length,
+          failed: outcome.failed.length,
+        }
       : { outcome: 'failed' }
   const after = by === null ? null : { ...by, id: ids.next('act') }
   await recordAction(db, { by: after, detail, nowMs: clock.nowMs() })
   return outcome
+}
+
+function inWords(failed: RefreshOfAll['failed']): string {
+  return failed.map(({ upstream, why }) => `${upstream}: ${why}.`).join(' ')
 }
 
 const figure = z.union([z.string(), z.number()]).nullable()
@@ -180,12 +190,17 @@ export const catalogRefreshShape = z
     skipped: z
       .array(z.object({ model: z.string().nullable(), why: z.string() }))
       .describe("Rows of the provider's list that are not offered, with the reason."),
+    failed: z
+      .array(z.object({ upstream: z.string(), why: z.string() }))
+      .describe(
+        'Upstreams whose list could not be read, with the reason: their models are unchanged.',
+      ),
   })
   .meta({ id: 'CatalogRefresh' })
 
 /** A refresh as it is answered. */
 function catalogRefreshAnswer(
-  outcome: Extract<RefreshOutcome, { kind: 'refreshed' }>,
+  outcome: Extract<RefreshOfAll, { kind: 'refreshed' }>,
 ): z.infer<typeof catalogRefreshShape> {
   return {
     object: 'catalog_refresh',
@@ -193,6 +208,7 @@ function catalogRefreshAnswer(
     stored: outcome.storeFailure === null,
     doubted: [...outcome.doubtedIds],
     skipped: outcome.skipped.map(({ modelId, why }) => ({ model: modelId, why })),
+    failed: outcome.failed.map(({ upstream, why }) => ({ upstream, why })),
   }
 }
 

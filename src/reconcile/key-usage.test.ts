@@ -47,7 +47,8 @@ class World {
     const clock = { nowMs: () => this.nowMs }
     this.usage = new KeyUsage({
       upstream: 'openrouter',
-      fetchKeyUsage: async () => this.answer ?? { kind: 'found', usageUsd: this.#usd() },
+      fetchKeyUsage: async () =>
+        this.answer ?? { kind: 'found', usageUsd: this.#usd(), leftUsd: null },
       db: bench.store.reports,
       clock,
       doubts: {
@@ -184,7 +185,7 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
     within(async (world) => {
       await world.look()
       world.use(-1)
-      world.answer = { kind: 'found', usageUsd: { digits: 0n, exponent: 0 } }
+      world.answer = { kind: 'found', usageUsd: { digits: 0n, exponent: 0 }, leftUsd: null }
       await refresh(world, () => world.run(400_000))
       world.answer = { kind: 'noFigure' }
       expect(await world.look()).toBe('noFigure')

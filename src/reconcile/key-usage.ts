@@ -114,6 +114,8 @@ export class KeyUsage {
       case 'noFigure':
       case 'unavailable':
         return answer
+      case 'refused':
+        return { kind: 'unavailable', cause: answer.cause }
       case 'found': {
         const usageMicros = microsOfDecimal(answer.usageUsd)
         if (usageMicros === null) return { kind: 'noFigure' }

@@ -27,7 +27,7 @@ export const METRICS = {
   },
   tollgate_requests_total: {
     kind: 'counter',
-    labels: ['endpoint', 'model', 'status', 'state'],
+    labels: ['endpoint', 'model', 'status', 'state', 'upstream'],
     help: 'Inference requests that have ended.',
   },
   tollgate_refusals_total: {
@@ -37,12 +37,12 @@ export const METRICS = {
   },
   tollgate_time_to_first_byte_seconds: {
     kind: 'histogram',
-    labels: ['endpoint', 'stream'],
+    labels: ['endpoint', 'stream', 'upstream'],
     help: "From a request's arrival to the provider's first byte.",
   },
   tollgate_request_duration_seconds: {
     kind: 'histogram',
-    labels: ['endpoint', 'stream'],
+    labels: ['endpoint', 'stream', 'upstream'],
     help: "From a request's arrival to the end of its answer, for requests with a hold.",
   },
   tollgate_requests_in_flight: {
@@ -182,6 +182,12 @@ export const METRICS = {
     help: "Whether an upstream last refused the gateway's account: 1 or 0.",
     ofProcesses: 'max',
   },
+  tollgate_upstream_credit_dollars: {
+    kind: 'gauge',
+    labels: ['upstream'],
+    help: "What is left of the limit of the gateway's key at an upstream that tells it.",
+    ofProcesses: 'min',
+  },
   tollgate_purchases: {
     kind: 'gauge',
     labels: ['method', 'state'],
@@ -296,6 +302,7 @@ export function makeOwnMetrics(registry: Registry) {
     catalogRefreshes: counter('tollgate_catalog_refreshes_total'),
     endpointPriceReads: counter('tollgate_endpoint_price_reads_total'),
     upstreamAccountRefused: gauge('tollgate_upstream_account_refused'),
+    upstreamCredit: gauge('tollgate_upstream_credit_dollars'),
     purchases: gauge('tollgate_purchases'),
     purchaseDollars: gauge('tollgate_purchase_dollars'),
     saleLookAge: gauge('tollgate_sale_look_age_seconds'),

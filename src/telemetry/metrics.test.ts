@@ -71,7 +71,7 @@ function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequ
       accountId: 'acct_1',
       apiKeyId: 'key_1',
       modelId: 'acme/kept',
-      upstream: null,
+      upstream: 'router',
       stream: false,
       holdMicros: 100,
       state: 'final',
@@ -117,7 +117,7 @@ test('an ended request counts once in each metric, with exact money and each tok
   // A read must not count anything.
   await metrics.render()
   expect(await linesOf(metrics, 'tollgate_requests_total')).toEqual([
-    'tollgate_requests_total{endpoint="chat",model="acme/kept",status="2xx",state="final"} 3',
+    'tollgate_requests_total{endpoint="chat",model="acme/kept",status="2xx",state="final",upstream="router"} 3',
   ])
   expect(await linesOf(metrics, 'tollgate_tokens_total')).toEqual([
     'tollgate_tokens_total{model="acme/kept",kind="input"} 30',
@@ -129,10 +129,10 @@ test('an ended request counts once in each metric, with exact money and each tok
     'tollgate_charges_dollars_total{model="acme/kept"} 0.00018',
   ])
   expect(await linesOf(metrics, 'tollgate_time_to_first_byte_seconds_sum')).toEqual([
-    'tollgate_time_to_first_byte_seconds_sum{endpoint="chat",stream="false"} 1.5',
+    'tollgate_time_to_first_byte_seconds_sum{endpoint="chat",stream="false",upstream="router"} 1.5',
   ])
   expect(await linesOf(metrics, 'tollgate_request_duration_seconds_sum')).toEqual([
-    'tollgate_request_duration_seconds_sum{endpoint="chat",stream="false"} 6',
+    'tollgate_request_duration_seconds_sum{endpoint="chat",stream="false",upstream="router"} 6',
   ])
   expect(await linesOf(metrics, 'tollgate_overruns_total')).toEqual([])
 })
@@ -149,14 +149,21 @@ test('tokens and charges of a model are summed over its endpoints', async () => 
 
 test('a refusal counts under its code and in no duration', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
-  const refused = { modelId: null, state: null, chargeMicros: null, holdMicros: null, usage: null }
+  const refused = {
+    modelId: null,
+    upstream: null,
+    state: null,
+    chargeMicros: null,
+    holdMicros: null,
+    usage: null,
+  }
   const problem = new Problem('model_not_found')
   metrics.requestEnded(ended(refused, { problem, httpStatus: 404 }))
   expect(await linesOf(metrics, 'tollgate_refusals_total')).toEqual([
     'tollgate_refusals_total{endpoint="chat",code="model_not_found"} 1',
   ])
   expect(await linesOf(metrics, 'tollgate_requests_total')).toEqual([
-    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none"} 1',
+    'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none",upstream=""} 1',
   ])
   expect(await linesOf(metrics, 'tollgate_request_duration_seconds_count')).toEqual([])
 })
@@ -309,4 +316,14 @@ test('looks at a chain count by what they have come to, and failures by their no
   expect(await linesOf(metrics, 'tollgate_chain_lag_blocks')).toEqual([
     'tollgate_chain_lag_blocks 0',
   ])
+})
+
+test("what is left of a key's limit is shown to the cent, and not where there is no limit", async () => {
+  const metrics = new Metrics({ version: '1', mode: 'live' })
+  metrics.creditLeft('router', { digits: 7425n, exponent: -2 })
+  expect(await linesOf(metrics, 'tollgate_upstream_credit_dollars')).toEqual([
+    'tollgate_upstream_credit_dollars{upstream="router"} 74.25',
+  ])
+  metrics.creditLeft('router', null)
+  expect(await linesOf(metrics, 'tollgate_upstream_credit_dollars')).toEqual([])
 })

@@ -17,7 +17,7 @@ import type { ChainLook } from '../sale/chain-watch.ts'
 import type { SaleFigures } from '../sale/figures.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { microsOfDecimal } from '../vocabulary/money.ts'
+import { type Decimal, formatDecimal, microsOfDecimal } from '../vocabulary/money.ts'
 import { makeOwnMetrics, type OwnMetrics } from './metric-table.ts'
 import { CHARGE_STATES, RequestTallies, STATUS_CLASSES, TOKEN_KINDS } from './request-tallies.ts'
 
@@ -155,6 +155,13 @@ export class Metrics {
     if (result === 'unavailable') this.#own.keyUsage.inc({ outcome: result })
   }
 
+  /** Shows what is left of our key's limit. By position: the upstream, and dollars; null: it has no limit. */
+  creditLeft(upstream: string, leftUsd: Decimal | null): void {
+    const { upstreamCredit } = this.#own
+    if (leftUsd === null) upstreamCredit.remove({ upstream })
+    else upstreamCredit.set({ upstream }, Number(formatDecimal(leftUsd)))
+  }
+
   /** Counts a query of the reconciler that failed. */
   reconcileFailed({ of }: ReconcileFailure): void {
     this.#own.reconcileFailures.inc({ of })
@@ -213,13 +220,14 @@ export class Metrics {
 
   #time({ format: { endpoint }, record, startedAtMs, endedAtMs }: EndedRequest): void {
     const stream = record.stream ? 'true' : 'false'
-    const timed = `${endpoint} ${stream}`
+    const upstream = record.upstream ?? ''
+    const timed = `${endpoint} ${stream} ${upstream}`
     let timings = this.#timings.get(timed)
     if (timings === undefined) {
       const { timeToFirstByte, requestDuration } = this.#own
       timings = {
-        firstByte: timeToFirstByte.labels({ endpoint, stream }),
-        duration: requestDuration.labels({ endpoint, stream }),
+        firstByte: timeToFirstByte.labels({ endpoint, stream, upstream }),
+        duration: requestDuration.labels({ endpoint, stream, upstream }),
       }
       this.#timings.set(timed, timings)
     }
@@ -237,11 +245,12 @@ export class Metrics {
     const { requests, tokens, charges } = this.#own
     for (const counter of [requests, tokens, charges]) counter.reset()
     for (const tally of this.#tallies.all()) {
-      const { endpoint, modelId: model } = tally
+      const { endpoint, modelId: model, upstream } = tally
       for (const statusClass of STATUS_CLASSES) {
         for (const state of CHARGE_STATES) {
           const count = tally.requests[statusClass][state]
-          if (count > 0) requests.inc({ endpoint, model, status: statusClass, state }, count)
+          if (count === 0) continue
+          requests.inc({ endpoint, model, status: statusClass, state, upstream }, count)
         }
       }
       if (model === '') continue

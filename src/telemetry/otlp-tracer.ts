@@ -55,7 +55,8 @@ interface CollectorEvents {
 interface OtlpTracerInput extends CollectorEvents {
   readonly settings: TraceSettings
   readonly version: string
-  readonly upstream: TracedUpstream
+  /** By their names in the settings. */
+  readonly upstreams: ReadonlyMap<string, TracedUpstream>
 }
 
 // Spans that wait for a collector, some 20 MB at most; further spans are dropped.
@@ -70,7 +71,7 @@ const CLOSE_TIMEOUT_MS = 3_000
  * collector that does not keep up loses spans, and nothing else.
  */
 export function createOtlpTracer(input: OtlpTracerInput): RequestTracer {
-  const { settings, version, upstream } = input
+  const { settings, version, upstreams } = input
   const exporter = new OTLPTraceExporter({
     url: settings.url,
     headers: { ...settings.headers },
@@ -93,7 +94,7 @@ export function createOtlpTracer(input: OtlpTracerInput): RequestTracer {
       }),
     ],
   })
-  const spans = new RequestSpans(provider.getTracer('tollgate', version), upstream)
+  const spans = new RequestSpans(provider.getTracer('tollgate', version), upstreams)
   return {
     requestEnded: (ended) => spans.make(ended),
     close: () => within(CLOSE_TIMEOUT_MS, provider.shutdown()),

@@ -15,6 +15,8 @@ const sources: ReadinessSources = {
   pricesRefreshedAtMs: () => refreshedAtMs,
 }
 
+const ONE = { name: 'one', apiKeyVariable: 'UPSTREAM_API_KEY' }
+const TWO = { name: 'two', apiKeyVariable: 'TWO_API_KEY' }
 const REQUEST = { upstream: 'one', asker: 'request' } as const
 
 beforeEach(() => {
@@ -25,7 +27,7 @@ beforeEach(() => {
   readiness = new Readiness({
     clock: { nowMs: () => nowMs },
     pricesStaleAfterMs: STALE_AFTER_MS,
-    upstreams: ['one'],
+    upstreams: [ONE],
   })
 })
 
@@ -113,7 +115,7 @@ test('a process whose account one of two upstreams refuses is ready, and is not 
   const two = new Readiness({
     clock: { nowMs: () => nowMs },
     pricesStaleAfterMs: STALE_AFTER_MS,
-    upstreams: ['one', 'two'],
+    upstreams: [ONE, TWO],
   })
   two.accountRefused(REQUEST)
   expect(two.checks(sources).every(({ fault }) => fault === null)).toBe(true)
@@ -121,5 +123,32 @@ test('a process whose account one of two upstreams refuses is ready, and is not 
   expect(two.isAccountRefused('two')).toBe(false)
   two.accountRefused({ upstream: 'two', asker: 'catalog' })
   const [fault] = two.checks(sources).flatMap((check) => check.fault ?? [])
-  expect(fault).toMatch(/^All upstreams refuse the gateway \(one, two\)/)
+  expect(fault).toBe(
+    'All upstreams refuse the gateway (one, two). Check UPSTREAM_API_KEY, TWO_API_KEY and the credit behind them.',
+  )
+})
+
+test('a refused key counts until the upstream accepts it, or a request', () => {
+  const key = { upstream: 'one', asker: 'key' } as const
+  expect(readiness.accountRefused(key)).toBe(true)
+  expect(faults()['upstream_account']).toContain('UPSTREAM_API_KEY')
+  expect(readiness.accountAccepted({ upstream: 'one', asker: 'catalog' })).toBe(false)
+  expect(readiness.accountAccepted(REQUEST)).toBe(true)
+  readiness.accountRefused(key)
+  expect(readiness.accountAccepted(key)).toBe(true)
+  // A good key may have no credit behind it.
+  readiness.accountRefused(REQUEST)
+  expect(readiness.accountAccepted(key)).toBe(false)
+  expect(readiness.isAccountRefused('one')).toBe(true)
+})
+
+test('an upstream without a key is named with its setting', () => {
+  const keyless = new Readiness({
+    clock: { nowMs: () => nowMs },
+    pricesStaleAfterMs: STALE_AFTER_MS,
+    upstreams: [{ name: 'one', apiKeyVariable: null }],
+  })
+  keyless.accountRefused(REQUEST)
+  const [fault] = keyless.checks(sources).flatMap((check) => check.fault ?? [])
+  expect(fault).toContain('Check api_key of one')
 })

@@ -10,8 +10,15 @@ export interface ReadinessSources {
   readonly pricesRefreshedAtMs: () => number | null
 }
 
-/** Whose call the provider refused: a client's request, or the gateway's own for its catalog. */
-type AccountAsker = 'request' | 'catalog'
+/** Whose call the provider refused: a client's request, or the gateway's own for its catalog or about its key. */
+type AccountAsker = 'request' | 'catalog' | 'key'
+
+/** An upstream, and where its key is set. */
+interface KeyedUpstream {
+  readonly name: string
+  /** The variable of the environment that has our key; null: there is no key. */
+  readonly apiKeyVariable: string | null
+}
 
 /** A call of our account. */
 export interface AccountCall {
@@ -37,6 +44,7 @@ export class Readiness {
   readonly #pricesStaleAfterMs: number
   #storeAnsweredAtMs: number
   #storeFailed = false
+  readonly #upstreams: readonly KeyedUpstream[]
   readonly #refusedAtMs: ReadonlyMap<string, Record<AccountAsker, number | null>>
 
   constructor({
@@ -46,13 +54,15 @@ export class Readiness {
   }: {
     readonly clock: Clock
     readonly pricesStaleAfterMs: number
-    /** Their names. */
-    readonly upstreams: readonly string[]
+    readonly upstreams: readonly KeyedUpstream[]
   }) {
     this.#clock = clock
     this.#pricesStaleAfterMs = pricesStaleAfterMs
     this.#storeAnsweredAtMs = clock.nowMs()
-    this.#refusedAtMs = new Map(upstreams.map((name) => [name, { request: null, catalog: null }]))
+    this.#upstreams = upstreams
+    this.#refusedAtMs = new Map(
+      upstreams.map(({ name }) => [name, { request: null, catalog: null, key: null }]),
+    )
   }
 
   /** The store has just answered anything. */
@@ -76,19 +86,22 @@ export class Readiness {
 
   /**
    * An upstream accepted a call of our account. True if that ended the last known refusal. Only an accepted
-   * call of the same kind ends a refusal: the catalog may be public, and says nothing about requests.
+   * call of the same kind ends a refusal, for the catalog may be public, and a good key may have no credit behind
+   * it; but a request that was accepted shows that the key is good.
    */
   accountAccepted({ upstream, asker }: AccountCall): boolean {
     const refusedAtMs = this.#refusedAtMs.get(upstream)
-    if (refusedAtMs === undefined || refusedAtMs[asker] === null) return false
+    if (refusedAtMs === undefined || !this.isAccountRefused(upstream)) return false
     refusedAtMs[asker] = null
+    if (asker === 'request') refusedAtMs.key = null
     return !this.isAccountRefused(upstream)
   }
 
-  /** Whether the upstream's latest answer to either kind of call was a refusal, however long ago. */
+  /** Whether the upstream's latest answer to any kind of call was a refusal, no matter how long ago. */
   isAccountRefused(upstream: string): boolean {
     const refusedAtMs = this.#refusedAtMs.get(upstream)
-    return refusedAtMs !== undefined && (refusedAtMs.request ?? refusedAtMs.catalog) !== null
+    if (refusedAtMs === undefined) return false
+    return (refusedAtMs.request ?? refusedAtMs.catalog ?? refusedAtMs.key) !== null
   }
 
   /** Every check, the most urgent first. */
@@ -120,13 +133,17 @@ export class Readiness {
   /** Where one upstream accepts the gateway, its models can be served. */
   #accountFault(): string | null {
     const nowMs = this.#clock.nowMs()
-    for (const { request, catalog } of this.#refusedAtMs.values()) {
-      const refusedAtMs = Math.max(request ?? -Infinity, catalog ?? -Infinity)
+    for (const { request, catalog, key } of this.#refusedAtMs.values()) {
+      const refusedAtMs = Math.max(...[request, catalog, key].map((atMs) => atMs ?? -Infinity))
       if (nowMs - refusedAtMs >= REFUSAL_BELIEVED_MS) return null
     }
-    return this.#refusedAtMs.size === 1
-      ? ACCOUNT_REFUSED
-      : `All upstreams refuse the gateway (${[...this.#refusedAtMs.keys()].join(', ')}). Check their API keys and the credit behind them.`
+    const names = this.#upstreams.map(({ name }) => name)
+    const keys = this.#upstreams.map(
+      ({ name, apiKeyVariable }) => apiKeyVariable ?? `api_key of ${name}`,
+    )
+    return names.length === 1
+      ? `The upstream ${names[0]} refuses the gateway. Check ${keys[0]} and the credit behind it.`
+      : `All upstreams refuse the gateway (${names.join(', ')}). Check ${[...new Set(keys)].join(', ')} and the credit behind them.`
   }
 }
 
@@ -138,5 +155,3 @@ const DRAINING = 'The server is stopping: send requests to another one.'
 const STORE_FAILED = `The latest query of the store failed. ${CHECK_STORE}`
 const TAKEN_FOR_DEAD =
   'Other servers of the same store may have declared this one dead, because its heartbeats did not arrive. It recovers by itself once they do.'
-const ACCOUNT_REFUSED =
-  'The provider refuses the gateway. Check UPSTREAM_API_KEY and the credit behind it.'

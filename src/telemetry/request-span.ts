@@ -25,11 +25,12 @@ const MS_PER_SECOND = 1_000
 /** Makes the span of a request that has ended, with its steps, from the times in the request's record. */
 export class RequestSpans {
   readonly #tracer: Tracer
-  readonly #upstream: TracedUpstream
+  readonly #upstreams: ReadonlyMap<string, TracedUpstream>
 
-  constructor(tracer: Tracer, upstream: TracedUpstream) {
+  /** By position: where spans go, and each upstream by its name. */
+  constructor(tracer: Tracer, upstreams: ReadonlyMap<string, TracedUpstream>) {
     this.#tracer = tracer
-    this.#upstream = upstream
+    this.#upstreams = upstreams
   }
 
   make(ended: EndedRequest): void {
@@ -43,7 +44,7 @@ export class RequestSpans {
       parent,
     )
     if (span.isRecording()) {
-      span.setAttributes(attributesOf(ended, this.#upstream))
+      span.setAttributes(attributesOf(ended, this.#upstreamOf(ended)))
       // Neither a client's mistake nor a client that leaves is an error of the server.
       const brokeOff = httpStatus < 400 && record.errorCode !== null
       if (httpStatus >= 500 || (brokeOff && record.errorCode !== 'client_gone')) {
@@ -57,7 +58,7 @@ export class RequestSpans {
   /** The three steps that a request spends its time on: hold, upstream, settle. */
   #makeSteps(ended: EndedRequest, parent: Context): void {
     const { holdAskedAtMs, holdOpenedAtMs, outcomeAtMs, settledAtMs, errorCode } = ended.record
-    const { address, port } = this.#upstream
+    const { address, port } = this.#upstreamOf(ended) ?? {}
     this.#makeStep('hold', { fromMs: holdAskedAtMs, untilMs: holdOpenedAtMs, parent })
     this.#makeStep('upstream', {
       fromMs: holdOpenedAtMs,
@@ -68,6 +69,13 @@ export class RequestSpans {
       failure: errorCode === null ? null : failureOf(ended),
     })
     this.#makeStep('settle', { fromMs: outcomeAtMs, untilMs: settledAtMs, parent })
+  }
+
+  /** Of a request that was refused before its model was known, the only upstream; null: there are several. */
+  #upstreamOf({ record }: EndedRequest): TracedUpstream | null {
+    if (record.upstream !== null) return this.#upstreams.get(record.upstream) ?? null
+    const [first] = this.#upstreams.values()
+    return this.#upstreams.size === 1 ? (first ?? null) : null
   }
 
   #makeStep(name: string, step: Step): void {
@@ -124,14 +132,14 @@ function failureOf({ problem, record }: EndedRequest): string | null {
  * The attributes of a request's span, by the semantic conventions of HTTP and of GenAI: figures and ids,
  * never content or a name that a client chose.
  */
-function attributesOf(ended: EndedRequest, { providerName }: TracedUpstream): Attributes {
+function attributesOf(ended: EndedRequest, upstream: TracedUpstream | null): Attributes {
   const { format, record, httpStatus, requestId } = ended
   return {
     'http.request.method': 'POST',
     'http.route': format.path,
     'http.response.status_code': httpStatus,
     'gen_ai.operation.name': format.telemetry.operation,
-    'gen_ai.provider.name': providerName,
+    'gen_ai.provider.name': upstream?.providerName,
     'gen_ai.request.model': record.modelId ?? undefined,
     'gen_ai.request.stream': record.stream,
     'gen_ai.output.type': format.telemetry.outputType ?? undefined,

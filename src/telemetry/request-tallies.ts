@@ -9,11 +9,13 @@ export const CHARGE_STATES = ['none', 'final', 'provisional', 'released', 'unres
 type StatusClass = (typeof STATUS_CLASSES)[number]
 type ChargeState = (typeof CHARGE_STATES)[number]
 
-/** The counts of one model at one endpoint. Whole numbers, so that sums are exact. */
+/** The counts of one model of one upstream at one endpoint. Whole numbers, so that sums are exact. */
 interface Tally {
   readonly endpoint: string
   /** A catalog id; empty for requests that were refused before their model was known. */
   readonly modelId: string
+  /** The upstream that has the model; empty for such requests. */
+  readonly upstream: string
   /** Requests, by status class and charge state. */
   readonly requests: Readonly<Record<StatusClass, Record<ChargeState, number>>>
   readonly tokens: Record<TokenKind, number>
@@ -25,7 +27,7 @@ export const TOKEN_KINDS = ['input', 'cache_read', 'cache_write', 'output'] as c
 type TokenKind = (typeof TOKEN_KINDS)[number]
 
 /**
- * Counts of ended requests by endpoint and model. Counting a request is a look-up in two maps and a few
+ * Counts of ended requests by endpoint, model and upstream. Counting a request is a look-up in two maps and a few
  * additions; names and labels are made when the metrics are read.
  *
  * There are at most as many tallies as the catalog has models, for each endpoint: a name that is not in the
@@ -36,7 +38,7 @@ export class RequestTallies {
 
   /** Counts a request that has ended. */
   count({ format, record, httpStatus }: EndedRequest): void {
-    const tally = this.#tallyOf(format.endpoint, record.modelId ?? '')
+    const tally = this.#tallyOf(format.endpoint, record)
     tally.requests[statusClassOf(httpStatus)][record.state ?? 'none']++
     tally.chargedMicros += record.chargeMicros ?? 0
     const { usage } = record
@@ -50,8 +52,8 @@ export class RequestTallies {
   /** Forgets all models but these. */
   keepOnly(modelIds: ReadonlySet<string>): void {
     for (const byModel of this.#tallies.values()) {
-      for (const modelId of byModel.keys()) {
-        if (modelId !== '' && !modelIds.has(modelId)) byModel.delete(modelId)
+      for (const [modelAt, { modelId }] of byModel) {
+        if (modelId !== '' && !modelIds.has(modelId)) byModel.delete(modelAt)
       }
     }
   }
@@ -61,27 +63,29 @@ export class RequestTallies {
     for (const byModel of this.#tallies.values()) yield* byModel.values()
   }
 
-  // By position: the endpoint, then the model.
-  #tallyOf(endpoint: string, modelId: string): Tally {
+  // By position: the endpoint, then the model and its upstream.
+  #tallyOf(
+    endpoint: string,
+    { modelId, upstream }: Pick<EndedRequest['record'], 'modelId' | 'upstream'>,
+  ): Tally {
     let byModel = this.#tallies.get(endpoint)
     if (byModel === undefined) {
       byModel = new Map()
       this.#tallies.set(endpoint, byModel)
     }
-    let tally = byModel.get(modelId)
+    const modelAt = `${modelId} ${upstream}`
+    let tally = byModel.get(modelAt)
     if (tally === undefined) {
-      tally = emptyTally(endpoint, modelId)
-      byModel.set(modelId, tally)
+      tally = emptyTally({ endpoint, modelId: modelId ?? '', upstream: upstream ?? '' })
+      byModel.set(modelAt, tally)
     }
     return tally
   }
 }
 
-// By position: the endpoint, then the model.
-function emptyTally(endpoint: string, modelId: string): Tally {
+function emptyTally(of: Pick<Tally, 'endpoint' | 'modelId' | 'upstream'>): Tally {
   return {
-    endpoint,
-    modelId,
+    ...of,
     requests: { '2xx': noRequests(), '4xx': noRequests(), '5xx': noRequests() },
     tokens: { input: 0, cache_read: 0, cache_write: 0, output: 0 },
     chargedMicros: 0,

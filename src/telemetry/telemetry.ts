@@ -9,7 +9,7 @@ import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import type { ChainLook } from '../sale/chain-watch.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
-import { UpstreamRefusesAccount } from '../upstreams/upstream.ts'
+import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { Metrics } from './metrics.ts'
 import type { RequestTracer } from './otlp-tracer.ts'
 import type { AccountCall, Readiness } from './readiness.ts'
@@ -91,6 +91,14 @@ export class Telemetry {
   /** This process has learned of a doubt in reported costs, or of the end of one. */
   doubtChanged(change: { readonly isOpen: boolean }): void {
     this.#parts.metrics?.doubtChanged(change)
+  }
+
+  /** An upstream was asked what our key has used. By position: its name, and its answer. */
+  keyAnswered(upstream: string, answer: KeyUsageAnswer): void {
+    if (answer.kind === 'found') {
+      this.#parts.metrics?.creditLeft(upstream, answer.leftUsd)
+      this.#accountAccepted({ upstream, asker: 'key' })
+    } else if (answer.kind === 'refused') this.#accountRefused({ upstream, asker: 'key' })
   }
 
   /** The usage of the provider's key was read and compared. */

@@ -10,6 +10,8 @@ export interface UpstreamSettings {
   readonly baseUrl: string
   /** Our account's key; never logged, never relayed. Null: the server asks for none. */
   readonly apiKey: string | null
+  /** The variable of the environment that has the key; null: there is no key. */
+  readonly apiKeyVariable: string | null
   /** Headers of every request beside the dialect's own: name and value in turn. */
   readonly headers: readonly string[]
   /** The formats that may be sent to it, by name; null: the dialect's own. */
@@ -58,10 +60,10 @@ export interface WrittenModel {
   readonly openWeights: boolean | null
 }
 
-/** Prices in pico-dollars: of a token, and of each image, search and request. */
+/** Prices in pico-dollars: of a token, and of each search and request. */
 export type WrittenPrices = Readonly<Partial<Record<WrittenPriceName, Picos>>>
 
-/** The prices that the settings can name; `image` is of each image that is put in. */
+/** The prices that the settings can name. Images have none: answers count them as input tokens. */
 export type WrittenPriceName =
   | 'input'
   | 'output'
@@ -69,7 +71,6 @@ export type WrittenPriceName =
   | 'cacheWrite'
   | 'cacheWriteLong'
   | 'reasoning'
-  | 'image'
   | 'search'
   | 'request'
 

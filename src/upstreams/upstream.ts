@@ -61,7 +61,7 @@ export interface Dialect {
   readonly fetchGeneration:
     | ((upstream: Upstream, input: FetchGenerationInput) => Promise<GenerationAnswer>)
     | null
-  /** Reads what our key has used. Never rejects. Null: the provider does not say. */
+  /** Reads what our key has used, and what it has left. Never rejects. Null: the provider does not say. */
   readonly fetchKeyUsage: ((upstream: Upstream) => Promise<KeyUsageAnswer>) | null
 }
 
@@ -157,8 +157,15 @@ export type GenerationAnswer =
 
 /** What our key has used by now. */
 export type KeyUsageAnswer =
-  /** In dollars since the key was made, exactly as sent. */
-  | { readonly kind: 'found'; readonly usageUsd: Decimal }
+  | {
+      readonly kind: 'found'
+      /** In dollars since the key was made, exactly as sent. */
+      readonly usageUsd: Decimal
+      /** What is left of the key's limit, in dollars; null: it has none, or the upstream does not say. */
+      readonly leftUsd: Decimal | null
+    }
+  /** The upstream does not know the key. */
+  | { readonly kind: 'refused'; readonly cause: UpstreamRefusesAccount }
   /** The upstream has no such figure. */
   | { readonly kind: 'noFigure' }
   /** No answer; worth another try. */

@@ -40,9 +40,14 @@ export function vendorSettings(
   }
 }
 
-// Settings have no prices by prompt size or time of day.
-function hasOnePrice({ pricing, id }: CatalogRow): boolean {
-  return !id.startsWith('~') && !pricing.prompt.startsWith('-') && pricing.overrides === undefined
+/** Whether settings can name all prices of a row: they have none by prompt size or time of day, and none of images. */
+export function hasOnePrice({ pricing, id }: CatalogRow): boolean {
+  return (
+    !id.startsWith('~') &&
+    !pricing.prompt.startsWith('-') &&
+    pricing.overrides === undefined &&
+    pricing.image === undefined
+  )
 }
 
 function writtenModel(row: CatalogRow): WrittenModel {
@@ -54,7 +59,6 @@ function writtenModel(row: CatalogRow): WrittenModel {
     cacheWrite: pricing.input_cache_write,
     cacheWriteLong: pricing.input_cache_write_1h,
     reasoning: pricing.internal_reasoning,
-    image: pricing.image,
     search: pricing.web_search,
     request: pricing.request,
   }

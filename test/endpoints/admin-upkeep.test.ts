@@ -83,13 +83,15 @@ test('a refresh of the catalog says what it found, and one that fails keeps what
   const refreshed = await admin.post(path, '')
   expect(refreshed).toMatchObject({
     httpStatus: 200,
-    json: { object: 'catalog_refresh', stored: true, doubted: [] },
+    json: { object: 'catalog_refresh', stored: true, doubted: [], failed: [] },
   })
   const models = Number(refreshed.json['models'])
   admin.world.simulator.script({ path: '/models', status: 500 })
   const failed = await admin.post(path, '')
   expect([failed.httpStatus, failed.json]).toEqual([502, errorOf('upstream_error')])
-  expect(textOf(Object(failed.json['error']), 'message')).toContain('is unchanged')
+  expect(textOf(Object(failed.json['error']), 'message')).toBe(
+    'The catalog could not be refreshed and is unchanged. openrouter: the upstream answers 500 to its list of models.',
+  )
   const { json } = await admin.get('/v1/models', null)
   expect(json['data']).toHaveLength(models)
 })

@@ -38,6 +38,7 @@ class Relay implements AttemptObserver {
     this.#held = held
     this.#resolve = (ending) => {
       this.#hasEnded = true
+      held.callEnded()
       resolve(ending)
     }
   }
@@ -89,6 +90,7 @@ class Relay implements AttemptObserver {
   }
 
   onResponseEnd(): void {
+    this.#held.callEnded()
     try {
       this.#reader?.onResponseEnd()
     } catch (cause) {
@@ -97,6 +99,7 @@ class Relay implements AttemptObserver {
   }
 
   onResponseError(failure: AttemptFailure): void {
+    this.#held.callEnded()
     if (this.#faulty) return
     try {
       if (this.#isUnheard(failure)) {

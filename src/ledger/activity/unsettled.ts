@@ -213,6 +213,17 @@ export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount
   return counts
 }
 
+/** How many requests of each upstream wait for their cost; an upstream without any is left out. */
+export async function countWaiting(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('requests')
+    .select(({ fn }) => ['upstream', fn.countAll<number>().as('requests')])
+    .where(isUnsettled('provisional', 'unresolved'))
+    .groupBy('upstream')
+    .execute()
+  return new Map(rows.map(({ upstream, requests }) => [upstream, Number(requests)]))
+}
+
 /** The credit that the holds of each state keep reserved; a state without any is left out. */
 export async function heldByState(db: Kysely<Tables>): Promise<ReadonlyMap<string, Micros>> {
   const rows = await db

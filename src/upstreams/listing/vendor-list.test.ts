@@ -220,7 +220,6 @@ describe('a server without prices', () => {
       cacheWrite: 4n,
       cacheWriteLong: 5n,
       reasoning: 6n,
-      image: 7n,
       search: 8n,
       request: 9n,
     }
@@ -228,8 +227,7 @@ describe('a server without prices', () => {
       ...SETTINGS,
       written: [written('local/a', { prices })],
     })
-    const { image, ...rest } = prices
-    expect(models[0]?.offer.prices).toMatchObject({ ...rest, imageInput: image })
+    expect(models[0]?.offer.prices).toMatchObject(prices)
     expect(models[0]?.listing.pricing['prompt']).toBe('0.000000000001')
     expect(parsePrice('0.000000000001')).toBe(1n)
   })

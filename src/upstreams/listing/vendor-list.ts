@@ -193,7 +193,6 @@ const LISTED_NAMES: readonly (readonly [name: WrittenPriceName, listedName: stri
   ['cacheWrite', 'input_cache_write'],
   ['cacheWriteLong', 'input_cache_write_1h'],
   ['reasoning', 'internal_reasoning'],
-  ['image', 'image'],
   ['search', 'web_search'],
   ['request', 'request'],
 ]

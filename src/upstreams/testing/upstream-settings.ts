@@ -20,6 +20,7 @@ export function upstreamSettings(
     name: 'openrouter',
     dialect: 'openrouter',
     apiKey: 'key',
+    apiKeyVariable: 'UPSTREAM_API_KEY',
     headers: [],
     formats: null,
     only: null,

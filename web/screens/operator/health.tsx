@@ -133,6 +133,7 @@ interface Refreshed {
   readonly models: number
   readonly doubted: readonly string[]
   readonly skipped: readonly unknown[]
+  readonly failed: readonly { readonly upstream: string; readonly why: string }[]
 }
 
 function Catalog({ health: { catalog } }: { health: Health }) {
@@ -182,6 +183,12 @@ function Catalog({ health: { catalog } }: { health: Health }) {
           {refresh.error.message}
         </p>
       )}
+      {!refresh.isPending &&
+        done?.failed.map(({ upstream, why }) => (
+          <p key={upstream} className="problem" role="alert">
+            {upstream}: {why}
+          </p>
+        ))}
       <div className="flex flex-wrap items-center gap-3">
         <button
           type="button"

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { parseModels } from '../upstreams/openrouter/catalog.ts'
+import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
+import type { WrittenModel } from '../upstreams/upstream-settings.ts'
+import { type CatalogRow, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
+import { Claims } from './claims.ts'
+
+/** The rows of an upstream that lists these ids. */
+function rows(upstream: string, ...ids: readonly string[]): readonly CatalogRow[] {
+  if (ids.length === 0) return []
+  const settings = { ...DEFAULT_CATALOG_SETTINGS, upstream }
+  const list = upstreamList(...ids.map((id) => upstreamRow({ id, canonical_slug: id })))
+  return parseModels(list, settings).models.map((model) => ({ ...model, refreshedAtMs: 0 }))
+}
+
+function written(id: string): WrittenModel {
+  return {
+    id,
+    upstreamModelId: id,
+    contextTokens: null,
+    outputTokensMax: null,
+    prices: null,
+    inputModalities: null,
+    outputModalities: null,
+    supportedParameters: null,
+    openWeights: null,
+  }
+}
+
+/** Each id on offer with the upstream that has it, in the order in which they are listed. */
+function owners(offered: readonly CatalogRow[]): readonly string[] {
+  return offered.map(({ offer }) => `${offer.modelId} at ${offer.upstream}`)
+}
+
+describe('an id belongs', () => {
+  test('to the first upstream of the settings that lists it, and the other one is shadowed', () => {
+    const claims = new Claims([
+      { name: 'one', models: [] },
+      { name: 'two', models: [] },
+    ])
+    claims.replace('two', rows('two', 'a/x', 'a/y'))
+    const offered = claims.replace('one', rows('one', 'a/x'))
+    expect(owners(offered)).toEqual(['a/x at one', 'a/y at two'])
+    expect(claims.shadowedOf('two')).toEqual(['a/x'])
+    expect(claims.shadowedOf('one')).toEqual([])
+  })
+
+  test('to the upstream that it is written for, though an earlier one lists it', () => {
+    const claims = new Claims([
+      { name: 'one', models: [] },
+      { name: 'two', models: [written('a/x')] },
+    ])
+    expect(owners(claims.replace('one', rows('one', 'a/x')))).toEqual(['a/x at one'])
+    expect(owners(claims.replace('two', rows('two', 'a/x')))).toEqual(['a/x at two'])
+    expect(claims.shadowedOf('one')).toEqual(['a/x'])
+  })
+
+  test('to the upstream that had it, when another one begins to list it at a later refresh', () => {
+    const claims = new Claims([
+      { name: 'one', models: [] },
+      { name: 'two', models: [] },
+    ])
+    claims.replace('one', rows('one', 'a/y'))
+    claims.replace('two', rows('two', 'a/x'))
+    expect(owners(claims.replace('one', rows('one', 'a/x', 'a/y')))).toEqual([
+      'a/y at one',
+      'a/x at two',
+    ])
+    expect(claims.shadowedOf('one')).toEqual(['a/x'])
+  })
+
+  test('to the next upstream that lists it, once its own lists it no more, and stays there', () => {
+    const claims = new Claims([
+      { name: 'one', models: [] },
+      { name: 'two', models: [] },
+    ])
+    claims.replace('one', rows('one', 'a/x', 'a/z'))
+    claims.replace('two', rows('two', 'a/x'))
+    expect(owners(claims.replace('one', rows('one', 'a/z')))).toEqual(['a/z at one', 'a/x at two'])
+    expect(owners(claims.replace('one', rows('one', 'a/x', 'a/z')))).toEqual([
+      'a/z at one',
+      'a/x at two',
+    ])
+  })
+
+  test('to no upstream, once none lists it', () => {
+    const claims = new Claims([
+      { name: 'one', models: [] },
+      { name: 'two', models: [] },
+    ])
+    claims.replace('one', rows('one', 'a/x'))
+    claims.replace('two', rows('two', 'a/y'))
+    expect(owners(claims.replace('one', rows('one', 'a/z')))).toEqual(['a/z at one', 'a/y at two'])
+  })
+})
+
+test('what an earlier process stored gives way to the first list of this one', () => {
+  const claims = new Claims([
+    { name: 'one', models: [] },
+    { name: 'two', models: [] },
+  ])
+  // The first one had not listed it when the store was written.
+  claims.restore('one', rows('one', 'a/y'))
+  expect(owners(claims.restore('two', rows('two', 'a/x')))).toEqual(['a/y at one', 'a/x at two'])
+  expect(owners(claims.replace('one', rows('one', 'a/x', 'a/y')))).toEqual([
+    'a/x at one',
+    'a/y at one',
+  ])
+  expect(claims.rowsOf('two')).toHaveLength(1)
+})

@@ -1,0 +1,274 @@
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Fault } from '../../simulator/faults.ts'
+import type { RequestRow } from '../../src/store/schema.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { CREDIT_MICROS } from '../crash/crash-bench.ts'
+import { type ServeProcess, tollgate } from '../tollgate-process.ts'
+import {
+  chargeOf,
+  type FourUpstreams,
+  openFourUpstreams,
+  UPSTREAM_NAMES,
+  type UpstreamName,
+} from './four-upstreams.ts'
+import {
+  type Asked,
+  chat,
+  leaveAfterText,
+  messages,
+  modelOf,
+  SPEAK,
+  WAYS,
+} from './official-clients.ts'
+
+/*
+ * One gateway on four upstreams at once, each of another dialect, and the official clients, unmodified: each charge
+ * against the books of the simulator that ran the request.
+ */
+
+describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create }) => {
+  let four: FourUpstreams
+  let gateway: ServeProcess
+  let marks = 0
+
+  beforeAll(async () => {
+    four = await openFourUpstreams(create)
+    gateway = await four.serve()
+  })
+  afterAll(() => four.close())
+
+  /** A request to be sent, with a mark of its own and the next key. */
+  const next = (upstream: UpstreamName): Asked => ({
+    upstream,
+    mark: `mark-${String(++marks).padStart(4, '0')}.`,
+    address: gateway.address,
+    apiKey: four.nextKey(),
+  })
+  /** The row of a request that has its last charge. */
+  const finalRow = (requestId: string): Promise<RequestRow> => four.settledRow(requestId, ['final'])
+
+  test('every format that each speaks, at the same time: each charge is what its upstream counts or reports', async () => {
+    const all = Object.entries(WAYS).flatMap(([format, ways]) =>
+      (SPEAK[format] ?? []).flatMap((upstream) =>
+        ways.map(([way, ask]) => ({ format, way, ask, ...next(upstream) })),
+      ),
+    )
+    const done = await Promise.all(
+      all.map(async (each) => ({ ...each, answer: await each.ask(each) })),
+    )
+    for (const { format, way, upstream, mark, answer } of done) {
+      const of = `${format} ${way} at ${upstream}`
+      const due = four.chargeDue(upstream, mark)
+      expect(due, of).toBeGreaterThan(0)
+      const row = await finalRow(answer.requestId)
+      expect(row, of).toMatchObject({
+        endpoint: format,
+        upstream,
+        backedChargeMicros: due,
+        backedHeldMicros: 0,
+      })
+      expect(due, of).toBeLessThanOrEqual(row.backedGrantedMicros)
+      if (answer.costMicros !== null) expect(answer.costMicros, of).toBe(due)
+      if (answer.emptyChunks !== undefined) {
+        expect(answer.emptyChunks, of).toBe(way.endsWith('with usage') ? 1 : 0)
+      }
+      if (way === 'with reasoning') expect(row.usage?.reasoningTokens, of).toBeGreaterThan(0)
+      if (way === 'with a cached prompt' || way === 'with a prompt written to the cache') {
+        expect(row.usage?.cacheWriteTokens, of).toBeGreaterThan(100)
+      }
+      if (way === 'with one written for an hour') {
+        expect(row.usage?.cacheWriteLongTokens, of).toBeGreaterThan(100)
+      }
+    }
+    await four.bench.audit()
+  })
+
+  test('a prompt that was cached before is charged as read', async () => {
+    for (const upstream of SPEAK['messages'] ?? []) {
+      const asked = next(upstream)
+      await messages(asked, 'cached')
+      const wroteMicros = four.chargeDue(upstream, asked.mark)
+      const { requestId, costMicros } = await messages(asked, 'cached')
+      const row = await finalRow(requestId)
+      expect(row.usage?.cacheReadTokens, upstream).toBeGreaterThan(100)
+      expect(row.backedChargeMicros, upstream).toBe(four.chargeDue(upstream, asked.mark))
+      expect(costMicros, upstream).toBe(row.backedChargeMicros)
+      expect(row.backedChargeMicros, upstream).toBeLessThan(wroteMicros)
+    }
+  })
+
+  test('an alias of the file runs where its model is', async () => {
+    const { address, apiKey, mark } = next('openai')
+    const client = new OpenAI({ apiKey, baseURL: `${address}/v1`, maxRetries: 0 })
+    const messages = [{ role: 'user' as const, content: mark }]
+    const { response } = await client.chat.completions
+      .create({ model: 'mini', messages })
+      .withResponse()
+    const row = await finalRow(response.headers.get('x-request-id') ?? '')
+    expect(row.upstream).toBe('openai')
+  })
+
+  test('a client that leaves is charged what its upstream counts, or has in its records', async () => {
+    const left = await Promise.all(
+      UPSTREAM_NAMES.map(async (upstream) => {
+        const asked = next(upstream)
+        return { ...asked, requestId: await leaveAfterText(asked) }
+      }),
+    )
+    for (const { upstream, mark, requestId } of left) {
+      const row = await finalRow(requestId)
+      expect(row, upstream).toMatchObject({ errorCode: 'client_gone', backedHeldMicros: 0 })
+      expect(row.backedChargeMicros, upstream).toBeGreaterThan(0)
+      expect(row.backedChargeMicros, upstream).toBe(four.chargeDue(upstream, mark))
+    }
+    await four.bench.audit()
+  })
+
+  /** Sends the smallest chat or message that an upstream answers with this fault. Resolves with the request's id. */
+  async function askWith(upstream: UpstreamName, fault: Fault): Promise<string> {
+    four.simulators[upstream].script(fault)
+    const asked = next(upstream)
+    const { requestId, costMicros } =
+      upstream === 'anthropic' ? await messages(asked, 'text') : await chat(asked, {})
+    expect(costMicros).toBe(0)
+    return requestId
+  }
+
+  /** Settles a request at a cost of $0.000123, with the command beside the server. */
+  async function settleByHand(requestId: string): Promise<void> {
+    const { code, notes } = await tollgate(['request', 'settle', requestId, '0.000123'], {
+      folder: import.meta.dirname,
+      env: { DATABASE_URL: four.bench.url },
+    })
+    expect(code, notes).toBe(0)
+  }
+
+  test('an answer without counts and cost is unresolved, until an admin settles it at the cost that the vendor shows', async () => {
+    const omit = ['usage', 'cost', 'id', 'generationHeader'] as const
+    for (const upstream of UPSTREAM_NAMES) {
+      const requestId = await askWith(upstream, { omit })
+      const { backedHeldMicros, backedGrantedMicros } = await four.settledRow(requestId, [
+        'unresolved',
+      ])
+      expect(backedHeldMicros, upstream).toBe(backedGrantedMicros)
+      await settleByHand(requestId)
+      expect(await finalRow(requestId), upstream).toMatchObject({
+        backedChargeMicros: chargeOf(0.000123),
+        backedHeldMicros: 0,
+      })
+    }
+    await four.bench.audit()
+  })
+
+  test('an upstream that is taken out of the file keeps its requests, which an admin settles; the others are untouched', async () => {
+    const { bench } = four
+    const omit = ['usage', 'cost', 'id', 'generationHeader'] as const
+    const [ofLocal, second, ofOpenai] = [
+      await askWith('local', { omit }),
+      await askWith('local', { omit }),
+      await askWith('openai', { omit }),
+    ]
+    expect((await gateway.stop('SIGTERM')).code).toBe(0)
+    gateway = await four.serveWithout('local', { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
+    const said: unknown = JSON.parse(await gateway.logged('that is not in the settings'))
+    expect(said).toMatchObject({ level: 40, upstream: 'local', requests: 2 })
+    // Those of an upstream that is there end by its rule; these wait for a decision.
+    expect(await four.settledRow(ofOpenai, ['released'])).toMatchObject({ backedHeldMicros: 0 })
+    const waiting = await four.settledRow(ofLocal, ['unresolved'])
+    expect(waiting.backedHeldMicros).toBe(waiting.backedGrantedMicros)
+    await settleByHand(ofLocal)
+    expect(await finalRow(ofLocal)).toMatchObject({ upstream: 'local', backedHeldMicros: 0 })
+    const { requestId } = await chat(next('openai'), {})
+    expect(await finalRow(requestId)).toMatchObject({ upstream: 'openai' })
+    const gone = await sendRaw(next('local'), false)
+    expect(JSON.parse(gone)).toMatchObject({ error: { code: 'model_not_found' } })
+    await bench.audit()
+
+    // Put back, it ends by its own rule again.
+    expect((await gateway.stop('SIGTERM')).code).toBe(0)
+    gateway = await four.serve({ TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
+    expect(await four.settledRow(second, ['released'])).toMatchObject({
+      backedChargeMicros: 0,
+      backedHeldMicros: 0,
+    })
+    expect((await gateway.stop('SIGTERM')).code).toBe(0)
+    gateway = await four.serve()
+    await bench.audit()
+  })
+
+  test('kill -9 with requests at all four: each hold ends exactly once, by the rule of its dialect', async () => {
+    const { bench, simulators } = four
+    const before = new Set((await bench.requests()).map(({ id }) => id))
+    for (const simulator of Object.values(simulators)) {
+      simulator.script({ hold: 'beforeHeaders', times: 'always' })
+    }
+    const lost = UPSTREAM_NAMES.flatMap((upstream) =>
+      [true, false].map((stream) => sendRaw(next(upstream), stream).catch(() => 'lost')),
+    )
+    for (const simulator of Object.values(simulators)) await simulator.gate().arrived(2)
+    await gateway.stop('SIGKILL')
+    expect(new Set(await Promise.all(lost))).toEqual(new Set(['lost']))
+    await bench.bury()
+    const cut = (await bench.requests()).filter(({ id }) => !before.has(id))
+    expect(cut).toHaveLength(2 * UPSTREAM_NAMES.length)
+
+    // The next process finds them: nothing is charged, and all of it stays held.
+    gateway = await four.serve()
+    const found = (await bench.requests()).filter(({ id }) => !before.has(id))
+    for (const row of found) {
+      expect(row, row.upstream).toMatchObject({ state: 'unresolved', backedChargeMicros: 0 })
+      expect(row.backedHeldMicros, row.upstream).toBe(row.backedGrantedMicros)
+    }
+    await bench.audit()
+    expect((await gateway.stop('SIGTERM')).code).toBe(0)
+
+    // After their time those of a vendor without look-ups are released; OpenRouter's are asked for until tomorrow.
+    gateway = await four.serve({ TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
+    const isOver = (row: RequestRow): boolean =>
+      before.has(row.id) ||
+      row.state === (row.upstream === 'openrouter' ? 'unresolved' : 'released')
+    const rows = await bench.until((all) => all.every(isOver))
+    const released = rows.filter(({ id, state }) => !before.has(id) && state === 'released')
+    expect(released).toHaveLength(6)
+    for (const row of released) {
+      expect(row).toMatchObject({ backedChargeMicros: 0, backedHeldMicros: 0 })
+    }
+    await bench.audit()
+
+    // Nor does a third process settle them again.
+    expect((await gateway.stop('SIGTERM')).code).toBe(0)
+    const entries = await bench.entries()
+    gateway = await four.serve({ TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
+    expect(await bench.entries()).toEqual(entries)
+    for (const { id, endedAtMs, state } of released) {
+      const row = (await bench.requests()).find((each) => each.id === id)
+      expect(row).toMatchObject({ state, endedAtMs })
+    }
+    for (const simulator of Object.values(simulators)) simulator.gate().release()
+  })
+
+  /** By position: what is asked, and whether in a stream. */
+  function sendRaw({ upstream, mark, address, apiKey }: Asked, stream: boolean): Promise<string> {
+    const isMessages = upstream === 'anthropic'
+    return fetch(`${address}/v1/${isMessages ? 'messages' : 'chat/completions'}`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: modelOf(upstream, 'text'),
+        max_tokens: 64,
+        stream,
+        messages: [{ role: 'user', content: mark }],
+      }),
+    }).then((answer) => answer.text())
+  }
+
+  test('after all of it, the account has paid the charges and nothing else', async () => {
+    const { bench } = four
+    const charged = (await bench.requests()).reduce((sum, row) => sum + row.backedChargeMicros, 0)
+    const entries = await bench.entries()
+    const balance = entries.reduce((sum, { amountMicros }) => sum + amountMicros, 0)
+    expect(balance).toBe(CREDIT_MICROS - charged)
+    await bench.audit()
+  })
+})
