@@ -1,10 +1,10 @@
-import { Catalog as SimulatorCatalog, traitsOf } from '../../simulator/catalog.ts'
+import { traitsOf } from '../../simulator/catalog.ts'
 import { Refusal } from '../../simulator/error-bodies.ts'
 import type { Fault } from '../../simulator/faults.ts'
 import { FORMATS_BY_PATH } from '../../simulator/formats/formats.ts'
 import { parseObject } from '../../simulator/json-value.ts'
 import { PrefixMemory } from '../../simulator/prompt-meter.ts'
-import { Catalog, DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/catalog.ts'
+import { vendorText } from '../../simulator/vendors.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { checkOffer } from '../../src/formats/refusals.ts'
@@ -14,13 +14,13 @@ import { capForGrant, sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { resolveOutcome } from '../../src/journey/settle/resolve.ts'
 import { parseAnswer, parseJsonBody } from '../../src/json/body.ts'
 import { editJson, type JsonEdit } from '../../src/json/edit.ts'
-import { parseModels } from '../../src/upstreams/openrouter/catalog.ts'
-import { wireOf } from '../../src/upstreams/openrouter/testing/exchange.ts'
+import type { Wire } from '../../src/upstreams/upstream.ts'
 import type { Call } from '../../src/vocabulary/call.ts'
 import { type Micros, micros } from '../../src/vocabulary/money.ts'
 import { type Offer, offerAtFee } from '../../src/vocabulary/offer.ts'
 import { Problem } from '../../src/vocabulary/problem.ts'
-import { type RandomBody, ROWS } from './random-bodies.ts'
+import { type HoldWorld, NOW_MS, OPENROUTER } from './hold-worlds.ts'
+import type { RandomBody } from './random-bodies.ts'
 
 /** A fault of ours, planted to see that it is found. */
 export interface Plant {
@@ -48,29 +48,11 @@ export interface ChargeInput {
   /** The platform fee, in hundredths of a percent. Default 5%. */
   readonly feeBasisPoints?: number
   readonly plant?: Plant
+  /** Default: OpenRouter. */
+  readonly world?: HoldWorld
 }
 
-const NOW_MS = 1_790_000_000_000
 const GENERATION_ID = 'gen-1790000000-0123456789abcdefghij'
-
-const provider = new SimulatorCatalog()
-provider.replace(ROWS)
-const catalog = catalogOf(provider)
-
-function catalogOf(simulated: SimulatorCatalog): Catalog {
-  const listed = new Catalog({
-    clock: { nowMs: () => NOW_MS },
-    settings: { pricesStaleAfterMs: 1, aliases: new Map() },
-    upstreams: [{ name: DEFAULT_CATALOG_SETTINGS.upstream, models: [] }],
-  })
-  const list = simulated.list(new URLSearchParams({ output_modalities: 'all' }))
-  const { models } = parseModels(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
-  listed.replace(
-    DEFAULT_CATALOG_SETTINGS.upstream,
-    models.map((model) => ({ ...model, refreshedAtMs: NOW_MS })),
-  )
-  return listed
-}
 
 /**
  * Sizes the hold of a body, sends the body as the gateway sends it to a provider that bills the most
@@ -96,19 +78,28 @@ function orNull<T>(run: () => T): T | null {
 interface Held {
   readonly heldMicros: Micros
   readonly format: WireFormat
+  readonly wire: Wire
   readonly call: Call
   readonly offer: Offer
   /** The body as it goes upstream. */
   readonly sent: string
 }
 
-function hold({ request, grantedShare, feeBasisPoints = 500, plant = {} }: ChargeInput): Held {
+function hold({
+  request,
+  grantedShare,
+  feeBasisPoints = 500,
+  plant = {},
+  world = OPENROUTER,
+}: ChargeInput): Held {
   const format = FORMATS.find(({ endpoint }) => endpoint === request.endpoint)
-  if (format === undefined) throw new TypeError(`no format ${request.endpoint}`)
+  const wire = world.wires.get(request.endpoint)
+  if (format === undefined || wire === undefined) throw new TypeError(`no ${request.endpoint}`)
   const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
   const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
-  const offer = offerAtFee(catalog.offerFor(call.modelName), feeBasisPoints)
+  const offer = offerAtFee(world.catalog.offerFor(call.modelName), feeBasisPoints)
   checkOffer(call, { format, formats: FORMATS, offer, publicNames: DEFAULT_PUBLIC_NAMES })
+  wire.refuse?.({ call, body, offer })
 
   const size = sizeHold(
     { ...call, ...plant.call?.(call, offer) },
@@ -116,7 +107,7 @@ function hold({ request, grantedShare, feeBasisPoints = 500, plant = {} }: Charg
   )
   const lowerable = size.neededMicros - size.leastMicros
   const heldMicros = micros(size.leastMicros + Math.floor(lowerable * grantedShare))
-  const edits = wireOf(format)
+  const edits = wire
     .rewrites({
       call,
       body,
@@ -128,33 +119,36 @@ function hold({ request, grantedShare, feeBasisPoints = 500, plant = {} }: Charg
     .filter((edit) => plant.rewrites?.(edit) ?? true)
   const sent = Buffer.concat(editJson(body, edits)).toString()
 
-  return { heldMicros, format, call, offer, sent }
+  return { heldMicros, format, wire, call, offer, sent }
 }
 
-function charge(held: Held, { reportsCost }: ChargeInput): Micros | null {
-  const { heldMicros, format, call, offer } = held
-  const answer = parseAnswer(Buffer.from(answerOf(held, reportsCost)))
+function charge(held: Held, input: ChargeInput): Micros | null {
+  const { heldMicros, wire, call, offer } = held
+  const answer = parseAnswer(Buffer.from(answerOf(held, input)))
   if (answer === null) throw new TypeError('the provider answered no JSON')
   const resolution = resolveOutcome({
-    outcome: { kind: 'completed', reported: wireOf(format).readAnswer(answer).reported },
+    outcome: { kind: 'completed', reported: wire.readAnswer(answer).reported },
     call,
     offer,
     grantedMicros: heldMicros,
-    hasLookUps: true,
+    hasLookUps: (input.world ?? OPENROUTER).hasLookUps,
   })
   const isCharged = resolution.kind === 'final' || resolution.kind === 'provisional'
   return isCharged ? resolution.chargeMicros : null
 }
 
 /** The provider's whole answer. Throws Refusal. */
-function answerOf({ format: { endpoint }, sent }: Held, reportsCost: boolean): string {
-  const { path } = wireOf({ endpoint })
+function answerOf(
+  { wire: { path }, sent }: Held,
+  { reportsCost, world: { provider, vendor } = OPENROUTER }: ChargeInput,
+): string {
   const format = FORMATS_BY_PATH.get(path)
   const body = parseObject(sent)
   const row = provider.find(String(body?.['model']))
   if (format === undefined || body === null || row === null) throw new TypeError('unknown to it')
+  vendor?.checkBody(path, body, row)
   const fault: Fault = reportsCost ? { bills: 'most' } : { bills: 'most', omit: ['cost'] }
-  return format
+  const text = format
     .answer({
       path,
       body,
@@ -168,4 +162,5 @@ function answerOf({ format: { endpoint }, sent }: Held, reportsCost: boolean): s
       pace: { events: 1, intervalMs: 0 },
     })
     .whole()
+  return vendor === null ? text : (vendorText(vendor, text, body) ?? text)
 }

@@ -54,7 +54,7 @@ async function openaiKnowledge(): Promise<VendorKnowledge> {
 
 describe("OpenAI's list of ids", () => {
   test('is met with prices and facts, and offered by catalog ids', async () => {
-    const ids = ['gpt-5-mini', 'gpt-4o-2024-11-20', 'text-embedding-3-small', 'o1-pro']
+    const ids = ['gpt-5-mini', 'gpt-4o-2024-11-20', 'text-embedding-3-small', 'gpt-5-pro']
     const { models } = meetVendorList(
       ids.map((id) => listed(id, { created: 1_700_000_000 })),
       await openaiKnowledge(),
@@ -136,7 +136,7 @@ describe("OpenAI's list of ids", () => {
 
 test('every model of the tables that has a price is offered', async () => {
   const tables = [
-    ['openai', openaiFacts, ['gpt-6-sol', 'gpt-5.6-luna', 'gpt-5', 'o3', 'gpt-4o', 'gpt-4.1-nano']],
+    ['openai', openaiFacts, ['gpt-6-sol', 'gpt-5.6-luna', 'gpt-5', 'o3', 'gpt-4o', 'gpt-4.1-mini']],
     ['anthropic', anthropicFacts, ['claude-opus-5-5', 'claude-sonnet-5', 'claude-haiku-4-5']],
   ] as const
   for (const [author, factsOf, ids] of tables) {

@@ -1,8 +1,9 @@
 import { undated } from '../listing/known-prices.ts'
 import type { ModelFacts } from '../listing/vendor-list.ts'
 
-// From developers.openai.com/api/docs/models and its page of each model, read on 2026-11-22, older models from the
-// pages' stored editions. The list of OpenAI's API has ids alone.
+// From developers.openai.com/api/docs/models and its page of each model, read on 2026-11-22. The list of OpenAI's API has
+// ids alone. Models that were shut down by then (developers.openai.com/api/docs/deprecations: on 2026-10-23 gpt-3.5-turbo,
+// gpt-4, gpt-4-turbo, gpt-4o-2024-05-13, gpt-4.1-nano, o1, o1-pro, o3-mini and o4-mini) have no row.
 
 const CHAT = ['chat', 'responses']
 const RESPONSES = ['responses']
@@ -32,7 +33,6 @@ const REASONING = [
 ]
 
 const SEEING = { inputModalities: ['text', 'image', 'file'] }
-const TEXT = { inputModalities: ['text'] }
 
 const writing = (outputTokensMax: number): ModelFacts => ({
   outputTokensMax,
@@ -46,15 +46,9 @@ const reasoning = (outputTokensMax: number, formats: readonly string[] = CHAT): 
   supportedParameters: REASONING,
   formats,
 })
-const early = (outputTokensMax: number): ModelFacts => ({
-  outputTokensMax,
-  ...TEXT,
-  supportedParameters: WRITING.filter((name) => name !== 'structured_outputs'),
-  formats: CHAT,
-})
 const EMBEDDING: ModelFacts = {
   outputTokensMax: null,
-  ...TEXT,
+  inputModalities: ['text'],
   outputModalities: ['embeddings'],
   supportedParameters: ['dimensions'],
   formats: ['embeddings'],
@@ -87,26 +81,11 @@ const MODELS: Readonly<Record<string, ModelFacts>> = {
   'gpt-5-nano': reasoning(128_000),
   'gpt-5-pro': reasoning(272_000, RESPONSES),
   o3: reasoning(100_000),
-  'o3-mini': { ...reasoning(100_000), ...TEXT },
   'o3-pro': reasoning(100_000, RESPONSES),
-  'o4-mini': reasoning(100_000),
-  o1: reasoning(100_000),
-  'o1-pro': reasoning(100_000, RESPONSES),
   'gpt-4.1': writing(32_768),
   'gpt-4.1-mini': writing(32_768),
-  'gpt-4.1-nano': writing(32_768),
   'gpt-4o': writing(16_384),
-  'gpt-4o-2024-05-13': writing(4_096),
   'gpt-4o-mini': writing(16_384),
-  'gpt-4-turbo': { ...early(4_096), inputModalities: ['text', 'image'] },
-  'gpt-4': early(8_192),
-  'gpt-3.5-turbo': early(4_096),
-  'gpt-3.5-turbo-instruct': {
-    outputTokensMax: 4_096,
-    ...TEXT,
-    supportedParameters: ['max_tokens', 'temperature', 'top_p', 'stop', 'seed', 'logprobs'],
-    formats: ['completions'],
-  },
   'text-embedding-3-large': EMBEDDING,
   'text-embedding-3-small': EMBEDDING,
   'text-embedding-ada-002': { ...EMBEDDING, supportedParameters: [] },
