@@ -9,6 +9,7 @@ import {
   type StartGatewayInput,
   startBareProxy,
   startGateway,
+  startOtherUpstreams,
   startSimulator,
 } from './systems.ts'
 import type { Target } from './target.ts'
@@ -41,6 +42,7 @@ export class Bench {
   #bareProxy: Promise<RunningTarget> | null = null
   #gateway: Promise<RunningTarget> | null = null
   #lookingAllUp: Promise<RunningTarget> | null = null
+  #onUpstreams: Promise<RunningTarget> | null = null
 
   constructor(flags: Flags) {
     this.flags = flags
@@ -89,6 +91,20 @@ export class Bench {
       settings: { TOLLGATE_LOOKUPS: 'all' },
     })
     return this.#lookingAllUp
+  }
+
+  /** The same on as many upstreams as the flags say, to which all requests of which one goes; none without the flag. */
+  async onUpstreams(): Promise<readonly Target[]> {
+    const { upstreams } = this.flags
+    if (upstreams === null) return []
+    this.#onUpstreams ??= this.#startOnUpstreams(upstreams)
+    return [await this.#onUpstreams]
+  }
+
+  async #startOnUpstreams(count: number): Promise<RunningTarget> {
+    const others = await startOtherUpstreams(this.folder, count - 1)
+    for (const { target } of others) this.#running.push(target)
+    return this.startGateway({ name: `tollgate on ${count} upstreams`, others })
   }
 
   /** Starts a gateway of a scenario's own, for it to {@link end}, or the run at its end. */

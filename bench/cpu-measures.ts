@@ -2,6 +2,9 @@ import { type Measure, measure } from './measure.ts'
 import { cpuMicrosPerRequest, type Round } from './rounds.ts'
 import { pairedRatios } from './statistics.ts'
 
+/** What further upstreams may cost a request that goes to none of them. */
+const UPSTREAMS_RATIO_MAX = 1.03
+
 export interface CpuMeasuresInput {
   /** What is counted: `request`, `stream`. */
   readonly noun: string
@@ -9,6 +12,8 @@ export interface CpuMeasuresInput {
   /** Of a gateway that looks each cost up; absent: it was not measured. */
   readonly lookingAllUp?: readonly Round[]
   readonly bare: readonly Round[]
+  /** Of a gateway on several upstreams; absent: it was not measured. */
+  readonly onUpstreams?: readonly Round[] | undefined
   /** The most that the gateway may take of the bare proxy's time; null: shown, and not judged. */
   readonly ratioMax: number | null
 }
@@ -22,10 +27,12 @@ export function cpuMeasures({
   gateway,
   lookingAllUp = [],
   bare,
+  onUpstreams = [],
   ratioMax,
 }: CpuMeasuresInput): Measure[] {
   const [over, under] = [cpuMicrosPerRequest(gateway), cpuMicrosPerRequest(bare)]
   const all = cpuMicrosPerRequest(lookingAllUp)
+  const several = cpuMicrosPerRequest(onUpstreams)
   return [
     measure({ name: `tollgate, CPU a ${noun}`, unit: 'µs', values: over }),
     measure({
@@ -48,6 +55,17 @@ export function cpuMeasures({
             name: 'the same over the bare proxy’s',
             unit: 'x',
             values: pairedRatios({ over: all, under }),
+          }),
+        ]),
+    ...(several.length === 0
+      ? []
+      : [
+          measure({ name: `on several upstreams, CPU a ${noun}`, unit: 'µs', values: several }),
+          measure({
+            name: 'the same over that on one upstream',
+            unit: 'x',
+            values: pairedRatios({ over: several, under: over }),
+            budget: UPSTREAMS_RATIO_MAX,
           }),
         ]),
     measure({

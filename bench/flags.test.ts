@@ -19,6 +19,7 @@ test.each([
   [['--rounds', '0'], '--rounds takes a whole number above 0'],
   [['--rounds', 'many'], '--rounds takes a whole number above 0'],
   [['--setting', 'LOG_LEVEL'], '--setting takes NAME=value'],
+  [['--upstreams', 'all'], '--upstreams takes a whole number above 0'],
   [['--peer', 'other,http://127.0.0.1:1'], '--peer takes name,http://address,pid'],
   [['--peer', 'other,here,12'], '--peer takes name,http://address,pid'],
   [['--fast'], "Unknown option '--fast'"],
@@ -52,6 +53,7 @@ test('the help names every scenario and every flag once', () => {
     'profile-folder',
     'checkout',
     'setting',
+    'upstreams',
     'peer',
   ])
 })

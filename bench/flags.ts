@@ -21,6 +21,8 @@ export interface Flags {
   readonly checkout: string | undefined
   /** Settings of the gateway, by name. */
   readonly settings: Readonly<Record<string, string>>
+  /** On how many upstreams a further gateway is measured; null: none is. */
+  readonly upstreams: number | null
   /** Gateways that run already. */
   readonly peers: readonly PeerFlag[]
 }
@@ -55,6 +57,7 @@ export function readFlags(args: readonly string[]): Flags {
       'profile-folder': { type: 'string', default: join(ROOT, 'bench', 'results', 'profiles') },
       checkout: { type: 'string' },
       setting: { type: 'string', multiple: true, default: [] },
+      upstreams: { type: 'string' },
       peer: { type: 'string', multiple: true, default: [] },
     },
   })
@@ -69,6 +72,7 @@ export function readFlags(args: readonly string[]): Flags {
     profileFolder: values.profile ? values['profile-folder'] : null,
     checkout: values.checkout,
     settings: Object.fromEntries(values.setting.map(settingOf)),
+    upstreams: wholeNumber('upstreams', values.upstreams),
     peers: values.peer.map(peerOf),
   }
 }

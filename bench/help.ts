@@ -26,6 +26,8 @@ ${listed.join('\n')}
   --profile-folder <path> or into this folder
   --checkout <path>       starts the gateway from another checkout
   --setting <NAME=value>  a setting of the gateway; may be given again
+  --upstreams <n>         requests and streams also at a gateway on a file of so many upstreams, the others of the
+                          other dialects in turn; --rounds 10 makes ten pairs with the gateway on one
   --peer <name,address,process id[,authorization]>
                           a gateway that runs already, for peers; may be given again. It serves the model
                           sim/unknown-window from a provider such as npm run simulator`

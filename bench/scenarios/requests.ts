@@ -14,18 +14,30 @@ export const REQUESTS: Scenario = {
   summary: 'CPU a request that is not streamed, 1 KB, 32 at once',
   runs: 'always',
   async run(bench) {
-    const targets = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
+    const targets = [
+      await bench.gateway(),
+      await bench.bareProxy(),
+      await bench.lookingAllUp(),
+      ...(await bench.onUpstreams()),
+    ]
     const workload = await chatWorkload(await bench.simulator(), textBody())
     await warm({ targets, workload, requests: bench.scaled({ full: 8_000, quick: 600 }) })
     const requests = bench.scaled({ full: 6_000, quick: 1_000 })
-    const [gateway = [], bare = [], lookingAllUp = []] = await interleave({
+    const [gateway = [], bare = [], lookingAllUp = [], onUpstreams] = await interleave({
       targets,
       rounds: bench.rounds,
       run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
     })
     const perSecond = gateway.map((round) => (round.requests * 1_000) / round.wallMs)
     return [
-      ...cpuMeasures({ noun: 'request', gateway, lookingAllUp, bare, ratioMax: CPU_RATIO_MAX }),
+      ...cpuMeasures({
+        noun: 'request',
+        gateway,
+        lookingAllUp,
+        bare,
+        onUpstreams,
+        ratioMax: CPU_RATIO_MAX,
+      }),
       measure({ name: 'tollgate, requests in this run', unit: 'per second', values: perSecond }),
     ]
   },

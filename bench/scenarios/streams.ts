@@ -14,18 +14,30 @@ export const STREAMS: Scenario = {
   summary: 'CPU a stream of 100 events at full speed, 16 at once',
   runs: 'always',
   async run(bench) {
-    const targets = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
+    const targets = [
+      await bench.gateway(),
+      await bench.bareProxy(),
+      await bench.lookingAllUp(),
+      ...(await bench.onUpstreams()),
+    ]
     const body = streamBody({ events: EVENTS, intervalMs: 0 })
     const workload = await chatWorkload(await bench.simulator(), body)
     await warm({ targets, workload, requests: bench.scaled({ full: 1_500, quick: 100 }) })
     const requests = bench.scaled({ full: 1_200, quick: 200 })
-    const [gateway = [], bare = [], lookingAllUp = []] = await interleave({
+    const [gateway = [], bare = [], lookingAllUp = [], onUpstreams] = await interleave({
       targets,
       rounds: bench.rounds,
       run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
     })
     return [
-      ...cpuMeasures({ noun: 'stream', gateway, lookingAllUp, bare, ratioMax: CPU_RATIO_MAX }),
+      ...cpuMeasures({
+        noun: 'stream',
+        gateway,
+        lookingAllUp,
+        bare,
+        onUpstreams,
+        ratioMax: CPU_RATIO_MAX,
+      }),
     ]
   },
 }
