@@ -1,7 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
+import { DIALECTS } from '../upstreams/dialects.ts'
+import { meetVendorList } from '../upstreams/listing/vendor-list.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
 import { PATIENT_TIMEOUTS } from '../upstreams/testing/upstream-settings.ts'
 import type { Dialect } from '../upstreams/upstream.ts'
@@ -211,5 +214,55 @@ aliases:
     await expect(reading).rejects.toThrow(
       /TOLLGATE_UPSTREAMS is .*none\.yaml, which cannot be read/,
     )
+  })
+})
+
+describe('docs/upstreams.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/upstreams.md'), 'utf8')
+  const sections = page
+    .split(/^## /m)
+    .flatMap((section): readonly (readonly [string, string])[] => {
+      const [title = ''] = section.split('\n')
+      const [, lines] = /```yaml\n(upstreams:\n.*?)```/s.exec(section) ?? []
+      return lines === undefined ? [] : [[title, lines]]
+    })
+
+  test('has lines to paste for every server that it names', () => {
+    expect(sections.map(([title]) => title)).toEqual([
+      'Several upstreams',
+      'OpenRouter',
+      'OpenAI',
+      'Anthropic',
+      'Gemini',
+      'Azure OpenAI',
+      'Groq',
+      'DeepSeek',
+      'Mistral',
+      'vLLM',
+      'SGLang',
+      'llama.cpp',
+      'Ollama',
+      'LM Studio',
+    ])
+  })
+
+  test.each(sections)('%s: the lines are a file that a server starts with', async (_, lines) => {
+    writeFileSync(path, lines)
+    const names = [...lines.matchAll(/"\$\{([A-Z_]+)\}"/g)].map(([, name = '']) => name)
+    const env = Object.fromEntries(names.map((name) => [name, 'sk-pasted']))
+    const input = { env, timeouts: PATIENT_TIMEOUTS, dialects: DIALECTS }
+    const { upstreams } = await readUpstreamsFile(path, input)
+    for (const { dialect, models, formats } of upstreams) {
+      if (dialect !== 'openai-compatible') continue
+      const knowledge = { author: 'any', knownModel: () => null, factsOf: () => null }
+      const { models: offered } = meetVendorList([], knowledge, {
+        ...DEFAULT_CATALOG_SETTINGS,
+        written: models,
+      })
+      expect(offered.map(({ offer }) => offer.modelId)).toEqual(models.map(({ id }) => id))
+      const writesText = offered.some(({ offer }) => offer.outputModalities.has('text'))
+      const embeds = offered.some(({ offer }) => offer.outputModalities.has('embeddings'))
+      expect([writesText, embeds]).toEqual([true, formats?.includes('embeddings') ?? false])
+    }
   })
 })
