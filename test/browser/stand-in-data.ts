@@ -50,6 +50,7 @@ export const HELIX: Account = {
     },
   },
   has_backed_credit: true,
+  models: null,
   created_at: ago(90 * DAY_MS),
 }
 
@@ -102,6 +103,7 @@ export const KEYS: readonly ApiKey[] = [
     credit_limit: 40_000_000,
     spend: 36_880_000,
     expires_at: '2027-03-01T00:00:00.000Z',
+    models: { allow: ['anthropic/*', 'qwen/qwen4-coder'], deny: [] },
     last_used_at: ago(19 * 3_600_000),
   }),
   key(4, {

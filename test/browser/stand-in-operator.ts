@@ -41,6 +41,7 @@ function listed(place: number, { name, email, disabled = false, ...money }: List
       },
     },
     has_backed_credit: available !== 0,
+    models: null,
     created_at: ago(place * 11 * DAY_MS),
     recent_charge: spend,
   }

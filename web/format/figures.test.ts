@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { change, count, counted, percent, shortCount } from './numbers.ts'
+import {
+  change,
+  count,
+  counted,
+  percent,
+  readPercent,
+  shortCount,
+  typedPercent,
+} from './numbers.ts'
 import { ago, chartWeekday, duration, utcTime } from './time.ts'
 
 describe('numbers', () => {
@@ -8,6 +16,16 @@ describe('numbers', () => {
     expect(shortCount(312_412_000)).toBe('312.4 M')
     expect(shortCount(150_000)).toBe('150.0 k')
     expect(shortCount(99_999)).toBe('99,999')
+  })
+
+  test('are percentages with two places, typed as they are shown', () => {
+    for (const basisPoints of [null, 0, 1, 275, 500, 10_000]) {
+      expect(readPercent(typedPercent(basisPoints))).toBe(basisPoints)
+    }
+    expect(readPercent(' 2.5 % ')).toBe(250)
+    for (const text of ['100.01', '-1', '5,5', '1.234', 'five']) {
+      expect(readPercent(text), text).toBe(undefined)
+    }
   })
 
   test('come with their noun in the right number', () => {

@@ -52,3 +52,18 @@ export function change(now: number, before: number): string | null {
   if (share === 0) return 'as much as'
   return `${share}% ${ratio > 1 ? 'more than' : 'less than'}`
 }
+
+/** Hundredths of a percent as a person types percent: `5`, `2.75`; nothing for null. */
+export function typedPercent(basisPoints: number | null): string {
+  return basisPoints === null ? '' : String(basisPoints / 100)
+}
+
+/** A percentage that was typed, in hundredths of a percent; null: nothing was; undefined: it is none up to 100. */
+export function readPercent(text: string): number | null | undefined {
+  const typed = text.trim().replace(/%$/, '').trim()
+  if (typed === '') return null
+  const [, whole, fraction = ''] = /^(\d{1,3})(?:\.(\d{1,2}))?$/.exec(typed) ?? []
+  if (whole === undefined) return undefined
+  const basisPoints = Number(whole) * 100 + Number(fraction.padEnd(2, '0'))
+  return basisPoints <= 10_000 ? basisPoints : undefined
+}

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { write } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
+import { changedTerms, NO_TERMS } from '../../format/terms.ts'
 import { ago } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -35,7 +36,7 @@ interface CreateKeyProps {
   readonly onMade: (key: CreatedApiKey) => void
 }
 
-const NEW: KeyFields = { name: '', credit_limit: null, expires_at: null }
+const NEW: KeyFields = { name: '', credit_limit: null, expires_at: null, ...NO_TERMS }
 
 /** The form for a new key. */
 export function CreateKey({ onClose, onMade }: CreateKeyProps) {
@@ -63,7 +64,7 @@ interface KeyDialogProps {
   readonly onClose: () => void
 }
 
-/** Its name, limit and expiry. */
+/** Its name, limit, expiry and terms. */
 export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
   const change = useKeyWrite(
     (path, fields: Partial<KeyFields>) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, fields),
@@ -88,6 +89,7 @@ export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
 function changedFields(apiKey: ApiKey, fields: KeyFields): Partial<KeyFields> {
   const { name, credit_limit, expires_at } = fields
   return {
+    ...changedTerms(apiKey, fields),
     ...(name === apiKey.name ? {} : { name }),
     ...(credit_limit === apiKey.credit_limit ? {} : { credit_limit }),
     ...(isSameMoment(expires_at, apiKey.expires_at) ? {} : { expires_at }),

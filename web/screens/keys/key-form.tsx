@@ -3,12 +3,15 @@ import { type FormEvent, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { accountQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
+import { readTerms, type Terms, typedTerms } from '../../format/terms.ts'
 import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
+import { isOfTerms, TermsFields } from '../../parts/terms-fields.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type Expiry, ExpiryField, expiryTime } from './expiry-field.tsx'
 
 /** What the form of a key asks for. */
-export interface KeyFields {
+export interface KeyFields extends Terms {
   readonly name: string
   readonly credit_limit: number | null
   readonly expires_at: string | null
@@ -25,7 +28,7 @@ interface KeyFormProps {
   readonly onCancel: () => void
 }
 
-/** Name, limit and expiry of a key, with what the server refuses at its field. */
+/** Name, limit, expiry and terms of a key, with what the server refuses at its field. */
 export function KeyForm(props: KeyFormProps) {
   const { before, error, isSending, onSubmit } = props
   const [limit, setLimit] = useState(
@@ -36,16 +39,18 @@ export function KeyForm(props: KeyFormProps) {
       ? { kind: 'never' }
       : { kind: 'date', at: new Date(before.expires_at) },
   )
+  const [typed, setTyped] = useState(() => typedTerms(before))
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
   const param = error instanceof ApiError ? error.param : null
   const wrong = (name: string) => (error !== null && param === name ? error.message : null)
-  const isOfField = ['name', 'credit_limit', 'expires_at'].includes(param ?? '')
+  const isOfField = ['name', 'credit_limit', 'expires_at'].includes(param ?? '') || isOfTerms(param)
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     if (isLimitWrong) return
     const name = String(new FormData(event.currentTarget).get('name')).trim()
-    onSubmit({ name, credit_limit: limitMicros, expires_at: expiryTime(expiry, new Date()) })
+    const expires_at = expiryTime(expiry, new Date())
+    onSubmit({ name, credit_limit: limitMicros, expires_at, ...readTerms(typed) })
   }
   return (
     <form className="contents" onSubmit={send}>
@@ -73,19 +78,19 @@ export function KeyForm(props: KeyFormProps) {
         hint={<LimitHint spentMicros={props.spentMicros} />}
       />
       <ExpiryField value={expiry} onChange={setExpiry} error={wrong('expires_at')} />
-      {error !== null && !isOfField && (
-        <p className="problem" role="alert">
-          {error.message}
-        </p>
-      )}
-      <footer>
-        <button type="button" className="btn ghost" onClick={props.onCancel}>
-          Cancel
-        </button>
-        <button type="submit" className="btn pri" disabled={isSending}>
-          {props.submit}
-        </button>
-      </footer>
+      <TermsFields
+        all="All that the account may use"
+        typed={typed}
+        onChange={setTyped}
+        error={error}
+      />
+      <FormEnd
+        problem={error !== null && !isOfField ? error.message : null}
+        onCancel={props.onCancel}
+        isDisabled={isSending}
+      >
+        {props.submit}
+      </FormEnd>
     </form>
   )
 }

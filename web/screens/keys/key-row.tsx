@@ -6,6 +6,7 @@ import { ago, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Popover } from '../../parts/popover.tsx'
+import { OnlyModels } from '../../parts/terms-lines.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
@@ -38,6 +39,7 @@ export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
       <td>
         <b>{apiKey.name}</b>
         <span className="two mono">{apiKey.prefix}</span>
+        <OnlyModels models={apiKey.models} />
       </td>
       <td>
         <span className={`chip ${tone}`}>{word}</span>

@@ -1,12 +1,14 @@
-import type { FormEvent } from 'react'
+import { type FormEvent, useState } from 'react'
 import type { Account } from '../../api/answers.ts'
 import { ApiError, write } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
+import { counted, readPercent, typedPercent } from '../../format/numbers.ts'
+import { changedTerms, NO_TERMS, readTerms, type Terms, typedTerms } from '../../format/terms.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
+import { isOfTerms, TermsFields } from '../../parts/terms-fields.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
 interface AccountDialogProps {
@@ -56,10 +58,16 @@ export function SuspendAccount({
   )
 }
 
-/** Another name or e-mail address. */
+/** Another name or e-mail address, or other terms. */
 export function RenameAccount({ account, onClose }: AccountDialogProps) {
   const change = useOperatorWrite(
-    (fields: AccountFields) => write<Account>('PATCH', `operator/accounts/${account.id}`, fields),
+    ({ name, email, fee_basis_points, ...terms }: AccountFields) =>
+      write<Account>('PATCH', `operator/accounts/${account.id}`, {
+        name,
+        email,
+        ...(fee_basis_points === account.fee_basis_points ? {} : { fee_basis_points }),
+        ...changedTerms(account, terms),
+      }),
     onClose,
   )
   return (
@@ -80,7 +88,7 @@ export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
     (fields: AccountFields) => write<Account>('POST', 'operator/accounts', fields),
     onMade,
   )
-  const before = { name: '', email: null }
+  const before = { name: '', email: null, fee_basis_points: null, ...NO_TERMS }
   return (
     <Dialog title="Create account" onClose={onClose}>
       <AccountForm before={before} submit="Create account" change={create} onCancel={onClose} />
@@ -88,7 +96,7 @@ export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
   )
 }
 
-type AccountFields = Pick<Account, 'name' | 'email'>
+type AccountFields = Pick<Account, 'name' | 'email' | 'fee_basis_points'> & Terms
 
 interface AccountFormProps {
   readonly before: AccountFields
@@ -101,11 +109,18 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
   const { error } = change
   const param = error instanceof ApiError ? error.param : null
   const wrong = (field: string) => (error !== null && param === field ? error.message : null)
+  const [typed, setTyped] = useState(() => typedTerms(before))
+  const [fee, setFee] = useState(() => typedPercent(before.fee_basis_points))
+  const feeBps = readPercent(fee)
+  const isOfField = ['name', 'email', 'fee_basis_points'].includes(param ?? '') || isOfTerms(param)
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
+    if (feeBps === undefined) return
     const fields = new FormData(event.currentTarget)
+    const name = String(fields.get('name')).trim()
     const email = String(fields.get('email')).trim()
-    change.mutate({ name: String(fields.get('name')).trim(), email: email === '' ? null : email })
+    const named = { name, email: email === '' ? null : email }
+    change.mutate({ ...named, fee_basis_points: feeBps, ...readTerms(typed) })
   }
   return (
     <form className="contents" onSubmit={send}>
@@ -128,8 +143,25 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
         hint="Of the person to write to. It lets no one in."
         error={wrong('email')}
       />
+      <Field
+        label="Platform fee in percent"
+        name="fee_basis_points"
+        className="num"
+        inputMode="decimal"
+        autoComplete="off"
+        placeholder="That of the model"
+        value={fee}
+        onChange={(event) => setFee(event.target.value)}
+        hint="Of the provider’s cost. Requests under way keep the fee that they were held with."
+        error={
+          feeBps === undefined
+            ? 'A percentage from 0 to 100 with two places at most, or nothing.'
+            : wrong('fee_basis_points')
+        }
+      />
+      <TermsFields all="All" typed={typed} onChange={setTyped} error={error} />
       <FormEnd
-        problem={error !== null && param !== 'name' && param !== 'email' ? error.message : null}
+        problem={error !== null && !isOfField ? error.message : null}
         onCancel={onCancel}
         isDisabled={change.isPending}
       >

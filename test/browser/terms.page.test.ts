@@ -1,0 +1,108 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { json } from './stand-in.ts'
+import { HELIX, KEYS } from './stand-in-data.ts'
+
+/** The models of keys and accounts, and the fee of accounts: their forms, and what these send. */
+
+const KEYS_PATH = `${HELIX.id}/keys`
+const ACCOUNT_PATH = `${HELIX.id}/operator/accounts/${HELIX.id}`
+const EVALS = KEYS.find(({ name }) => name === 'nightly evals')
+
+const unfold = (page: Page) => page.locator('summary').click()
+
+async function changeEvals(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Actions for nightly evals' }).click()
+  await page.getByRole('button', { name: 'Change' }).click()
+}
+
+const refusal = (param: string) => ({
+  ...json({ error: { message: 'It must be an id.', code: 'invalid_parameter', param } }),
+  httpStatus: 400,
+})
+
+const SCREENS: readonly Screen[] = [
+  {
+    name: 'key-new-terms',
+    path: `${KEYS_PATH}?create=true`,
+    act: unfold,
+    text: 'Never these models',
+  },
+  { name: 'key-change-terms', path: KEYS_PATH, act: changeEvals, text: 'Never these models' },
+  {
+    name: 'key-terms-refused',
+    path: `${KEYS_PATH}?create=true`,
+    before: (server) => server.answer('POST /keys', refusal('models.allow.1')),
+    async act(page) {
+      await page.getByLabel('Name').fill('staging')
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    },
+    text: 'It must be an id.',
+  },
+  {
+    name: 'op-account-terms',
+    path: ACCOUNT_PATH,
+    async act(page) {
+      await page.getByRole('button', { name: 'Change', exact: true }).click()
+      await unfold(page)
+    },
+    text: 'Never these models',
+  },
+  {
+    name: 'op-account-fee-wrong',
+    path: ACCOUNT_PATH,
+    async act(page) {
+      await page.getByRole('button', { name: 'Change', exact: true }).click()
+      await page.getByLabel('Platform fee in percent').fill('100.5')
+    },
+    text: 'A percentage from 0 to 100',
+  },
+]
+
+testScreens(SCREENS)
+
+test('a new key is sent its terms, and a changed one what was touched alone', async ({
+  page,
+  server,
+}) => {
+  server.answer('POST /keys', json({ ...EVALS, key: 'sk-tollgate-new' }))
+  server.answer(`/keys/${EVALS?.id}`, json(EVALS))
+  await page.goto(`${server.address}/app/${KEYS_PATH}?create=true`)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('staging')
+  await unfold(page)
+  await dialog.getByLabel('Only these models').fill('acme/*, qwen/qwen4-coder')
+  const created = page.waitForRequest((request) => request.method() === 'POST')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  expect((await created).postDataJSON()).toEqual({
+    name: 'staging',
+    credit_limit: null,
+    expires_at: null,
+    models: { allow: ['acme/*', 'qwen/qwen4-coder'], deny: [] },
+  })
+  await dialog.waitFor({ state: 'detached' })
+  await changeEvals(page)
+  await dialog.getByLabel('Only these models').fill('')
+  expect(await dialog.getByLabel('Only these models').isVisible()).toBe(true)
+  const changed = page.waitForRequest((request) => request.method() === 'PATCH')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  expect((await changed).postDataJSON()).toEqual({ models: null })
+})
+
+test('an account is sent the fee that was typed, in hundredths of a percent', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${ACCOUNT_PATH}`)
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  await page.getByLabel('Platform fee in percent').fill('2.5')
+  const changed = page.waitForRequest((request) => request.method() === 'PATCH')
+  await page.getByRole('button', { name: 'Save' }).click()
+  expect((await changed).postDataJSON()).toEqual({
+    name: HELIX.name,
+    email: HELIX.email,
+    fee_basis_points: 250,
+  })
+})
