@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
 import type { z } from 'zod'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
@@ -77,13 +78,13 @@ export interface Shown {
   readonly failure?: string
 }
 
-type Show = (answered: Answered) => Shown
+type Show = (answered: Answered) => Shown | Promise<Shown>
 
 /** Shows an answer of a shape. */
 export function show<Shape extends z.ZodType>(
   shape: Shape,
   inWords: (body: z.output<Shape>, httpStatus: number) => Shown,
-): Show {
+): (answered: Answered) => Shown {
   return ({ body, httpStatus }) => inWords(shape.parse(body), httpStatus)
 }
 
@@ -122,8 +123,9 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
           ...(progress && { onProgress: showProgress(terminal, progress) }),
         })
         .catch((error: unknown) => rethrowTyped(error, row))
-      const { out, note, failure } = row.show(answered)
-      terminal.out(isJson ? JSON.stringify(answered.body) : out)
+      const isText = answered.body instanceof Readable
+      const { out, note, failure } = await row.show(answered)
+      terminal.out(isJson && !isText ? JSON.stringify(answered.body) : out)
       if (note !== undefined && !isJson) terminal.note(note)
       if (failure !== undefined) throw new CommandFailure(failure)
     })

@@ -15,6 +15,7 @@ import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
 import { TOKEN_COMMANDS } from './token.ts'
 import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { upstreamCommand } from './upstream.ts'
+import { USAGE_COMMAND } from './usage.ts'
 import { USER_COMMANDS } from './user.ts'
 
 interface ProgramInput extends CommandInput {
@@ -97,6 +98,7 @@ export const COMMANDS: readonly CommandRow[] = [
   SALE_COMMANDS,
   KEY_COMMANDS,
   REQUEST_COMMANDS,
+  USAGE_COMMAND,
   USER_COMMANDS,
   TOKEN_COMMANDS,
   MAINTENANCE_COMMANDS,

@@ -202,3 +202,34 @@ describe('audit', () => {
     expect(JSON.parse(asJson.out)).toMatchObject({ ok: false, differences: [{ id: account }] })
   })
 })
+
+describe('usage', () => {
+  test('shows what requests came to, by group, with a line of all', async () => {
+    await makeRequests()
+    const { out } = await line.run('usage', '--by', 'tag')
+    expect(cells(out)).toEqual([
+      ['TAG', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED'],
+      ['nightly', '1', '0', '0', '0', '$0.000000'],
+      ['team two', '1', '0', '0', '0', '$0.000000'],
+      ['no tag', '1', '1', '0', '0', '$0.000000'],
+      ['total', '2', '1', '0', '0', '$0.000000'],
+    ])
+    expect(await line.json('usage', '--by', 'model')).toMatchObject({ totals: { requests: 2 } })
+    const csv = await line.run('usage', '--by', 'model', '--csv')
+    expect(csv.out).toMatch(/^model,requests,.*\r\n[\s\S]*total,2,1,0,/)
+  })
+
+  test('refuses dates in the wrong order by the names of its options', async () => {
+    const { exitCode, notes } = await line.run(
+      'usage',
+      '--since',
+      '2026-03-02',
+      '--until',
+      '2026-03-01',
+    )
+    expect([exitCode, notes]).toEqual([
+      2,
+      expect.stringContaining('`--since` must be before `--until`'),
+    ])
+  })
+})

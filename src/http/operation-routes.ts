@@ -57,7 +57,8 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
           }
           // An operation may take long, such as an audit: only the reading of its response is timed.
           reply.raw.setTimeout(0)
-          const answered = await run({ caller, params, query, body: sent })
+          const acceptsCsv = prefersCsv(request.headers.accept)
+          const answered = await run({ caller, params, query, body: sent, acceptsCsv })
           reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
           if (answered.body instanceof Readable) {
             reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment')
@@ -76,6 +77,12 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
     }
     for (const url of [guards, `${guards}/*`]) scope.all(url, refuse)
   })
+}
+
+/** Whether `Accept` names CSV, and before JSON if it names both. */
+function prefersCsv(accept = ''): boolean {
+  const [first] = /text\/csv|application\/json/i.exec(accept) ?? []
+  return first?.toLowerCase() === 'text/csv'
 }
 
 /** Whether an operation answers with text that is sent as it is read. */

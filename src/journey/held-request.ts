@@ -4,11 +4,12 @@ import type { StreamObserver, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
-import type { Micros } from '../vocabulary/money.ts'
+import { formatDecimal, type Micros, micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import {
   NOTHING_REPORTED,
   type Outcome,
+  promptTokensOf,
   type Reported,
   type Resolution,
 } from '../vocabulary/outcome.ts'
@@ -19,6 +20,9 @@ import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 import { resolveOutcome } from './settle/resolve.ts'
 import type { HeldSettle } from './settle/settler.ts'
+
+/** The header by which a client asks, with `include`, that a stream tells its charge in a comment before its end. */
+export const USAGE_HEADER = 'x-service-usage'
 
 /** How the relay of one answer ended. */
 export type RelayEnding =
@@ -182,6 +186,25 @@ export class HeldRequest {
     this.#settle(outcome, { httpStatus: 200, code })
     this.callEnded()
     this.#held.slot.leave()
+  }
+
+  /**
+   * What a stream that was settled is charged, as JSON for a comment of it; null: its client did not ask for it, or its
+   * charge is not known yet.
+   */
+  usageComment(): string | null {
+    const { headers, record, requestId } = this.request
+    if (headers[USAGE_HEADER] !== 'include') return null
+    if (record.state !== 'final' && record.state !== 'provisional') return null
+    const charge = micros(record.chargeMicros ?? 0)
+    return JSON.stringify({
+      request_id: requestId,
+      charge,
+      charge_usd: formatDecimal({ digits: BigInt(charge), exponent: -6 }),
+      state: record.state,
+      input_tokens: record.usage === null ? null : promptTokensOf(record.usage),
+      output_tokens: record.usage?.outputTokens ?? null,
+    })
   }
 
   /** Settles an answer that is no stream, then delivers it or throws its problem. */

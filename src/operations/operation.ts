@@ -107,6 +107,8 @@ interface OperationCall {
   readonly query: unknown
   /** Parsed JSON; undefined where the operation takes none. */
   readonly body: unknown
+  /** Whether the client asks for CSV where there is JSON too. Default: no. */
+  readonly acceptsCsv?: boolean
   /** Called with the number of rows or models that a long operation has read so far. */
   readonly onProgress?: (done: number) => void
 }
@@ -135,6 +137,7 @@ interface CheckedCall<Kind extends CallerKind, Query, Body> {
   param(name: string): string
   readonly query: Query
   readonly body: Body
+  readonly acceptsCsv: boolean
   readonly onProgress: (done: number) => void
 }
 
@@ -188,7 +191,7 @@ export function operation<
     problems,
     needsOwner,
     scope,
-    async run({ caller, params, onProgress = () => {}, ...sent }) {
+    async run({ caller, params, acceptsCsv = false, onProgress = () => {}, ...sent }) {
       if (needsOwner && caller.kind === 'member' && caller.role !== 'owner') {
         throw new Problem('owner_required')
       }
@@ -218,6 +221,7 @@ export function operation<
         },
         param,
         by: operatorOf(caller, input.name),
+        acceptsCsv,
         onProgress,
       })
     },

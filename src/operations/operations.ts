@@ -11,12 +11,14 @@ import { ownAccountOperations } from './own-account.ts'
 import { peopleOperations } from './people.ts'
 import { purchaseOperations } from './purchases.ts'
 import { receiptOperations } from './receipts.ts'
+import { generationOperations } from './request-by-generation.ts'
 import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
 import { saleStatusOperations } from './sale-status.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { usageOperations } from './usage.ts'
+import { usageReportOperations } from './usage-report.ts'
 
 /** The operations of a file, made of a process's parts, with the title that documents give them. */
 export type OperationSource = readonly [
@@ -37,11 +39,13 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Purchases', saleStatusOperations],
   ['Purchases', depositAddressOperations],
   ['Requests', requestOperations],
+  ['Requests', generationOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],
   ['Admin tokens', adminTokenOperations],
   ['Overview', overviewOperations],
   ['Usage', usageOperations],
+  ['Usage', usageReportOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],
 ]

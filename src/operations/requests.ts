@@ -41,11 +41,14 @@ const OPERATOR = '/app/api/operator'
 
 /** Activity: of all accounts for admins, of one for its members. */
 export function requestOperations(parts: OperationParts): readonly Operation[] {
-  return [list(parts), download(parts), show(parts), settle(parts)]
+  return [list(parts), listOfKey(parts), download(parts), show(parts), settle(parts)]
 }
 
-// A refused request has no record, and a settled one may have been pruned.
-async function noRequest({ pages }: OperationParts['store'], requestId: string): Promise<Problem> {
+/** The 404 of a request: a refused one has no record, and a settled one may have been pruned. */
+export async function noRequest(
+  { pages }: OperationParts['store'],
+  requestId: string,
+): Promise<Problem> {
   const problem = notFound('request that opened a hold', requestId)
   const untilMs = await prunedUntilMs(pages, requestId)
   if (untilMs === null) return problem
@@ -116,6 +119,24 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
+function listOfKey({ store }: OperationParts): Operation {
+  const { key: _, ...filters } = requestFilters
+  return operation({
+    name: 'listKeyRequests',
+    method: 'GET',
+    paths: { key: '/v1/requests' },
+    summary: 'Requests of the calling key, newest first.',
+    query: pageQuery('requests', filters),
+    answers: { 200: foundShape },
+    async run({ caller: { accountId, apiKeyId }, query }) {
+      const { limit, cursor = null } = query
+      const own = { ...filterOf(query), accountId, apiKeyId }
+      const found = await searchRequests(store.pages, { limit, cursor, ...own })
+      return { httpStatus: 200, body: foundAnswer(found) }
+    },
+  })
+}
+
 function download({ store }: OperationParts): Operation {
   return operation({
     name: 'downloadRequests',
@@ -138,6 +159,7 @@ function show({ store }: OperationParts): Operation {
     scope: 'read',
     paths: {
       admin: '/v1/admin/requests/{request_id}',
+      key: '/v1/requests/{request_id}',
       member: `${MEMBER}/requests/{request_id}`,
       operator: `${OPERATOR}/requests/{request_id}`,
     },
@@ -147,7 +169,11 @@ function show({ store }: OperationParts): Operation {
     async run({ caller, param }) {
       const requestId = param('request_id')
       const row = await getRequest(readsFor(caller, store), requestId)
-      if (row === null || !mayOpen(caller, row.accountId)) throw await noRequest(store, requestId)
+      // Another key's is answered as one that is not there.
+      const isOthers = caller.kind === 'key' && caller.apiKeyId !== row?.apiKeyId
+      if (row === null || isOthers || !mayOpen(caller, row.accountId)) {
+        throw await noRequest(store, requestId)
+      }
       return { httpStatus: 200, body: requestAnswer(row) }
     },
   })

@@ -23,6 +23,12 @@ export interface TokenUsage {
   readonly searches: number
 }
 
+/** All input, cached or not. */
+export function promptTokensOf(usage: TokenUsage): number {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
+  return inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens
+}
+
 /** The report in an answer. Null where it reports nothing: never zero by accident. */
 export interface Reported {
   readonly usage: TokenUsage | null

@@ -34,6 +34,8 @@ const OF_THE_KEY: readonly Endpoint[] = [
   { ...openai, path: '/v1/key', access: 'required' },
   { ...openai, path: '/v1/balance', access: 'required' },
   { ...openai, path: '/v1/credit/purchases', access: 'required' },
+  { ...openai, path: '/v1/usage', access: 'required' },
+  { ...openai, path: '/v1/requests', access: 'required' },
   { ...openai, path: TOY_PATHS.key, access: 'required' },
 ]
 

@@ -71,10 +71,15 @@ const BODIES: Readonly<Record<string, () => object>> = {
 /** Asked last: what they change is asked for by others. */
 const LAST = ['deleteKey']
 
+const QUERIES: Readonly<Record<string, () => string>> = {
+  getCreditQuote: () => '?amount=10000000',
+  getGeneration: () => `?id=${params['request_id']}`,
+}
+
 async function call({ name, method, path }: DocumentOperation, token: string | null) {
   const place = path.replace(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '')
   const body = BODIES[name]?.()
-  const query = name === 'getCreditQuote' ? '?amount=10000000' : ''
+  const query = QUERIES[name]?.() ?? ''
   const answer = await request(admin.world.url(`${place}${query}`), {
     method: method as Dispatcher.HttpMethod,
     headers: token === null ? {} : { authorization: `Bearer ${token}` },

@@ -1,4 +1,5 @@
 import type { WireFormat } from '../../formats/format.ts'
+import { USAGE_HEADER } from '../../journey/held-request.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/tags.ts'
 import { type DocumentedAnswer, type DocumentedOperation, pathParameters } from './document.ts'
@@ -33,6 +34,16 @@ const TAGS: DocumentedOperation['parameters'][number] = {
   example: 'checkout, nightly',
 }
 
+const USAGE: DocumentedOperation['parameters'][number] = {
+  name: USAGE_HEADER,
+  in: 'header',
+  required: false,
+  description:
+    '`include`: a stream tells its charge in a comment just before its last event, if the charge is known by then.',
+  schema: { enum: ['include'] },
+  example: 'include',
+}
+
 /** Describes an inference endpoint. Most of its fields are the provider's. */
 export function inferenceOperation(
   { endpoint, path, family, documentation }: DocumentedFormat,
@@ -62,7 +73,7 @@ export function inferenceOperation(
     access: 'key',
     family,
     isRetired: false,
-    parameters: [TAGS],
+    parameters: streams ? [TAGS, USAGE] : [TAGS],
     body: {
       type: 'object',
       required,

@@ -5,7 +5,7 @@ import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Outcome, Reported } from '../../vocabulary/outcome.ts'
 import type { ProblemCode } from '../../vocabulary/problem.ts'
-import type { HeldRequest, RelayEnding } from '../held-request.ts'
+import { type HeldRequest, type RelayEnding, USAGE_HEADER } from '../held-request.ts'
 import { type EventSink, type ReadEvent, StreamReader } from './stream-reader.ts'
 
 const CR = 13
@@ -104,8 +104,9 @@ export class StreamRelay implements EventSink {
         this.#pushReady(Buffer.from(`data: ${reading.data}\n\n`, 'latin1'))
         break
       case 'terminal':
-        this.#pushReady(bytes)
         this.#settleTerminal()
+        this.#pushUsage()
+        this.#pushReady(bytes)
         break
       case 'error':
         this.#pushError(reading.error, event)
@@ -139,6 +140,12 @@ export class StreamRelay implements EventSink {
     } else {
       this.#ready.push(event)
     }
+  }
+
+  /** The charge, as a comment before the end of the stream, for a client that asked for it. */
+  #pushUsage(): void {
+    const usage = this.#held.usageComment()
+    if (usage !== null) this.#ready.push(Buffer.from(`: ${USAGE_HEADER} ${usage}\n\n`, 'latin1'))
   }
 
   #pushError(error: ProviderError, event: StreamEvent): void {

@@ -1,0 +1,189 @@
+import { request } from 'undici'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { column, errorOf, Management, textOf } from './management.ts'
+
+let admin: Management
+let accountId: string
+let own: { readonly id: string; readonly text: string }
+let other: { readonly id: string; readonly text: string }
+
+beforeEach(async () => {
+  admin = await Management.start()
+  accountId = await admin.account(10_000_000)
+  own = await admin.apiKey(accountId)
+  other = await admin.apiKey(accountId)
+})
+afterEach(() => admin.close())
+
+/** Sends a chat with these headers, and returns its whole answer as text with its request id. */
+async function chat(apiKey: string, headers: Readonly<Record<string, string>> = {}, more = {}) {
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const answer = await request(admin.world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, ...headers },
+    body: JSON.stringify({ model: 'sim/text', max_tokens: 16, messages, ...more }),
+  })
+  const text = await answer.body.text()
+  await admin.world.gateway.settled()
+  return { text, id: String(answer.headers['x-request-id']) }
+}
+
+async function csv(path: string, apiKey: string, accept = '*/*'): Promise<string> {
+  const headers = { authorization: `Bearer ${apiKey}`, accept }
+  const answer = await request(admin.world.url(path), { headers })
+  expect(answer.headers['content-type']).toMatch(/^text\/csv/)
+  return answer.body.text()
+}
+
+describe('requests', () => {
+  test('are listed and shown to the key that sent them, and to no other key', async () => {
+    const { id } = await chat(own.text)
+    const theirs = await chat(other.text)
+    expect(column(await admin.get('/v1/requests', own.text), 'id')).toEqual([id])
+    expect((await admin.get(`/v1/requests/${id}`, own.text)).json).toMatchObject({ id })
+    const hidden = await admin.get(`/v1/requests/${theirs.id}`, own.text)
+    const unknown = await admin.get('/v1/requests/req_00000000000000000000000000', own.text)
+    expect([hidden.httpStatus, hidden.json]).toEqual([404, errorOf('not_found')])
+    expect([unknown.httpStatus, unknown.json]).toEqual([404, errorOf('not_found')])
+  })
+
+  test('are listed by pages, and not by the key of another', async () => {
+    for (let count = 0; count < 3; count++) await chat(own.text)
+    const first = await admin.get('/v1/requests?limit=2', own.text)
+    const next = textOf(first.json, 'next_cursor')
+    const second = await admin.get(`/v1/requests?limit=2&cursor=${next}`, own.text)
+    expect([column(first, 'id').length, column(second, 'id').length]).toEqual([2, 1])
+    const named = await admin.get(`/v1/requests?key=${other.id}`, own.text)
+    expect([named.httpStatus, named.json]).toEqual([400, errorOf('invalid_parameter', 'key')])
+  })
+
+  test('are found as generations by both ids, each by its own key', async () => {
+    const { id, text } = await chat(own.text)
+    const generationId = textOf(JSON.parse(text), 'id')
+    const { json } = await admin.get(`/v1/generation?id=${generationId}`, own.text)
+    const { charge } = (await admin.get(`/v1/requests/${id}`, own.text)).json
+    expect(json).toMatchObject({
+      data: {
+        id: generationId,
+        request_id: id,
+        model: 'sim/text',
+        total_cost: Number(charge) / 1_000_000,
+        streamed: false,
+        native_tokens_completion: expect.any(Number),
+        provider_name: null,
+      },
+    })
+    expect((await admin.get(`/v1/generation?id=${id}`, own.text)).json).toEqual(json)
+    for (const name of [id, generationId, 'gen-1', 'gen-9999999999-x', 'x'.repeat(200)]) {
+      const hidden = await admin.get(`/v1/generation?id=${name}`, other.text)
+      expect([hidden.httpStatus, hidden.json]).toEqual([404, errorOf('not_found')])
+    }
+    const none = await admin.get('/v1/generation', own.text)
+    expect([none.httpStatus, none.json]).toEqual([400, errorOf('invalid_parameter', 'id')])
+  })
+})
+
+describe('usage', () => {
+  const totalsOf = async (path: string, token?: string) => (await admin.get(path, token)).json
+
+  test.each(['day', 'model', 'key', 'tag'])(
+    'by %s adds up to what the key was charged',
+    async (by) => {
+      await chat(own.text, { 'x-service-tags': 'nightly, =1+1' })
+      await chat(own.text)
+      await chat(other.text, { 'x-service-tags': 'nightly' })
+      const { spend } = (await admin.get('/v1/key', own.text)).json
+      const report = await totalsOf(`/v1/usage?by=${by}`, own.text)
+      expect(report).toMatchObject({ by, totals: { requests: 2, charge: spend } })
+      const all = await totalsOf(`/v1/admin/usage?by=${by}`)
+      expect(all).toMatchObject({ totals: { requests: 3 } })
+      expect(await totalsOf(`/v1/admin/usage?by=${by}&key=${own.id}`)).toMatchObject({
+        totals: { requests: 2, charge: spend },
+        data: report['data'],
+      })
+      const lines = await csv(`/v1/usage?by=${by}&format=csv`, own.text)
+      expect(lines).toBe(await csv(`/v1/usage?by=${by}`, own.text, 'text/csv'))
+      const dollars = (Number(spend) / 1_000_000).toString()
+      expect(lines.trimEnd().split('\r\n').at(-1)).toMatch(
+        new RegExp(`^total,${by === 'key' ? ',' : ''}2,0,${dollars},`),
+      )
+      if (by !== 'tag') return
+      expect(report['data']).toMatchObject([
+        { id: '=1+1', figures: { requests: 1 } },
+        { id: 'nightly', figures: { requests: 1 } },
+        { id: null, figures: { requests: 1 } },
+      ])
+      // A spreadsheet would run it as a formula.
+      expect(lines).toContain("\r\n'=1+1,1,")
+    },
+  )
+
+  test.each([
+    ['from after to', 'from=2026-03-02&to=2026-03-01', 'from'],
+    ['from equal to to', 'from=2026-03-01&to=2026-03-01', 'from'],
+    ['over 400 days', 'from=2025-01-01&to=2026-02-06', 'from'],
+    ['an unknown zone', 'time_zone=Mars/Olympus', 'time_zone'],
+    ['an unknown group', 'by=colour', 'by'],
+    ['a date that is none', 'from=2026-02-30', 'from'],
+    ['two of a kind', 'by=day&by=day', 'by'],
+    ['a field of admins', 'account=acct_1', 'account'],
+    ['an unknown format', 'format=xml', 'format'],
+  ])('of %s is refused', async (_, query, param) => {
+    const answer = await admin.get(`/v1/usage?${query}`, own.text)
+    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+  })
+
+  test('of days is by the midnights of a zone, with 23 and 25 hours', async () => {
+    const days = async (from: string, to: string, zone: string) => {
+      const query = `from=${from}&to=${to}&time_zone=${zone}`
+      const { json } = await admin.get(`/v1/usage?${query}`, own.text)
+      return [json['from'], json['to'], column({ json } as never, 'id')]
+    }
+    expect(await days('2026-03-28', '2026-03-31', 'Europe/Berlin')).toEqual([
+      '2026-03-27T23:00:00.000Z',
+      '2026-03-30T22:00:00.000Z',
+      ['2026-03-28', '2026-03-29', '2026-03-30'],
+    ])
+    expect(await days('2026-10-25', '2026-10-26', 'Asia/Kathmandu')).toEqual([
+      '2026-10-24T18:15:00.000Z',
+      '2026-10-25T18:15:00.000Z',
+      ['2026-10-25'],
+    ])
+    const { json } = await admin.get('/v1/usage?from=2025-01-01&to=2026-02-05', own.text)
+    expect(column({ json } as never, 'id').length).toBe(400)
+  })
+
+  test('of a key that was deleted is refused to it, and shown to admins', async () => {
+    await chat(own.text)
+    await admin.call({ method: 'DELETE', path: `/v1/admin/keys/${own.id}` })
+    expect((await admin.get('/v1/usage', own.text)).httpStatus).toBe(401)
+    expect(await totalsOf('/v1/admin/usage?by=key')).toMatchObject({
+      data: [{ id: own.id, name: 'test', figures: { requests: 1 } }],
+    })
+    const unknown = await admin.get('/v1/admin/usage?key=key_unknown')
+    expect([unknown.httpStatus, unknown.json]).toEqual([404, errorOf('not_found')])
+  })
+})
+
+describe('a stream', () => {
+  const COMMENT = /^: x-service-usage (\{.*\})\n\ndata: \[DONE\]\n\n$/m
+
+  test('tells its charge in a comment before its end to a client that asks for it', async () => {
+    const { text, id } = await chat(own.text, { 'x-service-usage': 'include' }, { stream: true })
+    const [, json = '{}'] = COMMENT.exec(text) ?? []
+    const { charge } = (await admin.get(`/v1/requests/${id}`, own.text)).json
+    expect(JSON.parse(json)).toMatchObject({
+      request_id: id,
+      charge,
+      charge_usd: (Number(charge) / 1_000_000).toFixed(6).replace(/0+$/, ''),
+    })
+  })
+
+  test('has no such comment unasked', async () => {
+    for (const headers of [{}, { 'x-service-usage': 'no' }]) {
+      expect((await chat(own.text, headers, { stream: true })).text).not.toContain(
+        'x-service-usage',
+      )
+    }
+  })
+})
