@@ -98,9 +98,6 @@ export function sqliteThreadDialect(input: SqliteConnectionInput): Dialect {
   }
 }
 
-// Charts, exports and roll-ups read now and then, and the page while it is open.
-const REST_AFTER_MS = 5_000
-
 class SqliteThreadDriver implements Driver {
   readonly #thread: StoreThread<SqlJob, SqlResult>
   readonly #begin: string
@@ -108,9 +105,6 @@ class SqliteThreadDriver implements Driver {
   // Resolves when the connection is given back.
   #free: Promise<void> = Promise.resolve()
   readonly #release: (() => void)[] = []
-  /** Of a reader. */
-  #restTimer: NodeJS.Timeout | undefined
-  readonly #rests: boolean
 
   constructor(input: SqliteConnectionInput) {
     this.#thread = new StoreThread({
@@ -119,14 +113,12 @@ class SqliteThreadDriver implements Driver {
     })
     this.#connection = new SqliteThreadConnection(this.#thread)
     // A deferred transaction that reads and then writes can fail without having waited for the lock.
-    this.#rests = input.readOnly === true
-    this.#begin = this.#rests ? 'begin' : 'begin immediate'
+    this.#begin = input.readOnly === true ? 'begin' : 'begin immediate'
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    clearTimeout(this.#restTimer)
     const free = this.#free
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#free = promise
@@ -137,10 +129,6 @@ class SqliteThreadDriver implements Driver {
 
   async releaseConnection(): Promise<void> {
     this.#release.shift()?.()
-    // Not in the middle of a transaction, which keeps its connection.
-    if (!this.#rests || this.#release.length > 0) return
-    this.#restTimer = setTimeout(() => this.#thread.rest(), REST_AFTER_MS)
-    this.#restTimer.unref()
   }
 
   async beginTransaction(): Promise<void> {
@@ -162,7 +150,6 @@ class SqliteThreadDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    clearTimeout(this.#restTimer)
     await this.#thread.close()
   }
 }

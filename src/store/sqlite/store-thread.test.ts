@@ -48,19 +48,6 @@ test('a thread that is closed finishes its jobs, closes its runner and takes no 
   await expect(thread.call('later')).rejects.toBeInstanceOf(StoreUnavailable)
 })
 
-test('a thread that rests closes its runner, and the next job starts another', async () => {
-  await thread.call('up')
-  thread.rest()
-  await expect(thread.call('first of the next')).rejects.toThrow('not open yet')
-  expect(await thread.call('again')).toBe('again answered')
-  const [waiting] = [thread.call('waiting'), thread.rest()]
-  expect(await waiting).toBe('waiting answered')
-  expect(await thread.call('same thread')).toBe('same thread answered')
-  thread.rest()
-  await thread.close()
-  expect(Atomics.load(closings, 0)).toBe(2)
-})
-
 test('a thread that hangs is terminated, and its jobs fail', async () => {
   const hanging = new StoreThread<string, string>({
     entry: ENTRY,

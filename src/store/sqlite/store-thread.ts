@@ -36,8 +36,6 @@ export class StoreThread<Job, Result> {
   readonly #waiting = new Map<number, PromiseWithResolvers<Result>>()
   #jobs = 0
   #worker: Worker | null = null
-  /** Threads that have been asked to end. */
-  readonly #ending = new Set<Promise<void>>()
   #closed = false
 
   constructor(input: StoreThreadInput) {
@@ -62,29 +60,15 @@ export class StoreThread<Job, Result> {
    */
   async close(): Promise<void> {
     this.#closed = true
-    if (this.#worker !== null) this.#end(this.#worker)
-    await Promise.all(this.#ending)
-  }
-
-  /** Ends a thread without jobs, which gives its memory back. The next job starts another. */
-  rest(): void {
     const worker = this.#worker
-    if (worker === null || this.#waiting.size > 0) return
-    this.#worker = null
-    this.#end(worker)
-  }
-
-  #end(worker: Worker): void {
-    const { promise, resolve } = Promise.withResolvers<void>()
+    if (worker === null) return
+    const ended = Promise.withResolvers<void>()
+    worker.once('exit', () => ended.resolve())
     const { closeTimeoutMs = CLOSE_TIMEOUT_MS_DEFAULT } = this.#input
     const timer = setTimeout(() => void worker.terminate(), closeTimeoutMs)
-    worker.once('exit', () => {
-      clearTimeout(timer)
-      this.#ending.delete(promise)
-      resolve()
-    })
-    this.#ending.add(promise)
     worker.postMessage({ closing: true } satisfies ThreadRequest<Job>)
+    await ended.promise
+    clearTimeout(timer)
   }
 
   #start(): Worker {
