@@ -223,7 +223,7 @@ export class Authenticator {
       .select(['api_keys.in_flight_max as keyInFlightMax'])
       .select(['accounts.requests_per_minute_max as accountRequestsPerMinuteMax'])
       .select(['accounts.in_flight_max as accountInFlightMax'])
-      .where('api_keys.key_hash', 'in', hashes)
+      .where('api_keys.key_hash', 'in', filledUp(hashes))
       .where('api_keys.deleted_at_ms', 'is', null)
       .execute()
     const found = new Map(
@@ -269,6 +269,13 @@ function ownLimits({
     accountInFlightMax,
   }
   return Object.values(limits).every((max) => max === null) ? {} : { ownLimits: limits }
+}
+
+// To the next power of two, with one of them again: of each number of hashes, SQLite keeps a statement of its own.
+function filledUp(hashes: readonly string[]): readonly string[] {
+  let count = 1
+  while (count < hashes.length) count *= 2
+  return [...hashes, ...new Array<string>(count - hashes.length).fill(hashes[0] ?? '')]
 }
 
 const BEARER = /^bearer +(\S.*)$/i
@@ -342,7 +349,7 @@ interface Batch<Found> {
 }
 
 // A statement of SQLite takes 32,766 values; one with a thousand runs for a millisecond or two.
-const NAMES_MAX = 1_000
+const NAMES_MAX = 1_024
 
 /** Look-ups at a bounded cost: one query at a time, with a pause after it. Names gather for the next query. */
 class PacedLookUps<Found> {
