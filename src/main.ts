@@ -37,6 +37,7 @@ const program = tollgateProgram({
       keyTag: config.TOLLGATE_KEY_TAG,
       settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       pageUrl: pageUrlOf(config),
+      webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       sale: saleSettingsOf(config),
       ...(isLive(config) ? { upstreams: liveUpstreams(config) } : {}),
     }

@@ -12,7 +12,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['upstreams'],
   ['catalog'],
   ['journey'],
-  ['reconcile', 'usage', 'people', 'sale'],
+  ['reconcile', 'usage', 'people', 'sale', 'webhooks'],
   ['operations'],
   ['http', 'cli'],
   ['telemetry'],

@@ -28,7 +28,7 @@ const HEADER_NAME: Omit<Matching, 'fallback'> = {
   message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
 }
 
-function trustedProxies(description: string): Setting<readonly string[]> {
+function networks(description: string): Setting<readonly string[]> {
   const { schema, ...rest } = list(description)
   const message = 'must be addresses or networks, like `127.0.0.1, 10.0.0.0/8`'
   const isRange = (text: string): boolean => parseAddressRange(text) !== null
@@ -223,8 +223,11 @@ export const SETTINGS = {
     { fallback: 64, min: 1, max: 128 },
     'How many bits of an IPv6 address identify a client.',
   ),
-  TOLLGATE_TRUSTED_PROXIES: trustedProxies(
+  TOLLGATE_TRUSTED_PROXIES: networks(
     'Addresses and networks of proxies, comma-separated, such as `127.0.0.1, 10.0.0.0/8`. The client address is then the right-most address in `x-forwarded-for` that is not a proxy. Unset: the header is ignored.',
+  ),
+  TOLLGATE_WEBHOOK_NETWORKS: networks(
+    'Addresses and networks, comma-separated, such as `10.1.2.0/24`, that [webhooks](webhooks.md) may be sent to although they are not public. Unset: public addresses alone.',
   ),
   TOLLGATE_PER_SEARCH_MODELS: list(
     'Model ids, comma-separated, that bill per search although the catalog does not show it. They are refused.',

@@ -23,6 +23,7 @@ import { openServing } from './open-serving.ts'
 import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry.ts'
 import { openUpkeep } from './open-upkeep.ts'
 import { openVerification, type Verification } from './open-verification.ts'
+import { openWebhooks } from './open-webhooks.ts'
 import { openWhole, type Wiring } from './wiring.ts'
 
 interface StartGatewayInput {
@@ -103,6 +104,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     onRefreshed: (upstream) => verification.refreshed(upstream),
   })
   openUpkeep(wiring, served.store)
+  const webhooks = openWebhooks(wiring, served)
   reconcilers = openReconcilers(wiring, { ...served, upstreams, verification })
   const serving = await serve(wiring, {
     telemetryParts,
@@ -112,6 +114,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     refreshers,
     reconcilers,
     verification,
+    webhooks,
     siblings,
   })
   const { store, ledger } = served
@@ -135,6 +138,7 @@ interface GatewayParts {
   readonly refreshers: CatalogRefreshers
   readonly reconcilers: Reconcilers
   readonly verification: Verification
+  readonly webhooks: ReturnType<typeof openWebhooks>
   readonly siblings: Siblings | null
 }
 
@@ -166,6 +170,7 @@ async function serve(
     doubtedIds: () => refreshers.doubtedIds,
     verification,
     metricsRoute: telemetryParts.metricsRoute,
+    onSpent: (spender) => parts.webhooks.noticed(spender),
     readiness: checks,
   })
   const { address, inference, forgottenHolds } = serving

@@ -41,6 +41,8 @@ export interface HttpParts {
   readonly verification: Verification
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly metricsRoute: TelemetryParts['metricsRoute']
+  /** Called with the account and the key of each request that has ended. */
+  readonly onSpent: (spender: { readonly accountId: string; readonly apiKeyId: string }) => void
   /** The checks of `/readyz`. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }
@@ -62,6 +64,8 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     onEnded: (ended) => {
       logRequest(ended)
       telemetry.requestEnded(ended)
+      const { accountId, apiKeyId } = ended.record
+      if (accountId !== null && apiKeyId !== null) http.onSpent({ accountId, apiKeyId })
     },
   })
   const server = createHttpServer({
@@ -166,6 +170,7 @@ async function managementOf(
       get pageUrl() {
         return pageUrl()
       },
+      webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       maintenance,
       refreshCatalog,
       server: {

@@ -26,7 +26,7 @@ import type { Wiring } from './wiring.ts'
 interface ServingInput
   extends Pick<
     HttpParts,
-    'refreshCatalog' | 'doubtedIds' | 'verification' | 'metricsRoute' | 'readiness'
+    'refreshCatalog' | 'doubtedIds' | 'verification' | 'metricsRoute' | 'readiness' | 'onSpent'
   > {
   readonly served: ServedStore
   readonly catalog: Catalog

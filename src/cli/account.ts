@@ -8,6 +8,7 @@ import {
   MODEL_DETAILS,
   MODEL_OPTIONS,
   orNone,
+  readDollars,
   readPercent,
   shownRows,
 } from './rows.ts'
@@ -114,6 +115,12 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         fee,
         ...MODEL_OPTIONS,
         ...limitOptions('changed'),
+        {
+          flags: '--low-balance <dollars>',
+          words: 'backed credit below which webhooks report it as low, or none for $5',
+          to: 'body.low_balance',
+          read: orNone(readDollars),
+        },
       ],
       show: ACCOUNTS.one,
     },

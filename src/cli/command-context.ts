@@ -32,6 +32,8 @@ export interface CommandSettings {
   readonly settleAfterMs: number
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: string
+  /** Networks that webhooks may be sent to although they are not public. */
+  readonly webhookNetworks: readonly string[]
   readonly sale: SaleSettings
   /** The providers; absent: none is configured, and the simulator stands in for them. */
   readonly upstreams?: LiveUpstreams

@@ -139,7 +139,7 @@ async function operationOf(
 ): Promise<Operation> {
   const { store, ledger, ids, clock } = opened
   const read = settings()
-  const { keyTag, settleAfterMs, pageUrl, upstreams } = read
+  const { keyTag, settleAfterMs, pageUrl, webhookNetworks, upstreams } = read
   const sections = makeOperations(operations, {
     store,
     ledger,
@@ -156,6 +156,7 @@ async function operationOf(
     },
     settleAfterMs,
     pageUrl,
+    webhookNetworks,
     maintenance: {
       get isOn() {
         return readSetting(store.db, 'maintenance').then((value) => value === 'on')

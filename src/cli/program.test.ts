@@ -82,6 +82,7 @@ describe('--help', () => {
       keyTag: '',
       settleAfterMs: 0,
       pageUrl: '',
+      webhookNetworks: [],
       sale: {
         terms: { minimumMicros: micros(1), maximumMicros: micros(1), feeBps: 0 },
         ceilings: { holdAboveMicros: micros(1), holdAboveDailyMicros: micros(1) },

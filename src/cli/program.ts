@@ -17,6 +17,7 @@ import { AUDIT_COMMAND, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { upstreamCommand } from './upstream.ts'
 import { USAGE_COMMAND } from './usage.ts'
 import { USER_COMMANDS } from './user.ts'
+import { WEBHOOK_COMMANDS } from './webhook.ts'
 
 interface ProgramInput extends CommandInput {
   readonly version: string
@@ -45,7 +46,8 @@ Commands work on the store, with or without a server running. DATABASE_URL says 
 ./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
 environment and from .env. In a checkout, type \`npx tollgate\` for \`tollgate\`.
 
-Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code, token, purchase or request, 1 any other failure.
+Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code, token, webhook, purchase or
+request, 1 any other failure.
 With --json, an error is one line on standard error: {"error":{"message":"…","code":"…"}}.
 
 README.md has the first steps, docs/config.md the settings.`,
@@ -101,6 +103,7 @@ export const COMMANDS: readonly CommandRow[] = [
   USAGE_COMMAND,
   USER_COMMANDS,
   TOKEN_COMMANDS,
+  WEBHOOK_COMMANDS,
   MAINTENANCE_COMMANDS,
   AUDIT_COMMAND,
 ]

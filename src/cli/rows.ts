@@ -149,6 +149,7 @@ const PLACES = {
   accounts: /^acct_\w+$/,
   keys: /^key_\w+$/,
   admin_tokens: /^atok_\w+$/,
+  deliveries: /^msg_\w+$/,
   codes: /^code_\w+$/,
   all_purchases: /^pur_\w+$/,
   // The number of a chain, and the address.

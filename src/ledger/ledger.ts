@@ -233,6 +233,8 @@ export interface UpdateAccountInput extends ModelListsInput, Partial<OwnLimits> 
   readonly disabled?: boolean
   /** The platform fee of requests from now on, in hundredths of a percent; null: that of the model. */
   readonly feeBasisPoints?: number | null
+  /** Null: the default. */
+  readonly lowBalanceMicros?: Micros | null
 }
 
 export interface AddApiKeyInput

@@ -5,6 +5,7 @@ import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { AccountRow } from '../store/schema.ts'
 import { readCharges } from '../usage/read-usage.ts'
 import {
+  amountField,
   emailField,
   feeField,
   feeShape,
@@ -22,7 +23,14 @@ import {
 } from './fields.ts'
 import { limitChanges, limitFields, limitShapes, limitsAnswer } from './limits.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import {
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+  readsFor,
+  requireScope,
+} from './operation.ts'
 
 /** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts): readonly Operation[] {
@@ -39,7 +47,9 @@ function create(parts: OperationParts): Operation {
     body: newAccountBody,
     example: { name: 'Ada Lovelace' },
     answers: { 201: accountShape },
-    async run({ by, body }) {
+    async run({ caller, by, body }) {
+      // What is charged is money.
+      if (body.fee_basis_points !== undefined) requireScope(caller, 'credit')
       return { httpStatus: 201, body: await made(parts, { ...body, ownerId: null }, by) }
     },
   })
@@ -156,12 +166,17 @@ function change(parts: OperationParts): Operation {
       fee_basis_points: feeField.optional(),
       models: modelsField,
       ...limitFields,
+      low_balance: amountField
+        .nullable()
+        .optional()
+        .describe('Backed credit below which webhooks report it as low. Null: $5.'),
     }),
     example: { disabled: false },
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ accountId, by, body }) {
-      const { name, email, disabled, fee_basis_points, models, ...limits } = body
+    async run({ caller, accountId, by, body }) {
+      const { name, email, disabled, fee_basis_points, models, low_balance, ...limits } = body
+      if (fee_basis_points !== undefined) requireScope(caller, 'credit')
       const changes = {
         id: accountId,
         ...(name === undefined ? {} : { name }),
@@ -170,6 +185,7 @@ function change(parts: OperationParts): Operation {
         ...(fee_basis_points === undefined ? {} : { feeBasisPoints: fee_basis_points }),
         ...modelListsOf(models),
         ...limitChanges(limits),
+        ...(low_balance === undefined ? {} : { lowBalanceMicros: low_balance }),
       }
       const account = await parts.ledger.updateAccount(changes, by)
       if (account === null) throw notFound('account', accountId)
@@ -221,6 +237,9 @@ export const accountShape = z
         "The platform fee of its requests, in hundredths of a percent of the provider's cost; null: that of the model.",
       ),
     models: modelsShape,
+    low_balance: moneyField
+      .nullable()
+      .describe('Backed credit below which webhooks report it as low; null: $5.'),
     credit: creditShape,
     has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
     ...limitShapes,
@@ -251,6 +270,7 @@ function accountAnswer(
     disabled: account.disabled,
     fee_basis_points: account.feeBasisPoints,
     models: modelsAnswer(account),
+    low_balance: account.lowBalanceMicros,
     credit: creditAnswer(purses),
     has_backed_credit: purses.hasBackedCredit,
     ...limitsAnswer(account, nowMs),

@@ -262,6 +262,7 @@ export function listAnswer<T>(items: readonly T[], nextCursor: string | null) {
 export type ListName =
   | 'actions'
   | 'admin_tokens'
+  | 'deliveries'
   | 'unsettled'
   | 'accounts'
   | 'keys'

@@ -275,6 +275,8 @@ export interface OperationParts {
   readonly settleAfterMs: number
   /** Where browsers reach the page, without `/app`: links begin with it. */
   readonly pageUrl: string
+  /** Networks that webhooks may be sent to although they are not public. */
+  readonly webhookNetworks: readonly string[]
   readonly maintenance: MaintenanceSwitch
   /** What a serving process knows of itself; null: it serves nothing. */
   readonly server: {
@@ -399,7 +401,8 @@ export function notFound(
     | 'API key'
     | 'credit code'
     | 'purchase'
-    | 'request that opened a hold',
+    | 'request that opened a hold'
+    | 'webhook',
   namedId: string,
 ): Problem {
   const shown = echoed(namedId)

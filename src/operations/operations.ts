@@ -19,6 +19,7 @@ import { saleStatusOperations } from './sale-status.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { usageOperations } from './usage.ts'
 import { usageReportOperations } from './usage-report.ts'
+import { webhookOperations } from './webhooks.ts'
 
 /** The operations of a file, made of a process's parts, with the title that documents give them. */
 export type OperationSource = readonly [
@@ -43,6 +44,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],
   ['Admin tokens', adminTokenOperations],
+  ['Webhooks', webhookOperations],
   ['Overview', overviewOperations],
   ['Usage', usageOperations],
   ['Usage', usageReportOperations],

@@ -4,6 +4,7 @@ import { type Audit, type AuditCheck, auditStore } from '../ledger/audit/audit.t
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { auditUsage } from '../usage/audit-usage.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { endConditions, raiseCondition } from '../webhooks/conditions.ts'
 import { idField, timeAnswer, timeField } from './fields.ts'
 import {
   type MaintenanceSwitch,
@@ -20,7 +21,7 @@ export function upkeepOperations(parts: OperationParts): readonly Operation[] {
   return [...audits(parts), refreshCatalog(parts), showMaintenance(parts), turnMaintenance(parts)]
 }
 
-function audits({ store }: OperationParts): readonly Operation[] {
+function audits({ store, ids, clock }: OperationParts): readonly Operation[] {
   // An audit reads the whole store, so calls that come meanwhile are given the same one.
   let underWay: Promise<Audit> | null = null
   let rows = 0
@@ -42,7 +43,9 @@ function audits({ store }: OperationParts): readonly Operation[] {
         underWay = null
         rows = 0
       })
-      return { httpStatus: 200, body: auditAnswer(await underWay) }
+      const found = await underWay
+      await reportAudit({ db: store.db, ids, nowMs: clock.nowMs() }, found)
+      return { httpStatus: 200, body: auditAnswer(found) }
     },
   })
   const progress = operation({
@@ -59,6 +62,20 @@ function audits({ store }: OperationParts): readonly Operation[] {
     },
   })
   return [audit, progress]
+}
+
+/** An audit with differences is sent to webhooks once, until one has none. */
+async function reportAudit(
+  parts: Parameters<typeof raiseCondition>[0],
+  { ok, differences }: Audit,
+): Promise<void> {
+  const event = 'audit.difference'
+  const subjectId = 'store'
+  if (ok) await endConditions(parts.db, { event, subjectIds: [subjectId] })
+  else {
+    const fields = { differences: differences.length, audited_at: timeAnswer(parts.nowMs) }
+    await raiseCondition(parts, { event, subjectId, sinceMs: parts.nowMs, fields })
+  }
 }
 
 /** How far an audit is. */

@@ -31,6 +31,7 @@ import {
   together,
 } from './table.ts'
 import { USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
+import { WEBHOOK_CONDITIONS, WEBHOOK_DELIVERIES, WEBHOOKS } from './webhook-tables.ts'
 
 // A column is one line here, and its migration. From that line follow the types of rows, the tables that
 // Kysely knows, the functions that read and write rows, the columns of statements and of copies. Names end in
@@ -94,6 +95,8 @@ export const ACCOUNTS = new Table('accounts', {
     ...MODEL_LISTS,
     created_at_ms: integer,
     ...OWN_LIMITS,
+    /** Backed credit below which webhooks report it as low; null: the default. */
+    low_balance_micros: orNull(amount),
   },
   moving: {
     backed_balance_micros: startsAs(ZERO_MICROS, amount),
@@ -369,6 +372,9 @@ export const TABLES = [
   LINKS,
   ADMIN_TOKENS,
   OPERATOR_ACTIONS,
+  WEBHOOKS,
+  WEBHOOK_CONDITIONS,
+  WEBHOOK_DELIVERIES,
 ] as const
 
 /** Every table that each store has for itself: sessions end when a store is copied. */

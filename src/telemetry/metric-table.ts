@@ -228,6 +228,11 @@ export const METRICS = {
     help: 'Tokens that have a deposit and no rate: their deposits wait.',
     ofProcesses: 'max',
   },
+  tollgate_webhook_attempts_total: {
+    kind: 'counter',
+    labels: ['event', 'outcome'],
+    help: 'Attempts to send a message to a webhook: delivered, retried or failed for good.',
+  },
   tollgate_buffer_bytes: {
     kind: 'gauge',
     labels: [],
@@ -310,6 +315,7 @@ export function makeOwnMetrics(registry: Registry) {
     chainNodeFailures: counter('tollgate_chain_node_failures_total'),
     chainLag: gauge('tollgate_chain_lag_blocks'),
     chainTokensWaiting: gauge('tollgate_chain_tokens_waiting'),
+    webhookAttempts: counter('tollgate_webhook_attempts_total'),
     bufferBytes: gauge('tollgate_buffer_bytes'),
     bufferLimit: gauge('tollgate_buffer_limit_bytes'),
   }

@@ -18,6 +18,7 @@ import type { SaleFigures } from '../sale/figures.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Decimal, formatDecimal, microsOfDecimal } from '../vocabulary/money.ts'
+import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
 import { makeOwnMetrics, type OwnMetrics } from './metric-table.ts'
 import { CHARGE_STATES, RequestTallies, STATUS_CLASSES, TOKEN_KINDS } from './request-tallies.ts'
 
@@ -190,6 +191,11 @@ export class Metrics {
   /** Counts a question that a node of the chain has failed. */
   chainNodeFailed(node: string): void {
     this.#own.chainNodeFailures.inc({ node })
+  }
+
+  /** Counts an attempt to send a message to a webhook. */
+  webhookSent(event: string, outcome: DeliveryOutcome): void {
+    this.#own.webhookAttempts.inc({ event, outcome })
   }
 
   /** All metrics, in the text format of Prometheus. */

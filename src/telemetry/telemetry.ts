@@ -10,6 +10,7 @@ import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reco
 import type { ChainLook } from '../sale/chain-watch.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
+import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
 import type { Metrics } from './metrics.ts'
 import type { RequestTracer } from './otlp-tracer.ts'
 import type { AccountCall, Readiness } from './readiness.ts'
@@ -129,6 +130,11 @@ export class Telemetry {
   /** A node of the chain, by its host, has failed a question. */
   chainNodeFailed(node: string): void {
     this.#parts.metrics?.chainNodeFailed(node)
+  }
+
+  /** An attempt to send a message to a webhook has ended. */
+  webhookSent(event: string, outcome: DeliveryOutcome): void {
+    this.#parts.metrics?.webhookSent(event, outcome)
   }
 
   #accountRefused(call: AccountCall): void {

@@ -15,6 +15,8 @@ export type IdPrefix =
   | 'link'
   | 'act'
   | 'atok'
+  | 'hook'
+  | 'msg'
   | 'store'
 
 /** Makes ids that sort by the millisecond they were made in and can't be guessed. */

@@ -158,7 +158,7 @@ export type FailureCode = ProblemCode | (typeof UNREPORTED_FAILURES)[number]
 const ECHOED_CHARS_MAX = 200
 
 // No id of ours is a secret, however long it is.
-const OWN_ID = /\b(?:acct|act|atok|code|ent|inst|key|link|pur|req|sess|user)_\w+/g
+const OWN_ID = /\b(?:acct|act|atok|code|ent|hook|inst|key|link|msg|pur|req|sess|user)_\w+/g
 
 // A prefix that services give their keys; a UUID; a credit code; or a run of characters as no name has it.
 const KEY_LIKE = [

@@ -30,6 +30,7 @@ beforeAll(async () => {
   apiKey = text
   const code = await admin.post('/v1/admin/codes', { amount: 5 })
   const token = await admin.post('/v1/admin/tokens', { name: 'shop', scopes: ['read'] })
+  const webhook = await admin.post('/v1/admin/webhooks', { url: 'https://example.org/' })
   await setUpOperator(admin.world)
   const { headers } = await admin.chat(apiKey)
   await admin.world.gateway.settled()
@@ -38,6 +39,7 @@ beforeAll(async () => {
     key_id: keyId,
     code_id: textOf(code.json, 'id'),
     token_id: textOf(token.json, 'id'),
+    webhook_id: textOf(webhook.json, 'id'),
     request_id: String(headers['x-request-id']),
     author: 'sim',
     name: 'text',
@@ -65,11 +67,13 @@ const BODIES: Readonly<Record<string, () => object>> = {
   createInvitation: () => ({ email: 'eve@example.org', account_id: params['account_id'] }),
   createResetLink: () => ({ email: ADA.email }),
   removeUser: () => ({ email: 'eve@example.org' }),
+  createWebhook: () => ({ url: 'https://example.org/', events: ['balance.low'] }),
+  changeWebhook: () => ({ disabled: true }),
   createAdminToken: () => ({ name: 'shop', scopes: ['read'], expires_in_seconds: 60 }),
 }
 
 /** Asked last: what they change is asked for by others. */
-const LAST = ['deleteKey']
+const LAST = ['deleteKey', 'deleteWebhook']
 
 const QUERIES: Readonly<Record<string, () => string>> = {
   getCreditQuote: () => '?amount=10000000',

@@ -111,14 +111,20 @@ test('operators have the operations of admins on accounts, credit, codes, reques
     .filter(({ paths }) => paths.admin !== undefined && paths.operator === undefined)
   // People are let in and removed by the command line and the admin API, and payments are compared there.
   expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
+    'changeWebhook',
     'checkSale',
     'createAdminToken',
     'createInvitation',
     'createResetLink',
+    'createWebhook',
+    'deleteWebhook',
     'listAdminTokens',
+    'listDeliveries',
     'listUsers',
+    'listWebhooks',
     'removeUser',
     'revokeAdminToken',
+    'testWebhook',
   ])
   for (const { paths } of OPERATIONS_OF_OPERATORS) {
     if (paths.admin === undefined) continue

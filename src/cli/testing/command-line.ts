@@ -47,6 +47,7 @@ export function openCommandLine(
     keyTag: 'tollgate',
     settleAfterMs: 30_000,
     pageUrl: 'http://localhost:8787',
+    webhookNetworks: [],
     sale: {
       terms: { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000), feeBps: 0 },
       ceilings: { holdAboveMicros: micros(1e9), holdAboveDailyMicros: micros(5e9) },

@@ -94,6 +94,7 @@ interface Changeable extends Partial<OwnLimits> {
   readonly email?: string | null
   readonly disabled?: boolean
   readonly feeBasisPoints?: number | null
+  readonly lowBalanceMicros?: number | null
   readonly creditLimitMicros?: number | null
   readonly expiresAtMs?: number | null
   readonly modelsAllow?: readonly string[] | null
@@ -110,6 +111,7 @@ function fieldsOf({
   email,
   disabled,
   feeBasisPoints,
+  lowBalanceMicros,
   creditLimitMicros,
   expiresAtMs,
   modelsAllow,
@@ -121,6 +123,7 @@ function fieldsOf({
   const fields = {
     ...{ name, email, disabled },
     fee_basis_points: feeBasisPoints,
+    low_balance: lowBalanceMicros,
     credit_limit: creditLimitMicros,
     expires_at: expiresAt,
     models_allow: wordsOf(modelsAllow),

@@ -18,6 +18,7 @@ import { up as adminTokens } from './0015-admin-tokens.ts'
 import { up as fees } from './0016-fees.ts'
 import { up as modelLists } from './0017-model-lists.ts'
 import { up as limits } from './0018-limits.ts'
+import { up as webhooks } from './0019-webhooks.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 16, name: 'fees', up: fees },
   { number: 17, name: 'model-lists', up: modelLists },
   { number: 18, name: 'limits', up: limits },
+  { number: 19, name: 'webhooks', up: webhooks },
 ]

@@ -1,0 +1,250 @@
+import { z } from 'zod'
+import { recordAction } from '../ledger/operator-actions.ts'
+import type { WebhookDeliveryRow, WebhookRow } from '../store/webhook-tables.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
+import { addMessage, listDeliveries } from '../webhooks/deliveries.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  eventsOf,
+  getWebhook,
+  listWebhooks,
+} from '../webhooks/registry.ts'
+import { AddressRules, urlFault } from '../webhooks/target.ts'
+import {
+  idCursor,
+  idField,
+  listAnswer,
+  listShape,
+  pageQuery,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+
+/** Addresses that events are sent to. */
+export function webhookOperations(parts: OperationParts): readonly Operation[] {
+  return [create(parts), list(parts), change(parts), remove(parts), test(parts), deliveries(parts)]
+}
+
+const URL_CHARS_MAX = 2_000
+
+function urlField({ webhookNetworks }: Pick<OperationParts, 'webhookNetworks'>) {
+  return z
+    .string()
+    .max(URL_CHARS_MAX, `must be at most ${URL_CHARS_MAX} characters`)
+    .transform((text, checked) => {
+      const fault = urlFault(text, new AddressRules(webhookNetworks))
+      if (fault === null) return new URL(text).href
+      checked.addIssue({ code: 'custom', message: fault })
+      return z.NEVER
+    })
+    .describe('Where messages are posted, https://…')
+}
+
+const eventsField = z
+  .array(z.enum(WEBHOOK_EVENTS))
+  .min(1, 'must name at least one event')
+  .max(WEBHOOK_EVENTS.length, 'must name each event once')
+  .describe('What is sent to it.')
+
+function create(parts: OperationParts): Operation {
+  const { store, ids, clock } = parts
+  return operation({
+    name: 'createWebhook',
+    method: 'POST',
+    scope: 'everything',
+    paths: { admin: '/v1/admin/webhooks' },
+    summary: 'Create a webhook. Only this answer has the secret that its messages are signed with.',
+    body: z.strictObject({
+      url: urlField(parts),
+      events: eventsField.default([...WEBHOOK_EVENTS]),
+    }),
+    example: { url: 'https://example.org/tollgate', events: ['balance.low'] },
+    answers: { 201: createdWebhookShape },
+    async run({ by, body: { url, events } }) {
+      const webhook = await createWebhook({ db: store.db, ids, clock }, { url, events, by })
+      return { httpStatus: 201, body: { ...webhookAnswer(webhook), secret: webhook.secret } }
+    },
+  })
+}
+
+function list({ store }: OperationParts): Operation {
+  return operation({
+    name: 'listWebhooks',
+    method: 'GET',
+    // An address may be a secret of its receiver.
+    scope: 'everything',
+    paths: { admin: '/v1/admin/webhooks' },
+    summary: 'Every webhook, the oldest first, without their secrets.',
+    answers: { 200: listShape(webhookShape) },
+    async run() {
+      const webhooks = await listWebhooks(store.db)
+      return { httpStatus: 200, body: listAnswer(webhooks.map(webhookAnswer), null) }
+    },
+  })
+}
+
+function change(parts: OperationParts): Operation {
+  const { store, clock } = parts
+  return operation({
+    name: 'changeWebhook',
+    method: 'PATCH',
+    scope: 'everything',
+    paths: { admin: '/v1/admin/webhooks/{webhook_id}' },
+    summary: 'Change the given fields of a webhook. A disabled one is sent nothing.',
+    body: z.strictObject({
+      url: urlField(parts).optional(),
+      events: eventsField.optional(),
+      disabled: z.boolean().optional(),
+    }),
+    example: { disabled: false },
+    answers: { 200: webhookShape },
+    problems: ['not_found'],
+    async run({ by, param, body }) {
+      const webhookId = param('webhook_id')
+      const changed = await changeWebhook({ db: store.db, clock }, { webhookId, ...body, by })
+      if (changed === null) throw notFound('webhook', webhookId)
+      return { httpStatus: 200, body: webhookAnswer(changed) }
+    },
+  })
+}
+
+function remove({ store, clock }: OperationParts): Operation {
+  return operation({
+    name: 'deleteWebhook',
+    method: 'DELETE',
+    scope: 'everything',
+    paths: { admin: '/v1/admin/webhooks/{webhook_id}' },
+    summary: 'Delete a webhook with all messages to it, sent or not.',
+    answers: { 200: deletedWebhookShape },
+    problems: ['not_found'],
+    async run({ by, param }) {
+      const webhookId = param('webhook_id')
+      const isDeleted = await deleteWebhook({ db: store.db, clock }, { webhookId, by })
+      if (!isDeleted) throw notFound('webhook', webhookId)
+      return { httpStatus: 200, body: { id: webhookId, object: 'webhook', deleted: true } }
+    },
+  })
+}
+
+function test({ store, ids, clock }: OperationParts): Operation {
+  return operation({
+    name: 'testWebhook',
+    method: 'POST',
+    scope: 'everything',
+    paths: { admin: '/v1/admin/webhooks/{webhook_id}/test' },
+    summary: 'Send a webhook the message `webhook.test`, as a running server sends all others.',
+    answers: { 202: deliveryShape },
+    problems: ['not_found', 'service_unavailable'],
+    async run({ by, param }) {
+      const webhookId = param('webhook_id')
+      const webhook = await getWebhook(store.db, webhookId)
+      if (webhook === null) throw notFound('webhook', webhookId)
+      const nowMs = clock.nowMs()
+      const fields = { webhook_id: webhookId }
+      const message = { ids, nowMs, webhook, event: 'webhook.test', fields } as const
+      const added = await store.db.transaction().execute(async (trx) => {
+        await recordAction(trx, { by, targetId: webhookId, detail: {}, nowMs })
+        return addMessage(trx, message)
+      })
+      if (added === null) {
+        throw new Problem('service_unavailable', {
+          message: 'Too many messages wait for this webhook.',
+        })
+      }
+      return { httpStatus: 202, body: deliveryAnswer(added) }
+    },
+  })
+}
+
+function deliveries({ store }: OperationParts): Operation {
+  return operation({
+    name: 'listDeliveries',
+    method: 'GET',
+    scope: 'read',
+    paths: { admin: '/v1/admin/webhooks/{webhook_id}/deliveries' },
+    summary: 'The messages to a webhook of the last 30 days, newest first.',
+    query: pageQuery('deliveries', {}),
+    answers: { 200: listShape(deliveryShape) },
+    problems: ['not_found'],
+    async run({ param, query: { limit, cursor } }) {
+      const webhookId = param('webhook_id')
+      if ((await getWebhook(store.db, webhookId)) === null) throw notFound('webhook', webhookId)
+      const asked = { webhookId, limit, cursor: cursor ?? null }
+      const { deliveries: rows, nextCursor } = await listDeliveries(store.db, asked)
+      const next = idCursor('deliveries', nextCursor)
+      return { httpStatus: 200, body: listAnswer(rows.map(deliveryAnswer), next) }
+    },
+  })
+}
+
+/** A webhook, never with its secret. */
+export const webhookShape = z
+  .object({
+    id: idField('hook'),
+    object: z.literal('webhook'),
+    url: z.string(),
+    events: z.array(z.enum(WEBHOOK_EVENTS)),
+    disabled: z
+      .boolean()
+      .describe('Whether nothing is sent to it: disabled by an admin, or by its answer 410.'),
+    created_at: timeField,
+  })
+  .meta({ id: 'Webhook' })
+
+/** A webhook that has just been made: the only answer with its secret. */
+export const createdWebhookShape = webhookShape
+  .extend({
+    secret: z
+      .string()
+      .describe('What its messages are signed with, whsec_… No later answer has it.'),
+  })
+  .meta({ id: 'CreatedWebhook' })
+
+/** A webhook that was deleted. */
+export const deletedWebhookShape = z.object({
+  id: idField('hook'),
+  object: z.literal('webhook'),
+  deleted: z.literal(true),
+})
+
+/** A message to a webhook. */
+export const deliveryShape = z
+  .object({
+    id: z.string().describe('msg_…, the `webhook-id` of the message.'),
+    object: z.literal('webhook_delivery'),
+    event: z.string(),
+    state: z.enum(['waiting', 'delivered', 'failed']),
+    attempts: z.int(),
+    http_status: z.int().nullable().describe('Of the latest attempt; null: there was no answer.'),
+    failure: z.string().nullable().describe('Why the latest attempt failed.'),
+    created_at: timeField,
+    next_attempt_at: timeField.nullable().describe('Null: there is none.'),
+    ended_at: timeField.nullable().describe('When it was delivered or given up.'),
+  })
+  .meta({ id: 'WebhookDelivery' })
+
+function webhookAnswer(row: WebhookRow): z.infer<typeof webhookShape> {
+  const { id, url, disabled, createdAtMs } = row
+  const events = [...eventsOf(row)]
+  return { id, object: 'webhook', url, events, disabled, created_at: timeAnswer(createdAtMs) }
+}
+
+function deliveryAnswer(row: WebhookDeliveryRow): z.infer<typeof deliveryShape> {
+  return {
+    id: row.id,
+    object: 'webhook_delivery',
+    event: row.event,
+    state: row.state,
+    attempts: row.attempts,
+    http_status: row.httpStatus,
+    failure: row.failure,
+    created_at: timeAnswer(row.createdAtMs),
+    next_attempt_at: row.state === 'waiting' ? timeAnswer(row.nextAttemptAtMs) : null,
+    ended_at: timeOrNull(row.endedAtMs),
+  }
+}

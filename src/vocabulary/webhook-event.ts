@@ -1,0 +1,11 @@
+/** Something that a webhook can report. */
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+
+/** Every event that a webhook can be for. */
+export const WEBHOOK_EVENTS = [
+  'balance.low',
+  'key.limit_near',
+  'request.unresolved',
+  'upstream.away',
+  'audit.difference',
+] as const

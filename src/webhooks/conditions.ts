@@ -1,0 +1,93 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import { WEBHOOK_CONDITIONS } from '../store/webhook-tables.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
+import { addMessage } from './deliveries.ts'
+import { eventsOf, listWebhooks } from './registry.ts'
+
+/** Something that holds from now on, until it is ended. */
+export interface Raised {
+  readonly event: WebhookEvent
+  readonly subjectId: string
+  /** When it came to hold, at the latest: webhooks that were made later are sent nothing. */
+  readonly sinceMs: number
+  /** Fields as the API names them: never a prompt, an answer or a key. */
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Sends webhooks a condition, once for as long as it holds, however many processes see it: the messages are made in the
+ * transaction that notes the condition. A repeat does nothing.
+ */
+export async function raiseCondition(
+  {
+    db,
+    ids,
+    nowMs,
+  }: { readonly db: Kysely<Tables>; readonly ids: IdSource; readonly nowMs: number },
+  { event, subjectId, sinceMs, fields }: Raised,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const noted = await trx
+      .insertInto('webhook_conditions')
+      .values(WEBHOOK_CONDITIONS.record({ event, subjectId, sinceMs }))
+      .onConflict((conflict) => conflict.columns(['event', 'subject_id']).doNothing())
+      .returning('event')
+      .executeTakeFirst()
+    if (noted === undefined) return
+    for (const webhook of await listWebhooks(trx)) {
+      const isTold =
+        !webhook.disabled && webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event)
+      if (isTold) await addMessage(trx, { ids, nowMs, webhook, event, fields })
+    }
+  })
+}
+
+/** Ends conditions: they are sent again once they hold again. */
+export async function endConditions(
+  db: Kysely<Tables>,
+  { event, subjectIds }: { readonly event: WebhookEvent; readonly subjectIds: readonly string[] },
+): Promise<void> {
+  if (subjectIds.length === 0) return
+  await db
+    .deleteFrom('webhook_conditions')
+    .where('event', '=', event)
+    .where('subject_id', 'in', subjectIds)
+    .execute()
+}
+
+/** Which of these subjects have a condition. */
+export async function heldOf(
+  db: Kysely<Tables>,
+  { event, subjectIds }: { readonly event: WebhookEvent; readonly subjectIds: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  if (subjectIds.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('webhook_conditions')
+    .select('subject_id')
+    .where('event', '=', event)
+    .where('subject_id', 'in', subjectIds)
+    .execute()
+  return new Set(rows.map((row) => row.subject_id))
+}
+
+/** A page of the subjects of an event's conditions, in the order of their ids, behind `after`. */
+export async function subjectsOf(
+  db: Kysely<Tables>,
+  {
+    event,
+    after,
+    limit,
+  }: { readonly event: WebhookEvent; readonly after: string; readonly limit: number },
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('webhook_conditions')
+    .select('subject_id')
+    .where('event', '=', event)
+    .where('subject_id', '>', after)
+    .orderBy('subject_id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.subject_id)
+}

@@ -1,0 +1,167 @@
+import type { Kysely } from 'kysely'
+import { isUnsettled } from '../ledger/activity/unsettled.ts'
+import { getLastUses } from '../ledger/api-keys.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Raised } from './conditions.ts'
+
+/** Credit below which an account is low, where it has no amount of its own: $5. */
+const LOW_BALANCE_MICROS = 5_000_000
+
+/** Which of these accounts are low: their backed credit, held credit included, is below their amount. */
+export async function lowBalances(
+  db: Kysely<Tables>,
+  accountIds: readonly string[],
+): Promise<readonly Raised[]> {
+  if (accountIds.length === 0) return []
+  const rows = await db
+    .selectFrom('accounts')
+    .leftJoin('entries', (join) =>
+      join
+        .onRef('entries.account_id', '=', 'accounts.id')
+        .onRef('entries.number', '=', 'accounts.entry_count'),
+    )
+    .select(['accounts.id', 'accounts.backed_balance_micros as balance'])
+    .select(['accounts.low_balance_micros as below', 'entries.created_at_ms as movedAtMs'])
+    .where('accounts.id', 'in', accountIds)
+    // Without any credit yet, there was nothing that could become low.
+    .where('accounts.has_backed_credit', '=', 1)
+    .execute()
+  return rows.flatMap(({ id, balance, below, movedAtMs }): Raised[] => {
+    const threshold = below ?? LOW_BALANCE_MICROS
+    if (balance >= threshold) return []
+    const fields = { account_id: id, balance, low_balance: threshold }
+    return [{ event: 'balance.low', subjectId: id, sinceMs: movedAtMs ?? 0, fields }]
+  })
+}
+
+/** Which of these keys have spent nine tenths of their limit. */
+export async function nearLimits(
+  db: Kysely<Tables>,
+  apiKeyIds: readonly string[],
+): Promise<readonly Raised[]> {
+  if (apiKeyIds.length === 0) return []
+  const rows = await db
+    .selectFrom('api_keys')
+    .select(['id', 'account_id as accountId', 'spend_micros as spend'])
+    .select('credit_limit_micros as limit')
+    .where('id', 'in', apiKeyIds)
+    .where('deleted_at_ms', 'is', null)
+    .where('credit_limit_micros', '>', 0)
+    .execute()
+  const near = rows.filter(({ spend, limit }) => limit !== null && spend * 10 >= limit * 9)
+  const usedAtMs = await getLastUses(
+    db,
+    near.map(({ id }) => id),
+  )
+  return near.map(({ id, accountId, spend, limit }) => ({
+    event: 'key.limit_near',
+    subjectId: id,
+    sinceMs: usedAtMs.get(id) ?? 0,
+    fields: { key_id: id, account_id: accountId, spend, credit_limit: limit },
+  }))
+}
+
+/** Requests that are looked up at once are mostly settled by then. */
+const UNRESOLVED_AFTER_MS = 60_000
+
+/** A place in the list of unresolved requests. */
+export interface UnresolvedPlace {
+  readonly instanceId: string
+  readonly requestId: string
+}
+
+/** A page of the requests that have been unresolved for a minute, in the order of the index; `next` is null at its end. */
+export async function unresolvedRequests(
+  db: Kysely<Tables>,
+  {
+    after,
+    limit,
+    nowMs,
+  }: {
+    readonly after: UnresolvedPlace
+    readonly limit: number
+    readonly nowMs: number
+  },
+): Promise<{ readonly raised: readonly Raised[]; readonly next: UnresolvedPlace | null }> {
+  const rows = await db
+    .selectFrom('requests')
+    .select(['id', 'instance_id as instanceId', 'account_id as accountId', 'model_id as model'])
+    .select(['api_key_id as apiKeyId', 'backed_held_micros as backed', 'free_held_micros as free'])
+    .select(['ended_at_ms as endedAtMs', 'opened_at_ms as openedAtMs'])
+    .where(isUnsettled('unresolved'))
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('instance_id', 'id'), '>', tuple(after.instanceId, after.requestId)),
+    )
+    .orderBy('instance_id')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  const raised = rows.flatMap((row): Raised[] => {
+    const sinceMs = row.endedAtMs ?? row.openedAtMs
+    if (sinceMs > nowMs - UNRESOLVED_AFTER_MS) return []
+    const fields = {
+      request_id: row.id,
+      account_id: row.accountId,
+      key_id: row.apiKeyId,
+      model: row.model,
+      held: row.backed + row.free,
+      ended_at: new Date(sinceMs).toISOString(),
+    }
+    return [{ event: 'request.unresolved', subjectId: row.id, sinceMs, fields }]
+  })
+  const last = rows.at(-1)
+  const next =
+    last !== undefined && rows.length === limit
+      ? { instanceId: last.instanceId, requestId: last.id }
+      : null
+  return { raised, next }
+}
+
+/** Which of these requests are unresolved no longer. */
+export async function resolvedOf(
+  db: Kysely<Tables>,
+  requestIds: readonly string[],
+): Promise<readonly string[]> {
+  if (requestIds.length === 0) return []
+  const rows = await db
+    .selectFrom('requests')
+    .select('id')
+    .where('id', 'in', requestIds)
+    .where('state', '=', 'unresolved')
+    .execute()
+  const unresolved = new Set(rows.map(({ id }) => id))
+  return requestIds.filter((id) => !unresolved.has(id))
+}
+
+/** Which upstreams have listed no models for a time: since when. */
+export async function awayUpstreams(
+  db: Kysely<Tables>,
+  {
+    upstreams,
+    nowMs,
+    sinceStartMs,
+    awayAfterMs,
+  }: {
+    readonly upstreams: readonly string[]
+    readonly nowMs: number
+    /** From when on one that never listed any counts. */
+    readonly sinceStartMs: number
+    readonly awayAfterMs: number
+  },
+): Promise<readonly Raised[]> {
+  const rows = await db
+    .selectFrom('catalog_state')
+    .select(['upstream', 'refreshed_at_ms as refreshedAtMs'])
+    .execute()
+  const listedAtMs = new Map(rows.map((row) => [row.upstream, row.refreshedAtMs]))
+  return upstreams.flatMap((upstream): Raised[] => {
+    const seenAtMs = listedAtMs.get(upstream) ?? sinceStartMs
+    if (nowMs - seenAtMs <= awayAfterMs) return []
+    const fields = { upstream, last_listed_at: isoOrNull(listedAtMs.get(upstream)) }
+    return [{ event: 'upstream.away', subjectId: upstream, sinceMs: nowMs, fields }]
+  })
+}
+
+function isoOrNull(atMs: number | undefined): string | null {
+  return atMs === undefined ? null : new Date(atMs).toISOString()
+}

@@ -1,0 +1,127 @@
+import type { Kysely } from 'kysely'
+import { Passes } from '../store/passes.ts'
+import type { Tables } from '../store/schema.ts'
+import type { WebhookDeliveryRow, WebhookRow } from '../store/webhook-tables.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import {
+  type DeliveryOutcome,
+  giveBack,
+  pruneDeliveries,
+  recordAttempt,
+  takeMessage,
+} from './deliveries.ts'
+import { getWebhook, listWebhooks } from './registry.ts'
+import { sendMessage } from './send.ts'
+import type { AddressRules, Resolve } from './target.ts'
+
+const INTERVAL_MS = 2_000
+
+const PRUNE_INTERVAL_MS = 60_000
+
+/** Attempts of this process at one webhook at the same time. */
+const LANES = 4
+
+/** The deadline of an attempt. */
+const TIMEOUT_MS = 5_000
+
+interface DelivererInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  readonly rules: AddressRules
+  readonly resolve: Resolve
+  /** Default 5,000. */
+  readonly timeoutMs?: number
+  readonly onAttempt: (event: WebhookDeliveryRow['event'], outcome: DeliveryOutcome) => void
+  readonly onFailure: (cause: unknown) => void
+}
+
+/**
+ * Sends the messages that wait, until it is stopped. Each webhook has lanes of its own, so that one that hangs slows no
+ * other. Several processes share the work: a message is sent by the one that has its lease. A process that dies between the
+ * sending and the record leaves a lease that ends, and the message is sent again with the same id.
+ */
+export class Deliverer {
+  readonly #input: DelivererInput
+  readonly #passes: Passes
+  readonly #lanes = new Map<string, Set<Promise<void>>>()
+  readonly #stopping = new AbortController()
+  #prunedAtMs: number | null = null
+
+  constructor(input: DelivererInput) {
+    this.#input = input
+    const { onFailure } = input
+    this.#passes = new Passes({ intervalMs: INTERVAL_MS, pass: () => this.begin(), onFailure })
+  }
+
+  start(): void {
+    this.#passes.start()
+  }
+
+  /** Resolves when no attempt is under way: those that are not answered are broken off, and sent again later. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#passes.stop()
+    await this.idle()
+  }
+
+  /** Begins to send all that is due; resolves once it has begun. */
+  async begin(): Promise<void> {
+    const { db, clock } = this.#input
+    const webhooks = await listWebhooks(db)
+    if (webhooks.length > 0) await this.#prune()
+    for (const webhook of webhooks) {
+      if (webhook.disabled) continue
+      const lanes = this.#lanes.get(webhook.id) ?? new Set()
+      this.#lanes.set(webhook.id, lanes)
+      while (lanes.size < LANES && !this.#stopping.signal.aborted) {
+        const message = await takeMessage(db, { webhookId: webhook.id, nowMs: clock.nowMs() })
+        if (message === null) break
+        const lane = this.#run(webhook, message)
+          .catch((cause: unknown) => this.#input.onFailure(cause))
+          .finally(() => lanes.delete(lane))
+        lanes.add(lane)
+      }
+    }
+  }
+
+  /** Resolves when nothing is being sent. */
+  async idle(): Promise<void> {
+    for (const lanes of this.#lanes.values()) await Promise.all(lanes)
+  }
+
+  async #prune(): Promise<void> {
+    const { db, clock } = this.#input
+    const nowMs = clock.nowMs()
+    if (this.#prunedAtMs !== null && nowMs < this.#prunedAtMs + PRUNE_INTERVAL_MS) return
+    await pruneDeliveries(db, nowMs)
+    this.#prunedAtMs = nowMs
+  }
+
+  /** Sends a message, and then what is due next at the same webhook, as that is by then. */
+  async #run(first: WebhookRow, taken: WebhookDeliveryRow): Promise<void> {
+    const { db, clock } = this.#input
+    let webhook: WebhookRow | null = first
+    let message: WebhookDeliveryRow | null = taken
+    while (message !== null) {
+      if (!(await this.#send(webhook, message))) return
+      webhook = await getWebhook(db, webhook.id)
+      if (webhook === null || webhook.disabled) return
+      message = await takeMessage(db, { webhookId: webhook.id, nowMs: clock.nowMs() })
+    }
+  }
+
+  /** Whether the receiver answered, so that more may be sent at once. */
+  async #send(webhook: WebhookRow, message: WebhookDeliveryRow): Promise<boolean> {
+    const { db, clock, rules, resolve, timeoutMs = TIMEOUT_MS, onAttempt } = this.#input
+    const stopped = this.#stopping.signal
+    const nowMs = clock.nowMs()
+    const end = await sendMessage({ webhook, message, nowMs, timeoutMs, rules, resolve, stopped })
+    if (end.kind === 'failed' && stopped.aborted) {
+      await giveBack(db, message)
+      return false
+    }
+    const outcome = await recordAttempt(db, { message, end, nowMs: clock.nowMs() })
+    onAttempt(message.event, outcome)
+    return outcome === 'delivered' && !stopped.aborted
+  }
+}

@@ -1,0 +1,212 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import {
+  WEBHOOK_DELIVERIES,
+  type WebhookDeliveryRow,
+  type WebhookRow,
+} from '../store/webhook-tables.ts'
+import { firstIdOf, type IdSource } from '../vocabulary/ids.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** The wait after each failed attempt: ten attempts over some 32 hours. After the last one the message has failed. */
+export const RETRY_WAITS_MS: readonly number[] = [
+  5 * SECOND_MS,
+  MINUTE_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  10 * HOUR_MS,
+]
+
+/** How long a message is kept, delivered or not. */
+const KEPT_MS = 30 * DAY_MS
+
+/** How long one process has for an attempt and its record: the deadline of an attempt, and room for a slow store. */
+const LEASE_MS = 30 * SECOND_MS
+
+/** Messages that wait for one receiver; more are dropped, so that a receiver that is away fills no disk. */
+const WAITING_MAX = 10_000
+
+interface NewMessage {
+  readonly ids: IdSource
+  readonly nowMs: number
+  readonly webhook: Pick<WebhookRow, 'id'>
+  readonly event: WebhookDeliveryRow['event']
+  /** Fields as the API names them: never a prompt, an answer or a key. */
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** Adds a message for a webhook. Null where too many wait for it. */
+export async function addMessage(
+  db: Kysely<Tables> | Transaction<Tables>,
+  { ids, nowMs, webhook, event, fields }: NewMessage,
+): Promise<WebhookDeliveryRow | null> {
+  const waiting = await db
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('webhook_id', '=', webhook.id)
+    .where('state', '=', 'waiting')
+    .orderBy('next_attempt_at_ms')
+    .offset(WAITING_MAX - 1)
+    .limit(1)
+    .executeTakeFirst()
+  if (waiting !== undefined) return null
+  const row: WebhookDeliveryRow = {
+    ...WEBHOOK_DELIVERIES.start,
+    id: ids.next('msg'),
+    webhookId: webhook.id,
+    event,
+    body: JSON.stringify({ type: event, timestamp: new Date(nowMs).toISOString(), data: fields }),
+    state: 'waiting',
+    nextAttemptAtMs: nowMs,
+    createdAtMs: nowMs,
+  }
+  await db.insertInto('webhook_deliveries').values(WEBHOOK_DELIVERIES.record(row)).execute()
+  return row
+}
+
+/** A page of the messages to a webhook, newest first. */
+export async function listDeliveries(
+  db: Kysely<Tables>,
+  {
+    webhookId,
+    cursor,
+    limit,
+  }: { readonly webhookId: string; readonly cursor: string | null; readonly limit: number },
+): Promise<{
+  readonly deliveries: readonly WebhookDeliveryRow[]
+  readonly nextCursor: string | null
+}> {
+  const rows = await db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .$if(cursor !== null, (query) => query.where('id', '<', cursor ?? ''))
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const deliveries = rows.slice(0, limit).map((row) => WEBHOOK_DELIVERIES.read(row))
+  return { deliveries, nextCursor: rows.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
+}
+
+/** More than this process sends to one webhook at the same time, so that another process leaves it something. */
+const CANDIDATES = 8
+
+/**
+ * Takes the message of a webhook that has waited longest beyond its time, for as long as the lease lasts: no other
+ * process sends it meanwhile. Null: none is due.
+ */
+export async function takeMessage(
+  db: Kysely<Tables>,
+  { webhookId, nowMs }: { readonly webhookId: string; readonly nowMs: number },
+): Promise<WebhookDeliveryRow | null> {
+  const due = await db
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .where('state', '=', 'waiting')
+    .where('next_attempt_at_ms', '<=', nowMs)
+    .where('leased_until_ms', '<=', nowMs)
+    .orderBy('next_attempt_at_ms')
+    .limit(CANDIDATES)
+    .execute()
+  for (const { id } of due) {
+    const taken = await db
+      .updateTable('webhook_deliveries')
+      .set({ leased_until_ms: nowMs + LEASE_MS })
+      .where('id', '=', id)
+      .where('state', '=', 'waiting')
+      .where('next_attempt_at_ms', '<=', nowMs)
+      .where('leased_until_ms', '<=', nowMs)
+      .returningAll()
+      .executeTakeFirst()
+    if (taken !== undefined) return WEBHOOK_DELIVERIES.read(taken)
+  }
+  return null
+}
+
+/** How an attempt ended. */
+export type AttemptEnd =
+  | { readonly kind: 'answered'; readonly httpStatus: number }
+  | { readonly kind: 'failed'; readonly failure: string }
+
+/** Whether a message was delivered, is tried again or has failed. */
+export type DeliveryOutcome = 'delivered' | 'retried' | 'failed'
+
+/** Records the end of an attempt, unless another process has taken the message since. */
+export async function recordAttempt(
+  db: Kysely<Tables>,
+  {
+    message,
+    end,
+    nowMs,
+  }: {
+    readonly message: WebhookDeliveryRow
+    readonly end: AttemptEnd
+    readonly nowMs: number
+  },
+): Promise<DeliveryOutcome> {
+  const attempts = message.attempts + 1
+  const httpStatus = end.kind === 'answered' ? end.httpStatus : null
+  const isDelivered = httpStatus !== null && httpStatus >= 200 && httpStatus < 300
+  // 410: the receiver wants no more of it.
+  const waitMs = isDelivered || httpStatus === 410 ? undefined : RETRY_WAITS_MS[attempts - 1]
+  const outcome = isDelivered ? 'delivered' : waitMs === undefined ? 'failed' : 'retried'
+  const failure =
+    end.kind === 'failed' ? end.failure : isDelivered ? null : `answered with ${end.httpStatus}`
+  await db
+    .updateTable('webhook_deliveries')
+    .set({
+      attempts,
+      state: outcome === 'retried' ? 'waiting' : outcome,
+      next_attempt_at_ms: nowMs + (waitMs ?? 0),
+      leased_until_ms: 0,
+      http_status: httpStatus,
+      failure,
+      ended_at_ms: outcome === 'retried' ? null : nowMs,
+    })
+    .where('id', '=', message.id)
+    .where('leased_until_ms', '=', message.leasedUntilMs)
+    .execute()
+  if (httpStatus === 410) {
+    await db
+      .updateTable('webhooks')
+      .set({ disabled: 1 })
+      .where('id', '=', message.webhookId)
+      .execute()
+  }
+  return outcome
+}
+
+/** Gives back a message that was taken and not sent. */
+export async function giveBack(db: Kysely<Tables>, message: WebhookDeliveryRow): Promise<void> {
+  await db
+    .updateTable('webhook_deliveries')
+    .set({ leased_until_ms: 0 })
+    .where('id', '=', message.id)
+    .where('leased_until_ms', '=', message.leasedUntilMs)
+    .execute()
+}
+
+const PRUNED_MAX = 500
+
+/** Removes a number of messages that are too old to be kept; ids sort by their age. */
+export async function pruneDeliveries(db: Kysely<Tables>, nowMs: number): Promise<void> {
+  await db
+    .deleteFrom('webhook_deliveries')
+    .where('id', 'in', ({ selectFrom }) =>
+      selectFrom('webhook_deliveries')
+        .select('id')
+        .where('id', '<', firstIdOf({ prefix: 'msg', timeMs: nowMs - KEPT_MS }))
+        .orderBy('id')
+        .limit(PRUNED_MAX),
+    )
+    .execute()
+}

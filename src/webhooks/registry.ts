@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
+import type { Tables } from '../store/schema.ts'
+import { WEBHOOKS, type WebhookRow } from '../store/webhook-tables.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../vocabulary/webhook-event.ts'
+
+/** More than an operator has receivers. Each has connections of its own. */
+const WEBHOOKS_MAX = 20
+
+const SECRET_BYTES = 32
+
+interface Parts {
+  readonly db: Kysely<Tables>
+  readonly ids: IdSource
+  readonly clock: Clock
+}
+
+/** Makes a webhook, with a secret of its own. Throws Problem `invalid_parameter` where there are too many. */
+export function createWebhook(
+  { db, ids, clock }: Parts,
+  {
+    url,
+    events,
+    by,
+  }: {
+    readonly url: string
+    readonly events: readonly WebhookEvent[]
+    readonly by: OperatorAction | null
+  },
+): Promise<WebhookRow> {
+  const nowMs = clock.nowMs()
+  const webhook: WebhookRow = {
+    ...WEBHOOKS.start,
+    id: ids.next('hook'),
+    url,
+    events: namesOf(events),
+    secret: `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`,
+    createdAtMs: nowMs,
+  }
+  return db.transaction().execute(async (trx) => {
+    const known = await trx.selectFrom('webhooks').select('id').limit(WEBHOOKS_MAX).execute()
+    if (known.length === WEBHOOKS_MAX) {
+      const message = `There are ${WEBHOOKS_MAX} webhooks already. Delete one first.`
+      throw new Problem('invalid_parameter', { message })
+    }
+    await trx.insertInto('webhooks').values(WEBHOOKS.record(webhook)).execute()
+    const detail = { host: new URL(url).host, events: webhook.events }
+    await recordAction(trx, { by, targetId: webhook.id, detail, nowMs })
+    return webhook
+  })
+}
+
+/** Every webhook, the oldest first. */
+export async function listWebhooks(db: Kysely<Tables>): Promise<readonly WebhookRow[]> {
+  const rows = await db.selectFrom('webhooks').selectAll().orderBy('id').execute()
+  return rows.map((row) => WEBHOOKS.read(row))
+}
+
+/** Null where there is no such webhook. */
+export async function getWebhook(
+  db: Kysely<Tables>,
+  webhookId: string,
+): Promise<WebhookRow | null> {
+  const row = await db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', webhookId)
+    .executeTakeFirst()
+  return row === undefined ? null : WEBHOOKS.read(row)
+}
+
+interface WebhookChange {
+  readonly webhookId: string
+  readonly url?: string | undefined
+  readonly events?: readonly WebhookEvent[] | undefined
+  readonly disabled?: boolean | undefined
+  readonly by: OperatorAction | null
+}
+
+/** Changes the given fields. Null where there is no such webhook. */
+export function changeWebhook(
+  { db, clock }: Pick<Parts, 'db' | 'clock'>,
+  { webhookId, url, events, disabled, by }: WebhookChange,
+): Promise<WebhookRow | null> {
+  return db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable('webhooks')
+      .set(({ ref }) => ({
+        url: url ?? ref('url'),
+        events: events === undefined ? ref('events') : namesOf(events),
+        disabled: disabled === undefined ? ref('disabled') : Number(disabled),
+      }))
+      .where('id', '=', webhookId)
+      .returningAll()
+      .executeTakeFirst()
+    if (row === undefined) return null
+    const detail = {
+      ...(url === undefined ? {} : { host: new URL(url).host }),
+      ...(events === undefined ? {} : { events: namesOf(events) }),
+      ...(disabled === undefined ? {} : { disabled }),
+    }
+    await recordAction(trx, { by, targetId: webhookId, detail, nowMs: clock.nowMs() })
+    return WEBHOOKS.read(row)
+  })
+}
+
+/** Deletes a webhook and all messages to it, sent or not. False where there is no such webhook. */
+export function deleteWebhook(
+  { db, clock }: Pick<Parts, 'db' | 'clock'>,
+  { webhookId, by }: Pick<WebhookChange, 'webhookId' | 'by'>,
+): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    await trx.deleteFrom('webhook_deliveries').where('webhook_id', '=', webhookId).execute()
+    const deleted = await trx
+      .deleteFrom('webhooks')
+      .where('id', '=', webhookId)
+      .returning('id')
+      .executeTakeFirst()
+    if (deleted === undefined) return false
+    await recordAction(trx, { by, targetId: webhookId, detail: {}, nowMs: clock.nowMs() })
+    return true
+  })
+}
+
+/** The events that a webhook is for. */
+export function eventsOf({ events }: Pick<WebhookRow, 'events'>): readonly WebhookEvent[] {
+  const names = events.split(',')
+  return WEBHOOK_EVENTS.filter((event) => names.includes(event))
+}
+
+function namesOf(events: readonly WebhookEvent[]): string {
+  return WEBHOOK_EVENTS.filter((event) => events.includes(event)).join()
+}

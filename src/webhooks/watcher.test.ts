@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { micros } from '../vocabulary/money.ts'
+import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
+import { endConditions, raiseCondition } from './conditions.ts'
+import { createWebhook } from './registry.ts'
+import { Watcher } from './watcher.ts'
+
+const MINUTE_MS = 60_000
+
+let bench: StoreBench
+let nowMs: number
+let references = 0
+
+const clock = { nowMs: () => nowMs }
+const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+
+function watcher(): Watcher {
+  return new Watcher({
+    db: bench.store.db,
+    ids,
+    clock,
+    upstreams: ['near', 'far'],
+    awayAfterMs: 15 * MINUTE_MS,
+    onFailure: (cause) => {
+      throw cause
+    },
+  })
+}
+
+function tellAll() {
+  const made = { url: 'https://receiver.example/', events: [...WEBHOOK_EVENTS], by: null }
+  return createWebhook({ db: bench.store.db, ids, clock }, made)
+}
+
+/** What webhooks were told so far: events with their data. */
+async function told() {
+  const rows = await bench.store.db
+    .selectFrom('webhook_deliveries')
+    .select(['event', 'body'])
+    .orderBy('id')
+    .execute()
+  return rows.map(({ event, body }) => [event, JSON.parse(body).data])
+}
+
+/** Time moves on, so that credit comes after what was made before. */
+async function credit(accountId: string, amountMicros: number): Promise<void> {
+  nowMs += 1
+  bench.setNowMs(nowMs)
+  await bench.ledger.addCredit({
+    accountId,
+    purse: 'backed',
+    amountMicros: micros(amountMicros),
+    expiresAtMs: null,
+    reference: `reference ${++references}`,
+  })
+}
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    nowMs = Date.parse('2027-01-01')
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench.setNowMs(nowMs)
+    await bench.createAccount('acct_1')
+    await bench.createApiKey('key_1', 'acct_1')
+  })
+  afterEach(() => bench.close())
+
+  test('an account is low once, and again only after it has been above', async () => {
+    await tellAll()
+    const looks = [watcher(), watcher()]
+    const look = () => Promise.all(looks.map((each) => each.look()))
+    await look()
+    expect(await told()).toEqual([])
+    await credit('acct_1', 5_000_000)
+    await look()
+    expect(await told()).toEqual([])
+    await credit('acct_1', -1)
+    const low = { account_id: 'acct_1', balance: 4_999_999, low_balance: 5_000_000 }
+    await look()
+    await credit('acct_1', -1)
+    await look()
+    expect(await told()).toEqual([['balance.low', low]])
+    await credit('acct_1', 2)
+    await look()
+    await credit('acct_1', -1)
+    await look()
+    expect(await told()).toEqual([
+      ['balance.low', low],
+      ['balance.low', low],
+    ])
+  })
+
+  test('the amount below which an account is low is its own', async () => {
+    await tellAll()
+    await credit('acct_1', 4_000_000)
+    await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(1_000_000) })
+    await watcher().look()
+    expect(await told()).toEqual([])
+    await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(4_000_001) })
+    await watcher().look()
+    expect(await told()).toMatchObject([['balance.low', { low_balance: 4_000_001 }]])
+    await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(0) })
+    await credit('acct_1', -4_000_001)
+    await watcher().look()
+    await watcher().look()
+    expect(await told()).toMatchObject([['balance.low', {}]])
+  })
+
+  test('what was low before a webhook was made is not told to it', async () => {
+    await credit('acct_1', 1_000_000)
+    nowMs += 1
+    await tellAll()
+    await watcher().look()
+    expect(await told()).toEqual([])
+    await credit('acct_1', 9_000_000)
+    await watcher().look()
+    await credit('acct_1', -9_000_000)
+    await watcher().look()
+    expect(await told()).toMatchObject([['balance.low', { balance: 1_000_000 }]])
+  })
+
+  test('a key is near its limit at nine tenths of it, whether a request ended here or elsewhere', async () => {
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
+    await credit('acct_1', 9_000_000)
+    await tellAll()
+    const spend = async (spendMicros: number) => {
+      nowMs += 1
+      bench.setNowMs(nowMs)
+      await bench.store.db.updateTable('api_keys').set({ spend_micros: spendMicros }).execute()
+      await hold(`req_${nowMs}`)
+    }
+    await spend(899)
+    const looking = watcher()
+    await looking.look()
+    expect(await told()).toEqual([])
+    await spend(900)
+    looking.noticed({ accountId: 'acct_1', apiKeyId: 'key_1' })
+    await looking.look()
+    await looking.look()
+    expect(await told()).toEqual([
+      [
+        'key.limit_near',
+        { key_id: 'key_1', account_id: 'acct_1', spend: 900, credit_limit: 1_000 },
+      ],
+    ])
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(2_000) })
+    await looking.look()
+    await spend(1_800)
+    await watcher().look()
+    expect((await told()).length).toBe(2)
+  })
+
+  test('a request that is unresolved for a minute is told once, without what was asked', async () => {
+    await credit('acct_1', 9_000_000)
+    await tellAll()
+    await hold('req_1')
+    await bench.ledger.abandon('req_1')
+    nowMs += MINUTE_MS - 1
+    await watcher().look()
+    expect(await told()).toEqual([])
+    nowMs += 1
+    await watcher().look()
+    await watcher().look()
+    const unresolved = {
+      request_id: 'req_1',
+      account_id: 'acct_1',
+      key_id: 'key_1',
+      model: 'acme/sage-pro',
+      held: 7,
+      ended_at: new Date(nowMs - MINUTE_MS).toISOString(),
+    }
+    expect(await told()).toEqual([['request.unresolved', unresolved]])
+  })
+
+  test('an upstream that lists no models for a time is away once, until it lists them again', async () => {
+    await tellAll()
+    const listed = (upstream: string) =>
+      bench.store.db
+        .insertInto('catalog_state')
+        .values({ upstream, source: 'x', place: 0, refreshed_at_ms: nowMs })
+        .onConflict((conflict) =>
+          conflict.column('upstream').doUpdateSet({ refreshed_at_ms: nowMs }),
+        )
+        .execute()
+    await listed('near')
+    const looking = watcher()
+    nowMs += 15 * MINUTE_MS
+    await looking.look()
+    expect(await told()).toEqual([])
+    await listed('near')
+    nowMs += 1
+    await looking.look()
+    await looking.look()
+    expect(await told()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
+    await listed('far')
+    await looking.look()
+    nowMs += 20 * MINUTE_MS
+    await looking.look()
+    expect((await told()).map(([, { upstream }]) => upstream).toSorted()).toEqual([
+      'far',
+      'far',
+      'near',
+    ])
+  })
+
+  test('a condition that several processes see at the same time is told once', async () => {
+    await tellAll()
+    const raised = {
+      event: 'audit.difference',
+      subjectId: 'store',
+      sinceMs: nowMs,
+      fields: {},
+    } as const
+    const raise = () => raiseCondition({ db: bench.store.db, ids, nowMs }, raised)
+    await Promise.all([raise(), raise(), raise()])
+    expect((await told()).length).toBe(1)
+    await endConditions(bench.store.db, { event: 'audit.difference', subjectIds: ['store'] })
+    await raise()
+    expect((await told()).length).toBe(2)
+  })
+
+  test('a webhook that is disabled, or for other events, is told of nothing', async () => {
+    const { db } = bench.store
+    const made = { url: 'https://receiver.example/', events: ['upstream.away'] as const, by: null }
+    await createWebhook({ db, ids, clock }, made)
+    const disabled = await tellAll()
+    await db.updateTable('webhooks').set({ disabled: 1 }).where('id', '=', disabled.id).execute()
+    await credit('acct_1', 1)
+    await watcher().look()
+    expect(await told()).toEqual([])
+  })
+
+  test('messages have nothing of a key but its id', async () => {
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(1_000) })
+    await credit('acct_1', 9_000_000)
+    await tellAll()
+    await hold('req_1')
+    await bench.store.db.updateTable('api_keys').set({ spend_micros: 1_000 }).execute()
+    await watcher().look()
+    expect((await told()).length).toBe(1)
+    const { keyHash } = await bench.apiKey('key_1')
+    expect(keyHash.length).toBeGreaterThan(8)
+    expect(JSON.stringify(await told())).not.toContain(keyHash)
+  })
+})
+
+async function hold(requestId: string): Promise<void> {
+  await bench.store.db
+    .insertInto('price_snapshots')
+    .values({ id: 'snap_1', model_id: 'acme/sage-pro', prices_json: '{}', created_at_ms: 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const verdict = await bench.ledger.openHold({
+    requestId,
+    accountId: 'acct_1',
+    apiKeyId: 'key_1',
+    instanceId: 'inst_1',
+    endpoint: 'chat',
+    upstream: 'near',
+    modelId: 'acme/sage-pro',
+    stream: false,
+    neededMicros: micros(7),
+    leastMicros: micros(7),
+    freeCreditQualifies: false,
+    freeCreditAloneRunsOnLess: false,
+    feeBasisPoints: 500,
+    tokens: 1,
+    priceSnapshotId: 'snap_1',
+  })
+  expect(verdict.kind).toBe('opened')
+}

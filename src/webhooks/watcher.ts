@@ -1,0 +1,189 @@
+import type { Kysely } from 'kysely'
+import { Passes } from '../store/passes.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
+import { endConditions, heldOf, type Raised, raiseCondition, subjectsOf } from './conditions.ts'
+import {
+  awayUpstreams,
+  lowBalances,
+  nearLimits,
+  resolvedOf,
+  type UnresolvedPlace,
+  unresolvedRequests,
+} from './crossings.ts'
+import { eventsOf, listWebhooks } from './registry.ts'
+
+const INTERVAL_MS = 10_000
+
+/** Rows that one pass reads of each list. Longer ones are read over several passes. */
+const PAGE = 500
+
+/** Accounts and keys whose requests have ended since the last pass; more are found by the reading of all. */
+const TOUCHED_MAX = 5_000
+
+interface WatcherInput {
+  readonly db: Kysely<Tables>
+  readonly ids: IdSource
+  readonly clock: Clock
+  /** The names of the upstreams. */
+  readonly upstreams: readonly string[]
+  /** How long an upstream may list no models before it is away. */
+  readonly awayAfterMs: number
+  readonly onFailure: (cause: unknown) => void
+}
+
+const START: UnresolvedPlace = { instanceId: '', requestId: '' }
+
+/**
+ * Looks every ten seconds for what is to be sent to webhooks, while there are any. Requests are not slowed: of each that
+ * ends only its account and key are remembered, and read later. Beside those, each pass reads a page of all accounts and
+ * keys, and of the conditions that hold, so that nothing stays unseen after a crash, a command or another process's change.
+ */
+export class Watcher {
+  readonly #input: WatcherInput
+  readonly #passes: Passes
+  readonly #startedAtMs: number
+  readonly #accounts: Rotation
+  readonly #apiKeys: Rotation
+  readonly #heldAfter = new Map<WebhookEvent, string>()
+  #unresolvedAfter: UnresolvedPlace = START
+
+  constructor(input: WatcherInput) {
+    this.#input = input
+    this.#startedAtMs = input.clock.nowMs()
+    this.#accounts = new Rotation(input.db, 'accounts')
+    this.#apiKeys = new Rotation(input.db, 'api_keys')
+    const { onFailure } = input
+    this.#passes = new Passes({ intervalMs: INTERVAL_MS, pass: () => this.look(), onFailure })
+  }
+
+  start(): void {
+    this.#passes.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#passes.stop()
+  }
+
+  /** A request has ended. */
+  noticed({
+    accountId,
+    apiKeyId,
+  }: {
+    readonly accountId: string
+    readonly apiKeyId: string
+  }): void {
+    this.#accounts.touch(accountId)
+    this.#apiKeys.touch(apiKeyId)
+  }
+
+  /** One look at all that webhooks are for. Rejects as the store does. */
+  async look(): Promise<void> {
+    const { db } = this.#input
+    const webhooks = (await listWebhooks(db)).filter(({ disabled }) => !disabled)
+    const asked = new Set(webhooks.flatMap(eventsOf))
+    const touchedAccounts = await this.#accounts.next(asked.has('balance.low'))
+    if (asked.has('balance.low')) {
+      await this.#judge('balance.low', touchedAccounts, (ids) => lowBalances(db, ids))
+    }
+    const touchedKeys = await this.#apiKeys.next(asked.has('key.limit_near'))
+    if (asked.has('key.limit_near')) {
+      await this.#judge('key.limit_near', touchedKeys, (ids) => nearLimits(db, ids))
+    }
+    if (asked.has('request.unresolved')) await this.#lookAtUnresolved()
+    if (asked.has('upstream.away')) await this.#lookAtUpstreams()
+  }
+
+  /** Raises what holds of these subjects and of a page of those that are held, and ends what holds no longer. */
+  async #judge(
+    event: WebhookEvent,
+    subjectIds: readonly string[],
+    read: (subjectIds: readonly string[]) => Promise<readonly Raised[]>,
+  ): Promise<void> {
+    const looked = [...new Set([...subjectIds, ...(await this.#nextHeld(event))])]
+    for (let from = 0; from < looked.length; from += PAGE) {
+      const page = looked.slice(from, from + PAGE)
+      const raised = await read(page)
+      const holding = new Set(raised.map(({ subjectId }) => subjectId))
+      const held = await heldOf(this.#input.db, { event, subjectIds: page })
+      await this.#end(
+        event,
+        [...held].filter((id) => !holding.has(id)),
+      )
+      await this.#raise(raised, held)
+    }
+  }
+
+  async #lookAtUnresolved(): Promise<void> {
+    const { db, clock } = this.#input
+    const event = 'request.unresolved'
+    const ended = await resolvedOf(db, await this.#nextHeld(event))
+    await this.#end(event, ended)
+    const asked = { after: this.#unresolvedAfter, limit: PAGE, nowMs: clock.nowMs() }
+    const { raised, next } = await unresolvedRequests(db, asked)
+    this.#unresolvedAfter = next ?? START
+    const subjectIds = raised.map(({ subjectId }) => subjectId)
+    await this.#raise(raised, await heldOf(db, { event, subjectIds }))
+  }
+
+  async #lookAtUpstreams(): Promise<void> {
+    const { upstreams, clock, awayAfterMs } = this.#input
+    const asked = { upstreams, awayAfterMs, nowMs: clock.nowMs(), sinceStartMs: this.#startedAtMs }
+    await this.#judge('upstream.away', upstreams, () => awayUpstreams(this.#input.db, asked))
+  }
+
+  async #nextHeld(event: WebhookEvent): Promise<readonly string[]> {
+    const after = this.#heldAfter.get(event) ?? ''
+    const page = await subjectsOf(this.#input.db, { event, after, limit: PAGE })
+    this.#heldAfter.set(event, page.length < PAGE ? '' : (page.at(-1) ?? ''))
+    return page
+  }
+
+  async #end(event: WebhookEvent, subjectIds: readonly string[]): Promise<void> {
+    await endConditions(this.#input.db, { event, subjectIds })
+  }
+
+  async #raise(raised: readonly Raised[], held: ReadonlySet<string>): Promise<void> {
+    const { db, ids, clock } = this.#input
+    for (const each of raised) {
+      if (this.#passes.stopped) return
+      if (held.has(each.subjectId)) continue
+      await raiseCondition({ db, ids, nowMs: clock.nowMs() }, each)
+    }
+  }
+}
+
+/** What was touched since the last time, and the next page of all. */
+class Rotation {
+  readonly #db: Kysely<Tables>
+  readonly #table: 'accounts' | 'api_keys'
+  readonly #touched = new Set<string>()
+  #after = ''
+
+  constructor(db: Kysely<Tables>, table: 'accounts' | 'api_keys') {
+    this.#db = db
+    this.#table = table
+  }
+
+  touch(id: string): void {
+    if (this.#touched.size < TOUCHED_MAX) this.#touched.add(id)
+  }
+
+  /** By position: whether anybody asks; else what was touched is forgotten. */
+  async next(isAsked: boolean): Promise<readonly string[]> {
+    const touched = [...this.#touched]
+    this.#touched.clear()
+    if (!isAsked) return []
+    const rows = await this.#db
+      .selectFrom(this.#table)
+      .select('id')
+      .where('id', '>', this.#after)
+      .orderBy('id')
+      .limit(PAGE)
+      .execute()
+    this.#after = rows.length < PAGE ? '' : (rows.at(-1)?.id ?? '')
+    return [...touched, ...rows.map(({ id }) => id)]
+  }
+}
