@@ -175,7 +175,7 @@ export class ChainWatch {
     const top = topOf(heads, chain.quorum)
     const caughtUp = await this.#waits.catchUp({
       nodes,
-      to: place.block,
+      to: { number: place.block, hash: place.hash },
       blocksMax: this.#blocksMax,
     })
     const { waits, added } = caughtUp
@@ -267,11 +267,10 @@ export class ChainWatch {
   ): Promise<boolean> {
     return this.#input.db.transaction().execute(async (transaction) => {
       if (!(await this.#move(from, to, transaction))) return false
-      // Going back, only tokens above the block are scanned again with the others: a look that is under way leaves a
-      // token out that waits at this block, and would find the cursor where it was.
+      // Going back ends no waiting: a look that is under way may leave out a token that waits.
       const isAhead = from !== null && to.block > from.block
-      const block = isAhead ? from.block : to.block + 1
-      await this.#waits.remove(transaction, { coins, block })
+      if (isAhead) await this.#waits.remove(transaction, { coins, block: from.block })
+      else await this.#waits.lower(transaction, { number: to.block, hash: to.hash })
       return true
     })
   }

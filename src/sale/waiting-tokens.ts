@@ -29,15 +29,28 @@ export class WaitingTokens {
     this.#scan = scan
   }
 
-  /** Lets tokens wait at the block that all were scanned to. One that waits already stays where it is. */
-  async add(coins: readonly Stablecoin[], { number, hash }: Block): Promise<void> {
+  /** Lets tokens wait at the block that all were scanned to. One that waits already waits at the lower block. */
+  async add(coins: readonly Stablecoin[], block: Block): Promise<void> {
     const { db, chain, clock } = this.#input
     for (const { method } of coins) {
       const source = waitingCursorOf(chain.chainId, method)
       const lookedAtMs = clock.nowMs()
-      const to = { source, position: String(number), blockHash: hash, lookedAtMs }
+      const to = { source, position: String(block.number), blockHash: block.hash, lookedAtMs }
       await moveCursor(db, { from: null, to })
     }
+    await this.lower(db, block)
+  }
+
+  /** Lets tokens that wait above a block wait at it: the chain is scanned again from there. */
+  async lower(db: Kysely<Tables>, { number, hash }: Block): Promise<void> {
+    const { chain } = this.#input
+    const sources = chain.tokens.map(({ method }) => waitingCursorOf(chain.chainId, method))
+    await db
+      .updateTable('sale_cursors')
+      .set({ position: String(number), block_hash: hash })
+      .where('source', 'in', sources)
+      .where(sql<boolean>`cast(position as bigint) > ${number}`)
+      .execute()
   }
 
   /** Ends the waiting of tokens that were scanned up to a block, or further. */
@@ -62,7 +75,7 @@ export class WaitingTokens {
     blocksMax,
   }: {
     readonly nodes: readonly ChainNode[]
-    readonly to: number
+    readonly to: Block
     readonly blocksMax: number
   }): Promise<{
     /** Those that wait on. Any other has been scanned as far as the rest. */
@@ -73,7 +86,7 @@ export class WaitingTokens {
     readonly wasRefused: boolean
   }> {
     const { db, chain, clock } = this.#input
-    const rows = await this.#rows()
+    const rows = await this.#rows(to)
     const waits = new Map<Stablecoin, WaitingToken>()
     let added = 0
     let wasRefused = false
@@ -84,9 +97,9 @@ export class WaitingTokens {
       const { price } = coin
       const usable = usableRate(rates.get(coin.address) ?? null, { nowMs: clock.nowMs(), price })
       let reason = usable.kind === 'unusable' ? usable.reason : null
-      while (reason === null && Number(row.position) < to) {
+      while (reason === null && Number(row.position) < to.number) {
         const from = Number(row.position) + 1
-        const part = { nodes, from, to: Math.min(to, from - 1 + blocksMax) }
+        const part = { nodes, from, to: Math.min(to.number, from - 1 + blocksMax) }
         const scanned = await this.#scan.scan({ ...part, coins: [coin] })
         if (scanned.kind === 'scanned') {
           added += scanned.added
@@ -104,7 +117,7 @@ export class WaitingTokens {
   }
 
   /** The cursors of tokens that wait, by their methods. */
-  async #rows(): Promise<Map<string, SaleCursorRow>> {
+  async #rows(to: Block): Promise<Map<string, SaleCursorRow>> {
     const { db, chain } = this.#input
     const methods = chain.tokens.map(({ method }) => method)
     const sources = methods.map((method) => waitingCursorOf(chain.chainId, method))
@@ -113,6 +126,11 @@ export class WaitingTokens {
       .selectAll()
       .where('source', 'in', sources)
       .execute()
+    // Another gateway may have let one wait while a rescan went back.
+    if (rows.some(({ position }) => Number(position) > to.number)) {
+      await this.lower(db, to)
+      return this.#rows(to)
+    }
     const bySource = new Map(rows.map((row) => [row.source, SALE_CURSORS.read(row)]))
     return new Map(
       methods.flatMap((method, index) => {
