@@ -25,6 +25,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, of people, of operators' actions, of purchases and deposits, of doubts, and of lists by
     // upstream, and columns of texts.
+    // upstream, columns of texts, and what shops note on accounts.
     store: { files: 42, lines: 3_758 },
     // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
     // that stand, and the number that changes of callers raise.
@@ -77,6 +78,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     // The page's reads, CSV, reports of usage, generations, the desk of operators, offers, quotes, purchases and receipts.
     // `tollgate usage`, `user`, `purchase`, `sale` and `upstream`.
+    // addresses, admin tokens and scopes, lists of models, and metadata.
     http: { files: 26, lines: 3_787 },
     // `tollgate user`, `token`, `purchase`, `sale` and `upstream`.
     // The page's reads, CSV, the desk of operators, offers, quotes, purchases and receipts, and lists of models.

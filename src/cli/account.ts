@@ -5,8 +5,10 @@ import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import {
   listOptions,
+  METADATA_OPTION,
   MODEL_DETAILS,
   MODEL_OPTIONS,
+  metadataDetail,
   orNone,
   readDollars,
   readPercent,
@@ -26,7 +28,11 @@ const ACCOUNTS = shownRows(accountShape, {
     FREE: ({ credit }) => showMicros(credit.free.available),
     ALLOWANCE: allowanceText,
   },
-  details: MODEL_DETAILS,
+  details: {
+    'external id': ({ external_id }) => external_id,
+    ...MODEL_DETAILS,
+    metadata: metadataDetail,
+  },
 })
 
 const ENTRIES = shownRows(entryShape, {
@@ -65,9 +71,19 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         { flags: '<name>', words: 'a name', to: 'body.name' },
         { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
         fee,
+        {
+          flags: '--external-id <id>',
+          words: 'its id in another system; if an account has it already, that one is shown',
+          to: 'body.external_id',
+        },
         ...MODEL_OPTIONS,
         ...limitOptions('new'),
+        METADATA_OPTION,
       ],
+      help: `
+With --external-id the same command can be run again: it makes one account.
+
+  tollgate account create Ada --external-id customer-42 --metadata plan=gold --metadata seats=5`,
       show: show(accountShape, (made) => ({
         ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
         note: `
@@ -80,7 +96,14 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       name: 'list',
       runs: 'listAccounts',
       words: 'list accounts, newest first, with their credit',
-      takes: listOptions('accounts', 'account id'),
+      takes: [
+        ...listOptions('accounts', 'account id'),
+        {
+          flags: '--external-id <id>',
+          words: 'only the account that another system knows by this id',
+          to: 'query.external_id',
+        },
+      ],
       show: ACCOUNTS.page,
     },
     {
@@ -101,7 +124,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       name: 'update',
       runs: 'changeAccount',
       words:
-        'change the name, e-mail address, platform fee, models, allowance or limits of an account',
+        'change the name, e-mail address, fee, external id, models, notes, allowance or limits of an account',
       changes: true,
       takes: [
         account,
@@ -113,6 +136,12 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
           read: orNone(String),
         },
         fee,
+        {
+          flags: '--external-id <id>',
+          words: 'its id in another system, or none',
+          to: 'body.external_id',
+          read: orNone(String),
+        },
         ...MODEL_OPTIONS,
         ...limitOptions('changed'),
         {
@@ -121,7 +150,13 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
           to: 'body.low_balance',
           read: orNone(readDollars),
         },
+        METADATA_OPTION,
       ],
+      help: `
+A list of models that is left out stays as it is; the keys' own lists apply too.
+
+  tollgate account update acct_… --models-deny "acme/sage-pro,nova/*"
+  tollgate account update acct_… --models-deny none`,
       show: ACCOUNTS.one,
     },
     {

@@ -295,23 +295,6 @@ describe('key', () => {
     expect(notes).toContain(message)
   })
 
-  test('update changes the models of a key one list at a time, and show has both', async () => {
-    const { id: key } = await line.json('key', 'create', id, '--models-allow', 'acme/*, nova/a')
-    const update = (...args: string[]) => line.json('key', 'update', String(key), ...args)
-    const allow = ['acme/*', 'nova/a']
-    expect(await update('--models-deny', 'acme/b')).toMatchObject({
-      models: { allow, deny: ['acme/b'] },
-    })
-    const { out } = await line.run('key', 'show', String(key))
-    expect(out.split('\n').slice(2)).toEqual([
-      'models allowed: acme/*, nova/a',
-      'models denied: acme/b',
-      '',
-    ])
-    expect(await update('--models-deny', 'none')).toMatchObject({ models: { allow, deny: [] } })
-    expect(await update('--models-allow', 'none')).toMatchObject({ models: null })
-  })
-
   test("a deleted key is not listed any more, and can't be deleted twice", async () => {
     const { id: key } = await line.json('key', 'create', id)
     expect(await line.run('key', 'delete', String(key))).toEqual({

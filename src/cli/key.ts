@@ -5,8 +5,10 @@ import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import {
   listOptions,
+  METADATA_OPTION,
   MODEL_DETAILS,
   MODEL_OPTIONS,
+  metadataDetail,
   orNone,
   readDollars,
   readMoment,
@@ -27,7 +29,7 @@ const KEYS = shownRows(apiKeyShape, {
     ALLOWANCE: allowanceText,
     EXPIRES: ({ expires_at }) => moment(expires_at),
   },
-  details: MODEL_DETAILS,
+  details: { ...MODEL_DETAILS, metadata: metadataDetail },
 })
 
 const account = {
@@ -68,6 +70,7 @@ export const KEY_COMMANDS: CommandGroup = {
         },
         ...MODEL_OPTIONS,
         ...limitOptions('new'),
+        METADATA_OPTION,
       ],
       show: show(createdApiKeyShape, (made) => ({
         out: made.key,
@@ -85,7 +88,13 @@ export const KEY_COMMANDS: CommandGroup = {
     {
       name: 'update',
       runs: 'changeKey',
-      words: 'change the name, expiry, models or limits of an API key, from its next request on',
+      words:
+        'change the name, expiry, models, notes or limits of an API key, from its next request on',
+      help: `
+A list of models that is left out stays as it is; the lists of the account apply too.
+
+  tollgate key update key_… --models-allow "acme/*"
+  tollgate key update key_… --models-allow none`,
       changes: true,
       takes: [
         apiKey,
@@ -104,6 +113,7 @@ export const KEY_COMMANDS: CommandGroup = {
         },
         ...MODEL_OPTIONS,
         ...limitOptions('changed'),
+        METADATA_OPTION,
       ],
       show: KEYS.one,
     },

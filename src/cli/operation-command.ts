@@ -27,6 +27,8 @@ export interface Taken {
   readonly to: `${Place}.${string}`
   /** Converts the typed text to the field's value; absent: the text itself. The schema checks it. */
   readonly read?: (text: string) => unknown
+  /** In place of `read`, for an option that may be given several times: all of its texts. */
+  readonly readAll?: (texts: readonly string[]) => unknown
   /** The value of an option that is left out. */
   readonly fallback?: string
 }
@@ -99,8 +101,11 @@ export function operationCommand(input: CommandInput, row: CommandRow): Command 
 
 function commandOf(input: CommandInput, row: OperationCommand): Command {
   const command = new Command(row.name).description(row.words)
-  for (const { flags, words, fallback } of row.takes) {
-    if (flags.startsWith('--')) command.addOption(new Option(flags, words).default(fallback))
+  for (const { flags, words, fallback, readAll } of row.takes) {
+    if (readAll !== undefined) {
+      const texts = (text: string, before: readonly string[] = []) => [...before, text]
+      command.option(flags, words, texts)
+    } else if (flags.startsWith('--')) command.addOption(new Option(flags, words).default(fallback))
     else command.argument(flags, words)
   }
   command.option('--json', 'print JSON')
@@ -209,15 +214,15 @@ function sentOf(
     body: Record<string, unknown>
   } = { params: {}, query: {}, body: { ...body } }
   let isChanged = false
-  for (const [index, { flags, to, read }] of takes.entries()) {
+  for (const [index, taken] of takes.entries()) {
+    const { flags, to } = taken
     const isOption = flags.startsWith('--')
     const value = isOption ? options[new Option(flags).attributeName()] : words[index]
     if (value === undefined) continue
     isChanged ||= isOption
-    const text = String(value)
     const [place, ...path] = to.split('.')
     const owner = place === 'params' || place === 'query' ? sent[place] : sent.body
-    put(owner, { path, value: readTyped(text, { flags, read }), flags })
+    put(owner, { path, value: readTyped(value, taken), flags })
   }
   if (changes === true && !isChanged) {
     const names = takes.map(nameOf).filter((name) => name.startsWith('--'))
@@ -249,12 +254,11 @@ function put(
   owner[field] = inner
 }
 
-function readTyped(
-  text: string,
-  { flags, read }: Pick<Taken, 'flags'> & { readonly read: Taken['read'] },
-) {
+function readTyped(value: unknown, { flags, read = String, readAll }: Taken): unknown {
   try {
-    return read === undefined ? text : read(text)
+    return Array.isArray(value) && readAll !== undefined
+      ? readAll(value.map(String))
+      : read(String(value))
   } catch (error) {
     if (!(error instanceof UsageFailure)) throw error
     throw new UsageFailure(`\`${nameOf({ flags })}\` ${error.message}.`, { cause: error })

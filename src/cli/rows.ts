@@ -110,26 +110,53 @@ export function orNone(read: (text: string) => unknown): (text: string) => unkno
   return (text) => (text === 'none' ? null : read(text))
 }
 
-/** Text with commas as its parts. */
-function readParts(text: string): readonly string[] {
-  return text.split(',').map((part) => part.trim())
-}
-
 /** The options of the models that an account's keys, or a key, may use. */
 export const MODEL_OPTIONS: readonly Taken[] = [
   {
     flags: '--models-allow <models>',
     words: 'the only models to be used, such as acme/sage-pro,nova/*, or none for all',
     to: 'body.models.allow',
-    read: orNone(readParts),
+    read: orNone(readWords),
   },
   {
     flags: '--models-deny <models>',
     words: 'models that may not be used, also if allowed, or none',
     to: 'body.models.deny',
-    read: orNone(readParts),
+    read: orNone(readWords),
   },
 ]
+
+/** The option of notes on an account or a key. */
+export const METADATA_OPTION: Taken = {
+  flags: '--metadata <key=value>',
+  words: 'a note, given once for each; together they replace all earlier ones; none removes them',
+  to: 'body.metadata',
+  readAll: readPairs,
+}
+
+function readPairs(texts: readonly string[]): Readonly<Record<string, string>> | null {
+  if (texts.length === 1 && texts[0] === 'none') return null
+  const pairs = texts.map((text): readonly [string, string] => {
+    const [, memberName, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+    if (memberName === undefined || value === undefined) {
+      throw new UsageFailure('must be a key and a value, such as plan=gold, or none')
+    }
+    return [memberName, value]
+  })
+  const names = new Set(pairs.map(([memberName]) => memberName))
+  if (names.size < pairs.length) throw new UsageFailure('has the same key twice')
+  return Object.fromEntries(pairs)
+}
+
+/** What {@link METADATA_OPTION} has set. */
+export function metadataDetail({
+  metadata,
+}: {
+  readonly metadata: Readonly<Record<string, string>>
+}): string | null {
+  const pairs = Object.entries(metadata).map(([memberName, value]) => `${memberName}=${value}`)
+  return pairs.length === 0 ? null : pairs.join(', ')
+}
 
 /** What {@link MODEL_OPTIONS} have set. */
 export const MODEL_DETAILS = {

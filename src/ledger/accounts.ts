@@ -19,14 +19,20 @@ export async function getAccount(
 
 /**
  * One page of accounts, newest first; the cursor of the next is null where there is none. `search` is a part
- * of a name, an e-mail address or an id, in any case.
+ * of a name, an e-mail address or an id, in any case; `externalId` the whole id that another system knows one by.
  */
 export async function listAccounts(
   db: Kysely<Tables>,
-  { cursor, limit, search }: Page & { readonly search?: string | undefined },
+  {
+    cursor,
+    limit,
+    search,
+    externalId,
+  }: Page & { readonly search?: string | undefined; readonly externalId?: string | undefined },
 ): Promise<{ readonly accounts: readonly AccountRow[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('accounts').selectAll()
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
+  if (externalId !== undefined) query = query.where('external_id', '=', externalId)
   if (search !== undefined) {
     // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
     const parts = [search.toLowerCase(), search].map(

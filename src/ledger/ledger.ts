@@ -155,10 +155,13 @@ export interface Ledger extends HoldLedger {
   abandonInstance(instanceId: string): Promise<number>
   /** The same for single holds. Those that are not open stay as they are. */
   abandonHolds(requestIds: readonly string[]): Promise<number>
-  /** Makes an account without credit. */
+  /** Makes an account without credit; returns the one that has its external id already, unchanged. */
   createAccount(input: CreateAccountInput, by?: OperatorAction | null): Promise<AccountRow>
   /** Changes the given fields of an account. Null where there is no such account. */
-  updateAccount(input: UpdateAccountInput, by?: OperatorAction | null): Promise<AccountRow | null>
+  updateAccount(
+    input: UpdateAccountInput,
+    by?: OperatorAction | null,
+  ): Promise<UpdateAccountVerdict>
   /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
   addApiKey(input: AddApiKeyInput, by?: OperatorAction | null): Promise<ApiKeyRow | null>
   /** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
@@ -213,7 +216,18 @@ export type OwnLimits = Pick<
   'allowance' | 'requestsPerMinuteMax' | 'inFlightMax' | 'tokensPerMinuteMax'
 >
 
-export interface CreateAccountInput extends ModelListsInput, Partial<OwnLimits> {
+/** What another system notes on an account. */
+interface ExternalInput {
+  /** At most one account has it; null: it has none. */
+  readonly externalId?: string | null
+  /** Texts by their names, as JSON; null: none. */
+  readonly metadataJson?: string | null
+}
+
+/** The account after a change; null: there is none. Nothing is changed where another account has the external id. */
+export type UpdateAccountVerdict = AccountRow | 'externalIdTaken' | null
+
+export interface CreateAccountInput extends ModelListsInput, ExternalInput, Partial<OwnLimits> {
   /** An id of the prefix `acct`. */
   readonly id: string
   readonly name: string
@@ -225,7 +239,7 @@ export interface CreateAccountInput extends ModelListsInput, Partial<OwnLimits> 
   readonly feeBasisPoints?: number | null
 }
 
-export interface UpdateAccountInput extends ModelListsInput, Partial<OwnLimits> {
+export interface UpdateAccountInput extends ModelListsInput, ExternalInput, Partial<OwnLimits> {
   readonly id: string
   readonly name?: string
   readonly email?: string | null
@@ -240,6 +254,7 @@ export interface UpdateAccountInput extends ModelListsInput, Partial<OwnLimits> 
 export interface AddApiKeyInput
   extends Pick<ApiKeyRow, 'accountId' | 'name' | 'keyHash' | 'displayPrefix'>,
     ModelListsInput,
+    Pick<ExternalInput, 'metadataJson'>,
     Partial<OwnLimits> {
   /** An id of the prefix `key`. */
   readonly id: string
@@ -249,7 +264,10 @@ export interface AddApiKeyInput
   readonly expiresAtMs?: number | null
 }
 
-export interface UpdateApiKeyInput extends ModelListsInput, Partial<OwnLimits> {
+export interface UpdateApiKeyInput
+  extends ModelListsInput,
+    Pick<ExternalInput, 'metadataJson'>,
+    Partial<OwnLimits> {
   readonly id: string
   readonly name?: string
   readonly disabled?: boolean

@@ -4,9 +4,11 @@ import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/act
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { AccountRow } from '../store/schema.ts'
 import { readCharges } from '../usage/read-usage.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import {
   amountField,
   emailField,
+  externalIdField,
   feeField,
   feeShape,
   filterField,
@@ -22,8 +24,10 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { limitChanges, limitFields, limitShapes, limitsAnswer } from './limits.ts'
+import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
 import {
+  type Answered,
   notFound,
   type Operation,
   type OperationParts,
@@ -43,14 +47,15 @@ function create(parts: OperationParts): Operation {
     method: 'POST',
     scope: 'keys',
     paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
-    summary: 'Create an account without credit.',
-    body: newAccountBody,
+    summary:
+      'Create an account without credit. If an account has the `external_id` already, that one is answered with 200, and nothing of it is changed.',
+    body: newAccountBody.extend({ external_id: externalIdField.nullish() }),
     example: { name: 'Ada Lovelace' },
-    answers: { 201: accountShape },
+    answers: { 200: accountShape, 201: accountShape },
     async run({ caller, by, body }) {
       // What is charged is money.
       if (body.fee_basis_points !== undefined) requireScope(caller, 'credit')
-      return { httpStatus: 201, body: await made(parts, { ...body, ownerId: null }, by) }
+      return made(parts, { ...body, ownerId: null }, by)
     },
   })
 }
@@ -65,7 +70,7 @@ function createOwn(parts: OperationParts): Operation {
     example: { name: 'Ada Lovelace' },
     answers: { 201: accountShape },
     async run({ caller: { userId: ownerId }, by, body }) {
-      return { httpStatus: 201, body: await made(parts, { ...body, ownerId }, by) }
+      return made(parts, { ...body, ownerId }, by)
     },
   })
 }
@@ -76,18 +81,27 @@ const newAccountBody = z.strictObject({
   fee_basis_points: feeField.optional(),
   models: modelsField,
   ...limitFields,
+  metadata: metadataField,
 })
 
 async function made(
   parts: OperationParts,
-  fields: z.output<typeof newAccountBody> & { readonly ownerId: string | null },
+  fields: z.output<typeof newAccountBody> & {
+    readonly external_id?: string | null | undefined
+    readonly ownerId: string | null
+  },
   by: OperatorAction | null,
-): Promise<object> {
-  const { name, email = null, fee_basis_points: feeBasisPoints = null } = fields
-  const { ownerId, models, ...limits } = fields
-  const own = { feeBasisPoints, ...modelListsOf(models), ...limitChanges(limits) }
-  const input = { id: parts.ids.next('acct'), name, email, ownerId, ...own }
-  return answerOf(parts, await parts.ledger.createAccount(input, by))
+): Promise<Answered> {
+  const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId } = fields
+  const { models, external_id: externalId = null, metadata = null, ...limits } = fields
+  const accountId = parts.ids.next('acct')
+  const noted = { externalId, metadataJson: metadata }
+  const own = { feeBasisPoints, ...modelListsOf(models), ...limitChanges(limits), ...noted }
+  const account = await parts.ledger.createAccount(
+    { id: accountId, name, email, ownerId, ...own },
+    by,
+  )
+  return { httpStatus: account.id === accountId ? 201 : 200, body: await answerOf(parts, account) }
 }
 
 const DAY_MS = 24 * 60 * 60_000
@@ -107,10 +121,14 @@ function list(parts: OperationParts): Operation {
         .max(200, 'must be at most 200 characters')
         .optional()
         .describe('A part of a name, an e-mail address or an id.'),
+      external_id: externalIdField
+        .optional()
+        .describe('The whole id that another system knows the account by.'),
     }),
     answers: { 200: listShape(listedAccountShape) },
-    async run({ caller, query: { limit, cursor, search } }) {
-      const page = await listAccounts(store.pages, { limit, cursor: cursor ?? null, search })
+    async run({ caller, query: { limit, cursor, search, external_id: externalId } }) {
+      const asked = { limit, cursor: cursor ?? null, search, externalId }
+      const page = await listAccounts(store.pages, asked)
       const accountIds = page.accounts.map(({ id }) => id)
       const nowMs = clock.nowMs()
       const credits = await getCredits(store.pages, { accountIds, nowMs })
@@ -166,6 +184,8 @@ function change(parts: OperationParts): Operation {
       fee_basis_points: feeField.optional(),
       models: modelsField,
       ...limitFields,
+      external_id: externalIdField.nullable().optional(),
+      metadata: metadataField,
       low_balance: amountField
         .nullable()
         .optional()
@@ -173,9 +193,10 @@ function change(parts: OperationParts): Operation {
     }),
     example: { disabled: false },
     answers: { 200: accountShape },
-    problems: ['not_found'],
+    problems: ['not_found', 'external_id_taken'],
     async run({ caller, accountId, by, body }) {
-      const { name, email, disabled, fee_basis_points, models, low_balance, ...limits } = body
+      const { name, email, disabled, fee_basis_points, models, low_balance, ...rest } = body
+      const { external_id, metadata, ...limits } = rest
       if (fee_basis_points !== undefined) requireScope(caller, 'credit')
       const changes = {
         id: accountId,
@@ -186,8 +207,13 @@ function change(parts: OperationParts): Operation {
         ...modelListsOf(models),
         ...limitChanges(limits),
         ...(low_balance === undefined ? {} : { lowBalanceMicros: low_balance }),
+        ...(external_id === undefined ? {} : { externalId: external_id }),
+        ...(metadata === undefined ? {} : { metadataJson: metadata }),
       }
       const account = await parts.ledger.updateAccount(changes, by)
+      if (account === 'externalIdTaken') {
+        throw new Problem('external_id_taken', { param: 'external_id' })
+      }
       if (account === null) throw notFound('account', accountId)
       await parts.onCallersChanged({ accountId })
       return { httpStatus: 200, body: await answerOf(parts, account) }
@@ -240,6 +266,11 @@ export const accountShape = z
     low_balance: moneyField
       .nullable()
       .describe('Backed credit below which webhooks report it as low; null: $5.'),
+    external_id: z
+      .string()
+      .nullable()
+      .describe('The id that another system knows it by; no two accounts have the same.'),
+    metadata: metadataShape,
     credit: creditShape,
     has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
     ...limitShapes,
@@ -271,6 +302,8 @@ function accountAnswer(
     fee_basis_points: account.feeBasisPoints,
     models: modelsAnswer(account),
     low_balance: account.lowBalanceMicros,
+    external_id: account.externalId,
+    metadata: metadataAnswer(account.metadataJson),
     credit: creditAnswer(purses),
     has_backed_credit: purses.hasBackedCredit,
     ...limitsAnswer(account, nowMs),

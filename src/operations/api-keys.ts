@@ -24,6 +24,7 @@ import {
   limitsAnswer,
   refuseRaisedLimits,
 } from './limits.ts'
+import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
 import {
   type Caller,
@@ -70,12 +71,13 @@ function create({ ledger, ids, clock, keyTag, keyLimits }: OperationParts): Oper
       expires_at: futureField(clock).nullish(),
       models: modelsField,
       ...limitFields,
+      metadata: metadataField,
     }),
     example: { name: 'laptop', credit_limit: 10_000_000 },
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
     async run({ caller, accountId, by, body }) {
-      const { name, credit_limit, expires_at, models, ...limits } = body
+      const { name, credit_limit, expires_at, models, metadata = null, ...limits } = body
       refuseRaisedLimits(caller, limits, keyLimits)
       const made = {
         id: ids.next('key'),
@@ -86,6 +88,7 @@ function create({ ledger, ids, clock, keyTag, keyLimits }: OperationParts): Oper
         expiresAtMs: expires_at ?? null,
         ...modelListsOf(models),
         ...limitChanges(limits),
+        metadataJson: metadata,
       }
       const created = await createApiKey(ledger, made, by)
       if (created === null) throw notFound('account', accountId)
@@ -153,12 +156,13 @@ function change(parts: OperationParts): Operation {
       expires_at: futureField(clock).nullable().optional(),
       models: modelsField,
       ...limitFields,
+      metadata: metadataField,
     }),
     example: { credit_limit: 20_000_000 },
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run(call) {
-      const { name, disabled, credit_limit, expires_at, models, ...limits } = call.body
+      const { name, disabled, credit_limit, expires_at, models, metadata, ...limits } = call.body
       refuseRaisedLimits(call.caller, limits, keyLimits)
       const { id: apiKeyId } = await namedKey(store, call)
       const changes = {
@@ -169,6 +173,7 @@ function change(parts: OperationParts): Operation {
         ...(expires_at === undefined ? {} : { expiresAtMs: expires_at }),
         ...modelListsOf(models),
         ...limitChanges(limits),
+        ...(metadata === undefined ? {} : { metadataJson: metadata }),
       }
       const apiKey = await ledger.updateApiKey(changes, call.by)
       if (apiKey === null) throw notFound('API key', apiKeyId)
@@ -243,6 +248,7 @@ export const apiKeyShape = z
   .object({
     ...common,
     account_id: idField('acct'),
+    metadata: metadataShape,
     created_at: timeField,
     last_used_at: timeField
       .nullable()
@@ -278,6 +284,7 @@ function apiKeyAnswer(
   return {
     ...commonAnswer(apiKey, nowMs),
     account_id: apiKey.accountId,
+    metadata: metadataAnswer(apiKey.metadataJson),
     created_at: timeAnswer(apiKey.createdAtMs),
     last_used_at: timeOrNull(usedAtMs),
   }

@@ -77,6 +77,18 @@ export const feeField = feeShape
 // PostgreSQL refuses some control characters, and no store returns half a surrogate pair unchanged.
 const UNSTORABLE = /[\p{Cc}\p{Cs}]/u
 
+/** Whether every store returns a text as it was, and it has no control characters. */
+export function isStorable(value: string): boolean {
+  return !UNSTORABLE.test(value)
+}
+
+const EXTERNAL_ID = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u
+
+/** The id of an account in another system. */
+export const externalIdField = z
+  .string('must be given once')
+  .refine((value) => EXTERNAL_ID.test(value), 'must be 1 to 255 printable characters')
+
 /**
  * Text without control characters, trimmed. `missing` is the message where it is missing; default: that it
  * is required.

@@ -93,6 +93,10 @@ export const ACCOUNTS = new Table('accounts', {
     /** The platform fee of its requests, in hundredths of a percent; null: that of the model. */
     fee_basis_points: orNull(integer),
     ...MODEL_LISTS,
+    /** The id that another system knows it by, which no two accounts share; null: none. */
+    external_id: orNull(text),
+    /** Texts by their names, as JSON; null: none. */
+    metadata_json: orNull(text),
     created_at_ms: integer,
     ...OWN_LIMITS,
     /** Backed credit below which webhooks report it as low; null: the default. */
@@ -135,6 +139,8 @@ export const API_KEYS = new Table('api_keys', {
     /** The most that the key may ever spend; null: there is no limit. */
     credit_limit_micros: orNull(amount),
     ...MODEL_LISTS,
+    /** As of an account. */
+    metadata_json: orNull(text),
     created_at_ms: integer,
     ...OWN_LIMITS,
   },

@@ -71,6 +71,7 @@ function key(at: number, { name, prefix, ...rest }: KeyInput): ApiKey {
     spend: 0,
     held: 0,
     models: null,
+    metadata: {},
     account_id: ACCOUNT,
     created_at: ago(60 * DAY_MS),
     last_used_at: null,

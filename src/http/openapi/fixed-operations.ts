@@ -16,6 +16,7 @@ const OF_OTHERS = new Set<ProblemCode>([
   'invalid_admin_token',
   'invalid_metrics_token',
   'reference_conflict',
+  'external_id_taken',
   'request_not_settleable',
   'unknown_credit_code',
   'credit_code_redeemed',

@@ -24,6 +24,7 @@ import type {
   SettleInput,
   SettleStandingInput,
   UpdateAccountInput,
+  UpdateAccountVerdict,
   UpdateApiKeyInput,
 } from '../ledger.ts'
 import type { OperatorAction } from '../operator-actions.ts'
@@ -193,7 +194,7 @@ export class BatchedLedger implements Ledger {
   updateAccount(
     input: UpdateAccountInput,
     by: OperatorAction | null = null,
-  ): Promise<AccountRow | null> {
+  ): Promise<UpdateAccountVerdict> {
     return this.#submit({ kind: 'updateAccount', input, by })
   }
 

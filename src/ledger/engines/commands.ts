@@ -21,6 +21,7 @@ import type {
   SettleInput,
   SettleStandingInput,
   UpdateAccountInput,
+  UpdateAccountVerdict,
   UpdateApiKeyInput,
 } from '../ledger.ts'
 import type { OperatorAction } from '../operator-actions.ts'
@@ -52,7 +53,7 @@ interface Commands {
   /** The verdict is how many holds it has made unresolved. */
   abandonHolds(takes: { readonly requestIds: readonly string[] }): number
   createAccount(takes: Recorded & { readonly input: CreateAccountInput }): AccountRow
-  updateAccount(takes: Recorded & { readonly input: UpdateAccountInput }): AccountRow | null
+  updateAccount(takes: Recorded & { readonly input: UpdateAccountInput }): UpdateAccountVerdict
   addApiKey(takes: Recorded & { readonly input: AddApiKeyInput }): ApiKeyRow | null
   updateApiKey(takes: Recorded & { readonly input: UpdateApiKeyInput }): ApiKeyRow | null
   deleteApiKey(takes: Recorded & { readonly apiKeyId: string }): boolean
@@ -96,6 +97,8 @@ export function rankOfCommand(command: LedgerCommand): number {
 /** The rows that commands work on. With each request come its account and its key. */
 export interface NamedRows {
   readonly accountIds: Set<string>
+  /** Of accounts that are looked for by the id that another system knows them by: to be read alone. */
+  readonly externalIds: Set<string>
   readonly apiKeyIds: Set<string>
   readonly requestIds: Set<string>
   /** Requests alone, of which nothing but their state changes: under the locks on their accounts. */
@@ -115,6 +118,7 @@ export interface NamedRows {
 export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
   const named: NamedRows = {
     accountIds: new Set(),
+    externalIds: new Set(),
     apiKeyIds: new Set(),
     requestIds: new Set(),
     standingIds: new Set(),
@@ -173,6 +177,7 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
     case 'createAccount':
     case 'updateAccount':
       named.accountIds.add(command.input.id)
+      if (command.input.externalId != null) named.externalIds.add(command.input.externalId)
       return
     case 'addApiKey':
       named.accountIds.add(command.input.accountId)

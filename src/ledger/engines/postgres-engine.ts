@@ -32,6 +32,7 @@ import {
   READ_API_KEY_PERIOD,
   READ_CODE_CREDITS,
   READ_CREDITS,
+  READ_EXTERNAL_ACCOUNTS,
   READ_OPEN_REQUEST_IDS,
   READ_REQUESTS,
   READ_TIME,
@@ -155,13 +156,14 @@ export class PostgresEngine implements LedgerEngine {
       await this.#nameOpenRequests(client, { named, instanceId })
     }
     const { accountIds, apiKeyIds, requestIds, credits, codes, creditCodeIds } = named
-    const { purchaseSources, purchaseIds, standingIds } = named
+    const { purchaseSources, purchaseIds, standingIds, externalIds } = named
     const ownedIds = [...requestIds, ...standingIds]
-    const [, accounts, apiKeys, creditCodes, purchases, requests, entries, codeEntries, time] =
+    const [, accounts, apiKeys, external, creditCodes, purchases, requests, entries, ...more] =
       await replies(client, () => [
         client.query('begin isolation level read committed read write'),
         run(client, LOCK_ACCOUNTS, [[...accountIds], ownedIds]),
         run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
+        externalIds.size === 0 ? NO_ROWS : run(client, READ_EXTERNAL_ACCOUNTS, [[...externalIds]]),
         codes.length + creditCodeIds.size === 0
           ? NO_ROWS
           : run(client, LOCK_CREDIT_CODES, [
@@ -186,6 +188,9 @@ export class PostgresEngine implements LedgerEngine {
             ]),
         this.#input.nowMs === null ? run(client, READ_TIME, []) : NO_ROWS,
       ])
+    const [codeEntries, time] = more
+    // Those that are locked are newer.
+    for (const row of external.rows) work.loadAccount(ACCOUNTS.read(row))
     for (const row of accounts.rows) work.loadAccount(ACCOUNTS.read(row))
     for (const row of apiKeys.rows) work.loadApiKey(API_KEYS.read(row))
     for (const row of requests.rows) work.loadRequest(REQUESTS.read(row))

@@ -31,6 +31,12 @@ export const LOCK_ACCOUNTS: PlannedStatement = {
     order by id for no key update`,
 }
 
+/** $1: external ids. Locks nothing: the index decides between two that give one away at a time. */
+export const READ_EXTERNAL_ACCOUNTS: PlannedStatement = {
+  name: 'read_external_accounts',
+  text: `select ${namesOf(ACCOUNTS)} from accounts where external_id = any($1::text[])`,
+}
+
 /** $1: ids of keys; $2: ids of requests. Locks the keys of both, and reads them. */
 export const LOCK_API_KEYS: PlannedStatement = {
   name: 'lock_api_keys',

@@ -100,6 +100,10 @@ export class SqliteEngine {
       if (row !== undefined) work.loadRequest(row)
     }
     for (const accountId of named.accountIds) this.#loadAccount(work, accountId)
+    for (const externalId of named.externalIds) {
+      const found = this.#statements.accountOfExternalId.get(externalId)
+      if (found !== undefined) this.#loadAccount(work, String(found['id']))
+    }
     for (const apiKeyId of named.apiKeyIds) this.#loadApiKey(work, apiKeyId)
     for (const place of named.credits) this.#loadCredit(work, place)
     for (const code of named.codes) this.#loadCreditCode(work, code)
@@ -265,6 +269,7 @@ function prepareStatements(connection: DatabaseSync) {
     commit: connection.prepare('commit'),
     othersVersion: connection.prepare('pragma data_version'),
     account: connection.prepare('select * from accounts where id = ?'),
+    accountOfExternalId: connection.prepare('select id from accounts where external_id = ?'),
     apiKey: connection.prepare('select * from api_keys where id = ?'),
     request: connection.prepare('select * from requests where id = ?'),
     openRequestIds: connection.prepare(

@@ -99,6 +99,8 @@ interface Changeable extends Partial<OwnLimits> {
   readonly expiresAtMs?: number | null
   readonly modelsAllow?: readonly string[] | null
   readonly modelsDeny?: readonly string[] | null
+  readonly externalId?: string | null
+  readonly metadataJson?: string | null
 }
 
 function wordsOf(list: readonly string[] | null | undefined): string | null | undefined {
@@ -116,6 +118,8 @@ function fieldsOf({
   expiresAtMs,
   modelsAllow,
   modelsDeny,
+  externalId,
+  metadataJson,
   ...limits
 }: Changeable): ActionSubject['detail'] {
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
@@ -134,6 +138,8 @@ function fieldsOf({
     requests_per_minute: limits.requestsPerMinuteMax,
     in_flight: limits.inFlightMax,
     tokens_per_minute: limits.tokensPerMinuteMax,
+    external_id: externalId,
+    metadata: metadataJson,
   }
   const given = Object.entries(fields).flatMap(([field, value]) =>
     value === undefined ? [] : [[field, value] as const],

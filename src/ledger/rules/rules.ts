@@ -14,6 +14,7 @@ import type {
   CreateAccountInput,
   OwnLimits,
   UpdateAccountInput,
+  UpdateAccountVerdict,
   UpdateApiKeyInput,
 } from '../ledger.ts'
 import { operatorActionRow } from '../operator-actions.ts'
@@ -89,13 +90,13 @@ function recordOperator(work: UnitOfWork, command: LedgerCommand, { nowMs }: Ter
   work.addOperatorAction(operatorActionRow(command.by, { ...subjectOf(work, command), nowMs }))
 }
 
-/** Makes an account without credit, and its owner a member. */
+/** Makes an account without credit, and its owner a member; another account that has its external id is left as it is. */
 function createAccount(
   work: UnitOfWork,
   { ownerId = null, ...input }: CreateAccountInput,
   nowMs: number,
 ): AccountRow {
-  const earlier = work.account(input.id)
+  const earlier = work.account(input.id) ?? work.accountOfExternalId(input.externalId)
   if (earlier !== undefined) return earlier
   const period = firstPeriod(input.allowance, nowMs)
   const account = work.writeAccount({ ...ACCOUNTS.start, ...input, period, createdAtMs: nowMs })
@@ -105,14 +106,16 @@ function createAccount(
   return account
 }
 
-/** Changes the given fields of an account. Null where there is no such account. */
+/** Changes the given fields of an account, unless another one has its new external id. Null where there is no such account. */
 function updateAccount(
   work: UnitOfWork,
   change: UpdateAccountInput,
   nowMs: number,
-): AccountRow | null {
+): UpdateAccountVerdict {
   const account = work.account(change.id)
   if (account === undefined) return null
+  const owner = work.accountOfExternalId(change.externalId)
+  if (owner !== undefined && owner.id !== account.id) return 'externalIdTaken'
   return work.writeAccount({
     ...account,
     ...change,

@@ -71,6 +71,12 @@ export class UnitOfWork {
     return this.#accounts.get(id)
   }
 
+  /** The account that another system knows by this id; null and undefined: none. */
+  accountOfExternalId(externalId: string | null | undefined): AccountRow | undefined {
+    if (externalId == null) return undefined
+    return this.#accounts.values().find((row) => row.externalId === externalId)
+  }
+
   apiKey(id: string): ApiKeyRow | undefined {
     return this.#apiKeys.get(id)
   }

@@ -19,6 +19,7 @@ import { up as fees } from './0016-fees.ts'
 import { up as modelLists } from './0017-model-lists.ts'
 import { up as limits } from './0018-limits.ts'
 import { up as webhooks } from './0019-webhooks.ts'
+import { up as accountFields } from './0020-account-fields.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 17, name: 'model-lists', up: modelLists },
   { number: 18, name: 'limits', up: limits },
   { number: 19, name: 'webhooks', up: webhooks },
+  { number: 20, name: 'account-fields', up: accountFields },
 ]

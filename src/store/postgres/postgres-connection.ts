@@ -147,9 +147,13 @@ export function postgresFailure(error: unknown): StoreRefused | StoreUnavailable
     : new StoreUnavailable(message, { cause: error })
 }
 
+// Another transaction has given it to an account since this one looked: a second try sees that.
+const EXTERNAL_ID_INDEX = 'accounts_external_id'
+
 /** Whether the server ended a transaction in favour of another one, so that it must be run again. */
 export function isGivenUp(error: unknown): boolean {
-  return error instanceof DatabaseError && RETRIED.has(error.code ?? '')
+  if (!(error instanceof DatabaseError)) return false
+  return RETRIED.has(error.code ?? '') || error.constraint === EXTERNAL_ID_INDEX
 }
 
 /** Whether this transaction gave up waiting for a row that another one had locked. */

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type CommandLine, openCommandLine } from './testing/command-line.ts'
+
+/** What a shop sets on accounts and keys. */
+
+let line: CommandLine
+let id: string
+
+beforeEach(async () => {
+  line = openCommandLine()
+  id = String((await line.json('account', 'create', 'Ada'))['id'])
+})
+afterEach(() => line.close())
+
+test('an external id and notes are set, shown and taken away', async () => {
+  const notes = ['--metadata', 'plan=gold', '--metadata', 'note=a=b, c']
+  const make = () =>
+    line.json('account', 'create', 'Shop', '--external-id', 'customer-42', ...notes)
+  const made = await make()
+  expect(made).toMatchObject({
+    external_id: 'customer-42',
+    metadata: { plan: 'gold', note: 'a=b, c' },
+  })
+  expect(await make()).toEqual(made)
+  const { data } = await line.json('account', 'list', '--external-id', 'customer-42')
+  expect(data).toEqual([made])
+  const { out } = await line.run('account', 'show', String(made['id']))
+  expect(out.split('\n').slice(2)).toEqual([
+    'external id: customer-42',
+    'metadata: plan=gold, note=a=b, c',
+    '',
+  ])
+  const none = ['--external-id', 'none', '--metadata', 'none']
+  expect(await line.json('account', 'update', String(made['id']), ...none)).toMatchObject({
+    external_id: null,
+    metadata: {},
+  })
+  const { exitCode, notes: said } = await line.run('key', 'create', id, '--metadata', 'plan')
+  expect([exitCode, said]).toEqual([2, expect.stringContaining('`--metadata` must be a key')])
+})
+
+test('update changes the models of a key one list at a time, and show has both', async () => {
+  const { id: key } = await line.json('key', 'create', id, '--models-allow', 'acme/*, nova/a')
+  const update = (...args: string[]) => line.json('key', 'update', String(key), ...args)
+  const allow = ['acme/*', 'nova/a']
+  expect(await update('--models-deny', 'acme/b')).toMatchObject({
+    models: { allow, deny: ['acme/b'] },
+  })
+  const { out } = await line.run('key', 'show', String(key))
+  expect(out.split('\n').slice(2)).toEqual([
+    'models allowed: acme/*, nova/a',
+    'models denied: acme/b',
+    '',
+  ])
+  expect(await update('--models-deny', 'none')).toMatchObject({ models: { allow, deny: [] } })
+  expect(await update('--models-allow', 'none')).toMatchObject({ models: null })
+})

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { column, errorOf, Management, textOf } from './management.ts'
+
+/** What a shop notes on accounts and keys: external ids of accounts, and metadata. */
+
+let admin: Management
+
+beforeAll(async () => {
+  admin = await Management.start()
+})
+afterAll(() => admin.close())
+
+const ACCOUNTS = '/v1/admin/accounts'
+const create = (externalId: unknown, more: object = {}) =>
+  admin.post(ACCOUNTS, { name: 'shop', external_id: externalId, ...more })
+const find = (externalId: string) =>
+  admin.get(`${ACCOUNTS}?external_id=${encodeURIComponent(externalId)}`)
+
+describe('an external id', () => {
+  test('makes one account, also of 30 requests at once, and the account stays as it was made', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, place) => create('customer-1', { name: `shop ${place}` })),
+    )
+    const statuses = answers.map(({ httpStatus }) => httpStatus).sort()
+    expect(statuses).toEqual([...new Array(29).fill(200), 201])
+    expect(new Set(answers.map(({ json }) => json['id'])).size).toBe(1)
+    const made = answers.find(({ httpStatus }) => httpStatus === 201)
+    const again = await create('customer-1', { name: 'other', email: 'a@b.example' })
+    expect([again.httpStatus, again.json]).toEqual([200, made?.json])
+    expect((await find('customer-1')).json['data']).toEqual([made?.json])
+    expect((await find('customer-')).json['data']).toEqual([])
+  })
+
+  test('belongs to one account: another is refused it, and gets it once it is given up', async () => {
+    const { json: owner } = await create('customer-2')
+    const { json: other } = await create(null)
+    const ofOther = `${ACCOUNTS}/${textOf(other, 'id')}`
+    const ofOwner = `${ACCOUNTS}/${textOf(owner, 'id')}`
+    const taken = await admin.patch(ofOther, { external_id: 'customer-2', name: 'renamed' })
+    expect([taken.httpStatus, taken.json]).toEqual([
+      409,
+      errorOf('external_id_taken', 'external_id'),
+    ])
+    expect((await admin.get(ofOther)).json).toMatchObject({ external_id: null, name: 'shop' })
+    expect((await admin.patch(ofOwner, { external_id: 'customer-2' })).httpStatus).toBe(200)
+    expect((await admin.patch(ofOwner, { external_id: null })).json['external_id']).toBeNull()
+    expect((await admin.patch(ofOther, { external_id: 'customer-2' })).httpStatus).toBe(200)
+    expect(column(await find('customer-2'), 'id')).toEqual([other['id']])
+    expect((await create('customer-2')).json['id']).toBe(other['id'])
+  })
+
+  test.each([
+    'Customer-3',
+    'customer-3 ',
+    ' customer-3',
+    '\u0421ustomer-3',
+    'a/b?c&d=%25',
+    '__proto__',
+    '名',
+  ])('%j is itself alone', async (externalId) => {
+    expect((await create('customer-3')).httpStatus).toBeLessThan(202)
+    const { httpStatus, json } = await create(externalId)
+    expect([httpStatus, json['external_id']]).toEqual([201, externalId])
+    expect(column(await find(externalId), 'id')).toEqual([json['id']])
+  })
+
+  test.each(['', 'x'.repeat(256), 'a\nb', 'a\u0000', 'a\u200b', '\ud800', 7, {}, ['a'], true])(
+    '%j is refused, and named',
+    async (externalId) => {
+      const refused = await create(externalId)
+      expect([refused.httpStatus, refused.json]).toEqual([
+        400,
+        errorOf('invalid_parameter', 'external_id'),
+      ])
+    },
+  )
+})
+
+describe('metadata', () => {
+  const full = Object.fromEntries(
+    Array.from({ length: 16 }, (_, place) => [`${place}`.padStart(64, 'k'), 'v'.repeat(512)]),
+  )
+
+  test('is set, replaced as a whole, and taken away by null, of accounts and keys alike', async () => {
+    const account = await create(null, { metadata: { plan: 'gold' } })
+    expect(account.json['metadata']).toEqual({ plan: 'gold' })
+    const ofAccount = `${ACCOUNTS}/${textOf(account.json, 'id')}`
+    const key = await admin.post(`${ofAccount}/keys`, { name: 'k', metadata: { plan: 'gold' } })
+    expect(key.json['metadata']).toEqual({ plan: 'gold' })
+    for (const path of [ofAccount, `/v1/admin/keys/${textOf(key.json, 'id')}`]) {
+      expect((await admin.patch(path, { metadata: full })).json['metadata']).toEqual(full)
+      expect((await admin.patch(path, { name: 'other' })).json['metadata']).toEqual(full)
+      const odd = JSON.parse('{"__proto__":"a","constructor":"b","":""}')
+      const refused = await admin.patch(path, { metadata: odd })
+      expect([refused.httpStatus, refused.json]).toEqual([
+        400,
+        errorOf('invalid_parameter', 'metadata'),
+      ])
+      const named = '{"metadata":{"__proto__":"a","constructor":"b","x":""}}'
+      await admin.call({ method: 'PATCH', path, body: named })
+      expect(JSON.stringify((await admin.get(path)).json['metadata'])).toBe(
+        '{"__proto__":"a","constructor":"b","x":""}',
+      )
+      expect((await admin.patch(path, { metadata: null })).json['metadata']).toEqual({})
+      expect((await admin.patch(path, { metadata: {} })).json['metadata']).toEqual({})
+    }
+  })
+
+  test.each<[string, unknown]>([
+    ['17 pairs', { ...full, more: '' }],
+    ['a key of 65 characters', { ['k'.repeat(65)]: 'v' }],
+    ['a value of 513 characters', { k: 'v'.repeat(513) }],
+    ['a number', { k: 1 }],
+    ['null in it', { k: null }],
+    ['a list in it', { k: ['v'] }],
+    ['a control character in a key', { 'a\nb': 'v' }],
+    ['a quote in a key', { 'a"b': 'v' }],
+    ['a backslash in a key', { 'a\\b': 'v' }],
+    ['a control character in a value', { k: 'a\u0000' }],
+    ['half a letter', { k: '\ud800' }],
+    ['a list', ['v']],
+    ['a text', 'v'],
+    ['a number alone', 1],
+  ])('%s is refused', async (_what, metadata) => {
+    const refused = await create(null, { metadata })
+    expect([refused.httpStatus, refused.json]).toEqual([
+      400,
+      errorOf('invalid_parameter', 'metadata'),
+    ])
+  })
+})
