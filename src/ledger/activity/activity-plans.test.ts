@@ -242,7 +242,11 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [statements.WRITE_ACCOUNTS, [await json('accounts', 'A1')]],
     [statements.WRITE_API_KEYS, [await json('api_keys', 'K1')]],
     [statements.WRITE_CREDIT_CODES, ['[]']],
+    [statements.INSERT_MEMBERS, ['[]']],
     [statements.INSERT_OPERATOR_ACTIONS, ['[]']],
+    // A period that few of the requests are in.
+    [statements.READ_ACCOUNT_PERIOD, ['A1', 'req_999', 0, 1]],
+    [statements.READ_API_KEY_PERIOD, ['K1', 'req_999', 0, 1]],
     [statements.SAVE_PURCHASES, ['[]', '[]']],
     [statements.RAISE_VERSION, []],
   ])
