@@ -22,7 +22,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, people, admin tokens, webhooks, operators' actions, purchases, deposits, doubts and lists by
     // upstream; columns of texts, limits and what shops note on accounts.
-    store: { files: 43, lines: 3_758 },
+    store: { files: 43, lines: 3_759 },
     // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
     // that stand, allowances that reset with their audit, limits, tags, and the number that changes of callers raise.
     ledger: { files: 40, lines: 7_054 },

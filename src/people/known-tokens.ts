@@ -19,7 +19,7 @@ interface KnownTokensInput {
 }
 
 /**
- * The admin tokens that are good now, in memory: whatever a client sends, no query of the store is made for it. Another
+ * The admin tokens that are good now, in memory, so that no token that a client sends causes a query of the store. Another
  * process's change is seen with the next `readChanges`, this process's with `forget`.
  */
 export class KnownTokens {

@@ -11,7 +11,7 @@ import { LookContradicted, type Sale } from './sale.ts'
 
 const POLL_MS = 60_000
 
-/** The shortest time between two looks, however many messages arrive. */
+/** The shortest time between two looks, even if many messages arrive. */
 const REST_MS = 1_000
 
 /** Reports may become visible later than others that are newer. */

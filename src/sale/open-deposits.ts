@@ -32,7 +32,7 @@ export interface OpenedDeposits {
   readonly watch: (follow: FollowInput) => ChainWatch
   /** Binds the store to the public key. Rejects with `ChainSettingsFault` where it is bound to another. */
   readonly claimKey: () => Promise<void>
-  /** Binds the store to the public key, whichever it had before. */
+  /** Binds the store to the public key in place of the one that it had before. */
   readonly replaceKey: () => Promise<void>
   readonly rescan: (follow: FollowInput, fromBlock: number) => ReturnType<typeof rescanChain>
 }

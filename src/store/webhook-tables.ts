@@ -19,7 +19,10 @@ export const WEBHOOKS = new Table('webhooks', {
 /** An address that events are sent to, with its secret. */
 export type WebhookRow = RowOf<typeof WEBHOOKS>
 
-/** What holds at this moment and was reported, or held before anybody asked: it is reported again only after it ended. */
+/**
+ * What holds at this moment and was reported, or held before the first webhook was made: it is reported again only after
+ * it ended.
+ */
 export const WEBHOOK_CONDITIONS = new Table('webhook_conditions', {
   key: ['event', 'subject_id'],
   fixed: {

@@ -17,8 +17,8 @@ export interface Raised {
 }
 
 /**
- * Sends webhooks a condition, once for as long as it holds, however many processes see it: the messages are made in the
- * transaction that notes the condition. A repeat does nothing.
+ * Sends webhooks a condition, once for as long as it holds, also where several processes see it: the messages are made in
+ * the transaction that notes the condition. A repeat does nothing.
  */
 export async function raiseCondition(
   {

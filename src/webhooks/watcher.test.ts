@@ -154,7 +154,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await told()).length).toBe(2)
   })
 
-  test('a request that is unresolved for a minute is told once, without what was asked', async () => {
+  test('a request that is unresolved for a minute is reported once, without what was asked', async () => {
     await credit('acct_1', 9_000_000)
     await tellAll()
     await hold('req_1')
@@ -207,7 +207,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
-  test('a condition that several processes see at the same time is told once', async () => {
+  test('a condition that several processes see at the same time is reported once', async () => {
     await tellAll()
     const raised = {
       event: 'audit.difference',
@@ -223,7 +223,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect((await told()).length).toBe(2)
   })
 
-  test('a webhook that is disabled, or for other events, is told of nothing', async () => {
+  test('a webhook that is disabled, or for other events, is sent nothing', async () => {
     const { db } = bench.store
     const made = { url: 'https://receiver.example/', events: ['upstream.away'] as const, by: null }
     await createWebhook({ db, ids, clock }, made)

@@ -171,7 +171,7 @@ class Rotation {
     if (this.#touched.size < TOUCHED_MAX) this.#touched.add(id)
   }
 
-  /** By position: whether anybody asks; else what was touched is forgotten. */
+  /** By position: whether there is a webhook; else what was touched is forgotten. */
   async next(isAsked: boolean): Promise<readonly string[]> {
     const touched = [...this.#touched]
     this.#touched.clear()
