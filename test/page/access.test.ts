@@ -329,3 +329,31 @@ test('a cursor of another list, or one that was changed, is refused', async () =
     expect(errorOf(answer)).toMatchObject({ httpStatus: 400, param: 'cursor' })
   }
 })
+
+test('a member may lower the limits of a key and not raise them above the defaults, which an operator may', async () => {
+  const { member, owner, operator } = browsers
+  const path = `accounts/${own.account.id}/keys`
+  const made = await member.post(path, { name: 'narrow', limits: { in_flight: 3 } })
+  expect(made.json).toMatchObject({ limits: { in_flight: 3 } })
+  const keyPath = `${path}/${made.json['id']}`
+  const set = (by: Browser, limits: object | null) =>
+    by.call('PATCH', keyPath, { body: { limits } })
+  const most = { requests_per_minute: 300, in_flight: 8 }
+  for (const by of [member, owner]) {
+    expect((await set(by, most)).json).toMatchObject({ limits: most })
+    for (const [name, max] of Object.entries(most)) {
+      const raised = { ...most, [name]: max + 1 }
+      const refusal = { httpStatus: 400, code: 'invalid_parameter', param: `limits.${name}` }
+      expect(errorOf(await set(by, raised))).toEqual(refusal)
+      expect(errorOf(await by.post(path, { name: 'wide', limits: raised }))).toEqual(refusal)
+    }
+    expect((await by.get(keyPath)).json).toMatchObject({ limits: most })
+  }
+  const raised = { requests_per_minute: 1_000, in_flight: 100 }
+  expect((await set(operator, raised)).json).toMatchObject({ limits: raised })
+  // What an operator raised stays with a change of another field, and does not come back once it is given up.
+  const named = await member.call('PATCH', keyPath, { body: { name: 'wide' } })
+  expect(named.json).toMatchObject({ limits: raised })
+  expect((await set(member, null)).json).toMatchObject({ limits: { in_flight: null } })
+  expect(errorOf(await set(member, raised))).toMatchObject({ code: 'invalid_parameter' })
+})

@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+
+/** Allowances and limits, as accounts and keys are given them. */
+
+let line: CommandLine
+let accountId: string
+let keyId: string
+
+beforeEach(async () => {
+  line = openCommandLine()
+  accountId = String((await line.json('account', 'create', 'Ada'))['id'])
+  keyId = String((await line.json('key', 'create', accountId))['id'])
+})
+afterEach(() => line.close())
+
+const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }
+
+const REFUSED: readonly (readonly [args: readonly string[], message: string])[] = [
+  [['--allowance', '20'], '`--allowance` must be dollars and a period such as 20/day'],
+  [['--allowance', '20/day/UTC'], '`--allowance` must be dollars and a period such as 20/day'],
+  [['--allowance', 'all/day'], '`--allowance` must be dollars such as 10 or 0.25'],
+  [['--allowance', '20/year'], '`allowance.period` must be day, week or month'],
+  [['--allowance', '-1/day'], '`allowance.amount` must be zero or more'],
+  [['--allowance', '20/day', '--allowance-time-zone', 'Mars/Olympus'], 'must be a time zone'],
+  [['--allowance-time-zone', 'Europe/Berlin'], '`allowance.amount` is required'],
+  [['--allowance', 'none', '--allowance-time-zone', 'UTC'], 'allowance'],
+  [['--in-flight', '0'], '`--in-flight` must be at least 1'],
+  [['--in-flight', '-1'], '`--in-flight` must be a whole number'],
+  [['--requests-per-minute', '1e3'], '`--requests-per-minute` must be a whole number'],
+  [['--tokens-per-minute', '2000000000'], '`--tokens-per-minute` must be at most 1,000,000,000'],
+]
+
+describe.each(['account', 'key'] as const)('%s', (of) => {
+  const update = (...args: string[]) =>
+    line.json(of, 'update', of === 'account' ? accountId : keyId, ...args)
+  const create = (...args: string[]) =>
+    of === 'account'
+      ? line.json('account', 'create', 'Bob', ...args)
+      : line.json('key', 'create', accountId, ...args)
+
+  test('is created with an allowance and limits of its own', async () => {
+    const made = await create(
+      ...['--allowance', '20.5/week', '--allowance-time-zone', 'Europe/Berlin'],
+      ...['--in-flight', '32', '--requests-per-minute', '600', '--tokens-per-minute', '90000'],
+    )
+    const allowance = { amount: 20_500_000, period: 'week', time_zone: 'Europe/Berlin' }
+    expect(made).toMatchObject({
+      allowance: { ...allowance, spent: 0, held: 0 },
+      limits: { requests_per_minute: 600, in_flight: 32, tokens_per_minute: 90_000 },
+    })
+    expect(await create()).toMatchObject({ allowance: null, limits: NO_LIMITS })
+  })
+
+  test('an update sets what is given, and none takes one limit away and leaves the others', async () => {
+    expect(await update('--allowance', '20/day', '--in-flight', '32')).toMatchObject({
+      allowance: { amount: 20_000_000, period: 'day', time_zone: 'UTC' },
+      limits: { ...NO_LIMITS, in_flight: 32 },
+    })
+    expect(await update('--requests-per-minute', '5', '--tokens-per-minute', '7')).toMatchObject({
+      allowance: { amount: 20_000_000, period: 'day' },
+      limits: { requests_per_minute: 5, in_flight: 32, tokens_per_minute: 7 },
+    })
+    expect(await update('--in-flight', 'none', '--tokens-per-minute', 'none')).toMatchObject({
+      allowance: { amount: 20_000_000, period: 'day' },
+      limits: { ...NO_LIMITS, requests_per_minute: 5 },
+    })
+    expect(await update('--allowance', 'none')).toMatchObject({
+      allowance: null,
+      limits: { ...NO_LIMITS, requests_per_minute: 5 },
+    })
+  })
+
+  test('what is no allowance or limit is refused, and changes nothing', async () => {
+    const id = of === 'account' ? accountId : keyId
+    await update('--allowance', '20/month', '--in-flight', '2')
+    for (const [args, message] of REFUSED) {
+      const { exitCode, notes } = await line.run(of, 'update', id, ...args)
+      expect([exitCode, notes]).toEqual([2, expect.stringContaining(message)])
+    }
+    expect(await update('--name', 'same')).toMatchObject({
+      allowance: { amount: 20_000_000, period: 'month', time_zone: 'UTC' },
+      limits: { ...NO_LIMITS, in_flight: 2 },
+    })
+  })
+
+  test('the list shows what was spent of each allowance', async () => {
+    await update('--allowance', '20/day')
+    const { out } = await (of === 'account'
+      ? line.run('account', 'list')
+      : line.run('key', 'list', accountId))
+    const [head = [], row = []] = cells(out)
+    expect(row[head.indexOf('ALLOWANCE')]).toBe('$0.000000 of $20.000000/day')
+  })
+})
