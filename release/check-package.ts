@@ -32,10 +32,15 @@ try {
 }
 
 async function pack(): Promise<string> {
-  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
-    cwd: ROOT,
-  })
+  // As docs/deploy.md has operators write: settings with secrets, beside what is packed.
+  const secrets = join(ROOT, 'deploy', 'package-check.env')
+  writeFileSync(secrets, 'UPSTREAM_API_KEY=secret\n')
+  const packing = run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT })
+  const { stdout } = await packing.finally(() => rmSync(secrets))
   const tarball = join(folder, stdout.trim().split('\n').at(-1) ?? '')
+  const packed = (await run('tar', ['-tzf', tarball])).stdout.split('\n')
+  const ofOperator = packed.filter((path) => path.endsWith('.env') || path.includes('/data/'))
+  expect(ofOperator.length === 0, `the package has ${ofOperator.join(', ')}`)
   say('packed', `${(statSync(tarball).size / MB).toFixed(1)} MB`)
   return tarball
 }

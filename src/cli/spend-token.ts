@@ -63,8 +63,9 @@ export async function spendToken(upstream: Upstream, input: SpendInput): Promise
   }
   const answer = parseAnswer(bytes)
   const reading = answer === null ? null : wire.readAnswer(answer)
-  if (httpStatus !== 200 || reading?.kind !== 'success') {
-    return { isGood: false, words: `${of} was refused with ${httpStatus}` }
+  if (httpStatus !== 200) return { isGood: false, words: `${of} was refused with ${httpStatus}` }
+  if (reading?.kind !== 'success') {
+    return { isGood: false, words: `${of} answered 200 with a body that is no answer` }
   }
   return { isGood: isCharged(reading.reported), words: `${of} ${costWords(reading.reported)}` }
 }

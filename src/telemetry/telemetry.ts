@@ -96,8 +96,8 @@ export class Telemetry {
 
   /** An upstream was asked what our key has used. By position: its name, and its answer. */
   keyAnswered(upstream: string, answer: KeyUsageAnswer): void {
+    this.#parts.metrics?.creditLeft(upstream, answer.kind === 'found' ? answer.leftUsd : null)
     if (answer.kind === 'found') {
-      this.#parts.metrics?.creditLeft(upstream, answer.leftUsd)
       this.#accountAccepted({ upstream, asker: 'key' })
     } else if (answer.kind === 'refused') this.#accountRefused({ upstream, asker: 'key' })
   }

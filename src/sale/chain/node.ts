@@ -56,7 +56,9 @@ export function httpNode({
       } catch (cause) {
         // Messages of the client name the whole address, and so the key in it.
         // biome-ignore lint/style/useErrorCause: a cause would be logged with the address.
-        throw new NodeFailure(`${name}: ${causeOf(cause).replaceAll(url, name)}`)
+        throw new NodeFailure(
+          `${name}: ${causeOf(cause).replaceAll(url, name).slice(0, CAUSE_CHARS_MAX)}`,
+        )
       }
     },
   }
@@ -77,9 +79,7 @@ function causeOf(cause: unknown): string {
   if (cause.cause instanceof SyntaxError) return `${name}, the answer is not JSON`
   // These two come from `fetchBounded` or the connection.
   const isOwn = name === 'HttpRequestError' || name === 'TimeoutError'
-  return isOwn && typeof details === 'string'
-    ? `${name}, ${details}`.slice(0, CAUSE_CHARS_MAX)
-    : name
+  return isOwn && typeof details === 'string' ? `${name}, ${details}` : name
 }
 
 /** Reads a good answer whole, and gives up on one that would fill the memory. */
