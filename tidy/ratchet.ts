@@ -54,7 +54,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     http: { files: 26, lines: 3_788 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
-    cli: { files: 25, lines: 3_011 },
+    cli: { files: 25, lines: 3_012 },
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream, its key and its credit.
     telemetry: { files: 8, lines: 1_512 },
     // Settings of fees, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
