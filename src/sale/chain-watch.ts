@@ -179,6 +179,7 @@ export class ChainWatch {
       blocksMax: this.#blocksMax,
     })
     const { waits, added } = caughtUp
+    if (caughtUp.dust > 0) this.#input.onDust(caughtUp.dust)
     if (caughtUp.wasRefused) this.#askForLess()
     if (top > place.block) return this.#scanTo({ nodes, place, top, waits, added })
     const nowMs = this.#input.clock.nowMs()
@@ -213,10 +214,12 @@ export class ChainWatch {
       case 'disagreed':
         return { kind: 'disagreed', reason: scanned.reason }
       case 'unpriced': {
-        const { coins: unpriced, reason } = scanned
-        await this.#waits.add(unpriced, { number: place.block, hash: place.hash })
-        const more = unpriced.map((coin) => [coin, { block: place.block, reason }] as const)
-        return this.#scanTo({ nodes, place, top, added, waits: new Map([...waits, ...more]) })
+        const { reasons } = scanned
+        await this.#waits.add([...reasons.keys()], { number: place.block, hash: place.hash })
+        const all = new Map(waits)
+        for (const [coin, reason] of reasons) all.set(coin, { block: place.block, reason })
+        // Their dust is counted once they have a rate.
+        return this.#scanTo({ nodes, place, top, waits: all, added: added + scanned.added })
       }
       case 'scanned':
         break
@@ -275,27 +278,30 @@ export class ChainWatch {
     })
   }
 
-  /** Once a day, scans the blocks since the last time again: a node may have listed a transfer late. */
+  /**
+   * Once a day, scans the blocks since the last time again: a node may have listed a transfer late. While a token waits,
+   * it does nothing: the one cursor is of all tokens, and would pass blocks of the one that waits.
+   */
   async #scanAgain(
     nodes: readonly ChainNode[],
     { place, waits }: { readonly place: Place; readonly waits: Waits },
   ): Promise<void> {
     const { chain, db, clock, onFoundLate } = this.#input
-    const coins = chain.tokens.filter((coin) => !waits.has(coin))
     const source = `${this.#source}:again`
     let again = await readPlace(db, source)
     if (again === null) {
       await this.#move(null, { ...place, source })
       return
     }
-    if (clock.nowMs() - again.lookedAtMs < DAY_MS) return
+    if (waits.size > 0 || clock.nowMs() - again.lookedAtMs < DAY_MS) return
     let found = 0
     while (again.block < place.block) {
       const to = Math.min(place.block, again.block + this.#blocksMax)
-      const scanned = await this.#scan.scan({ nodes, from: again.block + 1, to, coins })
+      const part = { nodes, from: again.block + 1, to, coins: chain.tokens }
+      const scanned = await this.#scan.scan(part)
       if (scanned.kind === 'tooFew') this.#askForLess()
+      if ('added' in scanned) found += scanned.added
       if (scanned.kind !== 'scanned') break
-      found += scanned.added
       const isDone = to === place.block
       const lookedAtMs = isDone ? clock.nowMs() : again.lookedAtMs
       const next: Place = { source, block: to, hash: scanned.last.hash, lookedAtMs }

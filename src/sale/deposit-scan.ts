@@ -32,7 +32,7 @@ export interface DepositScanInput {
 }
 
 /** What became of a scan. Only after `scanned` is every deposit of the blocks in the store. */
-type Scanned =
+export type Scanned =
   | {
       readonly kind: 'scanned'
       readonly last: Block
@@ -42,8 +42,13 @@ type Scanned =
       readonly dust: number
     }
   | { readonly kind: 'disagreed' | 'tooFew'; readonly reason: string }
-  /** These tokens have a deposit and no rate. The deposits of others are in the store. */
-  | { readonly kind: 'unpriced'; readonly reason: string; readonly coins: readonly Stablecoin[] }
+  /** Tokens have a deposit and no usable rate. The deposits of others are in the store, and `added` counts them. */
+  | {
+      readonly kind: 'unpriced'
+      /** Why the rate of each of these tokens is unusable. */
+      readonly reasons: ReadonlyMap<Stablecoin, string>
+      readonly added: number
+    }
 
 /** A deposit that nodes agree on. */
 interface Deposit {
@@ -166,7 +171,7 @@ export class DepositScan {
       const posted = await this.#post(deposit, rates)
       switch (posted.kind) {
         case 'unpriced':
-          unpriced.set(deposit.coin, `${deposit.coin.symbol}: ${posted.reason}`)
+          unpriced.set(deposit.coin, posted.reason)
           break
         case 'dust':
           dust++
@@ -181,10 +186,7 @@ export class DepositScan {
       }
     }
     // What is left out would be lost: these tokens are scanned again once they have a rate.
-    if (unpriced.size > 0) {
-      const reason = [...unpriced.values()].join('; ')
-      return { kind: 'unpriced', reason, coins: [...unpriced.keys()] }
-    }
+    if (unpriced.size > 0) return { kind: 'unpriced', reasons: unpriced, added }
     return { kind: 'scanned', last, added, dust }
   }
 

@@ -1,12 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import { SALE_CURSORS, type SaleCursorRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
 import type { ChainNode } from './chain/node.ts'
 import type { Block } from './chain/questions.ts'
 import type { Stablecoin } from './chain/terms.ts'
 import { moveCursor } from './cursors.ts'
 import { readRates, waitingCursorOf } from './deposit-rows.ts'
-import type { DepositScan, DepositScanInput } from './deposit-scan.ts'
+import type { DepositScan, DepositScanInput, Scanned } from './deposit-scan.ts'
 import { usableRate } from './deposit-value.ts'
 
 /** A token that was not scanned as far as the others of its chain. */
@@ -82,6 +83,8 @@ export class WaitingTokens {
     readonly waits: ReadonlyMap<Stablecoin, WaitingToken>
     /** How many deposits were added to the store. */
     readonly added: number
+    /** How many deposits were worth less than a cent. */
+    readonly dust: number
     /** Whether too few nodes answered for so many blocks. */
     readonly wasRefused: boolean
   }> {
@@ -89,6 +92,7 @@ export class WaitingTokens {
     const rows = await this.#rows(to)
     const waits = new Map<Stablecoin, WaitingToken>()
     let added = 0
+    let dust = 0
     let wasRefused = false
     const rates = rows.size === 0 ? new Map() : await readRates(db, chain.chainId)
     for (const coin of chain.tokens) {
@@ -101,19 +105,20 @@ export class WaitingTokens {
         const from = Number(row.position) + 1
         const part = { nodes, from, to: Math.min(to.number, from - 1 + blocksMax) }
         const scanned = await this.#scan.scan({ ...part, coins: [coin] })
+        if ('added' in scanned) added += scanned.added
         if (scanned.kind === 'scanned') {
-          added += scanned.added
+          dust += scanned.dust
           const next = rowAt(row, scanned.last)
           if (await moveCursor(db, { from: row, to: next })) row = next
           else reason = 'another gateway scans it'
         } else {
           wasRefused ||= scanned.kind === 'tooFew'
-          reason = `${scanned.kind}: ${scanned.reason}`
+          reason = whyNot(scanned, coin)
         }
       }
       if (reason !== null) waits.set(coin, { block: Number(row.position), reason })
     }
-    return { waits, added, wasRefused }
+    return { waits, added, dust, wasRefused }
   }
 
   /** The cursors of tokens that wait, by their methods. */
@@ -138,6 +143,20 @@ export class WaitingTokens {
         return row === undefined ? [] : [[method, row] as const]
       }),
     )
+  }
+}
+
+/** Why a scan of a token has not come further. */
+function whyNot(scanned: Exclude<Scanned, { kind: 'scanned' }>, coin: Stablecoin): string {
+  switch (scanned.kind) {
+    case 'tooFew':
+      return `too few nodes answer: ${scanned.reason}`
+    case 'disagreed':
+      return `nodes disagree: ${scanned.reason}`
+    case 'unpriced':
+      return scanned.reasons.get(coin) ?? 'the token has no rate'
+    default:
+      return assertNever(scanned)
   }
 }
 

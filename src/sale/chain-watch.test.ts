@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { ChainWorld } from './testing/chain-world.ts'
+import type { NodeState } from './testing/model-chain.ts'
+
+const NIGHT_MS = 25 * 60 * 60_000
+
+let bench: StoreBench
+beforeAll(async () => {
+  bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+})
+afterAll(() => bench.close())
+
+/** Makes a final block of transfers to the first account: the units of each, by the places of their tokens. */
+function payFinally(world: ChainWorld, ...transfers: readonly (readonly [number, bigint])[]): void {
+  const to = world.addresses[0] ?? ''
+  world.model.pay(transfers.map(([token, units]) => ({ to, token, units })))
+  world.model.mine({ most: 1, isReversed: false })
+  world.model.finalize(1)
+}
+
+function setNodes(world: ChainWorld, state: NodeState): void {
+  for (const node of world.nodes) node.state = state
+}
+
+test('a deposit that all nodes left out is found a night later, also of a token that waited that night', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  await watch.look()
+  setNodes(world, 'drops')
+  payFinally(world, [1, 4_000_000n])
+  await watch.look()
+  setNodes(world, 'honest')
+  world.model.hasRate = false
+  payFinally(world, [1, 2_000_000n])
+  await watch.look()
+  world.nowMs += NIGHT_MS
+  await watch.look()
+  world.model.hasRate = true
+  await watch.look()
+  world.nowMs += NIGHT_MS
+  await watch.look()
+  expect(await world.balances()).toEqual([6_000_000, 0])
+  expect(world.events).toContain('1 found late')
+})
+
+test('a look counts each deposit that it adds, and all dust once, also where another token has no rate', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  world.model.hasRate = false
+  payFinally(world, [0, 3_000_000n], [0, 9n], [1, 2_000_000n], [1, 8n], [1, 7n])
+  expect(await watch.look()).toMatchObject({ kind: 'advanced', added: 1 })
+  world.model.hasRate = true
+  expect(await watch.look()).toMatchObject({ kind: 'idle', added: 1 })
+  expect(world.events.filter((event) => event.endsWith('dust'))).toEqual(['1 of dust', '2 of dust'])
+})
+
+test('the nightly scan reports what it has found, also where another token has no rate', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  await watch.look()
+  setNodes(world, 'drops')
+  payFinally(world, [0, 3_000_000n], [1, 2_000_000n])
+  await watch.look()
+  setNodes(world, 'honest')
+  world.model.hasRate = false
+  world.nowMs += NIGHT_MS
+  await watch.look()
+  expect(await world.balances()).toEqual([3_000_000, 0])
+  expect(world.events).toContain('1 found late')
+})
