@@ -224,6 +224,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [statements.LOCK_PURCHASES, [['play:1'], ['pur_1']]],
     [statements.READ_REQUESTS, [['req_7', 'req_8']]],
     [statements.READ_CREDITS, [['A1'], ['r500']]],
+    [statements.READ_EXTERNAL_ACCOUNTS, [['customer-1']]],
     [statements.READ_CODE_CREDITS, [['A1'], ['hash']]],
     [statements.READ_OPEN_REQUEST_IDS, ['I', 500]],
     [statements.READ_TIME, []],
