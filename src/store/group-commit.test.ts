@@ -30,6 +30,7 @@ function createScriptedStore(refuse: (command: number) => boolean = () => false)
 const rank = (command: number): number => command % 2
 const settings = {
   rank,
+  isAlone: () => false,
   batchCommandsMax: 10,
   idleDelayMs: 1,
   apartMs: () => 0,
@@ -66,6 +67,16 @@ test('a batch has a bound, and those that came first are in it', async () => {
   for (let batch = 0; batch < 3; batch++) await store.finishNext()
   await answers
   expect(store.batches).toEqual([[1, 3], [2, 4], [6]])
+})
+
+test('a command that shares no commit has one of its own, in its turn', async () => {
+  const store = createScriptedStore()
+  const isAlone = (command: number): boolean => command > 100
+  const commits = new GroupCommit({ ...settings, commit: store.commit, isAlone })
+  const answers = Promise.all([101, 3, 2, 102, 103, 5].map((command) => commits.submit(command)))
+  for (let batch = 0; batch < 5; batch++) await store.finishNext()
+  await answers
+  expect(store.batches).toEqual([[101], [2, 3], [102], [103], [5]])
 })
 
 test('commits keep their distance, and share the commands in between', async () => {

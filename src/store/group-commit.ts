@@ -8,6 +8,8 @@ interface GroupCommitInput<Command, Answer> {
   readonly commit: (commands: readonly Command[]) => Promise<readonly Answer[]>
   /** Commands of a lower rank are applied first within a batch; equal ranks keep their order. */
   readonly rank: (command: Command) => number
+  /** Whether a command shares no commit: one that may take long or fail for its own size. */
+  readonly isAlone: (command: Command) => boolean
   readonly batchCommandsMax: number
   /** The longest that an idle command waits for a commit. */
   readonly idleDelayMs: number
@@ -86,11 +88,20 @@ export class GroupCommit<Command, Answer> {
     while (this.#queue.length > 0) {
       if (this.#pause !== null) await this.#pause
       this.#pause = this.#beginPause()
-      const batch = this.#queue.slice(0, this.#input.batchCommandsMax)
-      this.#queue = this.#queue.slice(batch.length)
+      const batch = this.#takeBatch()
       await this.#commit(batch.sort((a, b) => a.rank - b.rank))
     }
     this.#running = null
+  }
+
+  /** Those that came first: one that shares no commit, or all up to the next such one. */
+  #takeBatch(): Queued<Command, Answer>[] {
+    const { batchCommandsMax, isAlone } = this.#input
+    const first = this.#queue.slice(0, batchCommandsMax)
+    const alone = first.findIndex(({ command }) => isAlone(command))
+    const batch = alone < 0 ? first : first.slice(0, Math.max(1, alone))
+    this.#queue = this.#queue.slice(batch.length)
+    return batch
   }
 
   #beginPause(): Promise<unknown> | null {

@@ -31,6 +31,7 @@ import type { OperatorAction } from '../operator-actions.ts'
 import {
   type LedgerCommand,
   type LedgerVerdict,
+  mayAddUp,
   rankOfCommand,
   type VerdictOf,
 } from './commands.ts'
@@ -102,6 +103,7 @@ export class BatchedLedger implements Ledger {
     this.#commits = new GroupCommit({
       commit: input.onCommit === undefined ? commit : timedCommit(commit, input.onCommit),
       rank: rankOfCommand,
+      isAlone: mayAddUp,
       batchCommandsMax: input.batchCommandsMax ?? BATCH_COMMANDS_MAX_DEFAULT,
       idleDelayMs: input.idleDelayMs ?? IDLE_DELAY_MS_DEFAULT,
       apartMs: () => (this.#open.size < BUSY_HOLDS_MIN ? 0 : BUSY_APART_MS),

@@ -94,6 +94,12 @@ export function rankOfCommand(command: LedgerCommand): number {
   return command.kind === 'openHold' ? 1 : 0
 }
 
+/** Whether a command may add up the requests of a period, which takes long for a payer with many. */
+export function mayAddUp(command: LedgerCommand): boolean {
+  const isChange = command.kind === 'updateAccount' || command.kind === 'updateApiKey'
+  return isChange && command.input.allowance != null
+}
+
 /** The rows that commands work on. With each request come its account and its key. */
 export interface NamedRows {
   readonly accountIds: Set<string>

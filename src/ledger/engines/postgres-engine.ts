@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { MEMBERS, OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import {
+  isCancelled,
   isGivenUp,
   isLockTimeout,
   openPostgresWriter,
@@ -142,7 +143,7 @@ export class PostgresEngine implements LedgerEngine {
       const statement = owner === 'account' ? READ_ACCOUNT_PERIOD : READ_API_KEY_PERIOD
       const [reply] = await replies(client, () => [
         run(client, statement, periodCountValues(id, span)),
-      ])
+      ]).catch(refuseCancelled)
       work.loadPeriodCount(id, readPeriodCount(reply.rows[0]))
     }
   }
@@ -230,6 +231,12 @@ class StatementFailed extends Error {
     super('a statement failed')
     this.cause = cause
   }
+}
+
+/** A count that took too long is the fault of its command alone: the store works. */
+function refuseCancelled(error: unknown): never {
+  if (!(error instanceof StatementFailed && isCancelled(error.cause))) throw error
+  throw new StoreRefused('adding up the requests of a period took too long', { cause: error.cause })
 }
 
 interface Reply {

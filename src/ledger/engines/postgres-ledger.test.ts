@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { StoreUnavailable } from '../../store/store-failure.ts'
+import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { Presence } from '../instances/presence.ts'
@@ -67,6 +67,47 @@ async function somebodyWaits(): Promise<void> {
     if (rows.length > 0) return
   }
 }
+
+test('a count of a period that the server cancels refuses its command alone', async () => {
+  await setUp(['A', 'B'])
+  bench.setNowMs(Date.parse('2026-11-22T12:00:00Z'))
+  await bench.ledger.openHold(holdOf('req_zzzz', 'KA'))
+  // Reading a request is cancelled for this role, as by the time-out of statements.
+  const role = `clerk_${process.pid}`
+  await outsider.query(`
+    create role ${role}; grant all on all tables in schema public to ${role};
+    create function cancelled() returns boolean language plpgsql as
+      $$ begin raise exception 'cancelled' using errcode = '57014'; end $$;
+    alter table requests enable row level security;
+    create policy reads on requests for select using (cancelled());
+    create policy opens on requests for insert with check (true)`)
+  const url = new URL(bench.url)
+  url.searchParams.set('options', `-c role=${role}`)
+  const nowMs = (): number => Date.parse('2026-11-22T12:00:01Z')
+  const ledger = postgresLedger({ url: url.href, clock: { nowMs }, limits: LIMITS })
+  const allowance = {
+    allowanceMicros: micros(5),
+    allowancePeriod: 'day',
+    allowanceTimeZone: 'UTC',
+  } as const
+  const [held, set] = await Promise.allSettled([
+    ledger.addCredit({
+      accountId: 'B',
+      purse: 'backed',
+      amountMicros: micros(1),
+      expiresAtMs: null,
+      reference: 'other',
+    }),
+    ledger.updateApiKey({ id: 'KA', allowance }),
+  ])
+  await ledger.close()
+  await outsider.query(`alter table requests disable row level security;
+    drop policy reads on requests; drop policy opens on requests;
+    drop owned by ${role}; drop role ${role}`)
+  expect(held.status).toBe('fulfilled')
+  expect(set).toMatchObject({ status: 'rejected', reason: expect.any(StoreRefused) })
+  expect((await bench.apiKey('KA')).allowance).toBeNull()
+})
 
 test('columns that a newer gateway adds break no statement of one that runs', async () => {
   await setUp(['A'])

@@ -138,6 +138,8 @@ const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 const LOCK_TIMEOUT = '55P03'
 
+const QUERY_CANCELLED = '57014'
+
 /** Turns an error of PostgreSQL or of the connection into the store's own. */
 export function postgresFailure(error: unknown): StoreRefused | StoreUnavailable {
   const message = error instanceof Error ? error.message : String(error)
@@ -159,4 +161,9 @@ export function isGivenUp(error: unknown): boolean {
 /** Whether this transaction gave up waiting for a row that another one had locked. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === LOCK_TIMEOUT
+}
+
+/** Whether the server cancelled a statement, as after the time-out of statements. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === QUERY_CANCELLED
 }
