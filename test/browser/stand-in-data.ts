@@ -32,6 +32,9 @@ export const ME: Me = {
   base_url: 'https://gate.helix.example',
 }
 
+/** No limits of its own. */
+const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }
+
 /** Its account. */
 export const HELIX: Account = {
   id: ACCOUNT,
@@ -51,6 +54,18 @@ export const HELIX: Account = {
   },
   has_backed_credit: true,
   models: null,
+  low_balance: null,
+  external_id: null,
+  metadata: {},
+  allowance: {
+    amount: 900_000_000,
+    period: 'month',
+    time_zone: 'UTC',
+    spent: 164_120_000,
+    held: 2_410_000,
+    resets_at: '2026-12-01T00:00:00.000Z',
+  },
+  limits: NO_LIMITS,
   created_at: ago(90 * DAY_MS),
 }
 
@@ -71,6 +86,8 @@ function key(at: number, { name, prefix, ...rest }: KeyInput): ApiKey {
     spend: 0,
     held: 0,
     models: null,
+    allowance: null,
+    limits: NO_LIMITS,
     metadata: {},
     account_id: ACCOUNT,
     created_at: ago(60 * DAY_MS),
@@ -105,6 +122,15 @@ export const KEYS: readonly ApiKey[] = [
     spend: 36_880_000,
     expires_at: '2027-03-01T00:00:00.000Z',
     models: { allow: ['anthropic/*', 'qwen/qwen4-coder'], deny: [] },
+    allowance: {
+      amount: 5_000_000,
+      period: 'day',
+      time_zone: 'Europe/Berlin',
+      spent: 1_420_000,
+      held: 0,
+      resets_at: '2026-11-22T23:00:00.000Z',
+    },
+    limits: { ...NO_LIMITS, requests_per_minute: 1_000, in_flight: 2 },
     last_used_at: ago(19 * 3_600_000),
   }),
   key(4, {

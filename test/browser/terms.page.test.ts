@@ -5,7 +5,7 @@ import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
 import { HELIX, KEYS } from './stand-in-data.ts'
 
-/** The models of keys and accounts, and the fee of accounts: their forms, and what these send. */
+/** The models, allowances and limits of keys and accounts, and the fee of accounts: their forms, and what these send. */
 
 const KEYS_PATH = `${HELIX.id}/keys`
 const ACCOUNT_PATH = `${HELIX.id}/operator/accounts/${HELIX.id}`
@@ -42,13 +42,48 @@ const SCREENS: readonly Screen[] = [
     text: 'It must be an id.',
   },
   {
+    name: 'key-allowance',
+    path: KEYS_PATH,
+    text: 'Allowance: $1.42 of $5.00 today, resets 22 Nov, 23:00',
+  },
+  {
+    name: 'credit-allowance',
+    path: `${HELIX.id}/credit`,
+    text: 'Allowance: $164.12 of $900.00 this month, $2.41 held, resets 1 Dec, 00:00',
+  },
+  {
+    name: 'op-account-allowance',
+    path: ACCOUNT_PATH,
+    text: 'Allowance: $164.12 of $900.00 this month, $2.41 held, resets 1 Dec, 00:00',
+  },
+  {
+    name: 'key-limit-wrong',
+    path: KEYS_PATH,
+    async act(page) {
+      await changeEvals(page)
+      await page.getByLabel('Requests in flight').fill('0')
+    },
+    text: 'A whole number from 1, or nothing.',
+  },
+  {
+    name: 'key-limit-refused',
+    path: `${KEYS_PATH}?create=true`,
+    before: (server) => server.answer('POST /keys', refusal('limits.requests_per_minute')),
+    async act(page) {
+      await page.getByLabel('Name').fill('staging')
+      await unfold(page)
+      await page.getByLabel('Requests a minute').fill('1000')
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    },
+    text: 'It must be an id.',
+  },
+  {
     name: 'op-account-terms',
     path: ACCOUNT_PATH,
     async act(page) {
       await page.getByRole('button', { name: 'Change', exact: true }).click()
-      await unfold(page)
     },
-    text: 'Never these models',
+    text: 'The most that all keys of the account together may spend',
   },
   {
     name: 'op-account-fee-wrong',
@@ -74,6 +109,9 @@ test('a new key is sent its terms, and a changed one what was touched alone', as
   await dialog.getByLabel('Name').fill('staging')
   await unfold(page)
   await dialog.getByLabel('Only these models').fill('acme/*, qwen/qwen4-coder')
+  await dialog.getByLabel('Allowance', { exact: true }).fill('20')
+  await dialog.getByLabel('Resets every').selectOption('day')
+  await dialog.getByLabel('Requests a minute').fill('60')
   const created = page.waitForRequest((request) => request.method() === 'POST')
   await dialog.getByRole('button', { name: 'Create key' }).click()
   expect((await created).postDataJSON()).toEqual({
@@ -81,14 +119,17 @@ test('a new key is sent its terms, and a changed one what was touched alone', as
     credit_limit: null,
     expires_at: null,
     models: { allow: ['acme/*', 'qwen/qwen4-coder'], deny: [] },
+    allowance: { amount: 20_000_000, period: 'day', time_zone: 'UTC' },
+    limits: { requests_per_minute: 60, in_flight: null, tokens_per_minute: null },
   })
   await dialog.waitFor({ state: 'detached' })
   await changeEvals(page)
   await dialog.getByLabel('Only these models').fill('')
   expect(await dialog.getByLabel('Only these models').isVisible()).toBe(true)
+  await dialog.getByLabel('Requests in flight').fill('1')
   const changed = page.waitForRequest((request) => request.method() === 'PATCH')
   await dialog.getByRole('button', { name: 'Save' }).click()
-  expect((await changed).postDataJSON()).toEqual({ models: null })
+  expect((await changed).postDataJSON()).toEqual({ models: null, limits: { in_flight: 1 } })
 })
 
 test('an account is sent the fee that was typed, in hundredths of a percent', async ({

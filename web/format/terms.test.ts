@@ -1,23 +1,46 @@
 import { expect, test } from 'vitest'
-import { changedTerms, NO_TERMS, readTerms, type Terms, typedTerms } from './terms.ts'
+import { changedTerms, hasTerms, NO_TERMS, readTerms, type Terms, typedTerms } from './terms.ts'
 
 const TERMS: Terms = {
   models: { allow: ['acme/*', 'qwen/qwen4-coder'], deny: ['acme/sage-pro'] },
+  allowance: { amount: 20_500_000, period: 'week', time_zone: 'Europe/Berlin' },
+  limits: { requests_per_minute: 60, in_flight: null, tokens_per_minute: 1_000_000 },
 }
 
 test('terms that are typed as they are shown are the same terms', () => {
   for (const terms of [TERMS, NO_TERMS]) {
-    const read = readTerms(typedTerms(terms))
-    expect(read).toEqual(terms)
-    expect(changedTerms(terms, read)).toEqual({})
+    const read = readTerms(typedTerms(terms, 'UTC'))
+    expect(read).toEqual({ terms, faults: null })
+    expect(changedTerms(terms, read.terms ?? NO_TERMS)).toEqual({})
+    expect(hasTerms(terms)).toBe(terms === TERMS)
   }
 })
 
 test('lists are read with commas, spaces and lines between their models', () => {
-  const typed = { allow: ' acme/*,b/c\n\nd/e , ', deny: '' }
-  expect(readTerms(typed)).toEqual({ models: { allow: ['acme/*', 'b/c', 'd/e'], deny: [] } })
+  const typed = { ...typedTerms(NO_TERMS, 'UTC'), allow: ' acme/*,b/c\n\nd/e , ' }
+  expect(readTerms(typed).terms?.models).toEqual({ allow: ['acme/*', 'b/c', 'd/e'], deny: [] })
 })
 
-test('what was emptied is taken away', () => {
-  expect(changedTerms(TERMS, readTerms({ allow: '', deny: ' ' }))).toEqual({ models: null })
+test.each([
+  ['amount', 'ten'],
+  ['amount', '-5'],
+  ['requestsPerMinute', '0'],
+  ['inFlight', '1.5'],
+  ['tokensPerMinute', 'many'],
+] as const)('%s is no %j', (field, text) => {
+  const typed = { ...typedTerms(TERMS, 'UTC'), [field]: text }
+  expect(readTerms(typed)).toEqual({ terms: null, faults: { [field]: expect.any(String) } })
+})
+
+test('what was not touched is not sent, and what was emptied is taken away', () => {
+  const typed = { ...typedTerms(TERMS, 'UTC'), amount: '', tokensPerMinute: '' }
+  expect(changedTerms(TERMS, readTerms(typed).terms ?? TERMS)).toEqual({
+    allowance: null,
+    limits: { tokens_per_minute: null },
+  })
+  const zone = { ...typedTerms(TERMS, 'UTC'), timeZone: 'UTC', allow: '', deny: '' }
+  expect(changedTerms(TERMS, readTerms(zone).terms ?? TERMS)).toEqual({
+    models: null,
+    allowance: { amount: 20_500_000, period: 'week', time_zone: 'UTC' },
+  })
 })

@@ -1,33 +1,124 @@
+import type { ApiKey } from '../api/answers.ts'
+import { readMoney, typedMoney } from './money.ts'
+
+/** Over which time an allowance lasts. */
+type Period = NonNullable<ApiKey['allowance']>['period']
+
 /** What keys and accounts may use, as the API takes it; null: nothing of it is set. */
 export interface Terms {
   readonly models: { readonly allow: readonly string[]; readonly deny: readonly string[] } | null
+  readonly allowance: Pick<
+    NonNullable<ApiKey['allowance']>,
+    'amount' | 'period' | 'time_zone'
+  > | null
+  /** Null: the default of the gateway. */
+  readonly limits: {
+    readonly requests_per_minute: number | null
+    readonly in_flight: number | null
+    readonly tokens_per_minute: number | null
+  }
 }
+
+/** What is sent of changed terms: of limits, those that are changed. */
+export type ChangedTerms = Partial<Omit<Terms, 'limits'> & { limits: Partial<Terms['limits']> }>
 
 /** The same as it is typed. */
 export interface TypedTerms {
   readonly allow: string
   readonly deny: string
+  /** Dollars; empty: no allowance. */
+  readonly amount: string
+  readonly period: Period
+  readonly timeZone: string
+  readonly requestsPerMinute: string
+  readonly inFlight: string
+  readonly tokensPerMinute: string
 }
+
+/** The fields of the form of terms. */
+export type TermsField = keyof TypedTerms
+
+/** What was typed, read; a field with a fault has its sentence, and then there are no terms. */
+export type ReadTerms =
+  | { readonly terms: Terms; readonly faults: null }
+  | { readonly terms: null; readonly faults: Readonly<Partial<Record<TermsField, string>>> }
 
 /** No terms. */
-export const NO_TERMS: Terms = { models: null }
-
-/** Terms as a person changes them. */
-export function typedTerms({ models }: Terms): TypedTerms {
-  return { allow: models?.allow.join(', ') ?? '', deny: models?.deny.join(', ') ?? '' }
+export const NO_TERMS: Terms = {
+  models: null,
+  allowance: null,
+  limits: { requests_per_minute: null, in_flight: null, tokens_per_minute: null },
 }
 
-/** Reads what was typed. Which models there may be, the server says. */
-export function readTerms(typed: TypedTerms): Terms {
-  const [allow, deny] = [patternsOf(typed.allow), patternsOf(typed.deny)]
-  return { models: allow.length + deny.length === 0 ? null : { allow, deny } }
+/** Terms as a person changes them; `zone` is the time zone of a new allowance. */
+export function typedTerms({ models, allowance, limits }: Terms, zone: string): TypedTerms {
+  const number = (value: number | null) => (value === null ? '' : String(value))
+  return {
+    allow: models?.allow.join(', ') ?? '',
+    deny: models?.deny.join(', ') ?? '',
+    amount: allowance === null ? '' : typedMoney(allowance.amount),
+    period: allowance?.period ?? 'month',
+    timeZone: allowance?.time_zone ?? zone,
+    requestsPerMinute: number(limits.requests_per_minute),
+    inFlight: number(limits.in_flight),
+    tokensPerMinute: number(limits.tokens_per_minute),
+  }
 }
 
-function patternsOf(text: string): readonly string[] {
-  return text.split(/[\s,]+/).filter(Boolean)
+/** Whether any of it is set. */
+export function hasTerms({ models, allowance, limits }: Terms): boolean {
+  const isLimited = Object.values(limits).some((value) => value !== null)
+  return models !== null || allowance !== null || isLimited
 }
 
-/** The terms that are other than before: what was not touched is not sent. */
-export function changedTerms(before: Terms, { models }: Terms): Partial<Terms> {
-  return JSON.stringify(before.models) === JSON.stringify(models) ? {} : { models }
+/** Reads what was typed. What the server alone knows, such as the names of time zones, it refuses itself. */
+export function readTerms(typed: TypedTerms): ReadTerms {
+  const faults: Partial<Record<TermsField, string>> = {}
+  const list = (field: 'allow' | 'deny') => typed[field].split(/[\s,]+/).filter(Boolean)
+  const whole = (field: 'requestsPerMinute' | 'inFlight' | 'tokensPerMinute'): number | null => {
+    const text = typed[field].replaceAll(',', '').trim()
+    if (text === '') return null
+    if (!/^[1-9]\d{0,14}$/.test(text)) faults[field] = 'A whole number from 1, or nothing.'
+    return Number(text)
+  }
+  const limits = {
+    requests_per_minute: whole('requestsPerMinute'),
+    in_flight: whole('inFlight'),
+    tokens_per_minute: whole('tokensPerMinute'),
+  }
+  const models = { allow: list('allow'), deny: list('deny') }
+  const amount = typed.amount.trim() === '' ? null : readMoney(typed.amount)
+  if (amount === null && typed.amount.trim() !== '') {
+    faults.amount = 'Write an amount in dollars, such as 20 or 0.50.'
+  }
+  if (Object.keys(faults).length > 0) return { terms: null, faults }
+  const { period, timeZone } = typed
+  return {
+    faults: null,
+    terms: {
+      models: models.allow.length + models.deny.length === 0 ? null : models,
+      allowance: amount === null ? null : { amount, period, time_zone: timeZone.trim() || 'UTC' },
+      limits,
+    },
+  }
+}
+
+/** The terms that are other than before: what was not touched is not sent, since a member may not be allowed to set it. */
+export function changedTerms(before: Terms, after: Terms): ChangedTerms {
+  const { models, allowance } = after
+  const was = { ...before.allowance }
+  const isSameAllowance =
+    was.amount === allowance?.amount &&
+    was.period === allowance?.period &&
+    was.time_zone === allowance?.time_zone
+  const limits: Partial<Terms['limits']> = Object.fromEntries(
+    Object.entries(after.limits).filter(
+      ([name, value]) => Object.entries(before.limits).find(([it]) => it === name)?.[1] !== value,
+    ),
+  )
+  return {
+    ...(JSON.stringify(before.models) === JSON.stringify(models) ? {} : { models }),
+    ...(isSameAllowance ? {} : { allowance }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+  }
 }

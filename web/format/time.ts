@@ -27,6 +27,11 @@ const utcWeekday = new Intl.DateTimeFormat(LOCALE, {
   timeZone: 'UTC',
 })
 
+/** The time zone of the browser, such as `Europe/Berlin`. */
+export function ownTimeZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
 /** `22:04`. */
 export function minuteTime(at: Date): string {
   return clockMinutes.format(at)

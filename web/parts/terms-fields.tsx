@@ -1,48 +1,116 @@
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { ApiError } from '../api/client.ts'
-import type { TypedTerms } from '../format/terms.ts'
+import type { ReadTerms, TermsField, TypedTerms } from '../format/terms.ts'
 import { Field } from './field.tsx'
 
 interface TermsFieldsProps {
-  /** What no list means. */
-  readonly all: string
+  /** Whose terms they are. */
+  readonly of: 'key' | 'account'
   readonly typed: TypedTerms
   readonly onChange: (typed: TypedTerms) => void
+  readonly faults: ReadTerms['faults']
   /** What the server refused; shown at its field, if it is one of these. */
   readonly error: Error | null
+  /** Whether some are set: then they are shown from the first moment. */
+  readonly isOpen: boolean
 }
 
-/** The models of a key or an account, folded away until they are wanted. */
-export function TermsFields({ all, typed, onChange, error }: TermsFieldsProps) {
+/** The models, the allowance and the limits of a key or an account, folded away until they are wanted. */
+export function TermsFields({ of, typed, onChange, faults, error, isOpen }: TermsFieldsProps) {
+  const zonesId = useId()
   // As it was in the beginning: it does not fold while its last word is deleted.
-  const [isSet] = useState(typed.allow + typed.deny !== '')
+  const [wasOpen] = useState(isOpen)
+  const unset = of === 'key' ? 'The default' : 'No limit'
   const refused = error instanceof ApiError ? fieldOf(error.param) : null
-  const input = (name: keyof TypedTerms) => ({
+  const input = (name: TermsField) => ({
     name,
     autoComplete: 'off',
     value: typed[name],
     onChange: (event: { readonly target: { readonly value: string } }) =>
       onChange({ ...typed, [name]: event.target.value }),
-    error: refused === name ? (error?.message ?? null) : null,
+    error: faults?.[name] ?? (refused === name ? (error?.message ?? null) : null),
+  })
+  const number = (name: TermsField) => ({
+    ...input(name),
+    className: 'num',
+    inputMode: 'numeric' as const,
   })
   return (
-    <details className="fold" open={isSet || refused !== null}>
-      <summary>Models</summary>
+    <details className="fold" open={wasOpen || refused !== null || faults !== null}>
+      <summary>Models, allowance and limits</summary>
       <Field
         label="Only these models"
-        placeholder={all}
+        placeholder={of === 'key' ? 'All that the account may use' : 'All'}
         {...input('allow')}
         hint="Ids, or author/* for all of an author, separated by commas."
       />
       <Field label="Never these models" placeholder="None" {...input('deny')} />
+      <div className="pair">
+        <Field
+          label="Allowance"
+          prefix="$"
+          placeholder="None"
+          {...input('amount')}
+          className="num"
+          inputMode="decimal"
+        />
+        <label className="fld content-start">
+          Resets every
+          <select
+            className="inp"
+            value={typed.period}
+            onChange={({ target: { value } }) => {
+              if (value === 'day' || value === 'week' || value === 'month') {
+                onChange({ ...typed, period: value })
+              }
+            }}
+          >
+            <option value="day">Day</option>
+            <option value="week">Week, on Monday</option>
+            <option value="month">Month</option>
+          </select>
+        </label>
+      </div>
+      <Field
+        label="Time zone of the allowance"
+        list={zonesId}
+        {...input('timeZone')}
+        hint={
+          of === 'key'
+            ? 'The most that the key may spend in each period, beside its credit limit.'
+            : 'The most that all keys of the account together may spend in each period.'
+        }
+      />
+      <datalist id={zonesId}>
+        {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
+      <div className="pair">
+        <Field label="Requests a minute" {...number('requestsPerMinute')} placeholder={unset} />
+        <Field label="Requests in flight" {...number('inFlight')} placeholder={unset} />
+      </div>
+      <Field label="Tokens a minute" {...number('tokensPerMinute')} placeholder="No limit" />
     </details>
   )
 }
 
-/** The field of a parameter, such as `models.allow.2`; null: neither of these. */
-function fieldOf(param: string | null): keyof TypedTerms | null {
-  if (param?.startsWith('models.deny')) return 'deny'
-  return param?.startsWith('models') ? 'allow' : null
+const FIELDS: readonly (readonly [param: string, field: TermsField])[] = [
+  ['models.allow', 'allow'],
+  ['models.deny', 'deny'],
+  ['models', 'allow'],
+  ['allowance.time_zone', 'timeZone'],
+  ['allowance', 'amount'],
+  ['limits.requests_per_minute', 'requestsPerMinute'],
+  ['limits.in_flight', 'inFlight'],
+  ['limits.tokens_per_minute', 'tokensPerMinute'],
+]
+
+/** The field of a parameter, such as `models.allow.2`; null: none of these. */
+function fieldOf(param: string | null): TermsField | null {
+  if (param === null) return null
+  const found = FIELDS.find(([name]) => param === name || param.startsWith(`${name}.`))
+  return found?.[1] ?? null
 }
 
 /** Whether a parameter of the API is a field of terms. */

@@ -1,6 +1,25 @@
 import type { ApiKey } from '../api/answers.ts'
+import { money } from '../format/money.ts'
+import { dayOf, minuteTime } from '../format/time.ts'
+import { useNow } from './now.ts'
+import { Time } from './time.tsx'
 
-const NAMED = 2
+const PERIOD_WORDS = { day: 'today', week: 'this week', month: 'this month' } as const
+
+/** What is spent of an allowance in its period, and when it resets; nothing where there is none. */
+export function AllowanceLine({ allowance }: Pick<ApiKey, 'allowance'>) {
+  const now = useNow()
+  if (allowance === null) return null
+  const { amount, period, time_zone: zone, spent, held, resets_at: resetsAt } = allowance
+  const resets = new Date(resetsAt)
+  return (
+    <span className="two" title={`Days of ${zone}`}>
+      Allowance: {money(spent)} of {money(amount)} {PERIOD_WORDS[period]}
+      {held > 0 && `, ${money(held)} held`}, resets{' '}
+      <Time at={resets}>{`${dayOf(resets, now)}, ${minuteTime(resets)}`}</Time>
+    </span>
+  )
+}
 
 /** The models that may be used, in one line; nothing where all may. */
 export function OnlyModels({ models }: Pick<ApiKey, 'models'>) {
@@ -8,6 +27,8 @@ export function OnlyModels({ models }: Pick<ApiKey, 'models'>) {
   const words = [listed('only', models.allow), listed('never', models.deny)].filter(Boolean)
   return <span className="two wrap-anywhere">{words.join('; ')}</span>
 }
+
+const NAMED = 2
 
 function listed(word: string, patterns: readonly string[]): string {
   if (patterns.length === 0) return ''

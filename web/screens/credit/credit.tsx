@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { Balance } from '../../api/answers.ts'
-import { balanceQuery } from '../../api/queries.ts'
+import { accountQuery, balanceQuery } from '../../api/queries.ts'
 import { saleQuery } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayAndMinute, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
+import { AllowanceLine } from '../../parts/terms-lines.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import type { CreditSearch } from '../../searches.ts'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
@@ -108,6 +109,7 @@ function Purses({ balance: { credit, unresolved } }: { balance: Balance }) {
   const { backed, free } = credit
   const ends = free.expires_at === null ? null : new Date(free.expires_at)
   const next = unresolved.next_release_at
+  const account = useQuery({ ...accountQuery(useAccountId()), refetchInterval: 15_000 })
   return (
     <div className="stats">
       <div className="stat">
@@ -116,6 +118,7 @@ function Purses({ balance: { credit, unresolved } }: { balance: Balance }) {
         <p>
           of {money(backed.balance)}, {money(backed.held)} held
         </p>
+        <AllowanceLine allowance={account.data?.allowance ?? null} />
       </div>
       <div className="stat">
         <h2 className="lab">Free credit</h2>

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { write } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
-import { changedTerms, NO_TERMS } from '../../format/terms.ts'
+import { type ChangedTerms, changedTerms, NO_TERMS, type Terms } from '../../format/terms.ts'
 import { ago } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -67,7 +67,7 @@ interface KeyDialogProps {
 /** Its name, limit, expiry and terms. */
 export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
   const change = useKeyWrite(
-    (path, fields: Partial<KeyFields>) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, fields),
+    (path, fields: ChangedFields) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, fields),
     onClose,
   )
   return (
@@ -85,8 +85,10 @@ export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
   )
 }
 
+type ChangedFields = Partial<Omit<KeyFields, keyof Terms>> & ChangedTerms
+
 /** What was not touched is not sent: an expiry that has passed would be refused. */
-function changedFields(apiKey: ApiKey, fields: KeyFields): Partial<KeyFields> {
+function changedFields(apiKey: ApiKey, fields: KeyFields): ChangedFields {
   const { name, credit_limit, expires_at } = fields
   return {
     ...changedTerms(apiKey, fields),

@@ -3,7 +3,8 @@ import { type FormEvent, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { accountQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
-import { readTerms, type Terms, typedTerms } from '../../format/terms.ts'
+import { hasTerms, readTerms, type Terms, typedTerms } from '../../format/terms.ts'
+import { ownTimeZone } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { isOfTerms, TermsFields } from '../../parts/terms-fields.tsx'
@@ -39,7 +40,8 @@ export function KeyForm(props: KeyFormProps) {
       ? { kind: 'never' }
       : { kind: 'date', at: new Date(before.expires_at) },
   )
-  const [typed, setTyped] = useState(() => typedTerms(before))
+  const [typed, setTyped] = useState(() => typedTerms(before, ownTimeZone()))
+  const { terms, faults } = readTerms(typed)
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
   const param = error instanceof ApiError ? error.param : null
@@ -47,10 +49,10 @@ export function KeyForm(props: KeyFormProps) {
   const isOfField = ['name', 'credit_limit', 'expires_at'].includes(param ?? '') || isOfTerms(param)
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (isLimitWrong) return
+    if (isLimitWrong || terms === null) return
     const name = String(new FormData(event.currentTarget).get('name')).trim()
     const expires_at = expiryTime(expiry, new Date())
-    onSubmit({ name, credit_limit: limitMicros, expires_at, ...readTerms(typed) })
+    onSubmit({ name, credit_limit: limitMicros, expires_at, ...terms })
   }
   return (
     <form className="contents" onSubmit={send}>
@@ -79,10 +81,12 @@ export function KeyForm(props: KeyFormProps) {
       />
       <ExpiryField value={expiry} onChange={setExpiry} error={wrong('expires_at')} />
       <TermsFields
-        all="All that the account may use"
+        of="key"
         typed={typed}
         onChange={setTyped}
+        faults={faults}
         error={error}
+        isOpen={hasTerms(before)}
       />
       <FormEnd
         problem={error !== null && !isOfField ? error.message : null}

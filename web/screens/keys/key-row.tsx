@@ -6,7 +6,7 @@ import { ago, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Popover } from '../../parts/popover.tsx'
-import { OnlyModels } from '../../parts/terms-lines.tsx'
+import { AllowanceLine, OnlyModels } from '../../parts/terms-lines.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
@@ -78,6 +78,7 @@ function Spent({ apiKey, availableMicros }: KeyRowProps) {
     return (
       <td className="limit wide">
         <span className="num">{money(spend)}</span> <span className="dimmed">no limit</span>
+        <AllowanceLine allowance={apiKey.allowance} />
       </td>
     )
   }
@@ -94,6 +95,7 @@ function Spent({ apiKey, availableMicros }: KeyRowProps) {
       <span className="share">
         <i style={{ width: `${part * 100}%` }} />
       </span>
+      <AllowanceLine allowance={apiKey.allowance} />
     </td>
   )
 }

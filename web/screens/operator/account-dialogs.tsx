@@ -3,7 +3,15 @@ import type { Account } from '../../api/answers.ts'
 import { ApiError, write } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { counted, readPercent, typedPercent } from '../../format/numbers.ts'
-import { changedTerms, NO_TERMS, readTerms, type Terms, typedTerms } from '../../format/terms.ts'
+import {
+  changedTerms,
+  hasTerms,
+  NO_TERMS,
+  readTerms,
+  type Terms,
+  typedTerms,
+} from '../../format/terms.ts'
+import { ownTimeZone } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -109,18 +117,19 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
   const { error } = change
   const param = error instanceof ApiError ? error.param : null
   const wrong = (field: string) => (error !== null && param === field ? error.message : null)
-  const [typed, setTyped] = useState(() => typedTerms(before))
+  const [typed, setTyped] = useState(() => typedTerms(before, ownTimeZone()))
+  const { terms, faults } = readTerms(typed)
   const [fee, setFee] = useState(() => typedPercent(before.fee_basis_points))
   const feeBps = readPercent(fee)
   const isOfField = ['name', 'email', 'fee_basis_points'].includes(param ?? '') || isOfTerms(param)
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (feeBps === undefined) return
+    if (terms === null || feeBps === undefined) return
     const fields = new FormData(event.currentTarget)
     const name = String(fields.get('name')).trim()
     const email = String(fields.get('email')).trim()
     const named = { name, email: email === '' ? null : email }
-    change.mutate({ ...named, fee_basis_points: feeBps, ...readTerms(typed) })
+    change.mutate({ ...named, fee_basis_points: feeBps, ...terms })
   }
   return (
     <form className="contents" onSubmit={send}>
@@ -159,7 +168,14 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
             : wrong('fee_basis_points')
         }
       />
-      <TermsFields all="All" typed={typed} onChange={setTyped} error={error} />
+      <TermsFields
+        of="account"
+        typed={typed}
+        onChange={setTyped}
+        faults={faults}
+        error={error}
+        isOpen={hasTerms(before)}
+      />
       <FormEnd
         problem={error !== null && !isOfField ? error.message : null}
         onCancel={onCancel}

@@ -9,7 +9,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
-import { OnlyModels } from '../../parts/terms-lines.tsx'
+import { AllowanceLine, OnlyModels } from '../../parts/terms-lines.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { RenameAccount, SuspendAccount } from './account-dialogs.tsx'
@@ -142,6 +142,7 @@ function Facts({ account }: { account: Account }) {
       {email !== null && <span>{email}</span>}
       <span>since {dayOf(new Date(createdAt), now)}</span>
       <OnlyModels models={account.models} />
+      <AllowanceLine allowance={account.allowance} />
       <span className="idl">
         <span className="mono">{id}</span>
         <CopyButton text={id} label="Copy the id" bare />
