@@ -4,7 +4,7 @@ import { type Audit, type AuditCheck, auditStore } from '../ledger/audit/audit.t
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { auditUsage } from '../usage/audit-usage.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { endConditions, raiseCondition } from '../webhooks/conditions.ts'
+import { endConditions, raiseConditions } from '../webhooks/conditions.ts'
 import { idField, timeAnswer, timeField } from './fields.ts'
 import {
   type MaintenanceSwitch,
@@ -66,7 +66,7 @@ function audits({ store, ids, clock }: OperationParts): readonly Operation[] {
 
 /** An audit with differences is sent to webhooks once, until one has none. */
 async function reportAudit(
-  parts: Parameters<typeof raiseCondition>[0],
+  parts: Parameters<typeof raiseConditions>[0],
   { ok, differences }: Audit,
 ): Promise<void> {
   const event = 'audit.difference'
@@ -74,7 +74,7 @@ async function reportAudit(
   if (ok) await endConditions(parts.db, { event, subjectIds: [subjectId] })
   else {
     const fields = { differences: differences.length, audited_at: timeAnswer(parts.nowMs) }
-    await raiseCondition(parts, { event, subjectId, sinceMs: parts.nowMs, fields })
+    await raiseConditions(parts, [{ event, subjectId, sinceMs: parts.nowMs, fields }])
   }
 }
 

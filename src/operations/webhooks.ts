@@ -13,6 +13,7 @@ import {
   listWebhooks,
 } from '../webhooks/registry.ts'
 import { AddressRules, urlFault } from '../webhooks/target.ts'
+import { noteWhatHolds } from '../webhooks/watcher.ts'
 import {
   idCursor,
   idField,
@@ -66,6 +67,7 @@ function create(parts: OperationParts): Operation {
     example: { url: 'https://example.org/tollgate', events: ['balance.low'] },
     answers: { 201: createdWebhookShape },
     async run({ by, body: { url, events } }) {
+      await noteWhatHolds({ db: store.db, ids, clock }, events)
       const webhook = await createWebhook({ db: store.db, ids, clock }, { url, events, by })
       return { httpStatus: 201, body: { ...webhookAnswer(webhook), secret: webhook.secret } }
     },
@@ -89,7 +91,7 @@ function list({ store }: OperationParts): Operation {
 }
 
 function change(parts: OperationParts): Operation {
-  const { store, clock } = parts
+  const { store, ids, clock } = parts
   return operation({
     name: 'changeWebhook',
     method: 'PATCH',
@@ -106,6 +108,11 @@ function change(parts: OperationParts): Operation {
     problems: ['not_found'],
     async run({ by, param, body }) {
       const webhookId = param('webhook_id')
+      // What came to hold while nothing was sent, or not for these events, is not sent.
+      const webhook = await getWebhook(store.db, webhookId)
+      if (webhook === null) throw notFound('webhook', webhookId)
+      const begins = body.events ?? (body.disabled === false ? eventsOf(webhook) : [])
+      await noteWhatHolds({ db: store.db, ids, clock }, begins)
       const changed = await changeWebhook({ db: store.db, clock }, { webhookId, ...body, by })
       if (changed === null) throw notFound('webhook', webhookId)
       return { httpStatus: 200, body: webhookAnswer(changed) }

@@ -16,32 +16,48 @@ export interface Raised {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
+/** More would keep requests from writing for long. */
+const RAISED_AT_ONCE = 50
+
 /**
- * Sends webhooks a condition, once for as long as it holds, also where several processes see it: the messages are made in
- * the transaction that notes the condition. A repeat does nothing.
+ * Sends webhooks conditions, each once for as long as it holds, also where several processes see it: the messages are made
+ * in the transaction that notes the condition. A repeat does nothing.
  */
-export async function raiseCondition(
+export async function raiseConditions(
   {
     db,
     ids,
     nowMs,
   }: { readonly db: Kysely<Tables>; readonly ids: IdSource; readonly nowMs: number },
-  { event, subjectId, sinceMs, fields }: Raised,
+  raised: readonly Raised[],
 ): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    const noted = await trx
-      .insertInto('webhook_conditions')
-      .values(WEBHOOK_CONDITIONS.record({ event, subjectId, sinceMs }))
-      .onConflict((conflict) => conflict.columns(['event', 'subject_id']).doNothing())
-      .returning('event')
-      .executeTakeFirst()
-    if (noted === undefined) return
-    for (const webhook of await listWebhooks(trx)) {
-      const isTold =
-        !webhook.disabled && webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event)
-      if (isTold) await addMessage(trx, { ids, nowMs, webhook, event, fields })
-    }
-  })
+  // In one order: processes that raise the same wait for each other's rows.
+  const inOrder = raised.toSorted((a, b) => (a.subjectId < b.subjectId ? -1 : 1))
+  for (let from = 0; from < inOrder.length; from += RAISED_AT_ONCE) {
+    const some = inOrder.slice(from, from + RAISED_AT_ONCE)
+    await db.transaction().execute(async (trx) => {
+      const noted = await trx
+        .insertInto('webhook_conditions')
+        .values(
+          some.map(({ event, subjectId, sinceMs }) =>
+            WEBHOOK_CONDITIONS.record({ event, subjectId, sinceMs }),
+          ),
+        )
+        .onConflict((conflict) => conflict.columns(['event', 'subject_id']).doNothing())
+        .returning('subject_id as subjectId')
+        .execute()
+      if (noted.length === 0) return
+      const notedIds = new Set(noted.map(({ subjectId }) => subjectId))
+      const webhooks = (await listWebhooks(trx)).filter(({ disabled }) => !disabled)
+      for (const { event, subjectId, sinceMs, fields } of some) {
+        if (!notedIds.has(subjectId)) continue
+        for (const webhook of webhooks) {
+          const isTold = webhook.createdAtMs <= sinceMs && eventsOf(webhook).includes(event)
+          if (isTold) await addMessage(trx, { ids, nowMs, webhook, event, fields })
+        }
+      }
+    })
+  }
 }
 
 /** Ends conditions: they are sent again once they hold again. */

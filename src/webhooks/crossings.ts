@@ -1,43 +1,42 @@
 import type { Kysely } from 'kysely'
 import { isUnsettled } from '../ledger/activity/unsettled.ts'
-import { getLastUses } from '../ledger/api-keys.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Raised } from './conditions.ts'
 
 /** Credit below which an account is low, where it has no amount of its own: $5. */
 const LOW_BALANCE_MICROS = 5_000_000
 
+/** Accounts or keys that are looked at, and when. */
+interface Looked {
+  readonly subjectIds: readonly string[]
+  readonly nowMs: number
+}
+
 /** Which of these accounts are low: their backed credit, held credit included, is below their amount. */
 export async function lowBalances(
   db: Kysely<Tables>,
-  accountIds: readonly string[],
+  { subjectIds: accountIds, nowMs }: Looked,
 ): Promise<readonly Raised[]> {
   if (accountIds.length === 0) return []
   const rows = await db
     .selectFrom('accounts')
-    .leftJoin('entries', (join) =>
-      join
-        .onRef('entries.account_id', '=', 'accounts.id')
-        .onRef('entries.number', '=', 'accounts.entry_count'),
-    )
-    .select(['accounts.id', 'accounts.backed_balance_micros as balance'])
-    .select(['accounts.low_balance_micros as below', 'entries.created_at_ms as movedAtMs'])
-    .where('accounts.id', 'in', accountIds)
+    .select(['id', 'backed_balance_micros as balance', 'low_balance_micros as below'])
+    .where('id', 'in', accountIds)
     // Without any credit yet, there was nothing that could become low.
-    .where('accounts.has_backed_credit', '=', 1)
+    .where('has_backed_credit', '=', 1)
     .execute()
-  return rows.flatMap(({ id, balance, below, movedAtMs }): Raised[] => {
+  return rows.flatMap(({ id, balance, below }): Raised[] => {
     const threshold = below ?? LOW_BALANCE_MICROS
     if (balance >= threshold) return []
     const fields = { account_id: id, balance, low_balance: threshold }
-    return [{ event: 'balance.low', subjectId: id, sinceMs: movedAtMs ?? 0, fields }]
+    return [{ event: 'balance.low', subjectId: id, sinceMs: nowMs, fields }]
   })
 }
 
 /** Which of these keys have spent nine tenths of their limit. */
 export async function nearLimits(
   db: Kysely<Tables>,
-  apiKeyIds: readonly string[],
+  { subjectIds: apiKeyIds, nowMs }: Looked,
 ): Promise<readonly Raised[]> {
   if (apiKeyIds.length === 0) return []
   const rows = await db
@@ -49,14 +48,10 @@ export async function nearLimits(
     .where('credit_limit_micros', '>', 0)
     .execute()
   const near = rows.filter(({ spend, limit }) => limit !== null && spend * 10 >= limit * 9)
-  const usedAtMs = await getLastUses(
-    db,
-    near.map(({ id }) => id),
-  )
   return near.map(({ id, accountId, spend, limit }) => ({
     event: 'key.limit_near',
     subjectId: id,
-    sinceMs: usedAtMs.get(id) ?? 0,
+    sinceMs: nowMs,
     fields: { key_id: id, account_id: accountId, spend, credit_limit: limit },
   }))
 }
@@ -133,7 +128,10 @@ export async function resolvedOf(
   return requestIds.filter((id) => !unresolved.has(id))
 }
 
-/** Which upstreams have listed no models for a time: since when. */
+/**
+ * Which upstreams have listed no models for a time, and which have listed some since. One that has never listed any is
+ * neither until this process has run for that time: another may have waited longer.
+ */
 export async function awayUpstreams(
   db: Kysely<Tables>,
   {
@@ -148,18 +146,20 @@ export async function awayUpstreams(
     readonly sinceStartMs: number
     readonly awayAfterMs: number
   },
-): Promise<readonly Raised[]> {
+): Promise<{ readonly raised: readonly Raised[]; readonly listed: readonly string[] }> {
   const rows = await db
     .selectFrom('catalog_state')
     .select(['upstream', 'refreshed_at_ms as refreshedAtMs'])
     .execute()
   const listedAtMs = new Map(rows.map((row) => [row.upstream, row.refreshedAtMs]))
-  return upstreams.flatMap((upstream): Raised[] => {
-    const seenAtMs = listedAtMs.get(upstream) ?? sinceStartMs
-    if (nowMs - seenAtMs <= awayAfterMs) return []
+  const isRecent = (atMs: number) => nowMs - atMs <= awayAfterMs
+  const raised = upstreams.flatMap((upstream): Raised[] => {
+    if (isRecent(listedAtMs.get(upstream) ?? sinceStartMs)) return []
     const fields = { upstream, last_listed_at: isoOrNull(listedAtMs.get(upstream)) }
     return [{ event: 'upstream.away', subjectId: upstream, sinceMs: nowMs, fields }]
   })
+  const listed = upstreams.filter((upstream) => isRecent(listedAtMs.get(upstream) ?? -Infinity))
+  return { raised, listed }
 }
 
 function isoOrNull(atMs: number | undefined): string | null {

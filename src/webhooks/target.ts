@@ -87,7 +87,5 @@ export function urlFault(text: string, rules: AddressRules): string | null {
   if (url.hash !== '') return 'must have no part behind #'
   const bare = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isRefused = ipaddr.isValid(bare) && !rules.allows(bare)
-  return isRefused
-    ? 'must not be an address of a private network: TOLLGATE_WEBHOOK_NETWORKS allows some'
-    : null
+  return isRefused ? 'must be a public address, or in a network of TOLLGATE_WEBHOOK_NETWORKS' : null
 }

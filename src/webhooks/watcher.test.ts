@@ -5,9 +5,9 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
-import { endConditions, raiseCondition } from './conditions.ts'
+import { endConditions, raiseConditions } from './conditions.ts'
 import { createWebhook } from './registry.ts'
-import { Watcher } from './watcher.ts'
+import { noteWhatHolds, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 
@@ -18,12 +18,12 @@ let references = 0
 const clock = { nowMs: () => nowMs }
 const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
 
-function watcher(): Watcher {
+function watcher(upstreams = ['near', 'far']): Watcher {
   return new Watcher({
     db: bench.store.db,
     ids,
     clock,
-    upstreams: ['near', 'far'],
+    upstreams,
     awayAfterMs: 15 * MINUTE_MS,
     onFailure: (cause) => {
       throw cause
@@ -31,7 +31,8 @@ function watcher(): Watcher {
   })
 }
 
-function tellAll() {
+async function tellAll() {
+  await noteWhatHolds({ db: bench.store.db, ids, clock }, WEBHOOK_EVENTS)
   const made = { url: 'https://receiver.example/', events: [...WEBHOOK_EVENTS], by: null }
   return createWebhook({ db: bench.store.db, ids, clock }, made)
 }
@@ -178,14 +179,6 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('an upstream that lists no models for a time is away once, until it lists them again', async () => {
     await tellAll()
-    const listed = (upstream: string) =>
-      bench.store.db
-        .insertInto('catalog_state')
-        .values({ upstream, source: 'x', place: 0, refreshed_at_ms: nowMs })
-        .onConflict((conflict) =>
-          conflict.column('upstream').doUpdateSet({ refreshed_at_ms: nowMs }),
-        )
-        .execute()
     await listed('near')
     const looking = watcher()
     nowMs += 15 * MINUTE_MS
@@ -207,6 +200,76 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ])
   })
 
+  test('an upstream that never listed models is reported once, although a younger process still waits', async () => {
+    await tellAll()
+    await listed('near')
+    const old = watcher()
+    nowMs += 15 * MINUTE_MS + 1
+    await listed('near')
+    const young = watcher()
+    for (let pass = 0; pass < 3; pass += 1) {
+      await old.look()
+      await young.look()
+    }
+    expect(await told()).toEqual([['upstream.away', { upstream: 'far', last_listed_at: null }]])
+  })
+
+  test('an upstream is reported once, although the settings of another process lack it', async () => {
+    await tellAll()
+    await listed('near')
+    await listed('far')
+    const [both, one] = [watcher(), watcher(['near'])]
+    nowMs += 15 * MINUTE_MS + 1
+    await listed('near')
+    for (let pass = 0; pass < 3; pass += 1) {
+      await both.look()
+      await one.look()
+    }
+    expect(await told()).toMatchObject([['upstream.away', { upstream: 'far' }]])
+  })
+
+  test('an account that becomes low through its setting is reported, without any entry since', async () => {
+    await credit('acct_1', 20_000_000)
+    nowMs += 1
+    await tellAll()
+    await bench.ledger.updateAccount({ id: 'acct_1', lowBalanceMicros: micros(50_000_000) })
+    await watcher().look()
+    expect(await told()).toMatchObject([['balance.low', { low_balance: 50_000_000 }]])
+  })
+
+  test('a key that comes near its limit is reported, through its setting or a request from before the webhook', async () => {
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(2_000) })
+    await credit('acct_1', 9_000_000)
+    await hold('req_1')
+    const spend = (spendMicros: number) =>
+      bench.store.db.updateTable('api_keys').set({ spend_micros: spendMicros }).execute()
+    await spend(1_000)
+    nowMs += 1
+    await tellAll()
+    await spend(1_800)
+    await watcher().look()
+    expect(await told()).toMatchObject([['key.limit_near', { spend: 1_800, credit_limit: 2_000 }]])
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(3_000) })
+    await watcher().look()
+    nowMs += 1
+    await bench.setApiKey('key_1', { creditLimitMicros: micros(1_500) })
+    await watcher().look()
+    expect((await told()).map(([, { credit_limit }]) => credit_limit)).toEqual([2_000, 1_500])
+  })
+
+  test('what holds is sent to the webhooks that are there, and not to the one that is made then', async () => {
+    await tellAll()
+    await credit('acct_1', 1_000_000)
+    const later = await tellAll()
+    await watcher().look()
+    expect(await told()).toMatchObject([['balance.low', { account_id: 'acct_1' }]])
+    const rows = await bench.store.db
+      .selectFrom('webhook_deliveries')
+      .select('webhook_id')
+      .execute()
+    expect(rows.map((row) => row.webhook_id)).not.toContain(later.id)
+  })
+
   test('a condition that several processes see at the same time is reported once', async () => {
     await tellAll()
     const raised = {
@@ -215,7 +278,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       sinceMs: nowMs,
       fields: {},
     } as const
-    const raise = () => raiseCondition({ db: bench.store.db, ids, nowMs }, raised)
+    const raise = () => raiseConditions({ db: bench.store.db, ids, nowMs }, [raised])
     await Promise.all([raise(), raise(), raise()])
     expect((await told()).length).toBe(1)
     await endConditions(bench.store.db, { event: 'audit.difference', subjectIds: ['store'] })
@@ -247,6 +310,15 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(JSON.stringify(await told())).not.toContain(keyHash)
   })
 })
+
+/** An upstream lists its models. */
+async function listed(upstream: string): Promise<void> {
+  await bench.store.db
+    .insertInto('catalog_state')
+    .values({ upstream, source: 'x', place: 0, refreshed_at_ms: nowMs })
+    .onConflict((conflict) => conflict.column('upstream').doUpdateSet({ refreshed_at_ms: nowMs }))
+    .execute()
+}
 
 async function hold(requestId: string): Promise<void> {
   await bench.store.db

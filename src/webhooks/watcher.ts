@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
-import { endConditions, heldOf, type Raised, raiseCondition, subjectsOf } from './conditions.ts'
+import { endConditions, heldOf, type Raised, raiseConditions, subjectsOf } from './conditions.ts'
 import {
   awayUpstreams,
   lowBalances,
@@ -86,33 +86,22 @@ export class Watcher {
     const asked = new Set(webhooks.flatMap(eventsOf))
     const touchedAccounts = await this.#accounts.next(asked.has('balance.low'))
     if (asked.has('balance.low')) {
-      await this.#judge('balance.low', touchedAccounts, (ids) => lowBalances(db, ids))
+      await this.#judgeWithHeld('balance.low', touchedAccounts)
     }
     const touchedKeys = await this.#apiKeys.next(asked.has('key.limit_near'))
     if (asked.has('key.limit_near')) {
-      await this.#judge('key.limit_near', touchedKeys, (ids) => nearLimits(db, ids))
+      await this.#judgeWithHeld('key.limit_near', touchedKeys)
     }
     if (asked.has('request.unresolved')) await this.#lookAtUnresolved()
     if (asked.has('upstream.away')) await this.#lookAtUpstreams()
   }
 
-  /** Raises what holds of these subjects and of a page of those that are held, and ends what holds no longer. */
-  async #judge(
-    event: WebhookEvent,
-    subjectIds: readonly string[],
-    read: (subjectIds: readonly string[]) => Promise<readonly Raised[]>,
-  ): Promise<void> {
+  /** Judges these subjects, and a page of those whose condition holds. */
+  async #judgeWithHeld(event: keyof typeof READS, subjectIds: readonly string[]): Promise<void> {
     const looked = [...new Set([...subjectIds, ...(await this.#nextHeld(event))])]
     for (let from = 0; from < looked.length; from += PAGE) {
-      const page = looked.slice(from, from + PAGE)
-      const raised = await read(page)
-      const holding = new Set(raised.map(({ subjectId }) => subjectId))
-      const held = await heldOf(this.#input.db, { event, subjectIds: page })
-      await this.#end(
-        event,
-        [...held].filter((id) => !holding.has(id)),
-      )
-      await this.#raise(raised, held)
+      if (this.#passes.stopped) return
+      await judge(this.#input, { event, subjectIds: looked.slice(from, from + PAGE) })
     }
   }
 
@@ -120,18 +109,24 @@ export class Watcher {
     const { db, clock } = this.#input
     const event = 'request.unresolved'
     const ended = await resolvedOf(db, await this.#nextHeld(event))
-    await this.#end(event, ended)
+    await endConditions(db, { event, subjectIds: ended })
     const asked = { after: this.#unresolvedAfter, limit: PAGE, nowMs: clock.nowMs() }
     const { raised, next } = await unresolvedRequests(db, asked)
     this.#unresolvedAfter = next ?? START
     const subjectIds = raised.map(({ subjectId }) => subjectId)
-    await this.#raise(raised, await heldOf(db, { event, subjectIds }))
+    const held = await heldOf(db, { event, subjectIds })
+    await raiseOthers(this.#input, raised, held)
   }
 
   async #lookAtUpstreams(): Promise<void> {
-    const { upstreams, clock, awayAfterMs } = this.#input
+    const { db, upstreams, clock, awayAfterMs } = this.#input
     const asked = { upstreams, awayAfterMs, nowMs: clock.nowMs(), sinceStartMs: this.#startedAtMs }
-    await this.#judge('upstream.away', upstreams, () => awayUpstreams(this.#input.db, asked))
+    const { raised, listed } = await awayUpstreams(db, asked)
+    // Only of this process's own upstreams: the settings of another may have more.
+    const held = await heldOf(db, { event: 'upstream.away', subjectIds: upstreams })
+    const subjectIds = listed.filter((upstream) => held.has(upstream))
+    await endConditions(db, { event: 'upstream.away', subjectIds })
+    await raiseOthers(this.#input, raised, held)
   }
 
   async #nextHeld(event: WebhookEvent): Promise<readonly string[]> {
@@ -140,19 +135,53 @@ export class Watcher {
     this.#heldAfter.set(event, page.length < PAGE ? '' : (page.at(-1) ?? ''))
     return page
   }
+}
 
-  async #end(event: WebhookEvent, subjectIds: readonly string[]): Promise<void> {
-    await endConditions(this.#input.db, { event, subjectIds })
-  }
+/** What an account or a key can come to, and how it is read. */
+const READS = { 'balance.low': lowBalances, 'key.limit_near': nearLimits }
 
-  async #raise(raised: readonly Raised[], held: ReadonlySet<string>): Promise<void> {
-    const { db, ids, clock } = this.#input
-    for (const each of raised) {
-      if (this.#passes.stopped) return
-      if (held.has(each.subjectId)) continue
-      await raiseCondition({ db, ids, nowMs: clock.nowMs() }, each)
-    }
+type Parts = Pick<WatcherInput, 'db' | 'ids' | 'clock'>
+
+/**
+ * Notes what holds of accounts and keys, and sends it to the webhooks that are for it: one that is made, or made to be for
+ * these events, after that is sent only what comes to hold later.
+ */
+export async function noteWhatHolds(parts: Parts, events: readonly WebhookEvent[]): Promise<void> {
+  for (const [event, table] of [
+    ['balance.low', 'accounts'],
+    ['key.limit_near', 'api_keys'],
+  ] as const) {
+    if (!events.includes(event)) continue
+    const all = new Rotation(parts.db, table)
+    do await judge(parts, { event, subjectIds: await all.next(true) })
+    while (!all.isAtStart)
   }
+}
+
+/** Raises what holds of these subjects, and ends what holds no longer. */
+async function judge(
+  parts: Parts,
+  {
+    event,
+    subjectIds,
+  }: { readonly event: keyof typeof READS; readonly subjectIds: readonly string[] },
+): Promise<void> {
+  const { db, clock } = parts
+  const raised = await READS[event](db, { subjectIds, nowMs: clock.nowMs() })
+  const holding = new Set(raised.map(({ subjectId }) => subjectId))
+  const held = await heldOf(db, { event, subjectIds })
+  const ended = [...held].filter((id) => !holding.has(id))
+  await endConditions(db, { event, subjectIds: ended })
+  await raiseOthers(parts, raised, held)
+}
+
+async function raiseOthers(
+  { db, ids, clock }: Parts,
+  raised: readonly Raised[],
+  held: ReadonlySet<string>,
+): Promise<void> {
+  const others = raised.filter(({ subjectId }) => !held.has(subjectId))
+  await raiseConditions({ db, ids, nowMs: clock.nowMs() }, others)
 }
 
 /** What was touched since the last time, and the next page of all. */
@@ -165,6 +194,11 @@ class Rotation {
   constructor(db: Kysely<Tables>, table: 'accounts' | 'api_keys') {
     this.#db = db
     this.#table = table
+  }
+
+  /** Whether the next page is the first. */
+  get isAtStart(): boolean {
+    return this.#after === ''
   }
 
   touch(id: string): void {
