@@ -141,8 +141,8 @@ export function pathParameters(path: string): readonly Parameter[] {
 // A model's id is two parameters of a path.
 const PATH_EXAMPLES: Readonly<Record<string, string>> = { author: 'sim', name: 'text' }
 
-// The commands of the page at /docs send what is required.
-const QUERY_EXAMPLES: Readonly<Record<string, string>> = { amount: '10000000' }
+// The commands of the page at /docs send what is required. A shell puts its variable in.
+const QUERY_EXAMPLES: Readonly<Record<string, string>> = { amount: '10000000', id: '$REQUEST_ID' }
 
 function queryParameters({ query }: Operation): readonly Parameter[] {
   if (query === null) return []
