@@ -100,6 +100,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         costReported: false,
         expectsCost: false,
         endedAtMs: 7_000,
+        feeBasisPoints: 500,
       },
       {
         requestId: 'R2',
@@ -108,6 +109,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         costReported: false,
         expectsCost: false,
         endedAtMs: 7_000,
+        feeBasisPoints: 500,
       },
     ])
     expect(second.next).toBeNull()
