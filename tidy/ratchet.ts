@@ -16,7 +16,7 @@ export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
     // Steps of charts, roles, links and scopes, events of webhooks, purchases and what payments are worth, counts that
     // are the cost, tags and windows of requests, and the calendar of allowances.
-    vocabulary: { files: 17, lines: 1_552 },
+    vocabulary: { files: 17, lines: 1_553 },
     json: { files: 7, lines: 1_167 },
     // Large texts are estimated in parts, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
@@ -26,7 +26,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
     // that stand, allowances that reset with their audit, counts of periods apart, limits, tags, and the number that changes
     // of callers raise.
-    ledger: { files: 40, lines: 7_069 },
+    ledger: { files: 40, lines: 7_077 },
     // Whether a client asks for the event with the usage.
     formats: { files: 21, lines: 2_747 },
     // Four dialects with their prices and lists, settings of each upstream, its limit of calls and their queue, and the
@@ -41,7 +41,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.
     reconcile: { files: 8, lines: 1_380 },
     // Roll-ups of requests by hour and day, charts and CSV of them, sums of any period, and their audit.
-    usage: { files: 8, lines: 1_695 },
+    usage: { files: 8, lines: 1_698 },
     // Users, sessions, passwords and links of the page, the members of an account, and admin tokens.
     people: { files: 12, lines: 1_705 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait for a rate and why, ceilings,
@@ -53,8 +53,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     // What is looked for, what holds when a webhook is made, signed messages, retries, and addresses that are refused.
     webhooks: { files: 8, lines: 1_204 },
     // The page's reads, CSV, reports of usage, generations, the desk of operators, offers, quotes, purchases, their pages,
-    // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits and metadata.
-    operations: { files: 30, lines: 5_995 },
+    // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits and metadata, and a
+    // report's most tags.
+    operations: { files: 30, lines: 6_021 },
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     http: { files: 26, lines: 3_788 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
@@ -63,7 +64,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     telemetry: { files: 8, lines: 1_512 },
     // Settings of fees, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 34, lines: 4_826 },
+    app: { files: 34, lines: 4_828 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 88 },
   },

@@ -9,7 +9,7 @@ export const FEE_SETTINGS = {
     "The platform fee on the provider's cost, in hundredths of a percent. The fee of an account (`tollgate account update --fee`) outranks that of its model, and the model's this one. A request is charged the fee that its hold opened with.",
   ),
   TOLLGATE_MODEL_FEES_BPS: modelFees(
-    'Platform fees of models, comma-separated, in hundredths of a percent: by id, or for all models of an author, such as `acme/sage=250, local/*=0`. The id outranks its author.',
+    'Platform fees of models, comma-separated, in hundredths of a percent: by id, or for all models of an author, such as `acme/sage=250, local/*=0`. Ids are compared in any case. The id outranks its author.',
   ),
 } as const satisfies Record<string, Setting<unknown>>
 
@@ -17,7 +17,9 @@ function modelFees(description: string): Setting<ReadonlyMap<string, number>> {
   const { schema, ...rest } = list(description)
   const message = `must be model ids with hundredths of a percent, 0 to ${FEE_BASIS_POINTS_MAX}, each once, like \`acme/sage=250, local/*=0\``
   const fees = schema
-    .transform((texts) => texts.map((text) => /^(\S+) *= *(\d{1,5})$/.exec(text)?.slice(1) ?? []))
+    .transform((texts) =>
+      texts.map((text) => /^(\S+) *= *(\d{1,5})$/.exec(text.toLowerCase())?.slice(1) ?? []),
+    )
     .refine(
       (pairs) => pairs.every(isFee) && new Set(pairs.map(([id]) => id)).size === pairs.length,
       message,

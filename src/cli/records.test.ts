@@ -211,7 +211,7 @@ describe('usage', () => {
       ['TAG', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED'],
       ['nightly', '1', '0', '0', '0', '$0.000000'],
       ['team two', '1', '0', '0', '0', '$0.000000'],
-      ['no tag', '1', '1', '0', '0', '$0.000000'],
+      ['without tags, or pruned', '1', '1', '0', '0', '$0.000000'],
       ['total', '2', '1', '0', '0', '$0.000000'],
     ])
     expect(await line.json('usage', '--by', 'model')).toMatchObject({ totals: { requests: 2 } })

@@ -36,7 +36,7 @@ export const USAGE_COMMAND: OperationCommand = {
       out: table(
         [by.toUpperCase(), 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED'],
         rows.map(({ id, name, figures }) => [
-          name === null ? (id ?? 'no tag') : `${id} ${name}`,
+          name === null ? (id ?? 'without tags, or pruned') : `${id} ${name}`,
           String(figures.requests),
           String(figures.failed),
           String(figures.input_tokens + figures.cache_read_tokens + figures.cache_write_tokens),

@@ -20,6 +20,8 @@ export interface PeriodQuery {
   readonly by: PeriodGrouping | null
   /** Where each period begins, ascending, and where the last one ends, in milliseconds since the Unix epoch. */
   readonly boundsMs: readonly number[]
+  /** Of each part of a period that is read from requests, how many groups are read. Default: all. */
+  readonly groupsMax?: number
 }
 
 /** What the requests of a group came to in a period; null: they are not grouped. First-byte times are left out. */
@@ -249,14 +251,15 @@ async function readSpan(
   query: PeriodQuery,
   { fromMs, untilMs }: Span,
 ): Promise<readonly ReadRow[]> {
-  const { accountId, apiKeyId, by } = query
+  const { accountId, apiKeyId, by, groupsMax } = query
   const idAt = (timeMs: number): string => firstIdOf({ prefix: 'req', timeMs })
   const ofAccount = accountId === null ? sql`` : isOf(accountId)
   const ofKey = apiKeyId === null ? sql`` : sql`and api_key_id = ${apiKeyId}`
   const tagged = by === 'tag' ? sql`and tags is not null` : sql``
+  const most = groupsMax === undefined ? sql`` : sql`limit ${groupsMax}`
   const { rows } = await sql<ReadRow>`
     select 0 as step, ${labelOf(query)} as label, ${selectSums('requests', 'amounts')}
     from requests where id >= ${idAt(fromMs)} and id < ${idAt(untilMs)} ${ofAccount} ${ofKey} ${tagged}
-    group by 1, 2`.execute(view)
+    group by 1, 2 ${most}`.execute(view)
   return rows
 }

@@ -35,14 +35,15 @@ export interface Offer {
 export interface Fees {
   /** Of models without a fee of their own. */
   readonly everyModel: number
-  /** By the id of a model, or of all models of an author as `<author>/*`. */
+  /** By the id of a model, or of all models of an author as `<author>/*`, in lower case. */
   readonly models: ReadonlyMap<string, number>
 }
 
-/** The fee of a model: its own, else its author's, else that of every model. */
+/** The fee of a model, whose id is compared in any case: its own, else its author's, else that of every model. */
 export function feeOfModel({ everyModel, models }: Fees, modelId: string): number {
-  const author = modelId.slice(0, modelId.indexOf('/'))
-  return models.get(modelId) ?? models.get(`${author}/*`) ?? everyModel
+  const name = modelId.toLowerCase()
+  const author = name.slice(0, name.indexOf('/'))
+  return models.get(name) ?? models.get(`${author}/*`) ?? everyModel
 }
 
 /** The offer to an account: at the account's own fee, which outranks the model's; null: it has none. */

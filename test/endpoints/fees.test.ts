@@ -108,13 +108,13 @@ describe('by default', () => {
 })
 
 test('a model has its own fee, its author the next, every other model that of the settings', async () => {
-  await start({ TOLLGATE_FEE_BPS: '900', TOLLGATE_MODEL_FEES_BPS: 'acme/*=1, sim/text = 300' })
+  await start({ TOLLGATE_FEE_BPS: '900', TOLLGATE_MODEL_FEES_BPS: 'acme/*=1, Sim/TEXT = 300' })
   expect(await chat()).toMatchObject({ fee_basis_points: 300 })
   await setFee(100)
   expect(await chat()).toMatchObject({ fee_basis_points: 100 })
   await admin.close()
 
-  await start({ TOLLGATE_FEE_BPS: '900', TOLLGATE_MODEL_FEES_BPS: 'sim/*=0' })
+  await start({ TOLLGATE_FEE_BPS: '900', TOLLGATE_MODEL_FEES_BPS: 'SIM/*=0' })
   expect(await chat()).toMatchObject({ fee_basis_points: 0 })
   await admin.close()
 

@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { column, errorOf, Management, textOf } from './management.ts'
 
 let admin: Management
@@ -26,6 +26,30 @@ async function chat(apiKey: string, headers: Readonly<Record<string, string>> = 
   const text = await answer.body.text()
   await admin.world.gateway.settled()
   return { text, id: String(answer.headers['x-request-id']) }
+}
+
+/** Stores so many more requests like one, in the order of their numbers. */
+async function copyRequest(
+  id: string,
+  count: number,
+  changed: (number: number) => { readonly tags?: string; readonly generation_id?: string },
+): Promise<void> {
+  const { db } = admin.world.gateway.store
+  const query = db.selectFrom('requests').selectAll().where('id', '=', id)
+  const row = await query.executeTakeFirstOrThrow()
+  const rows = Array.from({ length: count }, (_, number) => ({
+    ...row,
+    id: `${id.slice(0, -5)}${String(number).padStart(5, '0')}`,
+    ...changed(number),
+  }))
+  await db.transaction().execute(async (trx) => {
+    for (let at = 0; at < count; at += 400) {
+      await trx
+        .insertInto('requests')
+        .values(rows.slice(at, at + 400))
+        .execute()
+    }
+  })
 }
 
 async function csv(path: string, apiKey: string, accept = '*/*'): Promise<string> {
@@ -81,6 +105,17 @@ describe('requests', () => {
     const none = await admin.get('/v1/generation', own.text)
     expect([none.httpStatus, none.json]).toEqual([400, errorOf('invalid_parameter', 'id')])
   })
+
+  test('are found by an id without a time among the newest 10,000 of the key', async () => {
+    const { id } = await chat(own.text)
+    await copyRequest(id, 10_001, (number) => ({ generation_id: `plain-${number}` }))
+    const statusOf = async (name: string) =>
+      (await admin.get(`/v1/generation?id=${name}`, own.text)).httpStatus
+    expect(await statusOf('plain-10000')).toBe(200)
+    // The one that was copied may be newer.
+    expect(await statusOf('plain-2')).toBe(200)
+    expect(await statusOf('plain-0')).toBe(404)
+  })
 })
 
 describe('usage', () => {
@@ -108,6 +143,7 @@ describe('usage', () => {
         new RegExp(`^total,${by === 'key' ? ',' : ''}2,0,${dollars},`),
       )
       if (by !== 'tag') return
+      expect(lines).toContain('\r\n"(without tags, or pruned)",1,')
       expect(report['data']).toMatchObject([
         { id: '=1+1', figures: { requests: 1 } },
         { id: 'nightly', figures: { requests: 1 } },
@@ -128,9 +164,45 @@ describe('usage', () => {
     ['two of a kind', 'by=day&by=day', 'by'],
     ['a field of admins', 'account=acct_1', 'account'],
     ['an unknown format', 'format=xml', 'format'],
+    ['over 400 days and an hour', 'from=2025-01-01&to=2026-02-05T01:00:01Z', 'from'],
   ])('of %s is refused', async (_, query, param) => {
     const answer = await admin.get(`/v1/usage?${query}`, own.text)
     expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+  })
+
+  test.each([
+    { requests: 10_000, tagsEach: 1, httpStatus: 200 },
+    { requests: 10_001, tagsEach: 1, httpStatus: 400 },
+    { requests: 1_251, tagsEach: 8, httpStatus: 400 },
+  ])(
+    'by tag of $requests requests with $tagsEach tags each, all different, answers $httpStatus',
+    async ({ requests, tagsEach, httpStatus }) => {
+      const { id } = await chat(own.text)
+      await copyRequest(id, requests, (number) => ({
+        tags: JSON.stringify(Array.from({ length: tagsEach }, (_, tag) => `${number} ${tag}`)),
+      }))
+      for (const [path, token] of [['/v1/usage', own.text], ['/v1/admin/usage']] as const) {
+        const answer = await admin.get(`${path}?by=tag`, token)
+        expect(answer.httpStatus).toBe(httpStatus)
+        if (httpStatus === 400) {
+          expect(answer.json).toEqual(errorOf('invalid_parameter', 'from'))
+          expect(JSON.stringify(answer.json)).toContain('choose a shorter range')
+        }
+        expect((await admin.get(`${path}?by=day`, token)).httpStatus).toBe(200)
+      }
+    },
+  )
+
+  test('by day makes no formatter for each day', async () => {
+    const made = vi.spyOn(Intl, 'DateTimeFormat')
+    try {
+      const { json } = await admin.get('/v1/usage?from=2025-01-01&to=2026-02-05', own.text)
+      expect(column({ json } as never, 'id').length).toBe(400)
+      expect(made.mock.calls.length).toBeGreaterThan(0)
+      expect(made.mock.calls.length).toBeLessThan(10)
+    } finally {
+      made.mockRestore()
+    }
   })
 
   test('of days is by the midnights of a zone, with 23 and 25 hours', async () => {
