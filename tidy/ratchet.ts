@@ -55,7 +55,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // The page's reads, CSV, reports of usage, generations, the desk of operators, offers, quotes, purchases, their pages,
     // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits and metadata, and a
     // report's most tags.
-    operations: { files: 30, lines: 6_021 },
+    // receipts, deposit addresses, admin tokens and scopes, webhooks, reports of audits, lists of models, limits and metadata.
+    operations: { files: 30, lines: 6_027 },
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     http: { files: 26, lines: 3_788 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
@@ -64,7 +65,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     telemetry: { files: 8, lines: 1_512 },
     // Settings of fees, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 34, lines: 4_828 },
+    app: { files: 34, lines: 4_830 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 88 },
   },

@@ -183,6 +183,8 @@ async function managementOf(
           doubtedIds: http.doubtedIds(),
         }),
         verification: () => http.verification.report(),
+        onReportFailure: (cause) =>
+          log.warn({ cause: String(cause) }, 'an audit could not be reported to webhooks'),
       },
       onCallersChanged: async (changed) => authenticator.forget(changed),
       onAdminTokensChanged: () => knownTokens?.forget(),

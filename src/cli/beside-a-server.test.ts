@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startWorld, type World } from '../../test/world.ts'
 import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
@@ -132,6 +133,22 @@ test('a backup of a store in use is a whole store with an exact ledger', async (
   expect(await copy.json('audit')).toMatchObject({ ok: true, checked: { requests: 1 } })
   expect(await copy.json('request', 'show', requestId)).toMatchObject({ id: requestId })
   copy.close()
+})
+
+test('a command that audits a backup and finds a difference leaves nothing in it to be sent', async () => {
+  await world.account()
+  await line.run('webhook', 'create', 'https://receiver.example/')
+  const file = join(world.folder, 'today.db')
+  await line.run('backup', file)
+  const backup = new DatabaseSync(file)
+  backup.exec('update accounts set backed_balance_micros = backed_balance_micros + 1')
+  const copy = openCommandLine({ storeUrl: `sqlite:${file}` })
+  expect(await copy.run('audit')).toMatchObject({ exitCode: 1 })
+  copy.close()
+  for (const table of ['webhook_conditions', 'webhook_deliveries']) {
+    expect(backup.prepare(`select * from ${table}`).all()).toEqual([])
+  }
+  backup.close()
 })
 
 test('a backup never overwrites a file and never leaves half of one', async () => {

@@ -48,7 +48,7 @@ balance.low         the backed credit of an account is below its --low-balance (
 key.limit_near      a key has spent 90% of its limit
 request.unresolved  a request has no known cost a minute after its end
 upstream.away       an upstream has listed no models for three refreshes
-audit.difference    an audit found a figure that differs
+audit.difference    an audit by the server found a figure that differs
 
 Each is sent once, and again only after it has ended. The running server sends the messages, signed as Standard
 Webhooks says, and tries again for a day; docs/webhooks.md has what they say and how to verify them.`

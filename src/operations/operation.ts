@@ -298,6 +298,8 @@ export interface OperationParts {
       /** Null: it was never compared, or can't be. */
       readonly keyUsageAgrees: boolean | null
     }
+    /** Called when the result of an audit could not be noted for webhooks. */
+    onReportFailure(cause: unknown): void
   } | null
   /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
   readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOfAll>

@@ -21,7 +21,7 @@ export function upkeepOperations(parts: OperationParts): readonly Operation[] {
   return [...audits(parts), refreshCatalog(parts), showMaintenance(parts), turnMaintenance(parts)]
 }
 
-function audits({ store, ids, clock }: OperationParts): readonly Operation[] {
+function audits({ store, ids, clock, server }: OperationParts): readonly Operation[] {
   // An audit reads the whole store, so calls that come meanwhile are given the same one.
   let underWay: Promise<Audit> | null = null
   let rows = 0
@@ -44,7 +44,11 @@ function audits({ store, ids, clock }: OperationParts): readonly Operation[] {
         rows = 0
       })
       const found = await underWay
-      await reportAudit({ db: store.db, ids, nowMs: clock.nowMs() }, found)
+      // A command may audit a backup, which stays as it is; and a report that fails takes away no answer.
+      if (server !== null) {
+        const parts = { db: store.db, ids, nowMs: clock.nowMs() }
+        await reportAudit(parts, found).catch(server.onReportFailure)
+      }
       return { httpStatus: 200, body: auditAnswer(found) }
     },
   })

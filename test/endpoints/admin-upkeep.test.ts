@@ -78,6 +78,18 @@ test('the audit says what was checked, and finds what is not exact', async () =>
   })
 })
 
+test('an audit that finds a difference is reported to webhooks, and answered although the report fails', async () => {
+  const { db } = admin.world.gateway.store
+  await admin.post('/v1/admin/webhooks', { url: 'https://receiver.example/' })
+  await sql`update accounts set backed_balance_micros = backed_balance_micros + 1`.execute(db)
+  const audit = async () => (await admin.get('/v1/admin/audit')).json
+  expect(await audit()).toMatchObject({ ok: false })
+  const sent = db.selectFrom('webhook_deliveries').select('event')
+  expect(await sent.execute()).toEqual([{ event: 'audit.difference' }])
+  await db.schema.dropTable('webhook_conditions').execute()
+  expect(await audit()).toMatchObject({ ok: false })
+})
+
 test('a refresh of the catalog says what it found, and one that fails keeps what is there', async () => {
   const path = '/v1/admin/catalog/refresh'
   const refreshed = await admin.post(path, '')
