@@ -100,7 +100,7 @@ test('a member whose session ends while the body arrives sends nothing from the 
 
 test('an operator whose session ends while the body arrives makes no account', async () => {
   const browser = await signIn()
-  const call = pageCall(browser, 'accounts', { name: 'Late', email: null })
+  const call = pageCall(browser, 'operator/own-accounts', { name: 'Late' })
   const answered = await sendSlowly(call, () => browser.post('auth/sign-out'))
   expect(answered).toEqual([401, 'not_signed_in'])
 })
