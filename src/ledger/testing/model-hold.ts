@@ -1,5 +1,3 @@
-import type { Counted } from './limit-model.ts'
-
 /** A hold of the model, by single micro-dollars. */
 export interface Hold {
   readonly id: string
@@ -8,9 +6,6 @@ export interface Hold {
   readonly instance: string
   readonly backed: number
   readonly free: number
-  readonly openedAtMs: number
-  /** What it counts as in the limits of tokens. */
-  readonly counted: Counted | null
   state: string
   reserved: 'whole' | 'rest' | 'nothing'
   swept: boolean
