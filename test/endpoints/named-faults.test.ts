@@ -77,8 +77,10 @@ test.each([
 
 test('a wrong admin token is called wrong, and a missing one is asked for', async () => {
   const call = { method: 'GET', path: '/v1/admin/accounts' } as const
-  expect(await messageOf({ ...call, token: 'another' })).toBe('The admin token is unknown, expired or revoked.')
+  expect(await messageOf({ ...call, token: 'another' })).toBe(
+    'The admin token is unknown, expired or revoked.',
+  )
   expect(await messageOf({ ...call, token: null })).toBe(
-    'Send the admin token as `Authorization: Bearer <token>`.',
+    'Send an admin token as `Authorization: Bearer <token>`.',
   )
 })
