@@ -24,15 +24,6 @@ beforeEach(async () => {
 // Closing audits the ledger.
 afterEach(() => world.close())
 
-/** Leaves requests R0 and on, each provisional at 500 and known to the provider at 210. */
-async function leaveMany(count: number, first = 0) {
-  const places = Array.from({ length: count }, (_, place) => first + place)
-  for (const place of places) world.ran(`gen-${place}`, 0.0002)
-  return Promise.all(
-    places.map((place) => world.leave(`R${place}`, estimated(`gen-${place}`, 500))),
-  )
-}
-
 function settledIds(...processes: readonly ReconcileProcess[]): string[] {
   return processes
     .flatMap(({ settled }) => settled)
@@ -51,9 +42,9 @@ describe('an upstream that is down', () => {
     process.reconciler.start()
     await process.reconciler.runDue()
     await world.simulator.refuseConnections()
-    for (const request of await leaveMany(50)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(50)) process.reconciler.noticed(request)
     await world.passUntil(START_MS + 30 * MINUTE_MS, process)
-    for (const request of await leaveMany(50, 50)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(50, 50)) process.reconciler.noticed(request)
     await world.passUntil(START_MS + HOUR_MS, process)
     expect(process.settled).toEqual([])
     // Eight were on their way at first; then pauses of 1, 2, 4 … 32 seconds, then of a minute.
@@ -103,7 +94,7 @@ describe('an upstream that is down', () => {
     process.reconciler.start()
     await process.reconciler.runDue()
     await world.simulator.refuseConnections()
-    for (const request of await leaveMany(20)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(20)) process.reconciler.noticed(request)
     await world.leave('nameless', unresolved(null))
     await world.passUntil(START_MS + 24 * HOUR_MS, process)
     expect(settledIds(process)).toEqual(['nameless'])
@@ -114,7 +105,7 @@ describe('an upstream that is down', () => {
     process.reconciler.start()
     await process.reconciler.runDue()
     world.simulator.script({ path: '/generation', times: 3, status: 500 })
-    for (const request of await leaveMany(20)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(20)) process.reconciler.noticed(request)
     await world.passUntil(START_MS + MINUTE_MS, process)
     expect(process.settled.length).toBe(20)
     expect(process.failures.length).toBe(3)
@@ -129,7 +120,7 @@ describe('processes', () => {
     })
     const one = world.startProcess()
     const other = world.startProcess({ ledger: otherLedger })
-    const requests = await leaveMany(200)
+    const requests = await world.leaveMany(200)
     for (const request of requests) {
       one.reconciler.noticed(request)
       other.reconciler.noticed(request)
@@ -142,7 +133,7 @@ describe('processes', () => {
   })
 
   test('begin with the requests that earlier ones left', async () => {
-    await leaveMany(30)
+    await world.leaveMany(30)
     world.nowMs += 10 * MINUTE_MS
     const process = world.startProcess()
     process.reconciler.start()
@@ -152,7 +143,7 @@ describe('processes', () => {
 
   test('stop while a look-up hangs, and leave its request to the next', async () => {
     const first = world.startProcess()
-    await leaveMany(20)
+    await world.leaveMany(20)
     await world.leave('unsure', unresolved('gen-0'))
     // Even a request whose time is up: a look-up that was given up is no silence of the upstream's.
     world.nowMs += 100 * HOUR_MS
@@ -178,7 +169,7 @@ describe('processes', () => {
     const process = world.startProcess()
     process.reconciler.start()
     await process.reconciler.stop()
-    for (const request of await leaveMany(1)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(1)) process.reconciler.noticed(request)
     world.nowMs += SECOND_MS
     await process.reconciler.runDue()
     expect(process.asked).toEqual([])
@@ -190,7 +181,7 @@ describe('many requests', () => {
   test('are worked through page by page, with a bounded number on their way', async () => {
     const settings = { waitingRequestsMax: 50, pageRequests: 100 }
     const process = world.startProcess({ settings })
-    for (let hundreds = 0; hundreds < 30; hundreds++) await leaveMany(100, hundreds * 100)
+    for (let hundreds = 0; hundreds < 30; hundreds++) await world.leaveMany(100, hundreds * 100)
     for (let place = 0; place < 40; place++) await world.leave(`N${place}`, unresolved(null))
     world.nowMs += MINUTE_MS
     await process.reconciler.runDue()
@@ -207,7 +198,7 @@ describe('many requests', () => {
     await process.reconciler.runDue()
     for (let place = 0; place < 20; place++) {
       world.nowMs = START_MS + 10 * place
-      for (const request of await leaveMany(1, place)) process.reconciler.noticed(request)
+      for (const request of await world.leaveMany(1, place)) process.reconciler.noticed(request)
     }
     await world.passUntil(START_MS + 10 * SECOND_MS, process)
     expect(process.settled.length).toBe(20)
@@ -219,7 +210,7 @@ describe('many requests', () => {
     const process = world.startProcess({ settings: { waitingRequestsMax: 10 } })
     process.reconciler.start()
     await process.reconciler.runDue()
-    for (const request of await leaveMany(300)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(300)) process.reconciler.noticed(request)
     expect(process.reconciler.waiting.size).toBe(10)
     await world.passUntil(START_MS + SECOND_MS, process)
     expect(process.settled.length).toBe(10)
@@ -229,12 +220,12 @@ describe('many requests', () => {
 
   test('from before do not delay one that has just ended', async () => {
     const process = world.startProcess({ settings: { lookupsInFlightMax: 4 } })
-    await leaveMany(100)
+    await world.leaveMany(100)
     world.nowMs += HOUR_MS
     world.simulator.script({ path: '/generation', times: 'always', hold: 'beforeHeaders' })
     const due = process.reconciler.runDue()
     await world.simulator.gate().arrived(4)
-    const [fresh] = await leaveMany(1, 100)
+    const [fresh] = await world.leaveMany(1, 100)
     if (fresh === undefined) throw new Error('no request was left')
     process.reconciler.noticed(fresh)
     world.nowMs += SECOND_MS
@@ -256,9 +247,9 @@ describe('many requests', () => {
         return list
       },
     })
-    await leaveMany(1)
+    await world.leaveMany(1)
     world.nowMs += HOUR_MS
-    for (const request of await leaveMany(100, 1)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(100, 1)) process.reconciler.noticed(request)
     world.nowMs += SECOND_MS
     world.simulator.script({ path: '/generation', times: 'always', hold: 'beforeHeaders' })
     const due = process.reconciler.runDue()
@@ -288,7 +279,7 @@ describe('a store', () => {
         },
       },
     })
-    await leaveMany(20)
+    await world.leaveMany(20)
     world.nowMs += MINUTE_MS
     await process.reconciler.runDue()
     expect([process.settled.length, new Set(settledIds(process)).size]).toEqual([20, 20])
@@ -311,7 +302,7 @@ describe('a store', () => {
     await process.reconciler.runDue()
     for (const place of [0, 1]) {
       world.nowMs = START_MS + place * 500
-      for (const request of await leaveMany(1, place)) process.reconciler.noticed(request)
+      for (const request of await world.leaveMany(1, place)) process.reconciler.noticed(request)
     }
     world.nowMs = START_MS + SECOND_MS
     const [timer] = process.timers
@@ -333,7 +324,7 @@ describe('a store', () => {
     })
     process.reconciler.start()
     await process.reconciler.runDue()
-    for (const request of await leaveMany(2)) process.reconciler.noticed(request)
+    for (const request of await world.leaveMany(2)) process.reconciler.noticed(request)
     await world.passUntil(START_MS + MINUTE_MS, process)
     expect(process.failures.map(({ of }) => of)).toEqual(['store', 'store', 'store'])
     expect(settledIds(process)).toEqual(['R0', 'R1'])
@@ -351,7 +342,7 @@ describe('a store', () => {
         return listUnsettled(reports, page)
       },
     })
-    await leaveMany(10)
+    await world.leaveMany(10)
     world.nowMs += MINUTE_MS
     process.reconciler.start()
     await process.reconciler.runDue()
@@ -361,34 +352,3 @@ describe('a store', () => {
     expect(process.failures.map(({ requestId }) => requestId)).toEqual([null, null])
   })
 })
-
-test('a clock that steps back by a day delays nothing for long', async () => {
-  const process = world.startProcess()
-  process.reconciler.start()
-  await process.reconciler.runDue()
-  for (const request of await leaveMany(5)) process.reconciler.noticed(request)
-  world.nowMs -= 24 * HOUR_MS
-  for (const timer of [...process.timers]) timer.run()
-  await process.reconciler.runDue()
-  await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
-  expect(process.settled.length).toBe(5)
-})
-
-test.each(['is down', 'has no look-up'])(
-  'a clock that steps back while the upstream %s does not prolong the wait',
-  async (trouble) => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
-    if (trouble === 'is down') await world.simulator.refuseConnections()
-    else world.simulator.script({ path: '/generation', status: 404, errorBody: 'html', times: 2 })
-    for (const request of await leaveMany(2)) process.reconciler.noticed(request)
-    await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
-    expect(process.settled).toEqual([])
-    if (trouble === 'is down') await world.simulator.acceptConnections()
-    world.nowMs -= 2 * HOUR_MS
-    await process.reconciler.runDue()
-    await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
-    expect(process.settled.length).toBe(2)
-  },
-)

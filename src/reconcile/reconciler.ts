@@ -67,6 +67,8 @@ const WAKES_APART_MS = 250
 const UNDER_WAY_MAX = 1_000
 // After a larger step back of the clock, earlier moments mean nothing.
 const CLOCK_STEP_MS_MAX = 60_000
+// A timer that is later than this was set before the clock stepped forward.
+const TIMER_LATE_MS_MAX = 1_000
 
 const GIVEN_UP: Correction = { kind: 'givenUp' }
 
@@ -106,6 +108,8 @@ export class Reconciler {
   #stopping = false
   #cancelTimer: () => void = () => {}
   #wakesAtMs: number | null = null
+  /** When the timer runs, unless the clock steps. */
+  #timerRunsAtMs = Number.POSITIVE_INFINITY
   #wokeAtMs = Number.NEGATIVE_INFINITY
 
   constructor(input: ReconcilerInput) {
@@ -186,13 +190,15 @@ export class Reconciler {
     // Without a free place, the next request to end looks for due ones.
     const dueAtMs = this.#hasPlace() ? this.waiting.nextDueAtMs : null
     const wakesAtMs = Math.min(scanAtMs, dueAtMs ?? Number.POSITIVE_INFINITY)
-    if (wakesAtMs === this.#wakesAtMs) return
+    const nowMs = clock.nowMs()
+    const isLate = nowMs > this.#timerRunsAtMs + TIMER_LATE_MS_MAX
+    if (wakesAtMs === this.#wakesAtMs && !isLate) return
     this.#cancelTimer()
     this.#wakesAtMs = wakesAtMs
     if (wakesAtMs === Number.POSITIVE_INFINITY) return
-    const nowMs = clock.nowMs()
     const apartMs = Math.min(this.#wokeAtMs + WAKES_APART_MS - nowMs, WAKES_APART_MS)
     const delayMs = Math.min(Math.max(0, wakesAtMs - nowMs, apartMs), LOOKUP_INTERVAL_MS_MAX)
+    this.#timerRunsAtMs = nowMs + delayMs
     this.#cancelTimer = startTimer({
       delayMs,
       run: () => {

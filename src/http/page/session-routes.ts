@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { checkInput } from '../../operations/check-input.ts'
 import { emailField, nameField } from '../../operations/fields.ts'
-import { checkInput } from '../../operations/operation.ts'
 import type { NewSession, People, Visitor } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { hasUsers, listMemberships } from '../../people/users.ts'

@@ -73,6 +73,8 @@ export interface ReconcileWorld {
     resolution: Resolution,
     facts?: Partial<RequestFacts>,
   ): Promise<UnsettledRequest>
+  /** Leaves requests R0 and on, each provisional at 500 and known to the provider at 210. */
+  leaveMany(count: number, first?: number): Promise<readonly UnsettledRequest[]>
   /** The simulator ran it, at this cost. */
   ran(generationId: string, totalUsd: number): void
   /** `state charge`, in micro-dollars. */
@@ -134,6 +136,13 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
     },
     leave: (requestId, resolution, facts = {}) =>
       leave(world, { requestId, resolution, facts: { ...FACTS, ...facts } }),
+    leaveMany(count, first = 0) {
+      const places = Array.from({ length: count }, (_, place) => first + place)
+      for (const place of places) world.ran(`gen-${place}`, 0.0002)
+      return Promise.all(
+        places.map((place) => world.leave(`R${place}`, estimated(`gen-${place}`, 500))),
+      )
+    },
     ran(generationId, totalUsd) {
       simulator.generations.record(generationOf(generationId, totalUsd))
     },

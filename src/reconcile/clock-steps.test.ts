@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  createReconcileWorld,
+  HOUR_MS,
+  MINUTE_MS,
+  type ReconcileWorld,
+  SECOND_MS,
+} from './testing/world.ts'
+
+let world: ReconcileWorld
+
+beforeEach(async () => {
+  world = await createReconcileWorld()
+})
+
+// Closing audits the ledger.
+afterEach(() => world.close())
+
+test('a clock that steps back by a day delays nothing for long', async () => {
+  const process = world.startProcess()
+  process.reconciler.start()
+  await process.reconciler.runDue()
+  for (const request of await world.leaveMany(5)) process.reconciler.noticed(request)
+  world.nowMs -= 24 * HOUR_MS
+  for (const timer of [...process.timers]) timer.run()
+  await process.reconciler.runDue()
+  await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
+  expect(process.settled.length).toBe(5)
+})
+
+test('a clock that steps forward leaves no request waiting for a timer of the old time', async () => {
+  const process = world.startProcess()
+  process.reconciler.start()
+  await process.reconciler.runDue()
+  // It waits for the next scan, for five minutes that do not become shorter.
+  const [ofOldTime] = process.timers
+  world.nowMs += 10 * MINUTE_MS
+  for (const request of await world.leaveMany(1)) process.reconciler.noticed(request)
+  const timers = [...process.timers].filter((timer) => timer !== ofOldTime)
+  expect(timers).toEqual([expect.objectContaining({ dueAtMs: world.nowMs })])
+  timers[0]?.run()
+  await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
+  expect(process.settled.length).toBe(1)
+})
+
+test.each(['is down', 'has no look-up'])(
+  'a clock that steps back while the upstream %s does not prolong the wait',
+  async (trouble) => {
+    const process = world.startProcess()
+    process.reconciler.start()
+    await process.reconciler.runDue()
+    if (trouble === 'is down') await world.simulator.refuseConnections()
+    else world.simulator.script({ path: '/generation', status: 404, errorBody: 'html', times: 2 })
+    for (const request of await world.leaveMany(2)) process.reconciler.noticed(request)
+    await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
+    expect(process.settled).toEqual([])
+    if (trouble === 'is down') await world.simulator.acceptConnections()
+    world.nowMs -= 2 * HOUR_MS
+    await process.reconciler.runDue()
+    await world.passUntil(world.nowMs + 2 * SECOND_MS, process)
+    expect(process.settled.length).toBe(2)
+  },
+)
