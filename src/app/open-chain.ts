@@ -1,5 +1,5 @@
 import { ChainJob } from '../sale/chain-job.ts'
-import type { ChainLook } from '../sale/chain-watch.ts'
+import type { ChainLook, Waiting } from '../sale/chain-look.ts'
 import type { SaleMethod } from '../sale/method.ts'
 import type { ChainSettings } from '../sale/open-deposits.ts'
 import { openChainSale, type SaleSettings } from '../sale/open-methods.ts'
@@ -108,10 +108,13 @@ class NodeLog {
   }
 }
 
+/** Only a rate needs an operator at once. */
+const WAIT_LEVELS = { noRate: 'error', nodes: 'warn', catchingUp: 'info' } as const
+
 /** Logs one line when looks or tokens begin to fail, and when they succeed again. */
-function lookLog(log: Wiring['log']): (look: ChainLook) => void {
+export function lookLog(log: Wiring['log']): (look: ChainLook) => void {
   let latest: ChainLook['kind'] = 'idle'
-  let waited: ReadonlySet<string> = new Set()
+  let waited: Waiting = {}
   return (look) => {
     const isFollowed = latest === 'idle' || latest === 'advanced'
     if ('reason' in look) {
@@ -123,14 +126,14 @@ function lookLog(log: Wiring['log']): (look: ChainLook) => void {
     }
     latest = look.kind
     if (!isFollowed) log.info('deposits are followed again')
-    for (const [symbol, reason] of Object.entries(look.waiting)) {
-      if (waited.has(symbol)) continue
-      log.error({ token: symbol, reason }, 'deposits of a token wait until it has a rate')
+    for (const [symbol, { kind, reason }] of Object.entries(look.waiting)) {
+      if (waited[symbol]?.kind === kind) continue
+      log[WAIT_LEVELS[kind]]({ token: symbol, reason }, 'deposits of a token wait')
     }
-    for (const symbol of waited) {
+    for (const symbol of Object.keys(waited)) {
       if (symbol in look.waiting) continue
       log.info({ token: symbol }, 'deposits of a token are credited again')
     }
-    waited = new Set(Object.keys(look.waiting))
+    waited = look.waiting
   }
 }

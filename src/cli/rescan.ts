@@ -35,7 +35,7 @@ function rescan(input: CommandInput, fromBlock: number): Promise<void> {
     const { addresses, added, to, waiting } = await chain.rescan(follow, fromBlock).catch(explain)
     const searched = `blocks ${fromBlock} to ${to}, addresses of ${counted(addresses, 'account')}`
     terminal.out(`${searched}: ${counted(added, 'purchase')} added`)
-    for (const [symbol, reason] of Object.entries(waiting)) {
+    for (const [symbol, { reason }] of Object.entries(waiting)) {
       terminal.note(`deposits of ${symbol} wait, and the server adds them later: ${reason}`)
     }
   })

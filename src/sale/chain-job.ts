@@ -1,5 +1,6 @@
 import { Passes } from '../store/passes.ts'
-import type { ChainLook, ChainWatch } from './chain-watch.ts'
+import { type ChainLook, hasMoreToScan } from './chain-look.ts'
+import type { ChainWatch } from './chain-watch.ts'
 
 const LOOK_MS = 15_000
 
@@ -11,7 +12,7 @@ interface ChainJobInput {
   readonly onFailure: (cause: unknown) => void
 }
 
-/** Looks at the chain every 15 seconds, and at once again while there are more final blocks. */
+/** Looks at the chain every 15 seconds, and at once again while there is more to scan. */
 export class ChainJob {
   readonly #passes: Passes
 
@@ -23,7 +24,7 @@ export class ChainJob {
         while (!this.#passes.stopped) {
           const look = await watch.look()
           onLook(look)
-          if (look.kind !== 'advanced' || look.to === look.top) return
+          if (!hasMoreToScan(look)) return
         }
       },
     })

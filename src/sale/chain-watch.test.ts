@@ -2,6 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { ChainJob } from './chain-job.ts'
+import { hasMoreToScan } from './chain-look.ts'
+import { rescanChain } from './rescan.ts'
 import { ChainWorld } from './testing/chain-world.ts'
 import type { NodeState } from './testing/model-chain.ts'
 
@@ -73,4 +76,62 @@ test('the nightly scan reports what it has found, also where another token has n
   await watch.look()
   expect(await world.balances()).toEqual([3_000_000, 0])
   expect(world.events).toContain('1 found late')
+})
+
+/** A world whose second token is eleven blocks behind, has a deposit in the first and the last of them, and has a rate again. */
+async function openBehind(): Promise<ChainWorld> {
+  const world = await ChainWorld.open(bench, { blocksAtOnceMax: 2 })
+  const watch = world.watch()
+  await watch.look()
+  world.model.hasRate = false
+  payFinally(world, [1, 2_000_000n])
+  for (let block = 0; block < 9; block++) payFinally(world, [0, 1n])
+  payFinally(world, [1, 5_000_000n])
+  while (hasMoreToScan(await watch.look()));
+  world.model.hasRate = true
+  return world
+}
+
+test('a token that has its rate back is caught up part by part, and the others go on meanwhile', async () => {
+  const world = await openBehind()
+  const watch = world.watch()
+  payFinally(world, [0, 3_000_000n])
+  const look = await watch.look()
+  expect(look).toMatchObject({ to: 12, waiting: { USD1: { kind: 'catchingUp' } } })
+  expect(await world.balances()).toEqual([2_000_000 + 3_000_000, 0])
+  expect(hasMoreToScan(look)).toBe(true)
+  for (let part = 0; part < 4; part++) await watch.look()
+  expect(await watch.look()).toMatchObject({ waiting: {} })
+  expect(await world.balances()).toEqual([10_000_000, 0])
+})
+
+test('the job looks at once again until a token is caught up', async () => {
+  const world = await openBehind()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const job = new ChainJob({
+    watch: world.watch(),
+    onLook: (look) => {
+      if (!hasMoreToScan(look)) resolve()
+    },
+    onFailure: reject,
+  })
+  job.start()
+  await promise
+  await job.stop()
+  expect(await world.balances()).toEqual([7_000_000, 0])
+})
+
+test('a rescan goes on until the tokens that have a rate are caught up', async () => {
+  const world = await openBehind()
+  const { accounts, addresses, chainId } = world
+  const rescanned = await rescanChain({
+    db: bench.store.db,
+    clock: { nowMs: () => world.nowMs },
+    chainId,
+    addressOf: (accountId) => addresses[accounts.indexOf(accountId)] ?? `0x${'0f'.repeat(20)}`,
+    watch: world.watch(),
+    fromBlock: 12,
+  })
+  expect(rescanned).toMatchObject({ added: 2, to: 11, waiting: {} })
+  expect(await world.balances()).toEqual([7_000_000, 0])
 })

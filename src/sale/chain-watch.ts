@@ -12,6 +12,7 @@ import {
   type Transfer,
 } from './chain/questions.ts'
 import { RescanFailed, type Stablecoin } from './chain/terms.ts'
+import type { ChainLook, Waiting } from './chain-look.ts'
 import { moveCursor, readCursor } from './cursors.ts'
 import {
   type ConfirmingDeposit,
@@ -25,34 +26,7 @@ import { creditOfUnits } from './deposit-value.ts'
 import { type RatesInput, refreshRates } from './token-rates.ts'
 import { type WaitingToken, WaitingTokens } from './waiting-tokens.ts'
 
-/** Tokens whose deposits wait, by their symbols, each with the reason. */
-type Waiting = Readonly<Record<string, string>>
-
 type Waits = ReadonlyMap<Stablecoin, WaitingToken>
-
-/** What a look at the chain has come to. */
-export type ChainLook =
-  | {
-      readonly kind: 'advanced'
-      /** The block at which the cursor is now. */
-      readonly to: number
-      /** The newest final block; the cursor is at it, or the next look goes on. */
-      readonly top: number
-      /** How many deposits were added to the store. */
-      readonly added: number
-      readonly waiting: Waiting
-    }
-  /** No newer block is final. */
-  | {
-      readonly kind: 'idle'
-      readonly to: number
-      readonly added: number
-      readonly waiting: Waiting
-    }
-  /** Nothing has moved, and the next look tries again. */
-  | { readonly kind: 'unavailable' | 'disagreed'; readonly reason: string }
-  /** A block that was final is another one now. No look moves anything until `tollgate sale rescan`. */
-  | { readonly kind: 'stopped'; readonly reason: string }
 
 /** What a watch needs. */
 export interface ChainWatchInput extends DepositScanInput, RatesInput {
@@ -60,6 +34,8 @@ export interface ChainWatchInput extends DepositScanInput, RatesInput {
   readonly onFoundLate: (deposits: number) => void
   /** Called with a number of deposits that are worth less than a cent, which get no credit. */
   readonly onDust: (deposits: number) => void
+  /** The most blocks that are scanned at a time; default 2,000. */
+  readonly blocksAtOnceMax?: number
 }
 
 /** Where a scan of the chain has come to, as the store has it. */
@@ -70,7 +46,7 @@ interface Place {
   readonly lookedAtMs: number
 }
 
-const BLOCKS_A_LOOK_MAX = 2_000
+const BLOCKS_AT_ONCE_MAX = 2_000
 // Rows that say when they were read are not written at every look that finds nothing else.
 const REWRITE_AFTER_MS = 30_000
 const DAY_MS = 24 * 60 * 60_000
@@ -85,13 +61,14 @@ export class ChainWatch {
   readonly #waits: WaitingTokens
   readonly #source: string
   /** Halved when nodes refuse an answer, doubled after each one. */
-  #blocksMax = BLOCKS_A_LOOK_MAX
+  #blocksMax: number
 
   constructor(input: ChainWatchInput) {
     this.#input = input
     this.#scan = new DepositScan(input)
     this.#waits = new WaitingTokens(input, this.#scan)
     this.#source = cursorOf(input.chain.chainId)
+    this.#blocksMax = input.blocksAtOnceMax ?? BLOCKS_AT_ONCE_MAX
   }
 
   /** One look. Rejects where the store fails, or the chain contradicts it. */
@@ -203,7 +180,7 @@ export class ChainWatch {
     readonly waits: Waits
     readonly added: number
   }): Promise<ChainLook> {
-    const { chain, onDust } = this.#input
+    const { chain, onDust, blocksAtOnceMax = BLOCKS_AT_ONCE_MAX } = this.#input
     const coins = chain.tokens.filter((coin) => !waits.has(coin))
     const to = Math.min(top, place.block + this.#blocksMax)
     const scanned = await this.#scan.scan({ nodes, from: place.block + 1, to, coins })
@@ -217,7 +194,9 @@ export class ChainWatch {
         const { reasons } = scanned
         await this.#waits.add([...reasons.keys()], { number: place.block, hash: place.hash })
         const all = new Map(waits)
-        for (const [coin, reason] of reasons) all.set(coin, { block: place.block, reason })
+        for (const [coin, reason] of reasons) {
+          all.set(coin, { kind: 'noRate', block: place.block, reason })
+        }
         // Their dust is counted once they have a rate.
         return this.#scanTo({ nodes, place, top, waits: all, added: added + scanned.added })
       }
@@ -228,7 +207,7 @@ export class ChainWatch {
     }
     // Only as many blocks as were asked for show that nodes answer so many.
     if (to - place.block === this.#blocksMax) {
-      this.#blocksMax = Math.min(BLOCKS_A_LOOK_MAX, this.#blocksMax * 2)
+      this.#blocksMax = Math.min(blocksAtOnceMax, this.#blocksMax * 2)
     }
     if (scanned.dust > 0) onDust(scanned.dust)
     const moved: Place = { ...place, block: to, hash: scanned.last.hash }
@@ -387,7 +366,9 @@ function addressesOf(coins: readonly Stablecoin[]): ReadonlySet<string> {
 }
 
 function waitingOf(waits: Waits): Waiting {
-  return Object.fromEntries([...waits].map(([{ symbol }, { reason }]) => [symbol, reason]))
+  return Object.fromEntries(
+    [...waits].map(([{ symbol }, { kind, reason }]) => [symbol, { kind, reason }]),
+  )
 }
 
 function nodesOf(heads: readonly Said<Head>[]): readonly ChainNode[] {

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { RescanFailed } from './chain/terms.ts'
+import { hasMoreToScan, type Waiting } from './chain-look.ts'
 import type { ChainWatch } from './chain-watch.ts'
 import { addDepositAddresses } from './deposit-rows.ts'
 
@@ -13,8 +14,8 @@ interface Rescanned {
   readonly added: number
   /** The newest final block, which was scanned last. */
   readonly to: number
-  /** Tokens without a rate, by their symbols, with the reason: the gateway scans them once they have one. */
-  readonly waiting: Readonly<Record<string, string>>
+  /** Tokens that the gateway scans later. */
+  readonly waiting: Waiting
 }
 
 const ACCOUNTS_AT_ONCE = 200
@@ -62,6 +63,6 @@ export async function rescanChain({
     if ('reason' in look) throw new RescanFailed(`${look.kind}: ${look.reason}`)
     added += look.added
     const { to, waiting } = look
-    if (look.kind === 'idle' || to === look.top) return { addresses, added, to, waiting }
+    if (!hasMoreToScan(look)) return { addresses, added, to, waiting }
   }
 }

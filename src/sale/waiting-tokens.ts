@@ -5,16 +5,18 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { ChainNode } from './chain/node.ts'
 import type { Block } from './chain/questions.ts'
 import type { Stablecoin } from './chain/terms.ts'
+import type { WaitReason } from './chain-look.ts'
 import { moveCursor } from './cursors.ts'
 import { readRates, waitingCursorOf } from './deposit-rows.ts'
 import type { DepositScan, DepositScanInput, Scanned } from './deposit-scan.ts'
 import { usableRate } from './deposit-value.ts'
 
+const CATCHING_UP: WaitReason = { kind: 'catchingUp', reason: 'it is being scanned' }
+
 /** A token that was not scanned as far as the others of its chain. */
-export interface WaitingToken {
+export interface WaitingToken extends WaitReason {
   /** The last block in which it was scanned. */
   readonly block: number
-  readonly reason: string
 }
 
 /**
@@ -69,7 +71,10 @@ export class WaitingTokens {
     }
   }
 
-  /** Scans the tokens that wait and have a rate now, up to the block that the others were scanned to. */
+  /**
+   * Scans the next blocks of the tokens that wait and have a rate now, at most to the block that the others were scanned
+   * to. The others do not wait until a token is there: the next looks go on with it.
+   */
   async catchUp({
     nodes,
     to,
@@ -100,8 +105,9 @@ export class WaitingTokens {
       if (row === undefined) continue
       const { price } = coin
       const usable = usableRate(rates.get(coin.address) ?? null, { nowMs: clock.nowMs(), price })
-      let reason = usable.kind === 'unusable' ? usable.reason : null
-      while (reason === null && Number(row.position) < to.number) {
+      let why: WaitReason | null =
+        usable.kind === 'unusable' ? { kind: 'noRate', reason: usable.reason } : null
+      if (why === null && Number(row.position) < to.number) {
         const from = Number(row.position) + 1
         const part = { nodes, from, to: Math.min(to.number, from - 1 + blocksMax) }
         const scanned = await this.#scan.scan({ ...part, coins: [coin] })
@@ -109,14 +115,16 @@ export class WaitingTokens {
         if (scanned.kind === 'scanned') {
           dust += scanned.dust
           const next = rowAt(row, scanned.last)
-          if (await moveCursor(db, { from: row, to: next })) row = next
-          else reason = 'another gateway scans it'
+          const hasMoved = await moveCursor(db, { from: row, to: next })
+          if (hasMoved) row = next
+          // Where another gateway has moved it, the next look sees how far.
+          if (!hasMoved || part.to < to.number) why = CATCHING_UP
         } else {
           wasRefused ||= scanned.kind === 'tooFew'
-          reason = whyNot(scanned, coin)
+          why = whyNot(scanned, coin)
         }
       }
-      if (reason !== null) waits.set(coin, { block: Number(row.position), reason })
+      if (why !== null) waits.set(coin, { ...why, block: Number(row.position) })
     }
     return { waits, added, dust, wasRefused }
   }
@@ -147,14 +155,14 @@ export class WaitingTokens {
 }
 
 /** Why a scan of a token has not come further. */
-function whyNot(scanned: Exclude<Scanned, { kind: 'scanned' }>, coin: Stablecoin): string {
+function whyNot(scanned: Exclude<Scanned, { kind: 'scanned' }>, coin: Stablecoin): WaitReason {
   switch (scanned.kind) {
     case 'tooFew':
-      return `too few nodes answer: ${scanned.reason}`
+      return { kind: 'nodes', reason: `too few nodes answer: ${scanned.reason}` }
     case 'disagreed':
-      return `nodes disagree: ${scanned.reason}`
+      return { kind: 'nodes', reason: `nodes disagree: ${scanned.reason}` }
     case 'unpriced':
-      return scanned.reasons.get(coin) ?? 'the token has no rate'
+      return { kind: 'noRate', reason: scanned.reasons.get(coin) ?? 'it has no rate' }
     default:
       return assertNever(scanned)
   }

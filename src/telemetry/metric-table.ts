@@ -225,7 +225,7 @@ export const METRICS = {
   tollgate_chain_tokens_waiting: {
     kind: 'gauge',
     labels: [],
-    help: 'Tokens that have a deposit and no rate: their deposits wait.',
+    help: 'Tokens whose deposits wait: they have no rate, or nodes do not agree on their blocks.',
     ofProcesses: 'max',
   },
   tollgate_webhook_attempts_total: {

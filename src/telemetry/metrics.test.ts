@@ -299,7 +299,10 @@ test('commits count with the size of their batches, and failed ones count apart'
 
 test('looks at a chain count by what they have come to, and failures by their node', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
-  const waiting = { USDT: 'its price is stale' }
+  const waiting = {
+    USDT: { kind: 'noRate', reason: 'its price is stale' },
+    USDC: { kind: 'catchingUp', reason: 'it is being scanned' },
+  } as const
   metrics.chainLooked({ kind: 'advanced', to: 7, top: 9, added: 1, waiting })
   metrics.chainLooked({ kind: 'disagreed', reason: 'the transfers' })
   metrics.chainLooked(null)

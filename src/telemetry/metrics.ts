@@ -13,7 +13,7 @@ import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
 import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
-import type { ChainLook } from '../sale/chain-watch.ts'
+import type { ChainLook } from '../sale/chain-look.ts'
 import type { SaleFigures } from '../sale/figures.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -185,7 +185,8 @@ export class Metrics {
     this.#own.chainLooks.inc({ outcome: look?.kind ?? 'failed' })
     if (look === null || 'reason' in look) return
     this.#own.chainLag.set(look.kind === 'idle' ? 0 : look.top - look.to)
-    this.#own.chainTokensWaiting.set(Object.keys(look.waiting).length)
+    const stuck = Object.values(look.waiting).filter(({ kind }) => kind !== 'catchingUp')
+    this.#own.chainTokensWaiting.set(stuck.length)
   }
 
   /** Counts a question that a node of the chain has failed. */

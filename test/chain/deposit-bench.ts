@@ -6,7 +6,8 @@ import { createSqliteBench } from '../../src/ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../../src/ledger/testing/store-bench.ts'
 import type { CeilingSettings } from '../../src/sale/ceilings.ts'
 import type { ChainTerms, Stablecoin } from '../../src/sale/chain/terms.ts'
-import type { ChainLook, ChainWatch } from '../../src/sale/chain-watch.ts'
+import type { ChainLook, Waiting } from '../../src/sale/chain-look.ts'
+import type { ChainWatch } from '../../src/sale/chain-watch.ts'
 import type { TokenDeposits } from '../../src/sale/deposit-method.ts'
 import type { DepositTerms } from '../../src/sale/deposit-value.ts'
 import { openDeposits } from '../../src/sale/open-deposits.ts'
@@ -89,7 +90,7 @@ export class DepositBench implements AsyncDisposable {
     readonly sale: Sale
     readonly rescan: (
       fromBlock: number,
-    ) => Promise<{ readonly added: number; readonly waiting: Readonly<Record<string, string>> }>
+    ) => Promise<{ readonly added: number; readonly waiting: Waiting }>
   } {
     const { anvil, rpcUrls, quorum = 2, tokens = [usdcOf(anvil)] } = this.#input
     const { ceilings = DEPOSIT_CEILINGS } = this.#input

@@ -94,7 +94,7 @@ test.each([
       const look = await deposits.drain(round === 2 ? deposits.gateway().watch : watch)
       expect(look).toMatchObject({
         kind: 'idle',
-        waiting: { EURX: expect.stringContaining(reason) },
+        waiting: { EURX: { kind: 'noRate', reason: expect.stringContaining(reason) } },
       })
       expect(await deposits.balance('A')).toBe(round * 5_000_000)
     }
@@ -169,7 +169,7 @@ test('a rescan leaves a token that waits where it is, and adds the deposits of t
   await deposits.drain()
   expect(await deposits.gateway().rescan(from - 1)).toMatchObject({
     added: 0,
-    waiting: { EURX: expect.stringContaining('stale') },
+    waiting: { EURX: { kind: 'noRate', reason: expect.stringContaining('stale') } },
   })
   await set({ rate8: 100_000_000n, atS: nowS() })
   await deposits.drain()

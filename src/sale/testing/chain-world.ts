@@ -13,6 +13,8 @@ export interface ChainWorldInput {
   readonly chain?: Partial<ChainTerms>
   /** How many of the nodes a watch asks; default all three. */
   readonly nodes?: number
+  /** The most blocks that a watch scans at a time. */
+  readonly blocksAtOnceMax?: number
   /** Called before a watch posts a purchase, and after that: it may throw, as a crash would end a look. */
   readonly onPost?: (moment: 'before' | 'after') => void
 }
@@ -89,7 +91,7 @@ export class ChainWorld {
   /** A watch, as each gateway of the store has one. */
   watch(): ChainWatch {
     const { store, ledger } = this.#bench
-    const { onPost } = this.#input
+    const { onPost, blocksAtOnceMax } = this.#input
     const ids = { next: () => `pur_${this.chainId}_${++this.#ids}` }
     const clock = { nowMs: () => this.nowMs }
     const sale = new Sale({
@@ -122,6 +124,7 @@ export class ChainWorld {
         void this.events.push(`${symbol} has ${decimals} decimals`),
       onFoundLate: (deposits) => void this.events.push(`${deposits} found late`),
       onDust: (deposits) => void this.events.push(`${deposits} of dust`),
+      ...(blocksAtOnceMax !== undefined && { blocksAtOnceMax }),
     })
   }
 

@@ -1,0 +1,45 @@
+/** Why deposits of a token wait. */
+export interface WaitReason {
+  readonly kind: /** It has no usable rate. */
+    | 'noRate'
+    /** Nodes do not answer, or do not agree on the blocks in which it is behind. */
+    | 'nodes'
+    /** It has a rate, and is being scanned: the next look goes on. */
+    | 'catchingUp'
+  /** In words for an operator. */
+  readonly reason: string
+}
+
+/** Tokens whose deposits wait, by their symbols. */
+export type Waiting = Readonly<Record<string, WaitReason>>
+
+/** What a look at the chain has come to. */
+export type ChainLook =
+  | {
+      readonly kind: 'advanced'
+      /** The block at which the cursor is now. */
+      readonly to: number
+      /** The newest final block; the cursor is at it, or the next look goes on. */
+      readonly top: number
+      /** How many deposits were added to the store. */
+      readonly added: number
+      readonly waiting: Waiting
+    }
+  /** No newer block is final. */
+  | {
+      readonly kind: 'idle'
+      readonly to: number
+      readonly added: number
+      readonly waiting: Waiting
+    }
+  /** Nothing has moved, and the next look tries again. */
+  | { readonly kind: 'unavailable' | 'disagreed'; readonly reason: string }
+  /** A block that was final is another one now. No look moves anything until `tollgate sale rescan`. */
+  | { readonly kind: 'stopped'; readonly reason: string }
+
+/** Whether there is more to scan now: final blocks, or blocks in which a token is behind and has a rate. */
+export function hasMoreToScan(look: ChainLook): boolean {
+  if ('reason' in look) return false
+  const isBehind = look.kind === 'advanced' && look.to < look.top
+  return isBehind || Object.values(look.waiting).some(({ kind }) => kind === 'catchingUp')
+}
