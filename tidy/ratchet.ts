@@ -61,10 +61,10 @@ export const HOUSE_LIMITS: HouseLimits = {
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
     cli: { files: 25, lines: 3_012 },
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream, its key and its credit.
-    telemetry: { files: 8, lines: 1_512 },
+    telemetry: { files: 8, lines: 1_513 },
     // Settings of fees, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 34, lines: 4_830 },
+    app: { files: 34, lines: 4_833 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 88 },
   },

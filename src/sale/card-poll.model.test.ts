@@ -289,10 +289,22 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       const row = await findPurchase(bench.store.db, input.source)
       return { ...input, seenReversals: row?.reversals ?? 0 }
     }
+    // The answer from before the refund arrives after it.
+    const script: Step[] = [
+      { kind: 'pay', of: 0 },
+      { kind: 'look', of: 0, crash: null },
+      { kind: 'refund', of: 0, cents: 333n },
+      { kind: 'poll', gateway: 0, crash: null },
+      { kind: 'arrive', which: 0 },
+    ]
+    const wentUp = /went back of .* expected \d+ to be greater/
+    await end(await live(bench, script))
+    await expect(live(bench, script, weaken)).rejects.toThrow(wentUp)
+    // The random histories find it too: always those of one seed, so that this does not depend on chance.
     const checked = await fc.check(
       fc.asyncProperty(history, async (steps) => end(await live(bench, steps, weaken))),
-      { numRuns: 500, endOnFailure: true },
+      { numRuns: 500, endOnFailure: true, seed: 1 },
     )
-    expect(String(checked.errorInstance)).toMatch(/went back of .* expected \d+ to be greater/)
+    expect(String(checked.errorInstance)).toMatch(wentUp)
   })
 })
