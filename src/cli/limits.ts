@@ -33,19 +33,19 @@ export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
     },
     {
       flags: '--requests-per-minute <number>',
-      words: `its own limit of requests in a minute${or}`,
+      words: `its limit of requests in a minute${or}`,
       to: 'body.limits.requests_per_minute',
       read: read(readNumber),
     },
     {
       flags: '--in-flight <number>',
-      words: `its own limit of requests in flight${or}`,
+      words: `its limit of requests in flight${or}`,
       to: 'body.limits.in_flight',
       read: read(readNumber),
     },
     {
       flags: '--tokens-per-minute <number>',
-      words: `a limit of tokens in a minute${or}`,
+      words: `its limit of tokens in a minute${or}`,
       to: 'body.limits.tokens_per_minute',
       read: read(readNumber),
     },

@@ -247,7 +247,7 @@ function put(
     return
   }
   if (owner[field] === null) {
-    throw new UsageFailure(`\`${nameOf({ flags })}\` can not be given with none.`)
+    throw new UsageFailure(`\`${nameOf({ flags })}\` cannot be given with \`--${field} none\`.`)
   }
   const inner = { ...Object(owner[field]) }
   put(inner, { path: rest, value, flags })

@@ -71,6 +71,7 @@ function problemHeaders(
   if (requestId !== null) headers['x-request-id'] = requestId
   if (requestId !== null && family === 'messages') headers['request-id'] = requestId
   if (problem.retryAfterSeconds !== null) headers['retry-after'] = String(problem.retryAfterSeconds)
+  if (problem.isFinal) headers['x-should-retry'] = 'false'
   return headers
 }
 

@@ -4,6 +4,7 @@ import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { requestsInWords } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/authenticator.ts'
 import { type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
@@ -97,7 +98,9 @@ function refusal(
     case 'rate_limited':
       return new Problem(code, {
         ...frequencyMessage(facts),
-        retryAfterSeconds: facts.retryAfterSeconds ?? 1,
+        ...(facts.retryAfterSeconds === null
+          ? { isFinal: true }
+          : { retryAfterSeconds: facts.retryAfterSeconds }),
       })
     // No retry time: when one of the requests will end is unknown.
     case 'too_many_concurrent_requests':
@@ -136,15 +139,16 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
   switch (reached?.kind) {
     case 'inFlight':
       return {
-        message: `This ${OWNERS[reached.of]} already has ${reached.max} requests in flight.`,
+        message: `This ${OWNERS[reached.of]} already has ${requestsInWords(reached.max)} in flight.`,
       }
     case 'requestsPerMinute':
       return {
-        message: `More than ${reached.max} requests in a minute on this ${OWNERS[reached.of]}.`,
+        message: `More than ${requestsInWords(reached.max)} in a minute on this ${OWNERS[reached.of]}.`,
       }
     case 'tokensPerMinute': {
       const { of, max, tokens } = reached
-      const advice = tokens > max ? ' Lower the output cap: alone it is above the limit.' : ''
+      const advice =
+        tokens > max ? ' This request alone is above the limit: lower its output cap.' : ''
       return {
         message: `This request may use ${tokens} tokens; this ${OWNERS[of]} has a limit of ${max} tokens in a minute.${advice}`,
       }

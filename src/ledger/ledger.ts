@@ -85,7 +85,7 @@ export interface HoldRefusalFacts {
   readonly availableMicros: Micros
   /** The credit that other requests of the account (or key) hold. */
   readonly heldMicros: Micros
-  /** On `rate_limited`: when enough has left the window. */
+  /** On `rate_limited`: when enough has left the window; null: the request alone is above the limit. */
   readonly retryAfterSeconds: number | null
   /** The limit that refuses, where it is of a minute, of requests in flight or of a period. */
   readonly reached: ReachedLimit | null

@@ -18,6 +18,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import {
+  CalendarChanges,
   limitChanges,
   limitFields,
   limitShapes,
@@ -78,7 +79,7 @@ function create({ ledger, ids, clock, keyTag, keyLimits }: OperationParts): Oper
     problems: ['not_found'],
     async run({ caller, accountId, by, body }) {
       const { name, credit_limit, expires_at, models, metadata = null, ...limits } = body
-      refuseRaisedLimits(caller, limits, keyLimits)
+      refuseRaisedLimits(caller, limits, { defaults: keyLimits, own: null })
       const made = {
         id: ids.next('key'),
         accountId,
@@ -143,6 +144,7 @@ function show(parts: OperationParts): Operation {
 
 function change(parts: OperationParts): Operation {
   const { store, ledger, clock, onCallersChanged, keyLimits } = parts
+  const calendarChanges = new CalendarChanges()
   return operation({
     name: 'changeKey',
     method: 'PATCH',
@@ -163,8 +165,10 @@ function change(parts: OperationParts): Operation {
     problems: ['not_found'],
     async run(call) {
       const { name, disabled, credit_limit, expires_at, models, metadata, ...limits } = call.body
-      refuseRaisedLimits(call.caller, limits, keyLimits)
-      const { id: apiKeyId } = await namedKey(store, call)
+      const row = await namedKey(store, call)
+      refuseRaisedLimits(call.caller, limits, { defaults: keyLimits, own: row })
+      calendarChanges.admit(call.caller, { row, to: limits.allowance, nowMs: clock.nowMs() })
+      const apiKeyId = row.id
       const changes = {
         id: apiKeyId,
         ...(name === undefined ? {} : { name }),

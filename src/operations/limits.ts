@@ -1,8 +1,19 @@
 import { z } from 'zod'
 import type { OwnLimits } from '../ledger/ledger.ts'
-import type { AccountRow } from '../store/schema.ts'
-import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../vocabulary/allowance.ts'
+import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
+import {
+  ALLOWANCE_PERIODS,
+  isSameCalendar,
+  isTimeZone,
+  periodSpanAt,
+} from '../vocabulary/allowance.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import {
+  countInWindow,
+  EMPTY_WINDOW,
+  type RequestWindow,
+  readWindow,
+} from '../vocabulary/request-window.ts'
 import { amountField, moneyField, timeAnswer, timeField } from './fields.ts'
 import type { Caller } from './operation.ts'
 
@@ -33,7 +44,10 @@ const REQUESTS_OR_TOKENS_MAX = 1_000_000_000
 
 const limitField = z
   .int()
-  .refine((value) => value >= 1, 'must be at least 1; to refuse all requests, disable it')
+  .refine(
+    (value) => value >= 1,
+    'must be at least 1; to refuse all requests, disable the account or the key',
+  )
   .refine((value) => value <= REQUESTS_OR_TOKENS_MAX, 'must be at most 1,000,000,000')
   .nullable()
   .optional()
@@ -57,6 +71,8 @@ export const limitFields = {
     .optional()
     .describe('The given ones are changed; null takes all of them away.'),
 }
+
+type KeyOwnLimits = Pick<ApiKeyRow, 'requestsPerMinuteMax' | 'inFlightMax'>
 
 interface LimitsBody {
   readonly allowance?: OwnLimits['allowance'] | undefined
@@ -90,16 +106,23 @@ export interface KeyLimits {
   readonly inFlightMax: number
 }
 
-/** Members may lower the limits of their keys. Throws Problem `invalid_parameter` where one would be raised. */
+/**
+ * Members may lower the limits of their keys; those that the key has are null where it is new. Throws Problem
+ * `invalid_parameter` where one would be raised above both the default and what the key has.
+ */
 export function refuseRaisedLimits(
   caller: Caller,
   { limits }: LimitsBody,
-  defaults: KeyLimits,
+  { defaults, own }: { readonly defaults: KeyLimits; readonly own: KeyOwnLimits | null },
 ): void {
-  if (caller.kind !== 'member' || caller.actionId !== null) return
+  if (!isMember(caller)) return
   const checks = [
-    ['requests_per_minute', limits?.requests_per_minute, defaults.requestsPerMinuteMax],
-    ['in_flight', limits?.in_flight, defaults.inFlightMax],
+    [
+      'requests_per_minute',
+      limits?.requests_per_minute,
+      Math.max(defaults.requestsPerMinuteMax, own?.requestsPerMinuteMax ?? 0),
+    ],
+    ['in_flight', limits?.in_flight, Math.max(defaults.inFlightMax, own?.inFlightMax ?? 0)],
   ] as const
   for (const [name, value, max] of checks) {
     if (value == null || value <= max) continue
@@ -109,6 +132,48 @@ export function refuseRaisedLimits(
     })
   }
 }
+
+/** Whether a member acts, and not an operator as one. */
+function isMember(caller: Caller): boolean {
+  return caller.kind === 'member' && caller.actionId === null
+}
+
+// Each adds up the requests of the period, and all commits of the process wait for that.
+const CALENDARS_PER_MINUTE_MAX = 6
+
+/** How often the members of each account gave its keys another calendar of an allowance, in this process. */
+export class CalendarChanges {
+  #windows = new Map<string, RequestWindow>()
+
+  /** Throws Problem `rate_limited` at the seventh calendar in a minute. The amount may change at any time. */
+  admit(
+    caller: Caller,
+    {
+      row,
+      to,
+      nowMs,
+    }: {
+      readonly row: Pick<ApiKeyRow, 'accountId' | 'allowance'>
+      readonly to: OwnLimits['allowance'] | undefined
+      readonly nowMs: number
+    },
+  ): void {
+    if (!isMember(caller) || to == null || isSameCalendar(row.allowance, to)) return
+    const window = this.#windows.get(row.accountId) ?? EMPTY_WINDOW
+    const { retryAfterSeconds } = readWindow({ window, limit: CALENDARS_PER_MINUTE_MAX, nowMs })
+    if (retryAfterSeconds !== null) {
+      throw new Problem('rate_limited', {
+        retryAfterSeconds,
+        message: `The keys of this account were given ${CALENDARS_PER_MINUTE_MAX} allowances with another period or time zone within a minute. Change amounts alone, or wait.`,
+      })
+    }
+    // Windows are at most a minute old, and this many accounts do not change calendars in one.
+    if (this.#windows.size >= ACCOUNTS_MAX) this.#windows.clear()
+    this.#windows.set(row.accountId, countInWindow({ window, nowMs }))
+  }
+}
+
+const ACCOUNTS_MAX = 10_000
 
 /** The limits of an account or a key, with what counts against its allowance. */
 export const limitShapes = {

@@ -32,6 +32,14 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
+/** Whether both reset at the same moments. Null: no allowance. */
+export function isSameCalendar(one: AllowanceCalendar | null, other: AllowanceCalendar): boolean {
+  return (
+    one?.allowancePeriod === other.allowancePeriod &&
+    one.allowanceTimeZone === other.allowanceTimeZone
+  )
+}
+
 /**
  * The period that a moment lies in. Days are the zone's own, of 23 to 25 hours: a period begins at the first moment
  * that its first date has in the zone, which is not always midnight, and ends where the next one begins. Takes

@@ -112,6 +112,8 @@ export interface ProblemInput {
   /** The field at fault, as a path into the body: `tools[0].type`. */
   readonly param?: string
   readonly retryAfterSeconds?: number
+  /** The same request would always fail, although others with this code succeed later. Default false. */
+  readonly isFinal?: boolean
   /** Another status than the table's: a provider's refusal keeps the status that it came with. */
   readonly httpStatus?: number
   /** For the log alone. */
@@ -129,6 +131,7 @@ export class Problem extends Error {
   readonly code: ProblemCode
   readonly param: string | null
   readonly retryAfterSeconds: number | null
+  readonly isFinal: boolean
   readonly messagesType: string | null
   readonly httpStatus: number
 
@@ -137,6 +140,7 @@ export class Problem extends Error {
     this.code = code
     this.param = input.param ?? null
     this.retryAfterSeconds = input.retryAfterSeconds ?? null
+    this.isFinal = input.isFinal ?? false
     this.messagesType = input.messagesType ?? null
     this.httpStatus = input.httpStatus ?? PROBLEMS[code].httpStatus
   }

@@ -74,6 +74,11 @@ export function addToSecond(
 // A row is also saved where its window is as it was.
 const texts = new WeakMap<RequestWindow, string>()
 
+/** So many requests, in words. */
+export function requestsInWords(count: number): string {
+  return `${count} ${count === 1 ? 'request' : 'requests'}`
+}
+
 /** The text of a window, for a row. */
 export function windowText(window: RequestWindow): string {
   if (window.counts.length === 0) return ''

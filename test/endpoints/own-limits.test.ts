@@ -72,7 +72,7 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   expect((await chat(text)).httpStatus).toBe(200)
   const ofKey = await chat(text)
   expect([ofKey.httpStatus, ofKey.json]).toEqual([429, errorOf('rate_limited')])
-  expect(JSON.stringify(ofKey.json)).toContain('More than 1 requests in a minute on this API key.')
+  expect(JSON.stringify(ofKey.json)).toContain('More than 1 request in a minute on this API key.')
   expect(ofKey.headers['retry-after']).toBe('60')
 
   await admin.patch(key, { limits: null })
@@ -93,6 +93,10 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   const ofTokens = await chat(text)
   expect([ofTokens.httpStatus, ofTokens.json]).toEqual([429, errorOf('rate_limited')])
   expect(JSON.stringify(ofTokens.json)).toContain('this account has a limit of 10 tokens')
+  expect(JSON.stringify(ofTokens.json)).toContain('This request alone is above the limit')
+  // No wait would help, and clients that retry by the header or the status do not.
+  expect(ofTokens.headers['retry-after']).toBeUndefined()
+  expect(ofTokens.headers['x-should-retry']).toBe('false')
 })
 
 test('requests in flight of a key may be more than eight, and those of an account fewer', async () => {

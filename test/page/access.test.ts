@@ -357,9 +357,32 @@ test('a member may lower the limits of a key and not raise them above the defaul
   }
   const raised = { requests_per_minute: 1_000, in_flight: 100 }
   expect((await set(operator, raised)).json).toMatchObject({ limits: raised })
+  const lowered = { requests_per_minute: 500, in_flight: 50 }
+  expect((await set(member, lowered)).json).toMatchObject({ limits: lowered })
+  expect(errorOf(await set(member, raised))).toMatchObject({ code: 'invalid_parameter' })
+  await set(operator, raised)
   // What an operator raised stays with a change of another field, and does not come back once it is given up.
   const named = await member.call('PATCH', keyPath, { body: { name: 'wide' } })
   expect(named.json).toMatchObject({ limits: raised })
   expect((await set(member, null)).json).toMatchObject({ limits: { in_flight: null } })
   expect(errorOf(await set(member, raised))).toMatchObject({ code: 'invalid_parameter' })
+})
+
+test('members give keys another calendar of an allowance six times a minute, and other amounts always', async () => {
+  const { member, operator } = browsers
+  const path = `accounts/${own.account.id}/keys`
+  const made = await member.post(path, { name: 'calendars' })
+  const set = (by: Browser, allowance: object | null) =>
+    by.call('PATCH', `${path}/${made.json['id']}`, { body: { allowance } })
+  const day = { amount: 1, period: 'day' }
+  for (let change = 0; change < 6; change++) {
+    expect((await set(member, day)).httpStatus).toBe(200)
+    expect((await set(member, { ...day, amount: 2 })).httpStatus).toBe(200)
+    expect((await set(member, null)).httpStatus).toBe(200)
+  }
+  expect(errorOf(await set(member, day))).toMatchObject({ httpStatus: 429, code: 'rate_limited' })
+  expect((await set(operator, day)).httpStatus).toBe(200)
+  expect((await set(member, { ...day, amount: 3 })).httpStatus).toBe(200)
+  const monthly = { ...day, period: 'month' }
+  expect(errorOf(await set(member, monthly))).toMatchObject({ httpStatus: 429 })
 })

@@ -1,5 +1,6 @@
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { requestsInWords } from '../../vocabulary/request-window.ts'
 import type { CallerLimits } from './authenticator.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
@@ -154,8 +155,8 @@ function refuseAboveRate(
     retryAfterSeconds,
     message:
       accountWait > keyWait
-        ? `More than ${accountRequestsMax} requests in a minute on ${onAccount}`
-        : `More than ${keyRequestsMax} requests in a minute on this ${COUNTED[counts].name}.`,
+        ? `More than ${requestsInWords(accountRequestsMax ?? 0)} in a minute on ${onAccount}`
+        : `More than ${requestsInWords(keyRequestsMax)} in a minute on this ${COUNTED[counts].name}.`,
   })
 }
 
@@ -166,7 +167,7 @@ function refuseInFlight(
   const { name, inFlightCode } = COUNTED[counts]
   const refuse = (owner: string, inFlight: number): never => {
     throw new Problem(inFlightCode, {
-      message: `This ${owner} already has ${inFlight} requests in flight.`,
+      message: `This ${owner} already has ${requestsInWords(inFlight)} in flight.`,
       ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
     })
   }

@@ -1,5 +1,5 @@
 import type { AccountRow, ApiKeyRow } from '../../store/schema.ts'
-import { type PeriodSpan, periodSpanAt } from '../../vocabulary/allowance.ts'
+import { isSameCalendar, type PeriodSpan, periodSpanAt } from '../../vocabulary/allowance.ts'
 import {
   addMicros,
   type Micros,
@@ -96,13 +96,6 @@ function uncountedChange(
   if (row === undefined || to === undefined || to === null) return NONE
   if (row.period !== null && isSameCalendar(row.allowance, to)) return NONE
   return [{ owner, id: row.id, span: periodSpanAt(to, nowMs) }]
-}
-
-function isSameCalendar(one: Allowance | null, other: Allowance): boolean {
-  return (
-    one?.allowancePeriod === other.allowancePeriod &&
-    one.allowanceTimeZone === other.allowanceTimeZone
-  )
 }
 
 /**

@@ -23,7 +23,7 @@ interface FrequencyInput extends Payer {
 /** Why a request is refused for now: the limit, and when it has room again. */
 interface FrequencyRefusal {
   readonly reached: ReachedLimit
-  /** Null: it depends on when a request in flight ends. */
+  /** Null: it depends on when a request in flight ends, or the request alone is above the limit. */
   readonly retryAfterSeconds: number | null
 }
 
@@ -34,6 +34,7 @@ export function refusedFrequency(input: FrequencyInput): FrequencyRefusal | null
   let longest: FrequencyRefusal | null = null
   for (const { reached, window } of minuteLimits(input)) {
     const tokens = reached.kind === 'tokensPerMinute' ? reached.tokens : 1
+    if (tokens > reached.max) return { reached, retryAfterSeconds: null }
     const { retryAfterSeconds } = readWindow({
       window,
       // So many more must fit.
