@@ -7,7 +7,7 @@ import { startWorld, type World } from '../../test/world.ts'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { Presence } from '../ledger/instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
-import { randomScript, SETUP } from '../ledger/testing/random-script.ts'
+import { randomScriptOfHours, SETUP } from '../ledger/testing/random-script.ts'
 import { runScript } from '../ledger/testing/script.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import { openStore } from '../store/open-store.ts'
@@ -72,7 +72,7 @@ function lastChat({ simulator }: World): unknown {
 
 test('a store with every kind of row moves to PostgreSQL and back, and stays exact', async () => {
   await fc.assert(
-    fc.asyncProperty(randomScript, async (script) => {
+    fc.asyncProperty(randomScriptOfHours, async (script) => {
       const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
       try {
         await runScript(bench, `${SETUP}\ncode C 70\ncode D 5 revoked\nredeem C A2\n${script}`)

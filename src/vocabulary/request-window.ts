@@ -67,7 +67,8 @@ export function addToSecond(
   const ageSeconds = window.second - second
   const counted = window.counts[ageSeconds]
   if (counted === undefined) return window
-  // A second that was counted afresh after a clock was set back may not have it.
+  // After a clock was set back by more than the window and forward again, the second may have been counted afresh, without
+  // this request: then others' counts are corrected for it, by at most its own, until they leave the window.
   return { ...window, counts: window.counts.with(ageSeconds, Math.max(0, counted + count)) }
 }
 

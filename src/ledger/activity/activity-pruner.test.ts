@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { auditStore, auditView } from '../audit/audit.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
-import { randomScript, SETUP } from '../testing/random-script.ts'
+import { randomScriptOfHours, SETUP } from '../testing/random-script.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { listRequests } from './activity.ts'
@@ -189,7 +189,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('after random histories only old settled requests go, and the ledger is exact', async () => {
     await fc.assert(
-      fc.asyncProperty(randomScript, fc.nat(), async (script, seed) => {
+      fc.asyncProperty(randomScriptOfHours, fc.nat(), async (script, seed) => {
         const random = await open({ limits: LEDGER_LIMITS_DEFAULT })
         try {
           await runScript(random, `${SETUP}\n${script}`)

@@ -57,7 +57,8 @@ export function refusalText({
   const owner = reached?.of === 'account' && reached.kind === 'inFlight' ? ' of account' : ''
   const tokens = reached?.kind === 'tokensPerMinute' ? ' tokens' : ''
   if (retryAfterSeconds !== null) return `${code}${tokens} retry after ${retryAfterSeconds}`
-  if (neededMicros === 0 && availableMicros === 0 && heldMicros === 0) return `${code}${owner}`
+  if (neededMicros === 0 && availableMicros === 0 && heldMicros === 0)
+    return `${code}${tokens}${owner}`
   const resets = reached?.kind === 'allowance' ? `, resets ${reached.resetsAtMs / 1_000}` : ''
   return `${code} needs ${neededMicros} of ${availableMicros}, held ${heldMicros}${resets}`
 }

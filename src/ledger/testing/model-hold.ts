@@ -1,3 +1,5 @@
+import type { Counted } from './limit-model.ts'
+
 /** A hold of the model, by single micro-dollars. */
 export interface Hold {
   readonly id: string
@@ -6,6 +8,9 @@ export interface Hold {
   readonly instance: string
   readonly backed: number
   readonly free: number
+  readonly openedAtMs: number
+  /** What it counts as in the limits of tokens. */
+  readonly counted: Counted | null
   state: string
   reserved: 'whole' | 'rest' | 'nothing'
   swept: boolean

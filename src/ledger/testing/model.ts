@@ -1,4 +1,5 @@
 import type { LedgerLimits } from '../ledger.ts'
+import { LimitModel } from './limit-model.ts'
 import { countOf, type Hold, holdText, learnLate, reservedOf, settledText } from './model-hold.ts'
 import { PurchaseModel } from './purchase-model.ts'
 
@@ -11,23 +12,17 @@ interface Line {
   readonly until?: number | undefined
 }
 
-interface Admission {
-  readonly account: string
-  readonly apiKey: string
-  readonly second: number
-  readonly unbacked: boolean
-}
+const LIMITS: ReadonlySet<string> = new Set(['allowance', 'in-flight', 'requests', 'tokens'])
 
 /**
  * What a ledger must answer to a script, said a second time and otherwise: nothing is kept but what
  * happened, every figure is added up when it is asked for, and money moves by single micro-dollars.
  */
 export class Model {
-  readonly #limits: LedgerLimits
+  readonly #limits: LimitModel
   readonly #lines: Line[] = []
   readonly #holds: Hold[] = []
   readonly #purchases = new PurchaseModel()
-  readonly #admissions: Admission[] = []
   readonly #disabled = new Set<string>()
   readonly #deleted = new Set<string>()
   readonly #expiries = new Map<string, number>()
@@ -36,7 +31,7 @@ export class Model {
   #nowMs = 0
 
   constructor(limits: LedgerLimits, owners: ReadonlyMap<string, string>) {
-    this.#limits = limits
+    this.#limits = new LimitModel(limits)
     this.#owners = owners
   }
 
@@ -86,12 +81,14 @@ export class Model {
     }
   }
 
-  #set([id = '', what, value]: readonly string[]): null {
+  #set(words: readonly string[]): null {
+    const [id = '', what, value] = words
     if (what === 'enabled') this.#disabled.delete(id)
     if (what === 'disabled') this.#disabled.add(id)
     if (what === 'deleted') this.#deleted.add(id)
     if (what === 'expires') this.#expiries.set(id, Math.round(Number(value) * 1_000))
     if (what === 'limit') this.#keyLimits.set(id, Number(value))
+    if (LIMITS.has(what ?? '')) this.#limits.set(words)
     return null
   }
 
@@ -128,7 +125,15 @@ export class Model {
       if (earlier.state !== 'open') return 'rejects: StoreRefused'
       return openedText(earlier.backed, earlier.free)
     }
-    const refusal = this.#refuseKey(account, apiKey) ?? this.#refuseFrequency(account, apiKey)
+    const asking = {
+      account,
+      apiKey,
+      tokens: Number(wordAfter(words, 'tokens') ?? 1),
+      nowMs: this.#nowMs,
+      everBacked: this.#everBacked(account),
+      open: this.#holds.filter(({ state }) => state === 'open'),
+    }
+    const refusal = this.#refuseKey(account, apiKey) ?? this.#limits.refuse(asking)
     if (refusal !== null) return refusal
 
     const qualifies = words.includes('free')
@@ -143,15 +148,27 @@ export class Model {
     const limit = this.#keyLimits.get(apiKey)
     const used = this.#spend(apiKey) + this.#keyHeld(apiKey)
     const left = limit === undefined ? Number.POSITIVE_INFINITY : Math.max(0, limit - used)
-    if (left === 0 || left < enough) {
+    const isTooLittle = (some: number) => some === 0 || some < enough
+    if (isTooLittle(left)) {
       return factsText('key_limit_reached', [least, left, this.#keyHeld(apiKey)])
     }
-    if (backed + free === 0 || backed + free < enough) {
+    const ofKey = this.#limits.allowance(apiKey, this.#holds, this.#nowMs)
+    if (ofKey !== null && isTooLittle(ofKey.left)) {
+      return factsText('key_limit_reached', [least, ofKey.left, ofKey.held], ofKey.resets)
+    }
+    if (isTooLittle(backed + free)) {
       return factsText('insufficient_credit', [least, backed + free, held])
     }
-    const granted = Math.min(needed, left, backed + free)
+    const ofAccount = this.#limits.allowance(account, this.#holds, this.#nowMs)
+    if (ofAccount !== null && isTooLittle(ofAccount.left)) {
+      const { left: leftOfAccount, held: heldOfAccount, resets } = ofAccount
+      return factsText('insufficient_credit', [least, leftOfAccount, heldOfAccount], resets)
+    }
+    const granted = Math.min(
+      ...[needed, left, backed + free],
+      ...[ofKey, ofAccount].map((allowance) => allowance?.left ?? Number.POSITIVE_INFINITY),
+    )
     const fromFree = Math.min(granted, free)
-    this.#admit(account, apiKey)
     this.#holds.push({
       id,
       account,
@@ -159,6 +176,8 @@ export class Model {
       instance: wordAfter(words, 'by') ?? 'I',
       backed: granted - fromFree,
       free: fromFree,
+      openedAtMs: this.#nowMs,
+      counted: this.#limits.admit(asking),
       state: 'open',
       reserved: 'whole',
       swept: false,
@@ -179,34 +198,8 @@ export class Model {
       : null
   }
 
-  #refuseFrequency(account: string, apiKey: string): string | null {
-    const open = this.#holds.filter((hold) => hold.apiKey === apiKey && hold.state === 'open')
-    if (open.length >= this.#limits.openHoldsMax) return 'too_many_concurrent_requests'
-    for (let seconds = 0; ; seconds++) {
-      if (this.#admits(account, apiKey, this.#nowMs + seconds * 1_000)) {
-        return seconds === 0 ? null : `rate_limited retry after ${seconds}`
-      }
-    }
-  }
-
-  #admits(account: string, apiKey: string, atMs: number): boolean {
-    const recent = this.#admissions.filter(({ second }) => Math.floor(atMs / 1_000) - second < 60)
-    const ofKey = recent.filter((admission) => admission.apiKey === apiKey)
-    if (ofKey.length >= this.#limits.keyRequestsPerMinuteMax) return false
-    const ofAccount = recent.filter((admission) => admission.account === account)
-    return (
-      this.#everBacked(account) ||
-      ofAccount.filter(({ unbacked }) => unbacked).length <
-        this.#limits.unbackedAccountRequestsPerMinuteMax
-    )
-  }
-
-  #admit(account: string, apiKey: string): void {
-    const second = Math.floor(this.#nowMs / 1_000)
-    this.#admissions.push({ account, apiKey, second, unbacked: !this.#everBacked(account) })
-  }
-
-  #settle([id, kind = '', value, estimate]: readonly string[]): string {
+  #settle(words: readonly string[]): string {
+    const [id, kind = '', value, estimate] = words
     const hold = this.#holds.find((candidate) => candidate.id === id)
     if (hold === undefined) return 'rejects: StoreRefused'
     if (hold.state !== 'open' && !hold.swept) {
@@ -219,6 +212,8 @@ export class Model {
       estimate: estimate === 'estimate',
     })
     hold.stands = kind === 'provisional' && estimate === 'stands'
+    const used = wordAfter(words, 'used') ?? (kind === 'released' ? '0' : undefined)
+    if (hold.counted !== null && used !== undefined) hold.counted.count = Number(used)
     return settledText(hold)
   }
 
@@ -303,7 +298,7 @@ export class Model {
     }
     const hold = this.#holds.find((candidate) => candidate.id === id)
     if (hold !== undefined) return holdText(hold)
-    if (id.startsWith('R')) return 'none'
+    if (id.startsWith('req_')) return 'none'
     if (id.startsWith('P')) return this.#purchases.show(id)
     const backed = `backed ${this.#balance(id, 'backed')} held ${this.#held(id, 'backed')}`
     return `${backed}, free ${this.#balance(id, 'free')} held ${this.#held(id, 'free')}`
@@ -355,9 +350,14 @@ function openedText(backed: number, free: number): string {
   return `opened ${backed + free} = backed ${backed} + free ${free}`
 }
 
-function factsText(code: string, [needed, available, held]: readonly number[]): string {
+function factsText(
+  code: string,
+  [needed, available, held]: readonly number[],
+  resets?: number,
+): string {
   if (needed === 0 && available === 0 && held === 0) return code
-  return `${code} needs ${needed} of ${available}, held ${held}`
+  const when = resets === undefined ? '' : `, resets ${resets}`
+  return `${code} needs ${needed} of ${available}, held ${held}${when}`
 }
 
 function wordAfter(words: readonly string[], name: string): string | undefined {

@@ -1,4 +1,11 @@
 import fc from 'fast-check'
+import { changeTruth, type PurchaseStep, purchaseStep, type Truth } from './random-purchases.ts'
+
+const DAY_MS = 86_400_000
+// A Monday and the first of a month in UTC: most scripts begin shortly before a day, a week and a month do.
+const PERIODS_START_MS = Date.UTC(1970, 5, 1)
+// How far clocks go back in most scripts: further back, windows of a minute begin afresh.
+const BACK_MS_MAX = 59_000
 
 /** The accounts and keys that every random script has: the owner of each key. */
 export const OWNERS: ReadonlyMap<string, string> = new Map([
@@ -25,6 +32,7 @@ const amount = fc.oneof(
 )
 // Of each hold, so that accounts and models change theirs between any two.
 const fee = fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 }))
+const tokens = fc.integer({ min: 1, max: 30 })
 const optional = (words: string) => fc.constantFrom('', ` ${words}`)
 
 // Steps around the second and the minute, where windows and expiries turn.
@@ -42,21 +50,18 @@ const stepMs = fc.constantFrom(
   60_000,
 )
 
-/** What happens to purchases at the provider, and what the gateway looks at and lands. */
-type PurchaseStep =
-  | {
-      readonly kind: 'begin'
-      readonly account: string
-      readonly credit: number
-      readonly units: number
-    }
-  | { readonly kind: 'truth'; readonly back: number; readonly change: string; readonly by: number }
-  | { readonly kind: 'look'; readonly back: number; readonly judged: string; readonly of: string }
-  | { readonly kind: 'land'; readonly back: number; readonly words: string }
-  | { readonly kind: 'dismiss'; readonly back: number }
+// Beside them steps back, and over days, weeks and months.
+const jumpMs = fc.constantFrom(
+  ...[-1, -1, -1_000, -5_000, -59_000],
+  ...[1, 2, 7, 31, -1, -2, -7, -31].map((days) => days * DAY_MS),
+)
+const zone = fc.constantFrom('UTC', 'UTC', '+05:45', '-03:30')
 
 type Step =
   | { readonly kind: 'wait'; readonly stepMs: number }
+  /** To the last start of a day, or to the next. */
+  | { readonly kind: 'turn'; readonly days: number; readonly ms: number; readonly offsetMs: number }
+  | { readonly kind: 'limit'; readonly words: string }
   | { readonly kind: 'expire'; readonly apiKey: string; readonly inMs: number }
   | { readonly kind: 'grant'; readonly words: string; readonly inMs: number; readonly name: string }
   | { readonly kind: 'repeatCredit' }
@@ -78,10 +83,10 @@ const ofRequest = (action: string, arbitrary: fc.Arbitrary<string>): fc.Arbitrar
   fc.tuple(age, arbitrary).map(([back, words]) => ({ kind: 'ofRequest', action, back, words }))
 
 const openWords = fc
-  .tuple(apiKey, amount, amount, optional('free'), optional('alone'), instance, fee)
-  .map(([key, a, b, free, alone, by, feeBasisPoints]) => {
+  .tuple(apiKey, amount, amount, optional('free'), optional('alone'), instance, fee, tokens)
+  .map(([key, a, b, free, alone, by, feeBasisPoints, count]) => {
     const [least, needed] = a < b ? [a, b] : [b, a]
-    return `${key} ${needed} least ${least}${free}${alone} by ${by} fee ${feeBasisPoints}`
+    return `${key} ${needed} least ${least}${free}${alone} by ${by} fee ${feeBasisPoints} tokens ${count}`
   })
 
 const open: fc.Arbitrary<Step> = openWords.map((words) => ({ kind: 'open', words }))
@@ -92,9 +97,15 @@ const outcome = fc.oneof(
 )
 
 const standing = amount.map((charge) => `provisional ${charge} stands`)
+const used = fc.oneof(
+  fc.constant(''),
+  tokens.map((count) => ` used ${count}`),
+)
 const settle = ofRequest(
   'settle',
-  fc.oneof(outcome, standing, fc.constantFrom('released', 'unresolved')),
+  fc
+    .tuple(fc.oneof(outcome, standing, fc.constantFrom('released', 'unresolved')), used)
+    .map((words) => words.join('')),
 )
 const stand = fc.constantFrom('stand final', 'stand final', 'stand lookUp')
 const correct = ofRequest('correct', fc.oneof(outcome, fc.constant('givenUp')))
@@ -127,52 +138,55 @@ const settings = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('set K2 disabled', 'set K2 deleted') },
 )
 
+const orNone = (arbitrary: fc.Arbitrary<string>) =>
+  fc.oneof({ weight: 4, arbitrary }, { weight: 1, arbitrary: fc.constant('none') })
+
+const limit: fc.Arbitrary<Step> = fc
+  .tuple(
+    fc.oneof(account, apiKey),
+    fc.oneof(
+      {
+        weight: 5,
+        arbitrary: fc
+          .tuple(
+            fc.integer({ min: 0, max: 90 }),
+            fc.constantFrom('day', 'day', 'week', 'month'),
+            zone,
+          )
+          .map(([micros, period, name]) => `allowance ${micros}/${period} ${name}`),
+      },
+      { weight: 1, arbitrary: fc.constant('allowance none') },
+      {
+        weight: 2,
+        arbitrary: orNone(fc.integer({ min: 0, max: 6 }).map(String)).map(
+          (max) => `in-flight ${max}`,
+        ),
+      },
+      {
+        weight: 2,
+        arbitrary: orNone(fc.integer({ min: 0, max: 9 }).map(String)).map(
+          (max) => `requests ${max}`,
+        ),
+      },
+      {
+        weight: 2,
+        arbitrary: orNone(fc.integer({ min: 0, max: 90 }).map(String)).map(
+          (max) => `tokens ${max}`,
+        ),
+      },
+    ),
+  )
+  .map(([id, words]) => ({ kind: 'limit', words: `${id} ${words}` }))
+
+const turn: fc.Arbitrary<Step> = fc
+  .tuple(
+    fc.constantFrom(0, 1, 1),
+    fc.constantFrom(-1, 0, 0, 1),
+    fc.constantFrom(0, 0, 20_700_000, -12_600_000),
+  )
+  .map(([days, ms, offsetMs]) => ({ kind: 'turn', days, ms, offsetMs }))
+
 const show = fc.oneof(account, apiKey).map((id) => `show ${id}`)
-
-// Few purchases, and looks that land soon or late, so that most looks race with another.
-const purchaseAge = fc.integer({ min: 0, max: 2 })
-
-const purchaseStep: fc.Arbitrary<PurchaseStep> = fc.oneof(
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('begin'),
-      account,
-      credit: fc.integer({ min: 1, max: 60 }),
-      units: fc.integer({ min: 1, max: 30 }),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('truth'),
-      back: purchaseAge,
-      change: fc.constantFrom(
-        ...['pay', 'pay', 'refund', 'refund', 'refund', 'win', 'expire', 'dispute', 'dispute'],
-      ),
-      by: fc.integer({ min: 1, max: 12 }),
-    }),
-  },
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      kind: fc.constant('look'),
-      back: purchaseAge,
-      judged: fc.constantFrom('', '', '', '', '', 'hold 60', 'hold 7', 'hold -', 'small'),
-      // Now and then a look that names another account, or other money than was paid.
-      of: fc.constantFrom(...new Array<string>(12).fill(''), 'other account', 'other payment'),
-    }),
-  },
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      kind: fc.constant('land'),
-      back: fc.integer({ min: 0, max: 4 }),
-      words: fc.constantFrom('', '', '', ' approved'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('dismiss'), back: purchaseAge }) },
-)
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 20, arbitrary: purchaseStep },
@@ -190,6 +204,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: grant },
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'repeatCredit' }) },
   { weight: 4, arbitrary: stepMs.map((ms): Step => ({ kind: 'wait', stepMs: ms })) },
+  { weight: 2, arbitrary: jumpMs.map((ms): Step => ({ kind: 'wait', stepMs: ms })) },
+  { weight: 2, arbitrary: turn },
+  { weight: 4, arbitrary: limit },
   { weight: 1, arbitrary: line(instance.map((id) => `abandon ${id}`)) },
   { weight: 1, arbitrary: ofRequest('forget', fc.constant('')) },
   { weight: 1, arbitrary: line(settings) },
@@ -198,38 +215,53 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: ofRequest('show', fc.constant('')) },
 )
 
+/** How far the clock of a script goes back. `never`: it only goes on, by up to a minute. */
+type Back = 'never' | 'a minute' | 'days'
+
+const steps = fc.array(step, { minLength: 20, maxLength: 150, size: 'max' })
+
 /** Scripts of random actions in the language of `runScript`, ending with every figure shown. */
 export const randomScript: fc.Arbitrary<string> = fc
-  .array(step, { minLength: 20, maxLength: 150, size: 'max' })
-  .map((steps) => {
-    const writer = new ScriptWriter()
-    for (const next of steps) writer.write(next)
-    return writer.finish()
-  })
+  .tuple(steps, fc.constantFrom<Back>('a minute', 'a minute', 'days'))
+  .map(([all, back]) => scriptOf(all, back))
 
-/** A purchase as its provider has it. */
-interface Truth {
-  readonly account: string
-  readonly credit: number
-  readonly units: number
-  found: string
-  /** The units that went back. */
-  back: number
-  disputed: boolean
+/**
+ * The same within the first hours after the epoch, with ids from before all times, and without allowances: for tests that
+ * prune by id, or move every hour that was rolled up.
+ */
+export const randomScriptOfHours: fc.Arbitrary<string> = steps.map((all) => scriptOf(all, 'never'))
+
+function scriptOf(all: readonly Step[], back: Back): string {
+  const writer = new ScriptWriter(back)
+  for (const next of all) writer.write(next)
+  return writer.finish()
 }
 
 /** Puts steps together into a script: tells the time and names requests by their age. */
 class ScriptWriter {
-  readonly #lines: string[] = [
-    'at 1000.5',
-    'credit A1 backed 150 r0',
-    'credit A2 free 90 r0 until 1070',
-  ]
-  #nowMs = 1_000_500
+  readonly #lines: string[] = []
+  readonly #back: Back
+  readonly #idPrefix: string
+  #nowMs: number
+  #newestMs: number
   #opened = 0
   #latestCredit = ''
   readonly #truths: Truth[] = []
   #looks = 0
+
+  constructor(back: Back) {
+    this.#back = back
+    // An allowance finds its requests by the times in their ids.
+    this.#idPrefix = back === 'never' ? 'R' : 'req_z'
+    this.#nowMs = back === 'never' ? 1_000_500 : PERIODS_START_MS - 19_500
+    this.#newestMs = this.#nowMs
+    const startSeconds = this.#nowMs / 1_000
+    this.#lines.push(
+      `at ${startSeconds}`,
+      'credit A1 backed 150 r0',
+      `credit A2 free 90 r0 until ${startSeconds + 70}`,
+    )
+  }
 
   write(next: Step): void {
     switch (next.kind) {
@@ -238,13 +270,14 @@ class ScriptWriter {
         this.#lines.push(next.line)
         return
       case 'open':
-        this.#lines.push(`open R${++this.#opened} ${next.words}`)
+        this.#opened++
+        this.#lines.push(`open ${this.#idOf(0)} ${next.words}`)
         return
       case 'ofRequest':
-        this.#lines.push(`${next.action} R${Math.max(0, this.#opened - next.back)} ${next.words}`)
+        this.#lines.push(`${next.action} ${this.#idOf(next.back)} ${next.words}`)
         return
       case 'stand': {
-        const ids = next.back.map((back) => `R${Math.max(0, this.#opened - back)}`)
+        const ids = next.back.map((back) => this.#idOf(back))
         this.#lines.push(`${next.action} ${ids.join(' ')}`)
         return
       }
@@ -259,8 +292,20 @@ class ScriptWriter {
         this.#lines.push(this.#latestCredit)
         return
       case 'wait':
-        this.#nowMs += next.stepMs
-        this.#lines.push(`at ${this.#nowMs / 1_000}`)
+        if (this.#back === 'never' && (next.stepMs < 0 || next.stepMs >= DAY_MS)) return
+        this.#moveTo(this.#nowMs + next.stepMs)
+        return
+      case 'turn': {
+        if (this.#back === 'never') return
+        const today = Math.floor((this.#nowMs + next.offsetMs) / DAY_MS)
+        this.#moveTo((today + next.days) * DAY_MS - next.offsetMs + next.ms)
+        return
+      }
+      case 'limit':
+        // After a clock has gone back by more than a minute, a settle may not find its second of tokens.
+        if (this.#back === 'days' && next.words.includes('tokens')) return
+        if (this.#back === 'never' && next.words.includes('allowance')) return
+        this.#lines.push(`set ${next.words}`)
         return
       case 'begin': {
         const { account, credit, units } = next
@@ -270,6 +315,17 @@ class ScriptWriter {
       default:
         this.#writePurchase(next)
     }
+  }
+
+  /** The request that was opened so many requests ago. */
+  #idOf(back: number): string {
+    return `${this.#idPrefix}${Math.max(0, this.#opened - back)}`
+  }
+
+  #moveTo(atMs: number): void {
+    this.#nowMs = this.#back === 'days' ? atMs : Math.max(atMs, this.#newestMs - BACK_MS_MAX)
+    this.#newestMs = Math.max(this.#newestMs, this.#nowMs)
+    this.#lines.push(`at ${this.#nowMs / 1_000}`)
   }
 
   #writePurchase(next: Exclude<PurchaseStep, { kind: 'begin' }>): void {
@@ -309,22 +365,10 @@ class ScriptWriter {
       this.#look(place + 1, truth, { judged: '', of: '' })
       this.#lines.push(`land L${this.#looks}`, `show P${place + 1}`)
     }
-    for (let number = 1; number <= this.#opened; number++) this.#lines.push(`show R${number}`)
+    for (let back = this.#opened - 1; back >= 0; back--)
+      this.#lines.push(`show ${this.#idOf(back)}`)
     this.#lines.push('show A1', 'show A2', ...[...OWNERS.keys()].map((key) => `show ${key}`))
     // The space behind each line is where the arrow of the answer goes.
     return this.#lines.map((words) => `${words.trim()} `).join('\n')
   }
-}
-
-/** What happens at the provider: only what is open is paid or expires, and only what is paid goes back. */
-function changeTruth(
-  truth: Truth,
-  { change, by }: { readonly change: string; readonly by: number },
-): void {
-  if (truth.found === 'open' && change === 'pay') truth.found = 'paid'
-  if (truth.found === 'open' && change === 'expire') truth.found = 'expired'
-  if (truth.found !== 'paid') return
-  if (change === 'refund') truth.back = Math.min(truth.units, truth.back + by)
-  if (change === 'win') truth.back = Math.max(0, truth.back - by)
-  if (change === 'dispute') truth.disputed = !truth.disputed
 }
