@@ -36,7 +36,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // upstreams failed.
     catalog: { files: 8, lines: 1_390 },
     // Users of the page, calls that other routes have authenticated, providers that bill by counts, places at an upstream,
-    // events that pass without being parsed, models and limits of a caller, and keys that are read again together.
+    // events that pass without being parsed, models and limits of a caller, other calls that are counted, and keys that are
+    // read again together.
     journey: { files: 24, lines: 4_400 },
     // Which reported costs are looked up, doubts in them, those that stand, and the usage of the upstream's key.
     reconcile: { files: 8, lines: 1_386 },
@@ -53,8 +54,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // What is looked for, signed messages, retries, and addresses that are refused.
     webhooks: { files: 8, lines: 1_204 },
     // The page's reads, CSV, reports of usage, generations, the desk of operators, offers, quotes, purchases, their pages,
-    // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits and metadata, and a
-    // report's most tags.
+    // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits, who may raise and how often
+    // set them, metadata, and a report's most tags.
     operations: { files: 31, lines: 6_031 },
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
     http: { files: 26, lines: 3_788 },

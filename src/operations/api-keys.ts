@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Gate } from '../journey/gate/gate.ts'
 import { getAccount } from '../ledger/accounts.ts'
 import type { Balance } from '../ledger/activity/activity.ts'
 import { createApiKey, getApiKey, getLastUses, listApiKeys } from '../ledger/api-keys.ts'
@@ -18,7 +19,8 @@ import {
   timeOrNull,
 } from './fields.ts'
 import {
-  CalendarChanges,
+  allowanceGate,
+  countAllowance,
   limitChanges,
   limitFields,
   limitShapes,
@@ -144,7 +146,8 @@ function show(parts: OperationParts): Operation {
 
 function change(parts: OperationParts): Operation {
   const { store, ledger, clock, onCallersChanged, keyLimits } = parts
-  const calendarChanges = new CalendarChanges()
+  // Lists of operations are also made without a process, to be read alone.
+  let allowances: Gate | null = null
   return operation({
     name: 'changeKey',
     method: 'PATCH',
@@ -167,7 +170,8 @@ function change(parts: OperationParts): Operation {
       const { name, disabled, credit_limit, expires_at, models, metadata, ...limits } = call.body
       const row = await namedKey(store, call)
       refuseRaisedLimits(call.caller, limits, { defaults: keyLimits, own: row })
-      calendarChanges.admit(call.caller, { row, to: limits.allowance, nowMs: clock.nowMs() })
+      allowances ??= allowanceGate(clock)
+      countAllowance(allowances, call.caller, limits)
       const apiKeyId = row.id
       const changes = {
         id: apiKeyId,

@@ -1,19 +1,10 @@
 import { z } from 'zod'
+import { Gate, type GateSettings } from '../journey/gate/gate.ts'
 import type { OwnLimits } from '../ledger/ledger.ts'
 import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
-import {
-  ALLOWANCE_PERIODS,
-  isSameCalendar,
-  isTimeZone,
-  periodSpanAt,
-} from '../vocabulary/allowance.ts'
+import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../vocabulary/allowance.ts'
+import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import {
-  countInWindow,
-  EMPTY_WINDOW,
-  type RequestWindow,
-  readWindow,
-} from '../vocabulary/request-window.ts'
 import { amountField, moneyField, timeAnswer, timeField } from './fields.ts'
 import type { Caller } from './operation.ts'
 
@@ -134,46 +125,33 @@ export function refuseRaisedLimits(
 }
 
 /** Whether a member acts, and not an operator as one. */
-function isMember(caller: Caller): boolean {
+function isMember(caller: Caller): caller is Extract<Caller, { kind: 'member' }> {
   return caller.kind === 'member' && caller.actionId === null
 }
 
-// Each adds up the requests of the period, and all commits of the process wait for that.
-const CALENDARS_PER_MINUTE_MAX = 6
-
-/** How often the members of each account gave its keys another calendar of an allowance, in this process. */
-export class CalendarChanges {
-  #windows = new Map<string, RequestWindow>()
-
-  /** Throws Problem `rate_limited` at the seventh calendar in a minute. The amount may change at any time. */
-  admit(
-    caller: Caller,
-    {
-      row,
-      to,
-      nowMs,
-    }: {
-      readonly row: Pick<ApiKeyRow, 'accountId' | 'allowance'>
-      readonly to: OwnLimits['allowance'] | undefined
-      readonly nowMs: number
-    },
-  ): void {
-    if (!isMember(caller) || to == null || isSameCalendar(row.allowance, to)) return
-    const window = this.#windows.get(row.accountId) ?? EMPTY_WINDOW
-    const { retryAfterSeconds } = readWindow({ window, limit: CALENDARS_PER_MINUTE_MAX, nowMs })
-    if (retryAfterSeconds !== null) {
-      throw new Problem('rate_limited', {
-        retryAfterSeconds,
-        message: `The keys of this account were given ${CALENDARS_PER_MINUTE_MAX} allowances with another period or time zone within a minute. Change amounts alone, or wait.`,
-      })
-    }
-    // Windows are at most a minute old, and this many accounts do not change calendars in one.
-    if (this.#windows.size >= ACCOUNTS_MAX) this.#windows.clear()
-    this.#windows.set(row.accountId, countInWindow({ window, nowMs }))
-  }
+// Another calendar adds up the requests of its period, and all other commands of this process wait for that.
+const ALLOWANCES: GateSettings = {
+  counts: 'allowances',
+  inFlightMax: 10,
+  requestsPerMinuteMax: 10,
+  // Of callers without backed credit, which is not asked here.
+  unbackedRequestsPerMinuteMax: 0,
 }
 
-const ACCOUNTS_MAX = 10_000
+/** Counts, by account, how often members set allowances of keys in this process. */
+export function allowanceGate(clock: Clock): Gate {
+  return new Gate({ clock, settings: ALLOWANCES })
+}
+
+/**
+ * Counts a change of a key that sets an allowance, also the one that the key has: changes that are under way at the same
+ * time can find another. Throws Problem `rate_limited`.
+ */
+export function countAllowance(gate: Gate, caller: Caller, { allowance }: LimitsBody): void {
+  if (allowance == null || !isMember(caller)) return
+  const { accountId } = caller
+  gate.enter({ accountId, apiKeyId: accountId, hasBackedCredit: true }).leave()
+}
 
 /** The limits of an account or a key, with what counts against its allowance. */
 export const limitShapes = {

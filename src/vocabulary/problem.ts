@@ -77,7 +77,7 @@ export const PROBLEMS = {
   endpoint_retired: row(410, 'client', 'final', { message: 'This endpoint is retired.', meaning: 'The endpoint existed in an earlier version.', remedy: 'Stop calling it.' }),
   request_too_large: row(413, 'client', 'final', { message: 'The request body is too large.', meaning: 'The body is over 32 MB after decompression (64 MB on images, 64 KB on the admin API).', remedy: 'Send a smaller body, or send media by URL.' }),
   headers_too_large: row(431, 'client', 'final', { message: 'The request headers are too large.', meaning: 'The headers are larger than the server accepts.', remedy: 'Send fewer or shorter headers.' }),
-  rate_limited: row(429, 'client', 'retry', { message: 'Too many requests in a minute.', meaning: 'Too many requests within a minute from one key, from one account without backed credit, from one address without a known key, or from one user of the page.', remedy: 'Wait for `retry-after`.' }),
+  rate_limited: row(429, 'client', 'retry', { message: 'Too many requests in a minute.', meaning: 'Too many requests within a minute from one key, from one account without backed credit, from one address without a known key, or from one user of the page; too many other calls of a key; or too many allowances set by members of an account.', remedy: 'Wait for `retry-after`.' }),
   too_many_concurrent_requests: row(429, 'client', 'retry', { message: 'This API key has too many requests in flight.', meaning: 'The key has reached its limit of requests in flight.', remedy: 'Wait for one of them to end.' }),
 
   // What the provider said of the request, in our words.

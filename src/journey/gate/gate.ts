@@ -4,15 +4,17 @@ import { requestsInWords } from '../../vocabulary/request-window.ts'
 import type { CallerLimits } from './authenticator.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
-/** Who is counted, and how one is refused that has too much in flight. */
+/** What is counted of whom, and how one is refused that has too much in flight. */
 const COUNTED = {
-  apiKey: { name: 'API key', inFlightCode: 'too_many_concurrent_requests' },
-  user: { name: 'user', inFlightCode: 'rate_limited' },
+  apiKey: { name: 'API key', things: 'requests', inFlightCode: 'too_many_concurrent_requests' },
+  user: { name: 'user', things: 'requests', inFlightCode: 'rate_limited' },
+  calls: { name: 'API key', things: 'calls beside inference', inFlightCode: 'rate_limited' },
+  allowances: { name: 'account', things: 'settings of allowances', inFlightCode: 'rate_limited' },
 } as const
 
 /** The gate's limits; the ledger has the same of API keys. */
 export interface GateSettings {
-  /** Users of the page are counted as API keys are, under `apiKeyId`. Default: API keys. */
+  /** Others than requests of API keys are counted in the same way, under `apiKeyId`. Default: requests of API keys. */
   readonly counts?: keyof typeof COUNTED
   /** Requests of one API key that may be read or run at a time: 8. */
   readonly inFlightMax: number
@@ -155,8 +157,8 @@ function refuseAboveRate(
     retryAfterSeconds,
     message:
       accountWait > keyWait
-        ? `More than ${requestsInWords(accountRequestsMax ?? 0)} in a minute on ${onAccount}`
-        : `More than ${requestsInWords(keyRequestsMax)} in a minute on this ${COUNTED[counts].name}.`,
+        ? `More than ${inWords(accountRequestsMax ?? 0, counts)} in a minute on ${onAccount}`
+        : `More than ${inWords(keyRequestsMax, counts)} in a minute on this ${COUNTED[counts].name}.`,
   })
 }
 
@@ -167,13 +169,18 @@ function refuseInFlight(
   const { name, inFlightCode } = COUNTED[counts]
   const refuse = (owner: string, inFlight: number): never => {
     throw new Problem(inFlightCode, {
-      message: `This ${owner} already has ${requestsInWords(inFlight)} in flight.`,
+      message: `This ${owner} already has ${inWords(inFlight, counts)} in flight.`,
       ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
     })
   }
   if (apiKey.inFlight >= keyInFlightMax) refuse(name, apiKey.inFlight)
   if (account === null || accountInFlightMax === null) return
   if (account.inFlight >= accountInFlightMax) refuse('account', account.inFlight)
+}
+
+function inWords(count: number, counts: keyof typeof COUNTED): string {
+  const { things } = COUNTED[counts]
+  return things === 'requests' ? requestsInWords(count) : `${count} ${things}`
 }
 
 /** The counts of one API key or account. */
