@@ -47,6 +47,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     people: { files: 12, lines: 1_705 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait for a rate and why, ceilings,
     // figures, checks of both and a rescan.
+    // What is looked for, limits and allowances of keys, what holds when a webhook is made, signed messages, retries by
+    // chance, and addresses that are refused.
     sale: { files: 31, lines: 3_790 },
     // What is looked for, what holds when a webhook is made, signed messages, retries, and addresses that are refused.
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait and why, looks and whether more

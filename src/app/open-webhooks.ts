@@ -28,6 +28,7 @@ export function openWebhooks(
     clock,
     rules: new AddressRules(config.TOLLGATE_WEBHOOK_NETWORKS),
     resolve: resolveByDns,
+    random: Math.random,
     onAttempt: (event, outcome) => {
       log.debug({ event, outcome }, 'webhook')
       telemetry.webhookSent(event, outcome)

@@ -33,7 +33,10 @@ export async function lowBalances(
   })
 }
 
-/** Which of these keys have spent nine tenths of their limit. */
+/**
+ * Which of these keys have spent nine tenths of their credit limit, and of their allowance in the period that goes on. A
+ * key can be near both; each period is a subject of its own.
+ */
 export async function nearLimits(
   db: Kysely<Tables>,
   { subjectIds: apiKeyIds, nowMs }: Looked,
@@ -42,18 +45,41 @@ export async function nearLimits(
   const rows = await db
     .selectFrom('api_keys')
     .select(['id', 'account_id as accountId', 'spend_micros as spend'])
-    .select('credit_limit_micros as limit')
+    .select(['credit_limit_micros as limit', 'allowance_micros as allowance'])
+    .select(['allowance_period as period', 'period_ends_at_ms as endsAtMs'])
+    .select('period_spend_micros as periodSpend')
     .where('id', 'in', apiKeyIds)
     .where('deleted_at_ms', 'is', null)
-    .where('credit_limit_micros', '>', 0)
+    .where(({ eb, or }) => or([eb('credit_limit_micros', '>', 0), eb('allowance_micros', '>', 0)]))
     .execute()
-  const near = rows.filter(({ spend, limit }) => limit !== null && spend * 10 >= limit * 9)
-  return near.map(({ id, accountId, spend, limit }) => ({
-    event: 'key.limit_near',
-    subjectId: id,
-    sinceMs: nowMs,
-    fields: { key_id: id, account_id: accountId, spend, credit_limit: limit },
-  }))
+  return rows.flatMap((row): Raised[] => {
+    const { id, accountId, spend, limit, allowance, period, endsAtMs } = row
+    const named = { event: 'key.limit_near', sinceMs: nowMs } as const
+    const owner = { key_id: id, account_id: accountId }
+    const near: Raised[] = []
+    if (isNear(spend, limit)) {
+      near.push({ ...named, subjectId: id, fields: { ...owner, spend, credit_limit: limit } })
+    }
+    // A row has the period of its latest hold, which may be over.
+    if (endsAtMs !== null && nowMs < endsAtMs && isNear(row.periodSpend, allowance)) {
+      const resetsAt = new Date(endsAtMs).toISOString()
+      const fields = { ...owner, spend: row.periodSpend, allowance, period, resets_at: resetsAt }
+      near.push({ ...named, subjectId: `${id} ${period} until ${resetsAt}`, fields })
+    }
+    return near
+  })
+}
+
+/** The account or key of a subject. */
+export function ownerOf(subjectId: string): string {
+  const [ownerId = ''] = subjectId.split(' ', 1)
+  return ownerId
+}
+
+/** Nothing is near a limit of zero, which lets no request in. */
+function isNear(spendMicros: number | null, limitMicros: number | null): boolean {
+  if (spendMicros === null || limitMicros === null || limitMicros === 0) return false
+  return spendMicros * 10 >= limitMicros * 9
 }
 
 /** Requests that are looked up at once are mostly settled by then. */

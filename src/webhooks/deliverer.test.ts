@@ -35,12 +35,19 @@ function answering(httpStatus: number, headers: Record<string, string> = {}) {
   return (response: ServerResponse) => void response.writeHead(httpStatus, headers).end('thanks')
 }
 
-function deliverer(input: { readonly resolve?: Resolve; readonly timeoutMs?: number } = {}) {
+function deliverer(
+  input: {
+    readonly resolve?: Resolve
+    readonly timeoutMs?: number
+    readonly random?: () => number
+  } = {},
+) {
   const made = new Deliverer({
     db: bench.store.db,
     clock,
     rules,
     resolve: async () => LOOPBACK,
+    random: () => 0,
     onAttempt: () => {},
     onFailure: (cause) => {
       throw cause
@@ -118,6 +125,20 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const forged = () => new Webhook(webhook.secret).verify(`${got?.body} `, headers)
     expect(forged).toThrow()
     expect(await deliveryOf(sent)).toMatchObject({ state: 'delivered', attempts: 1, failure: null })
+  })
+
+  test('messages that fail together are sent again up to a tenth later than they must wait', async () => {
+    const receiver = await receive(answering(500))
+    const webhook = await webhookTo(receiver.url)
+    const [early, late] = [await message(webhook), await message(webhook)]
+    const chances = [0.5, 0.999]
+    await deliverAll(deliverer({ random: () => chances.shift() ?? 0 }))
+    const delays = [await deliveryOf(early), await deliveryOf(late)]
+    const [waitMs = 0] = RETRY_WAITS_MS
+    expect(delays.map(({ nextAttemptAtMs }) => nextAttemptAtMs - nowMs).toSorted()).toEqual([
+      waitMs * 1.05,
+      Math.floor(waitMs * 1.0999),
+    ])
   })
 
   test('a message that fails is sent again with the same id after each wait, then given up', async () => {

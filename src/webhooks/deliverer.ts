@@ -29,6 +29,8 @@ interface DelivererInput {
   readonly clock: Clock
   readonly rules: AddressRules
   readonly resolve: Resolve
+  /** A number from 0 to below 1, another each time: how much longer than the least wait a retry waits. */
+  readonly random: () => number
   /** Default 5,000. */
   readonly timeoutMs?: number
   readonly onAttempt: (event: WebhookDeliveryRow['event'], outcome: DeliveryOutcome) => void
@@ -112,7 +114,7 @@ export class Deliverer {
 
   /** Whether the receiver answered, so that more may be sent at once. */
   async #send(webhook: WebhookRow, message: WebhookDeliveryRow): Promise<boolean> {
-    const { db, clock, rules, resolve, timeoutMs = TIMEOUT_MS, onAttempt } = this.#input
+    const { db, clock, rules, resolve, random, timeoutMs = TIMEOUT_MS, onAttempt } = this.#input
     const stopped = this.#stopping.signal
     const nowMs = clock.nowMs()
     const end = await sendMessage({ webhook, message, nowMs, timeoutMs, rules, resolve, stopped })
@@ -120,7 +122,8 @@ export class Deliverer {
       await giveBack(db, message)
       return false
     }
-    const outcome = await recordAttempt(db, { message, end, nowMs: clock.nowMs() })
+    const ended = { message, end, nowMs: clock.nowMs(), chance: random() }
+    const outcome = await recordAttempt(db, ended)
     onAttempt(message.event, outcome)
     return outcome === 'delivered' && !stopped.aborted
   }

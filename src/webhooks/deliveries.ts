@@ -12,7 +12,10 @@ const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** The wait after each failed attempt: ten attempts over some 32 hours. After the last one the message has failed. */
+/**
+ * The least wait after each failed attempt: ten attempts over some 32 hours. After the last one the message has failed.
+ * Each wait is up to a tenth longer by chance, so that a receiver that was away does not get all messages at once.
+ */
 export const RETRY_WAITS_MS: readonly number[] = [
   5 * SECOND_MS,
   MINUTE_MS,
@@ -24,6 +27,8 @@ export const RETRY_WAITS_MS: readonly number[] = [
   10 * HOUR_MS,
   10 * HOUR_MS,
 ]
+
+const LONGER_BY_MAX = 0.1
 
 /** How long a message is kept, delivered or not. */
 const KEPT_MS = 30 * DAY_MS
@@ -147,10 +152,13 @@ export async function recordAttempt(
     message,
     end,
     nowMs,
+    chance,
   }: {
     readonly message: WebhookDeliveryRow
     readonly end: AttemptEnd
     readonly nowMs: number
+    /** From 0 to below 1: how much longer than the least wait the next attempt waits. */
+    readonly chance: number
   },
 ): Promise<DeliveryOutcome> {
   const attempts = message.attempts + 1
@@ -166,7 +174,7 @@ export async function recordAttempt(
     .set({
       attempts,
       state: outcome === 'retried' ? 'waiting' : outcome,
-      next_attempt_at_ms: nowMs + (waitMs ?? 0),
+      next_attempt_at_ms: nowMs + Math.floor((waitMs ?? 0) * (1 + LONGER_BY_MAX * chance)),
       leased_until_ms: 0,
       http_status: httpStatus,
       failure,

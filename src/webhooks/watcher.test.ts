@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -153,6 +154,57 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await spend(1_800)
     await watcher().look()
     expect((await told()).length).toBe(2)
+  })
+
+  test('a key is near its allowance once in each period, beside its credit limit', async () => {
+    await runScript(bench, 'set key_1 allowance 100/day\nset key_1 limit 200')
+    await credit('acct_1', 9_000_000)
+    await tellAll()
+    const spend = async (chargeMicros: number) => {
+      nowMs += 1
+      const id = `req_z${nowMs}`
+      await runScript(
+        bench,
+        `at ${nowMs / 1_000}\nopen ${id} key_1 7\nsettle ${id} final ${chargeMicros}`,
+      )
+      await watcher().look()
+    }
+    await spend(7)
+    await spend(7)
+    expect(await told()).toEqual([])
+    for (let count = 0; count < 11; count++) await spend(7)
+    const near = {
+      key_id: 'key_1',
+      account_id: 'acct_1',
+      spend: 91,
+      allowance: 100,
+      period: 'day',
+      resets_at: '2027-01-02T00:00:00.000Z',
+    }
+    expect(await told()).toEqual([['key.limit_near', near]])
+    // The next day it has spent nothing of it, and the row still has the day before.
+    nowMs = Date.parse('2027-01-02')
+    await watcher().look()
+    for (let count = 0; count < 12; count++) await spend(7)
+    expect((await told()).length).toBe(1)
+    // 175 in all, then 182: near its credit limit of 200, and near the second day's allowance.
+    await spend(7)
+    const nextDay = { ...near, resets_at: '2027-01-03T00:00:00.000Z' }
+    const ofLimit = { key_id: 'key_1', account_id: 'acct_1', spend: 182, credit_limit: 200 }
+    expect(new Set((await told()).slice(1))).toEqual(
+      new Set([
+        ['key.limit_near', nextDay],
+        ['key.limit_near', ofLimit],
+      ]),
+    )
+    await watcher().look()
+    await spend(7)
+    expect((await told()).length).toBe(3)
+    const held = await bench.store.db.selectFrom('webhook_conditions').selectAll().execute()
+    expect(held.map(({ subject_id }) => subject_id).toSorted()).toEqual([
+      'key_1',
+      'key_1 day until 2027-01-03T00:00:00.000Z',
+    ])
   })
 
   test('a request that is unresolved for a minute is reported once, without what was asked', async () => {

@@ -9,6 +9,7 @@ import {
   awayUpstreams,
   lowBalances,
   nearLimits,
+  ownerOf,
   resolvedOf,
   type UnresolvedPlace,
   unresolvedRequests,
@@ -167,9 +168,11 @@ async function judge(
   }: { readonly event: keyof typeof READS; readonly subjectIds: readonly string[] },
 ): Promise<void> {
   const { db, clock } = parts
-  const raised = await READS[event](db, { subjectIds, nowMs: clock.nowMs() })
+  const ownerIds = [...new Set(subjectIds.map(ownerOf))]
+  const raised = await READS[event](db, { subjectIds: ownerIds, nowMs: clock.nowMs() })
   const holding = new Set(raised.map(({ subjectId }) => subjectId))
-  const held = await heldOf(db, { event, subjectIds })
+  const known = [...new Set([...subjectIds, ...holding])]
+  const held = await heldOf(db, { event, subjectIds: known })
   const ended = [...held].filter((id) => !holding.has(id))
   await endConditions(db, { event, subjectIds: ended })
   await raiseOthers(parts, raised, held)
