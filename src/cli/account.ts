@@ -57,6 +57,13 @@ const fee = {
   read: orNone(readPercent),
 } as const
 
+const lowBalance = {
+  flags: '--low-balance <dollars>',
+  words: 'backed credit below which webhooks report it as low, or none for $5',
+  to: 'body.low_balance',
+  read: orNone(readDollars),
+} as const
+
 /** `tollgate account`: the owners of credit. */
 export const ACCOUNT_COMMANDS: CommandGroup = {
   name: 'account',
@@ -78,6 +85,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         },
         ...MODEL_OPTIONS,
         ...limitOptions('new'),
+        lowBalance,
         METADATA_OPTION,
       ],
       help: `
@@ -144,12 +152,7 @@ With --external-id the same command can be run again: it makes one account.
         },
         ...MODEL_OPTIONS,
         ...limitOptions('changed'),
-        {
-          flags: '--low-balance <dollars>',
-          words: 'backed credit below which webhooks report it as low, or none for $5',
-          to: 'body.low_balance',
-          read: orNone(readDollars),
-        },
+        lowBalance,
         METADATA_OPTION,
       ],
       help: `

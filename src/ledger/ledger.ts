@@ -237,6 +237,8 @@ export interface CreateAccountInput extends ModelListsInput, ExternalInput, Part
   readonly ownerId?: string | null
   /** The platform fee, in hundredths of a percent. Default null: that of the model. */
   readonly feeBasisPoints?: number | null
+  /** The backed credit below which webhooks report it as low. Default null: $5. */
+  readonly lowBalanceMicros?: Micros | null
 }
 
 export interface UpdateAccountInput extends ModelListsInput, ExternalInput, Partial<OwnLimits> {

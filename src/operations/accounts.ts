@@ -75,6 +75,11 @@ function createOwn(parts: OperationParts): Operation {
   })
 }
 
+const lowBalanceField = amountField
+  .nullable()
+  .optional()
+  .describe('Backed credit below which webhooks report it as low. Null: $5.')
+
 const newAccountBody = z.strictObject({
   name: nameField,
   email: emailField.nullish(),
@@ -82,6 +87,7 @@ const newAccountBody = z.strictObject({
   models: modelsField,
   ...limitFields,
   metadata: metadataField,
+  low_balance: lowBalanceField,
 })
 
 async function made(
@@ -93,9 +99,9 @@ async function made(
   by: OperatorAction | null,
 ): Promise<Answered> {
   const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId } = fields
-  const { models, external_id: externalId = null, metadata = null, ...limits } = fields
+  const { models, external_id: externalId = null, metadata = null, low_balance, ...limits } = fields
   const accountId = parts.ids.next('acct')
-  const noted = { externalId, metadataJson: metadata }
+  const noted = { externalId, metadataJson: metadata, lowBalanceMicros: low_balance ?? null }
   const own = { feeBasisPoints, ...modelListsOf(models), ...limitChanges(limits), ...noted }
   const account = await parts.ledger.createAccount(
     { id: accountId, name, email, ownerId, ...own },
@@ -186,10 +192,7 @@ function change(parts: OperationParts): Operation {
       ...limitFields,
       external_id: externalIdField.nullable().optional(),
       metadata: metadataField,
-      low_balance: amountField
-        .nullable()
-        .optional()
-        .describe('Backed credit below which webhooks report it as low. Null: $5.'),
+      low_balance: lowBalanceField,
     }),
     example: { disabled: false },
     answers: { 200: accountShape },

@@ -46,6 +46,18 @@ test('an account is made, shown, changed in what is given alone, and listed', as
   })
 })
 
+test('an account is made with the credit below which it is low', async () => {
+  const made = await admin.post('/v1/admin/accounts', { name: 'Ada', low_balance: 1_000_000 })
+  expect([made.httpStatus, made.json['low_balance']]).toEqual([201, 1_000_000])
+  const shown = await admin.get(`/v1/admin/accounts/${textOf(made.json, 'id')}`)
+  expect(shown.json).toEqual(made.json)
+  const refused = await admin.post('/v1/admin/accounts', { name: 'Ada', low_balance: -1 })
+  expect([refused.httpStatus, refused.json]).toEqual([
+    400,
+    errorOf('invalid_parameter', 'low_balance'),
+  ])
+})
+
 test('credit is added once a reference, 50 times at once', async () => {
   const id = await admin.account()
   const tries = Array.from({ length: 50 }, () =>
