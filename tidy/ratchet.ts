@@ -59,11 +59,13 @@ export const HOUSE_LIMITS: HouseLimits = {
     // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits, who may raise and how often
     // set them, metadata, and a report's most tags.
     operations: { files: 31, lines: 6_031 },
-    // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
+    // The page's files, sign-in and guards, the Playground, the page of play money, messages about payments, and how much a
+    // key may call beside inference.
     http: { files: 26, lines: 3_788 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
     cli: { files: 25, lines: 3_012 },
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream, its key and its credit.
+    // Settings of fees and those of no model, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     telemetry: { files: 8, lines: 1_513 },
     // Settings of fees, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.

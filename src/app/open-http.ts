@@ -6,6 +6,7 @@ import type { ReadinessCheck } from '../http/health.ts'
 import { createInference } from '../http/inference.ts'
 import { createHttpServer, type ManagementInput } from '../http/server.ts'
 import type { Authenticator } from '../journey/gate/authenticator.ts'
+import { Gate, type GateSettings } from '../journey/gate/gate.ts'
 import { Maintenance } from '../journey/gate/maintenance.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
@@ -149,7 +150,8 @@ async function managementOf(
   const { config, operations, configured, log, clock, ids } = wiring
   const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
-  const byKey = keyAccess((arrival) => authenticator.authenticate(arrival))
+  const calls = new Gate({ clock, settings: callsOf(config) })
+  const byKey = keyAccess(calls, (arrival) => authenticator.authenticate(arrival))
   const sold = await openSale(wiring, { ...http, pageUrl })
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
   const knownTokens = adminToken === null ? null : openKnownTokens(wiring, http)
@@ -205,6 +207,17 @@ async function managementOf(
     page: openPage(wiring, http),
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
+  }
+}
+
+/** What an API key may call beside inference: as often and as many at a time as inference. */
+function callsOf(config: Config): GateSettings {
+  return {
+    counts: 'calls',
+    inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
+    requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
+    // Of callers without backed credit, which is not asked here.
+    unbackedRequestsPerMinuteMax: 0,
   }
 }
 

@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { finished } from 'node:stream'
+import type { Gate, GateCaller } from '../journey/gate/gate.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { Caller, CallerKind } from '../operations/operation.ts'
 import { scopesOf } from '../people/admin-tokens.ts'
@@ -88,8 +90,23 @@ export const anyoneAccess: Access = {
   authenticate: async () => ({ kind: 'anyone' }),
 }
 
-/** Access by an API key, to what concerns its own account. */
+/** Counts a call in a gate until its response has ended. Throws Problem `rate_limited`. */
+export function countUntilAnswered(gate: Gate, caller: GateCaller, client: ServerResponse): void {
+  const slot = gate.enter(caller)
+  finished(client, () => slot.leave())
+}
+
+/** Of all keys of an account together, so that long reports of one account leave the store's readers to others. */
+const CALLS_OF_ACCOUNT = {
+  keyRequestsPerMinuteMax: null,
+  keyInFlightMax: null,
+  accountRequestsPerMinuteMax: null,
+  accountInFlightMax: 8,
+}
+
+/** Access by an API key, to what concerns its own account. `gate` counts these calls, apart from inference. */
 export function keyAccess(
+  gate: Gate,
   authenticate: (arrival: Arrival) => Promise<{
     readonly apiKeyId: string
     readonly accountId: string
@@ -101,6 +118,12 @@ export function keyAccess(
     async authenticate(arrival) {
       const { apiKeyId, accountId } = await authenticate(arrival)
       return { kind: 'key', apiKeyId, accountId }
+    },
+    onCaller(caller, client) {
+      if (caller.kind !== 'key') return
+      const { apiKeyId, accountId } = caller
+      const ofAccount = { hasBackedCredit: true, ownLimits: CALLS_OF_ACCOUNT }
+      countUntilAnswered(gate, { apiKeyId, accountId, ...ofAccount }, client)
     },
   }
 }

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import { finished } from 'node:stream'
 import type { Kysely } from 'kysely'
 import type { Gate } from '../../journey/gate/gate.ts'
 import type { UnknownCallers } from '../../journey/gate/unknown-callers.ts'
@@ -12,7 +11,7 @@ import type { Arrival } from '../../vocabulary/call.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import type { IdSource } from '../../vocabulary/ids.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import type { Access } from '../access.ts'
+import { type Access, countUntilAnswered } from '../access.ts'
 import type { PageSite } from './page-site.ts'
 
 /** What tells who is signed in. */
@@ -42,13 +41,12 @@ export async function requireSignedIn(
   return signedIn
 }
 
-/** Counts a call for its user until its response has ended. Throws Problem `rate_limited`. */
+/** Counts a call for its user. Throws Problem `rate_limited`. */
 export function countCall(
   { gate }: Pick<PageAccessInput, 'gate'>,
   { userId, client }: { readonly userId: string; readonly client: ServerResponse },
 ): void {
-  const slot = gate.enter({ apiKeyId: userId, accountId: userId, hasBackedCredit: true })
-  finished(client, () => slot.leave())
+  countUntilAnswered(gate, { apiKeyId: userId, accountId: userId, hasBackedCredit: true }, client)
 }
 
 /** Access by a session to an account: its members', and every operator's. To others, and where there is none, it does not exist. */
