@@ -7,6 +7,7 @@ import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts
 import type { Store } from '../store/open-store.ts'
 import { loadDialect } from '../upstreams/dialects.ts'
 import { Upstream } from '../upstreams/upstream.ts'
+import { feesOfNone } from '../vocabulary/offer.ts'
 import { catalogSettingsOf } from './config.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -81,6 +82,7 @@ export async function openCatalog(
   const catalog = new Catalog({ clock, settings, upstreams: configured.upstreams })
   const catalogStore = createCatalogStore(store.db)
   await catalogStore.keepOnly([...upstreams.keys()])
+  const unlisted = new Set(upstreams.keys())
   const each = [...upstreams.values()].map((opened, place) =>
     openRefresher(wiring, {
       ...opened,
@@ -88,7 +90,11 @@ export async function openCatalog(
       catalog,
       settings,
       store: catalogStore,
-      onRefreshed,
+      onRefreshed(upstream) {
+        // Once, with the models of all upstreams.
+        if (unlisted.delete(upstream) && unlisted.size === 0) warnOfFees(wiring, catalog)
+        onRefreshed(upstream)
+      },
     }),
   )
   for (const refresher of each) await refresher.load()
@@ -101,6 +107,17 @@ export async function openCatalog(
   await refreshers.refreshFirst(START_GRACE_MS)
   refreshers.start()
   return { catalog, refreshers }
+}
+
+/** By position: the wiring, and the catalog with the models of all upstreams. */
+function warnOfFees({ config, log }: Wiring, catalog: Catalog): void {
+  const { fees } = catalogSettingsOf(config)
+  const names = feesOfNone(fees, catalog.modelIds)
+  if (names.length === 0) return
+  log.warn(
+    { fees: names.length, first: names.slice(0, SHOWN_IDS_MAX) },
+    'TOLLGATE_MODEL_FEES_BPS names models that are not in the catalog: if an id is mistyped, its model has another fee',
+  )
 }
 
 interface RefresherParts extends OpenUpstream, Pick<CatalogParts, 'onRefreshed'> {
@@ -151,7 +168,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
   })
 }
 
-// Of an upstream that lists hundreds of models that another one has.
+// Of hundreds, such as the models of an upstream that another one has too.
 const SHOWN_IDS_MAX = 5
 
 function logRefresh(log: Logger, outcome: RefreshOutcome): void {

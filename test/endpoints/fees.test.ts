@@ -122,3 +122,13 @@ test('a model has its own fee, its author the next, every other model that of th
   const request = await chat()
   expect(request).toMatchObject({ fee_basis_points: 900, charge: chargeAt(request, 900) })
 })
+
+test('fees of models that are not in the catalog are named in the log, once', async () => {
+  await start({ TOLLGATE_MODEL_FEES_BPS: 'sim/text=1, SIM/*=2, sim/txet=3, gone/*=4' })
+  await admin.post('/v1/admin/catalog/refresh', {})
+  await admin.post('/v1/admin/catalog/refresh', {})
+  const warned = admin.world.log.filter((line) => line.includes('TOLLGATE_MODEL_FEES_BPS'))
+  expect(warned.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, fees: 2, first: ['sim/txet', 'gone/*'] },
+  ])
+})
