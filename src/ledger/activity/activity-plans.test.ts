@@ -12,6 +12,7 @@ import { ForgottenHolds } from '../instances/forgotten-holds.ts'
 import { abandonEarlierInstances } from '../instances/instances.ts'
 import { Presence } from '../instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT, type Ledger } from '../ledger.ts'
+import { greedy, type Query, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import {
@@ -84,22 +85,18 @@ test('on SQLite no read goes through all of Activity, however it is filtered', a
   await db.destroy()
 
   const connection = new DatabaseSync(bench.file)
-  const plans = asked.map((sql) => {
-    // Without its parameters: a plan that needs their values is not one to count on.
-    const steps = connection.prepare(`explain query plan ${sql}`).all()
-    return { sql, steps: steps.map(({ detail }) => String(detail)) }
-  })
+  const plans = asked.map((sql) => ({ sql, steps: stepsOf(connection, sql) }))
   connection.close()
   await bench.close()
   expect(plans.length).toBe(READS + 1)
-  for (const { sql, steps } of plans) expect(steps.join('; '), sql).not.toMatch(/\bSCAN\b/)
+  for (const { sql, steps } of plans) expect(steps, sql).not.toMatch(/\bSCAN\b/)
   const unsettled = plans.filter(({ sql }) => /^select \* from "requests".*state = '/.test(sql))
   expect(unsettled.length).toBeGreaterThan(2)
   for (const { sql, steps } of unsettled) {
-    expect(steps.join('; '), sql).toContain('USING INDEX requests_unsettled')
+    expect(steps, sql).toContain('USING INDEX requests_unsettled')
   }
   const purchases = plans.find(({ sql }) => sql.includes('top_up'))
-  expect(purchases?.steps.join('; ')).toContain('entries_purchases')
+  expect(purchases?.steps).toContain('entries_purchases')
 })
 
 const REQUESTS = 20_000
@@ -125,43 +122,6 @@ const FILL = `
       case when opened_at_ms % 500 = 0 then 'r' || opened_at_ms end, id, 0
     from requests;
 `
-
-interface PlanNode {
-  readonly 'Relation Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly PlanNode[]
-}
-
-/** How many rows the run of a plan has looked at, those that it then left out with them. */
-function rowsLookedAt(node: PlanNode): number {
-  const rows = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)
-  const own = node['Relation Name'] === undefined ? 0 : rows * node['Actual Loops']
-  return (node.Plans ?? []).reduce((sum, plan) => sum + rowsLookedAt(plan), own)
-}
-
-interface Query {
-  readonly sql: string
-  readonly parameters: readonly unknown[]
-}
-
-/** The queries that read more rows than are unsettled: all Activity of an account. */
-async function greedy(client: Client, queries: readonly Query[]): Promise<string[]> {
-  const found: string[] = []
-  for (const { sql, parameters } of queries) {
-    await client.query('begin')
-    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-      `explain (analyze, format json) ${sql}`,
-      [...parameters],
-    )
-    await client.query('rollback')
-    const [explained] = rows[0]?.['QUERY PLAN'] ?? []
-    if (explained === undefined) throw new Error(`no plan of ${sql}`)
-    if (rowsLookedAt(explained.Plan) > UNSETTLED) found.push(sql)
-  }
-  return found
-}
 
 const CANARIES: readonly Query[] = [
   { sql: 'select id from requests where model_id = $1', parameters: ['none'] },
@@ -199,9 +159,13 @@ test('on PostgreSQL no read goes through all of Activity, whether or not the tab
   // The presence has looked at instances, at holders and at the clock.
   expect(asked.length).toBe(READS + 3)
   const canaries = CANARIES.map(({ sql }) => sql)
-  expect(await greedy(client, [...asked, ...CANARIES])).toEqual(canaries)
+  expect(await greedy(client, { queries: [...asked, ...CANARIES], rowsMax: UNSETTLED })).toEqual(
+    canaries,
+  )
   await client.query('analyze')
-  expect(await greedy(client, [...asked, ...CANARIES])).toEqual(canaries)
+  expect(await greedy(client, { queries: [...asked, ...CANARIES], rowsMax: UNSETTLED })).toEqual(
+    canaries,
+  )
   await client.end()
   await bench.close()
 })
@@ -262,12 +226,12 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     const listed = literals.length === 0 ? '' : `(${literals.join(', ')})`
     queries.push({ sql: `execute ${name}${listed}`, parameters: [] })
   }
-  expect(await greedy(client, queries)).toEqual([])
+  expect(await greedy(client, { queries, rowsMax: UNSETTLED })).toEqual([])
   await client.query('analyze')
-  expect(await greedy(client, queries)).toEqual([])
+  expect(await greedy(client, { queries, rowsMax: UNSETTLED })).toEqual([])
   await client.query(`prepare canary as ${CANARIES[0]?.sql}`)
   const canary = { sql: "execute canary('none')", parameters: [] }
-  expect(await greedy(client, [canary])).toEqual([canary.sql])
+  expect(await greedy(client, { queries: [canary], rowsMax: UNSETTLED })).toEqual([canary.sql])
   await client.end()
   await bench.close()
 })

@@ -1,0 +1,169 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Kysely, type LogEvent, sql } from 'kysely'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { findGeneration } from '../ledger/activity/find-generation.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { greedy, type Query, stepsOf } from '../ledger/testing/plans.ts'
+import { createPostgresBench } from '../ledger/testing/postgres-bench.ts'
+import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { postgresPoolDialect } from '../store/postgres/postgres-store.ts'
+import type { Tables } from '../store/schema.ts'
+import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
+import { firstIdOf } from '../vocabulary/ids.ts'
+import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { type PeriodQuery, readPeriods } from './read-periods.ts'
+import { readCharges, readUsage } from './read-usage.ts'
+
+const DAY_MS = DAY_HOURS * HOUR_MS
+const NOW_MS = Date.parse('2027-03-01T10:20:00Z')
+const TODAY = Math.floor(NOW_MS / DAY_MS)
+
+const ACCOUNTS = 20
+const ROLLED_DAYS = 400
+const ROLLED_HOURS = 30 * DAY_HOURS
+/** Half of them are of one account. */
+const REQUESTS = 10_000
+/** What a report of three days may read: two rows for each day of all time, to see whether it is rolled up, are the most. */
+const ROWS_MAX = 2 * ROLLED_DAYS + 100
+
+type Row = Readonly<Record<string, string | number>>
+
+/** By position: the table, and rows with the same columns. */
+async function insert(db: Kysely<Tables>, table: string, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {}).map((column) => sql.ref(column))
+  for (let at = 0; at < rows.length; at += 500) {
+    const values = rows
+      .slice(at, at + 500)
+      .map((row) => sql`(${sql.join(Object.values(row).map((value) => sql.lit(value)))})`)
+    await sql`insert into ${sql.table(table)} (${sql.join(columns)}) values ${sql.join(values)}`.execute(
+      db,
+    )
+  }
+}
+
+const accountIds = Array.from({ length: ACCOUNTS }, (_, place) => `acct_${place}`)
+
+/** Over a year of roll-ups, and requests of all that time. */
+async function fill({ store: { db }, ...bench }: StoreBench): Promise<void> {
+  for (const id of accountIds) {
+    await bench.createAccount(id)
+    await bench.createApiKey(id.replace('acct', 'key'), id)
+  }
+  const hoursUntil = TODAY * DAY_HOURS
+  const usedIn = { model_id: 'acme/one', endpoint: 'chat', requests: 1 }
+  const numbers = (length: number, until: number) =>
+    Array.from({ length }, (_, ago) => until - 1 - ago)
+  const days = numbers(ROLLED_DAYS, TODAY)
+  const hours = numbers(ROLLED_HOURS, hoursUntil)
+  const ofDay = (day: number) =>
+    accountIds.flatMap((account_id) => [
+      { day, account_id, api_key_id: '', ...usedIn },
+      { day, account_id, api_key_id: account_id.replace('acct', 'key'), ...usedIn },
+    ])
+  const ofHour = (hour: number) => accountIds.map((account_id) => ({ hour, account_id, ...usedIn }))
+  const rolled = (step: string) => (number: number) => ({
+    step,
+    number,
+    requests: ACCOUNTS,
+    rolled_at_ms: 0,
+  })
+  await insert(db, 'usage_days', days.flatMap(ofDay))
+  await insert(db, 'usage_hours', hours.flatMap(ofHour))
+  await insert(db, 'usage_rolled', [...days.map(rolled('day')), ...hours.map(rolled('hour'))])
+  await insert(
+    db,
+    'requests',
+    Array.from({ length: REQUESTS }, (_, number) => {
+      const place = number % 2 === 0 ? 0 : number % ACCOUNTS
+      const opened_at_ms = NOW_MS - Math.floor((number / REQUESTS) * ROLLED_DAYS * DAY_MS)
+      const id = `${firstIdOf({ prefix: 'req', timeMs: opened_at_ms })}${String(number).padStart(16, '0')}`
+      return {
+        ...{ id, account_id: `acct_${place}`, api_key_id: `key_${place}`, instance_id: 'I' },
+        ...{ endpoint: 'chat', model_id: 'acme/one', stream: 0, state: 'final' },
+        ...{ price_snapshot_id: 'prices', opened_at_ms, generation_id: `gen-${number}` },
+      }
+    }),
+  )
+}
+
+/** What a key, and the members of one account, read of their usage over three days. */
+async function readAll(db: Kysely<Tables>): Promise<void> {
+  const accountId = 'acct_0'
+  const toMs = NOW_MS
+  const fromMs = toMs - 3 * DAY_MS
+  const range = { accountId, fromMs, toMs }
+  const boundsMs = [fromMs, toMs]
+  const periods: readonly PeriodQuery[] = [
+    { accountId, apiKeyId: null, by: null, boundsMs },
+    { accountId, apiKeyId: null, by: 'model', boundsMs },
+    { accountId, apiKeyId: 'key_0', by: 'model', boundsMs },
+    { accountId, apiKeyId: 'key_0', by: null, boundsMs: [fromMs, toMs - DAY_MS, toMs] },
+    { accountId, apiKeyId: 'key_0', by: 'tag', boundsMs, groupsMax: 5 },
+  ]
+  for (const query of periods) await readPeriods(db, query)
+  await readUsage(db, { ...range, by: 'model', step: 'day' })
+  await readUsage(db, { ...range, by: 'model', step: 'hour' })
+  await readUsage(db, { ...range, by: 'key', step: 'day' })
+  await readCharges(db, { accountIds: ['acct_0', 'acct_1'], fromMs, toMs })
+  for (const beganMs of [null, NOW_MS - DAY_MS]) {
+    const generation = { apiKeyId: 'key_0', generationId: 'gen-none', beganMs }
+    await findGeneration(db, { ...generation, nowMs: NOW_MS })
+  }
+}
+
+const CANARIES: readonly Query[] = [
+  { sql: 'select sum(requests) from usage_days where account_id = $1', parameters: ['acct_0'] },
+  { sql: 'select sum(requests) from usage_hours where account_id = $1', parameters: ['acct_0'] },
+  { sql: 'select count(*) from requests where account_id = $1', parameters: ['acct_0'] },
+]
+
+test('on SQLite no report of an account or a key goes through a whole table', async () => {
+  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await fill(bench)
+  const asked = new Set<string>()
+  const db = new Kysely<Tables>({
+    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
+    log: ({ query }) => void asked.add(query.sql),
+  })
+  await readAll(db)
+  await db.destroy()
+  const connection = new DatabaseSync(bench.file)
+  const reads = [...asked].filter((each) => each.trim().startsWith('select'))
+  // A list that a query itself makes is short.
+  const isScan = (each: string) => /\bSCAN\b(?! near)/.test(stepsOf(connection, each))
+  expect(reads.length).toBeGreaterThan(15)
+  expect(reads.filter(isScan)).toEqual([])
+  expect(CANARIES.slice(0, 2).map((canary) => isScan(canary.sql))).toEqual([true, true])
+  // What is looked for in an account, or in days, is found through both.
+  for (const each of reads.filter((text) => /from "usage_(days|hours)"/.test(text))) {
+    expect(stepsOf(connection, each), each).toMatch(/PRIMARY KEY \((day|hour)=\? AND account_id=\?/)
+  }
+  connection.close()
+  await bench.close()
+})
+
+test('on PostgreSQL no report of an account or a key reads more than its own, analysed or not', async () => {
+  const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await fill(bench)
+  const client = new Client(bench.url)
+  await client.connect()
+  const asked: Query[] = []
+  const db = new Kysely<Tables>({
+    dialect: postgresPoolDialect({ url: bench.url, connectionsMax: 1, use: 'shortStatements' }),
+    log: ({ query }: LogEvent) => {
+      if (query.sql.trim().startsWith('select')) asked.push(query)
+    },
+  })
+  await readAll(db)
+  await db.destroy()
+  expect(asked.length).toBeGreaterThan(15)
+  const canaries = CANARIES.map((canary) => canary.sql)
+  const queries = [...asked, ...CANARIES]
+  expect(await greedy(client, { queries, rowsMax: ROWS_MAX })).toEqual(canaries)
+  await client.query('analyze')
+  expect(await greedy(client, { queries, rowsMax: ROWS_MAX })).toEqual(canaries)
+  await client.end()
+  await bench.close()
+})
