@@ -10,6 +10,7 @@ import {
   storeUrlOf,
 } from './app/config.ts'
 import { configuredUpstreams } from './app/configured-upstreams.ts'
+import { mailSettingsOf } from './app/mail-settings.ts'
 import { saleSettingsOf } from './app/sale-settings.ts'
 import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
 import { VERSION } from './app/wiring.ts'
@@ -39,6 +40,7 @@ const program = tollgateProgram({
       pageUrl: pageUrlOf(config),
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       sale: saleSettingsOf(config),
+      mail: mailSettingsOf(config),
       ...(isLive(config) ? { upstreams: liveUpstreams(config) } : {}),
     }
   },

@@ -18,6 +18,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     // are the cost, tags and windows of requests, and the calendar of allowances.
     vocabulary: { files: 17, lines: 1_581 },
     json: { files: 7, lines: 1_167 },
+    // Letters, addresses of mail servers, and sending with a deadline.
+    mail: { files: 3, lines: 272 },
     // Large texts are estimated in parts, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, people, admin tokens, webhooks, operators' actions, purchases, deposits, doubts and lists by
@@ -63,15 +65,15 @@ export const HOUSE_LIMITS: HouseLimits = {
     // key may call beside inference.
     http: { files: 26, lines: 3_810 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
-    cli: { files: 25, lines: 3_015 },
+    cli: { files: 26, lines: 3_055 },
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream, its key and its credit.
     // Settings of fees and those of no model, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     telemetry: { files: 8, lines: 1_513 },
     // Settings of fees, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 34, lines: 4_864 },
+    app: { files: 35, lines: 4_918 },
     // Operations and commands are handed in, and settings may be wrong together.
-    'main.ts': { files: 1, lines: 88 },
+    'main.ts': { files: 1, lines: 90 },
   },
   // Many are what one class or function takes, by name.
   interfacesUsedOnce: 98,

@@ -8,6 +8,7 @@ import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-nam
 import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
 import { FEE_SETTINGS } from './fee-settings.ts'
 import { LOOKUP_SETTINGS } from './lookup-settings.ts'
+import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
@@ -16,6 +17,7 @@ import {
   matching,
   optional,
   optionalWholeNumber,
+  parsed,
   type Setting,
   secretToken,
   wholeNumber,
@@ -35,8 +37,14 @@ function networks(description: string): Setting<readonly string[]> {
   return { ...rest, schema: schema.refine((texts) => texts.every(isRange), message) }
 }
 
-function databaseUrlFault(error: unknown): string {
-  return `cannot be used: ${error instanceof Error ? error.message : String(error)}`
+function readDatabaseUrl(text: string): string {
+  try {
+    parseDatabaseUrl(text)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`cannot be used: ${reason}`, { cause: error })
+  }
+  return text
 }
 
 const MINUTE_MS = 60_000
@@ -60,19 +68,7 @@ export const SETTINGS = {
     ...optional(
       'Where the store is: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
     ),
-    schema: z
-      .string()
-      .optional()
-      .transform((text, checked) => {
-        if (text === undefined) return null
-        try {
-          parseDatabaseUrl(text)
-          return text
-        } catch (error) {
-          checked.addIssue({ code: 'custom', message: databaseUrlFault(error) })
-          return z.NEVER
-        }
-      }),
+    schema: parsed(readDatabaseUrl),
   },
   ...UPSTREAM_VARIABLES,
   ADMIN_API_TOKEN: secretToken(
@@ -237,6 +233,7 @@ export const SETTINGS = {
   ),
   ...FEE_SETTINGS,
   ...PAGE_SETTINGS,
+  ...MAIL_SETTINGS,
   ...SALE_SETTINGS,
   ...CHAIN_SETTINGS,
   ...TRACE_SETTINGS,
@@ -275,6 +272,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...upstreamFaults(env),
     ...metricsFaults(env),
     ...workersFaults(env),
+    ...mailFaults(env),
     ...saleFaults(env),
     ...chainFaults(env),
   )

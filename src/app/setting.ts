@@ -97,6 +97,23 @@ export function optional(description: string): Setting<string | null> {
   return { schema, fallback: null, description, secret: false }
 }
 
+/** What a function reads of a text, or null where it is unset. `parse` throws Error that says what is wrong. */
+export function parsed<T>(parse: (text: string) => T): z.ZodType<T | null, string | undefined> {
+  return z
+    .string()
+    .optional()
+    .transform((text, checked) => {
+      if (text === undefined) return null
+      try {
+        return parse(text)
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        checked.addIssue({ code: 'custom', message })
+        return z.NEVER
+      }
+    })
+}
+
 /** A bearer token, or null where it is unset. Never shown. */
 export function secretToken(description: string): Setting<string | null> {
   const schema = z

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import type { CatalogSettings } from '../catalog/catalog.ts'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { MailSettings } from '../mail/mail-server.ts'
 import type { OperationSource } from '../operations/operations.ts'
 import type { SaleSettings } from '../sale/open-methods.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
@@ -35,6 +36,8 @@ export interface CommandSettings {
   /** Networks that webhooks may be sent to although they are not public. */
   readonly webhookNetworks: readonly string[]
   readonly sale: SaleSettings
+  /** Null: no mail is sent. */
+  readonly mail: MailSettings | null
   /** The providers; absent: none is configured, and the simulator stands in for them. */
   readonly upstreams?: LiveUpstreams
 }

@@ -90,6 +90,7 @@ describe('--help', () => {
         stripe: null,
         chain: null,
       },
+      mail: null,
     })
     const terminal = { out: () => {}, note: () => {}, progress: () => {} }
     const runs = { operations: OPERATIONS, commands: COMMANDS }

@@ -7,6 +7,7 @@ import type { CommandInput } from './command-context.ts'
 import { copyCommand, retiredCommand } from './copy.ts'
 import { CREDIT_COMMANDS } from './credit.ts'
 import { KEY_COMMANDS } from './key.ts'
+import { MAIL_COMMANDS } from './mail.ts'
 import { type CommandRow, operationCommand } from './operation-command.ts'
 import { PURCHASE_COMMANDS } from './purchase.ts'
 import { REQUEST_COMMANDS } from './request.ts'
@@ -104,6 +105,7 @@ export const COMMANDS: readonly CommandRow[] = [
   USER_COMMANDS,
   TOKEN_COMMANDS,
   WEBHOOK_COMMANDS,
+  MAIL_COMMANDS,
   MAINTENANCE_COMMANDS,
   AUDIT_COMMAND,
 ]

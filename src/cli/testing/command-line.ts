@@ -55,6 +55,7 @@ export function openCommandLine(
       stripe: null,
       chain: null,
     },
+    mail: null,
     ...settings,
     storeUrl,
   }

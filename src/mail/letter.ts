@@ -1,0 +1,83 @@
+/** A mail to one person. */
+export interface Letter {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+/** A piece of a letter, from which both its text and its HTML are made. */
+type Part =
+  | { readonly kind: 'words'; readonly words: string }
+  /** A link with the words of its button. */
+  | { readonly kind: 'link'; readonly words: string; readonly url: string }
+
+interface LetterInput {
+  readonly to: string
+  readonly subject: string
+  readonly parts: readonly Part[]
+}
+
+/** Makes a letter. What people chose, such as names, can stand in any words: it is neither markup nor a header. */
+function letterOf({ to, subject, parts }: LetterInput): Letter {
+  return {
+    to,
+    subject: oneLine(subject),
+    text: `${parts.map(textOf).join('\n\n')}\n`,
+    html: `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(oneLine(subject))}</title></head><body style="${BODY}">${parts.map(htmlOf).join('')}</body></html>`,
+  }
+}
+
+const BODY =
+  'font:15px/22px sans-serif;color:#1b1e1c;max-width:480px;margin:24px auto;padding:0 16px'
+const BUTTON =
+  'display:inline-block;padding:10px 16px;border-radius:8px;background:#0b6b55;color:#fff;text-decoration:none'
+
+function textOf(part: Part): string {
+  if (part.kind === 'words') return oneLine(part.words)
+  return `${part.words}:\n${part.url}`
+}
+
+/** No pictures, scripts or addresses of others: opening the mail tells no one. */
+function htmlOf(part: Part): string {
+  if (part.kind === 'words') return `<p>${escaped(oneLine(part.words))}</p>`
+  const url = escaped(part.url)
+  return `<p><a href="${url}" style="${BUTTON}">${escaped(part.words)}</a></p><p style="font-size:13px;word-break:break-all">${url}</p>`
+}
+
+/** A line break in a name would begin a header, or a paragraph that looks like the gateway's own. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ').trim()
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => ESCAPES[char] ?? '')
+}
+
+const words = (text: string): Part => ({ kind: 'words', words: text })
+
+/** What `tollgate mail test` sends. */
+export function testLetter({
+  to,
+  pageUrl,
+}: {
+  readonly to: string
+  readonly pageUrl: string
+}): Letter {
+  return letterOf({
+    to,
+    subject: 'A test of your gateway',
+    parts: [
+      words('Your gateway can send mail. This is the test that you asked for.'),
+      { kind: 'link', words: 'Links in its mails lead to the page at', url: `${pageUrl}/app/` },
+    ],
+  })
+}
