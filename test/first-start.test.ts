@@ -37,6 +37,24 @@ test('on an empty folder the printed curl line completes a chat, and the request
   rmSync(folder, { recursive: true, force: true })
 })
 
+test('the version is one: of the package, the command, GET /v1, the changelog and what is installed by it', async () => {
+  const root = join(import.meta.dirname, '..')
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+  const { version }: { version: string } = JSON.parse(read('package.json'))
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-version-'))
+  const server = await serve({ folder })
+  const answer = await fetch(`${server.address}/v1`)
+  expect(await answer.json()).toMatchObject({ version })
+  await server.stop('SIGTERM')
+  expect((await tollgate(['--version'], { folder })).out).toBe(`${version}\n`)
+  expect(read('CHANGELOG.md')).toMatch(new RegExp(`^# Changelog\n\n## ${version} `))
+  expect(read('compose.yaml')).toContain(`image: tollgate:${version}\n`)
+  expect(read('docs/deploy.md')).toContain(`./tollgate-${version}.tgz\n`)
+  const [major, minor] = version.split('.')
+  expect(read('SECURITY.md')).toContain(`| ${major}.${minor} | yes |`)
+  rmSync(folder, { recursive: true, force: true })
+})
+
 test('a second server on the same store ends with a message that says what to do', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-second-'))
   const server = await serve({ folder })

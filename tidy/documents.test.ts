@@ -42,29 +42,34 @@ test.each([
   ])
 })
 
-test('a changelog with Unreleased on top and the buckets in order passes', async () => {
+const MANIFEST = { 'package.json': '{"version":"0.2.0"}' }
+
+test('a changelog with the version of the package on top and the buckets in order passes', async () => {
   const text = `# Changes
 
-## Unreleased
+## 0.2.0 (2026-11-23)
 
-### Safety and performance
+### Upgrade notes
 
-### Internals
+### Fixed
 
-## 0.1.0
+## 0.1.0 (2026-11-22)
 
-### Features
+### Added
 `
-  expect(await judgeToyTree(checkChangelog, { 'CHANGELOG.md': text })).toEqual([])
+  expect(await judgeToyTree(checkChangelog, { ...MANIFEST, 'CHANGELOG.md': text })).toEqual([])
 })
 
+const TOP = '# Changes\n\n## 0.2.0 (2026-11-23)\n'
 test.each([
-  ['# Changes\n', 'has no Unreleased'],
-  ['# Changes\n\n## 0.1.0\n\n## Unreleased\n', 'stands above Unreleased'],
-  ['# Changes\n\n## Unreleased\n\n### Fixes\n', '"Fixes": the buckets are'],
-  ['# Changes\n\n## Unreleased\n\n### Internals\n\n### Features\n', '"Features": the buckets are'],
+  ['# Changes\n', 'has no version'],
+  ['# Changes\n\n## 0.1.0 (2026-11-22)\n', '"0.1.0" is on top, and package.json has 0.2.0'],
+  ['# Changes\n\n## Unreleased\n', '"Unreleased" is no version with its date'],
+  [`${TOP}\n## 0.1.0\n`, '"0.1.0" is no version with its date'],
+  [`${TOP}\n### Features\n`, '"Features": the buckets are'],
+  [`${TOP}\n### Fixed\n\n### Added\n`, '"Added": the buckets are'],
 ])('a changelog fails: %j', async (text, reason) => {
-  expect(await judgeToyTree(checkChangelog, { 'CHANGELOG.md': text })).toEqual([
+  expect(await judgeToyTree(checkChangelog, { ...MANIFEST, 'CHANGELOG.md': text })).toEqual([
     expect.stringContaining(reason),
   ])
 })

@@ -120,13 +120,16 @@ function headingsOf(text: string): Set<string> {
 const CHANGELOG = 'CHANGELOG.md'
 
 /** In this order, each at most once a version. */
-const BUCKETS: readonly string[] = ['Safety and performance', 'Features', 'Internals']
+const BUCKETS: readonly string[] = ['Upgrade notes', 'Added', 'Changed', 'Fixed']
 
-/** The changelog has "Unreleased" on top, and each version its changes in three buckets. */
+/** The changelog has the version of package.json on top, each version its date, and its changes in four buckets. */
 export function checkChangelog(files: readonly SourceFile[]): Violation[] {
   const changelog = files.find(({ path }) => path === CHANGELOG)
   if (changelog === undefined) return [{ path: CHANGELOG, line: null, message: 'is missing' }]
+  const manifest = files.find(({ path }) => path === 'package.json')
+  const { version }: { version?: string } = JSON.parse(manifest?.text ?? '{}')
   const violations: Violation[] = []
+  const add = (line: number, message: string) => violations.push({ path: CHANGELOG, line, message })
   let versions = 0
   let nextBucket = 0
   for (const { text, line } of readMarkdown(changelog.text).prose) {
@@ -134,22 +137,18 @@ export function checkChangelog(files: readonly SourceFile[]): Violation[] {
     if (marks === '##') {
       versions += 1
       nextBucket = 0
-      if (versions === 1 && title !== 'Unreleased') {
-        violations.push({ path: CHANGELOG, line, message: `"${title}" stands above Unreleased` })
-      }
+      const [, named] = /^(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)$/.exec(title) ?? []
+      if (named === undefined) add(line, `"${title}" is no version with its date`)
+      else if (versions === 1 && named !== version)
+        add(line, `"${named}" is on top, and package.json has ${version}`)
     } else if (marks === '###') {
       const bucket = BUCKETS.indexOf(title)
-      if (bucket < nextBucket) {
-        violations.push({
-          path: CHANGELOG,
-          line,
-          message: `"${title}": the buckets are ${BUCKETS.join(', ')}, in this order`,
-        })
-      }
+      if (bucket < nextBucket)
+        add(line, `"${title}": the buckets are ${BUCKETS.join(', ')}, in this order`)
       nextBucket = bucket + 1
     }
   }
-  if (versions === 0) violations.push({ path: CHANGELOG, line: 1, message: 'has no Unreleased' })
+  if (versions === 0) add(1, 'has no version')
   return violations
 }
 

@@ -46,7 +46,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['pages and messages are in plain English', checkPlainEnglish],
   ['every Markdown file has one title', checkTitles],
   ['every relative link resolves', checkLinks],
-  ['the changelog has Unreleased on top and three buckets', checkChangelog],
+  ['the changelog has the version of the package on top and four buckets', checkChangelog],
   [
     'every documented command is run by the build, a script or a test',
     (tree) => checkDocumentedCommands(tree, COMMANDS_WITH_TESTS),
