@@ -14,6 +14,8 @@ export interface RunInput {
   readonly folder: string
   /** Over an environment that says nothing of tollgate. */
   readonly env?: Readonly<Record<string, string>>
+  /** The file that Node runs; default the launcher of the checkout. */
+  readonly program?: string
   /** Kills the process when it is aborted. */
   readonly signal?: AbortSignal
 }
@@ -100,9 +102,12 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-function start(args: readonly string[], { folder, env = {} }: RunInput): ChildProcess {
+function start(
+  args: readonly string[],
+  { folder, program = LAUNCHER, env = {} }: RunInput,
+): ChildProcess {
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [LAUNCHER, ...args], {
+  return spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env: { PATH, NODE_COMPILE_CACHE, ...env },
   })

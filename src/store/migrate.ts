@@ -40,6 +40,9 @@ async function migrate(
       .execute()
     const version = await schemaVersion(trx)
     refuseNewer(version, migrations)
+    if (isPostgres(trx) && version > 0 && version < newestOf(migrations)) {
+      await refuseBesideGateways(trx)
+    }
     for (const { number, name, up } of migrations) {
       if (number <= version) continue
       await up(trx)
@@ -48,13 +51,49 @@ async function migrate(
   })
 }
 
-/** Throws `SchemaMismatch` where the store has migrations that the program does not know. */
-function refuseNewer(version: number, migrations: readonly Migration[]): void {
-  const newest = migrations.at(-1)?.number ?? 0
+function newestOf(migrations: readonly Migration[]): number {
+  return migrations.at(-1)?.number ?? 0
+}
+
+/**
+ * Throws `SchemaMismatch` where the store has migrations that the program does not know. `copy`: the file of a copy
+ * that was made before one of them; null where none is known.
+ */
+function refuseNewer(
+  version: number,
+  migrations: readonly Migration[],
+  copy: string | null = null,
+): void {
+  const newest = newestOf(migrations)
   if (version <= newest) return
+  const restored =
+    copy === null
+      ? 'the backup that was made before the upgrade'
+      : `${copy}, the copy that was made before the store was migrated`
   throw new SchemaMismatch(
     `the store has schema ${version} and this program knows none above ${newest}: ` +
-      'run the newer program, or restore the copy that was made before the store was migrated',
+      `run the newer program, or stop it and restore ${restored}; what was charged since is lost`,
+  )
+}
+
+// A gateway writes a heartbeat every 5 seconds, and without one it opens no hold after 20.
+const STOPPED_AFTER_MS = 30_000
+
+/**
+ * Throws `SchemaMismatch` while gateways work with a PostgreSQL store: their program is an older one, and would write
+ * rows without what the migrations add. None starts or beats until the transaction has ended; an older one never again.
+ */
+async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
+  await sql`lock table instances in exclusive mode`.execute(trx)
+  const { rows } = await sql<{ readonly age_ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::bigint - max(heartbeat_at_ms) as age_ms
+    from instances where stopped_at_ms is null`.execute(trx)
+  const ageMs = rows[0]?.age_ms ?? null
+  if (ageMs === null || ageMs > STOPPED_AFTER_MS) return
+  throw new SchemaMismatch(
+    'a gateway of an older version works with this store, and can not once it is migrated: stop all that do, ' +
+      'then start this one again. Nothing was changed. ' +
+      `One that was killed counts as stopped ${STOPPED_AFTER_MS / 1_000} seconds after its last heartbeat`,
   )
 }
 
@@ -87,12 +126,14 @@ export async function bringUpToDate(
   input: UpToDateInput & {
     /** Called with the store's schema before it is migrated. */
     readonly beforeMigration?: (version: number) => Promise<unknown>
+    /** By schema: the newest copy that a program of it can use, of those made before migrations; null: none. */
+    readonly findCopy?: (version: number) => string | null
   },
 ): Promise<void> {
   const { migrations, migrateStore, nowMs } = input
-  const newest = migrations.at(-1)?.number ?? 0
+  const newest = newestOf(migrations)
   const version = await schemaVersion(db)
-  refuseNewer(version, migrations)
+  refuseNewer(version, migrations, input.findCopy?.(newest))
   if (version === newest) return
   if (version > 0) {
     if (migrateStore !== 'always') {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -98,6 +98,20 @@ describe('migrations', () => {
     await open({ migrations: [...MIGRATIONS, NEXT] })
     await expect(open()).rejects.toThrow(SchemaMismatch)
     await expect(open({ migrateStore: 'always' })).rejects.toThrow(/run the newer program/)
+  })
+
+  test('of a newer program are refused in a sentence with the newest copy that this program can use', async () => {
+    await open()
+    await open({ migrations: [...MIGRATIONS, NEXT], migrateStore: 'always' })
+    const copy = `${file}.before-${NEXT.number}`
+    await expect(open()).rejects.toThrow(`stop it and restore ${copy}, the copy that was made`)
+    await copyFile(copy, `${copy}.2`)
+    await copyFile(copy, `${file}.before-2`)
+    await copyFile(copy, `${file}.before-${NEXT.number + 1}`)
+    await expect(open()).rejects.toThrow(`restore ${copy}.2, the copy that was made`)
+    for (const name of await readdir(folder))
+      if (name.includes('before')) await rm(join(folder, name))
+    await expect(open()).rejects.toThrow('restore the backup that was made before the upgrade')
   })
 
   test('migrate an older store only on request, and copy it aside before', async () => {

@@ -192,6 +192,7 @@ const INSTANCES = new Table('instances', {
     started_at_ms: integer,
     heartbeat_at_ms: integer,
     stopped_at_ms: orNull(integer),
+    program_schema: integer,
   },
 })
 

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import type { Tables } from '../../store/schema.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../ledger.ts'
@@ -18,6 +19,7 @@ export async function registerInstance(db: Kysely<Tables>, input: InstanceInput)
       started_at_ms: input.nowMs,
       heartbeat_at_ms: input.nowMs,
       stopped_at_ms: null,
+      program_schema: PROGRAM_SCHEMA,
     })
     .execute()
 }

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import type { Tables } from '../../store/schema.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../ledger.ts'
@@ -112,6 +113,7 @@ export class Presence {
         started_at_ms: DATABASE_MS,
         heartbeat_at_ms: DATABASE_MS,
         stopped_at_ms: null,
+        program_schema: PROGRAM_SCHEMA,
       })
       // An instance that was wrongly taken for dead is back with its next heartbeat. Each heartbeat differs from
       // the one before, also after a step of the clock, because the others watch for a change.

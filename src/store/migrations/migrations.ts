@@ -20,6 +20,7 @@ import { up as modelLists } from './0017-model-lists.ts'
 import { up as limits } from './0018-limits.ts'
 import { up as webhooks } from './0019-webhooks.ts'
 import { up as accountFields } from './0020-account-fields.ts'
+import { up as programSchemas } from './0021-program-schemas.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -52,4 +53,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 18, name: 'limits', up: limits },
   { number: 19, name: 'webhooks', up: webhooks },
   { number: 20, name: 'account-fields', up: accountFields },
+  { number: 21, name: 'program-schemas', up: programSchemas },
 ]
+
+/** The newest schema that this program knows. */
+export const PROGRAM_SCHEMA: number = MIGRATIONS.length

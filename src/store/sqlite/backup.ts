@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../schema.ts'
 import { StoreUnavailable } from '../store-failure.ts'
@@ -34,6 +34,17 @@ export async function copyAside(
   closeSync(openSync(copy, 'wx', 0o600))
   await sql`vacuum into ${copy}`.execute(db)
   return copy
+}
+
+/** The newest copy of `copyAside` whose schema is at most `version`; null: there is none. */
+export function findCopyAside(file: string, version: number): string | null {
+  const copies = readdirSync(dirname(file)).flatMap((name) => {
+    const [, stem, next, count = '1'] = /^(.+)\.before-(\d+)(?:\.(\d+))?$/.exec(name) ?? []
+    if (stem !== basename(file) || Number(next) > version + 1) return []
+    return [{ name, next: Number(next), count: Number(count) }]
+  })
+  const newest = copies.sort((a, b) => a.next - b.next || a.count - b.count).at(-1)
+  return newest === undefined ? null : join(dirname(file), newest.name)
 }
 
 function freeName(name: string): string {

@@ -16,7 +16,7 @@ import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../schema.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
-import { copyAside } from './backup.ts'
+import { copyAside, findCopyAside } from './backup.ts'
 import type { SqliteConnectionInput } from './sqlite-connection.ts'
 import type { SqlJob, SqlResult } from './sqlite-statements.ts'
 import { StoreThread } from './store-thread.ts'
@@ -35,6 +35,7 @@ export async function openSqliteStore(
     await bringUpToDate(db, {
       ...upToDate,
       beforeMigration: (version) => copyAside(db, file, version),
+      findCopy: (version) => findCopyAside(file, version),
     })
   } catch (error) {
     await db.destroy()

@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { listEntries, listRequests } from '../../src/ledger/activity/activity.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
+import { type Finished, type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
+import { CHARGE_MICROS, startCrowd } from './crowd.ts'
+
+/**
+ * From 0.1.0 to this version, under load. `tollgate-0.1.0.tar.gz` is the program of 0.1.0 as its compiler made it; it
+ * runs on the packages of today. That file never changes.
+ */
+
+const run = promisify(execFile)
+const CREDIT_MICROS = 1_000_000_000
+
+let closing: AsyncDisposableStack
+let folder: string
+let simulator: Simulator
+let database: TestDatabase
+let accountId: string
+let apiKeys: string[]
+
+beforeEach(async () => {
+  closing = new AsyncDisposableStack()
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-upgrade-'))
+  closing.defer(() => rmSync(folder, { recursive: true }))
+  await run('tar', ['-xzf', join(import.meta.dirname, 'tollgate-0.1.0.tar.gz'), '-C', folder])
+  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
+  simulator = await startSimulator()
+  closing.defer(() => simulator.close())
+  simulator.script({ costUsd: 0.001, lookupCostUsd: 0.001, times: 'always' })
+})
+afterEach(() => closing.disposeAsync())
+
+type Version = '0.1.0' | 'this'
+
+const inputOf = (version: Version) => ({
+  folder,
+  ...(version === 'this' ? {} : { program: join(folder, 'src', 'main.js') }),
+  env: {
+    DATABASE_URL: database.url,
+    UPSTREAM_BASE_URL: simulator.baseUrl,
+    UPSTREAM_API_KEY: 'upstream-key',
+    TOLLGATE_REQUESTS_PER_MINUTE: '1000000',
+    TOLLGATE_PAGE: 'off',
+  },
+})
+
+async function start(version: Version): Promise<ServeProcess> {
+  const server = await serve(inputOf(version))
+  // No process outlives its test, however that ends.
+  closing.defer(async () => void (await server.stop('SIGKILL')))
+  return server
+}
+
+function command(version: Version, ...args: readonly string[]): Promise<Finished> {
+  return tollgate(args, inputOf(version))
+}
+
+async function objectOf(...args: readonly string[]): Promise<Record<string, string>> {
+  const { code, out, notes } = await command('0.1.0', ...args, '--json')
+  expect(code, notes).toBe(0)
+  return JSON.parse(out)
+}
+
+/** An empty database with an account and two keys that 0.1.0 made. */
+async function openDatabase(engine: string): Promise<void> {
+  const found = TEST_DATABASES.find((one) => one.engine === engine)
+  if (found === undefined) throw new Error(`no engine ${engine}`)
+  database = await found.create()
+  closing.defer(() => database.remove())
+  // A test's database has the tables of today.
+  if (engine === 'PostgreSQL') {
+    await onPostgres('drop schema public cascade; create schema public')
+  }
+  accountId = (await objectOf('account', 'create', 'Ada'))['id'] ?? ''
+  apiKeys = []
+  for (const _ of [1, 2]) apiKeys.push((await objectOf('key', 'create', accountId))['key'] ?? '')
+  await objectOf('credit', 'grant', accountId, '1000', '--reference', 'first')
+}
+
+async function onPostgres(text: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function expectExact(version: Version): Promise<void> {
+  const { code, out, notes } = await command(version, 'audit')
+  expect(out + notes).toMatch(/^exact: 1 account, 2 keys, /)
+  expect(code).toBe(0)
+}
+
+/** Each request that a client was told the cost of is charged it, once, and nothing but requests is charged. */
+async function expectCharged(answered: readonly string[]): Promise<void> {
+  const store = await openStore({ url: database.url, migrateStore: 'always' })
+  const { requests } = await listRequests(store.db, { limit: 100_000 })
+  const { entries } = await listEntries(store.db, { accountId, limit: 100_000 })
+  await store.close()
+  const charges = new Map(requests.map((row) => [row.id, row.backedChargeMicros]))
+  for (const requestId of answered) expect(charges.get(requestId)).toBe(CHARGE_MICROS)
+  const chargedMicros = [...charges.values()].reduce((sum, charge) => sum + charge, 0)
+  const balanceMicros = entries.reduce((sum, { amountMicros }) => sum + amountMicros, 0)
+  expect(balanceMicros).toBe(CREDIT_MICROS - chargedMicros)
+  expect(chargedMicros % CHARGE_MICROS).toBe(0)
+}
+
+const OLDER_PROGRAM =
+  /the store has schema \d+ and this program knows none above 13: run the newer program, or restore the copy/
+
+test('on SQLite, this version takes the place of a running 0.1.0, and its copy brings 0.1.0 back', async () => {
+  await openDatabase('SQLite')
+  const file = database.url.replace('sqlite:', '')
+  const old = await start('0.1.0')
+  const crowd = startCrowd([old.address], apiKeys)
+  await crowd.answered(60)
+  await expect(serve(inputOf('this'))).rejects.toThrow(
+    /another tollgate serves from .*stop it first/,
+  )
+  expect(await old.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await expectExact('0.1.0')
+  const answeredByOld = crowd.requestIds.length
+
+  const current = await start('this')
+  crowd.moveTo([current.address])
+  await crowd.answered(60)
+  for (const args of [['serve'], ['audit']]) {
+    const { code, notes } = await command('0.1.0', ...args)
+    expect(notes).toMatch(args[0] === 'serve' ? /another tollgate serves from/ : OLDER_PROGRAM)
+    expect(code).toBe(1)
+  }
+  await crowd.leave()
+  expect(await current.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await expectExact('this')
+  await expectCharged(crowd.requestIds)
+  expect((await command('0.1.0', 'serve')).notes).toMatch(OLDER_PROGRAM)
+
+  for (const suffix of ['-wal', '-shm', '']) rmSync(`${file}${suffix}`, { force: true })
+  copyFileSync(`${file}.before-14`, file)
+  await expectExact('0.1.0')
+  const back = await start('0.1.0')
+  expect(await back.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await expectCharged(crowd.requestIds.slice(0, answeredByOld))
+})
+
+test('on PostgreSQL, two of 0.1.0 are replaced one at a time, and this version starts once both have stopped', async () => {
+  await openDatabase('PostgreSQL')
+  const [first, second] = [await start('0.1.0'), await start('0.1.0')]
+  const crowd = startCrowd([first.address, second.address], apiKeys)
+  await crowd.answered(60)
+  expect(await first.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  crowd.moveTo([second.address])
+  await expect(serve(inputOf('this'))).rejects.toThrow(
+    /a gateway of an older version works with this store, .*: stop all that do, then start this one again\. Nothing was changed/,
+  )
+  await crowd.answered(20)
+  expect(await onPostgres('select max(number) as number from migrations')).toEqual([{ number: 13 }])
+  expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await expectExact('0.1.0')
+
+  const [third, fourth] = [await start('this'), await start('this')]
+  crowd.moveTo([third.address, fourth.address])
+  await crowd.answered(60)
+  expect((await command('0.1.0', 'serve')).notes).toMatch(OLDER_PROGRAM)
+  await crowd.leave()
+  for (const server of [third, fourth]) {
+    expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  }
+  await expectExact('this')
+  await expectCharged(crowd.requestIds)
+})
+
+test('on PostgreSQL, a 0.1.0 that was taken for stopped can store no heartbeat, without which it opens no hold', async () => {
+  await openDatabase('PostgreSQL')
+  const frozen = await start('0.1.0')
+  frozen.signal('SIGSTOP')
+  await onPostgres('update instances set heartbeat_at_ms = heartbeat_at_ms - 60000')
+  const current = await start('this')
+  frozen.signal('SIGCONT')
+  expect(await frozen.logged('the heartbeat could not be stored')).toContain('program_schema')
+  expect(await current.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await frozen.stop('SIGKILL')
+  await expectExact('this')
+})
