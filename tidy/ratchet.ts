@@ -57,6 +57,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait and why, looks and whether more
     // follow, ceilings, figures, checks of both and a rescan.
     // What is looked for, signed messages, retries, and addresses that are refused.
+    // follow, ceilings, figures, checks of both and of balances, and a rescan.
     webhooks: { files: 8, lines: 1_244 },
     // The page's reads, CSV, reports of usage, generations, the desk of operators, offers, quotes, purchases, their pages,
     // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits, who may raise and how often

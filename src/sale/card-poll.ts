@@ -171,7 +171,9 @@ export class CardPoll {
   #isDue({ source, expiresAtMs }: PurchaseRow, nowMs: number): boolean {
     const lookedAtMs = this.#lookedAtMs.get(source)
     if (lookedAtMs === undefined) return true
-    if (nowMs - lookedAtMs >= this.#input.method.provider.lookIntervalMs) return true
+    // Also where the clock was set back.
+    const agoMs = Math.abs(nowMs - lookedAtMs)
+    if (agoMs >= this.#input.method.provider.lookIntervalMs) return true
     return expiresAtMs !== null && lookedAtMs < expiresAtMs && nowMs >= expiresAtMs
   }
 }

@@ -4,6 +4,7 @@ import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { ChainJob } from './chain-job.ts'
 import { hasMoreToScan } from './chain-look.ts'
+import { addDepositAddresses } from './deposit-rows.ts'
 import { rescanChain } from './rescan.ts'
 import { ChainWorld } from './testing/chain-world.ts'
 import type { NodeState } from './testing/model-chain.ts'
@@ -134,4 +135,54 @@ test('a rescan goes on until the tokens that have a rate are caught up', async (
   })
   expect(rescanned).toMatchObject({ added: 2, to: 11, waiting: {} })
   expect(await world.balances()).toEqual([7_000_000, 0])
+})
+
+test('a look that began before a rescan does not pass the blocks that the rescan goes back to', async () => {
+  const world = await ChainWorld.open(bench)
+  const [watch, other] = [world.watch(), world.watch()]
+  await watch.look()
+  // An address that the store of a restored backup lacks.
+  const address = `0x${'03'.repeat(20)}`
+  world.model.pay([{ to: address, token: 0, units: 6_000_000n }])
+  payFinally(world, [0, 1n])
+  payFinally(world, [0, 1n])
+  const [node] = world.nodes
+  const honest = node?.ask.bind(node) ?? expect.unreachable()
+  let isFirst = true
+  Object.assign(node ?? {}, {
+    async ask(calls: Parameters<typeof honest>[0]) {
+      if (isFirst && calls.some(({ method }) => method === 'eth_getLogs')) {
+        isFirst = false
+        const [accountId = ''] = world.accounts
+        const { chainId } = world
+        await addDepositAddresses(bench.store.db, [
+          { chainId, address, accountId, createdAtMs: world.nowMs },
+        ])
+        // As far as the look has come.
+        await other.rewind(1)
+      }
+      return honest(calls)
+    },
+  })
+  await watch.look()
+  await other.look()
+  expect(await world.balances()).toEqual([6_000_000, 0])
+})
+
+test('the nightly scan goes on after a clock that was far ahead is set back', async () => {
+  const world = await ChainWorld.open(bench)
+  const watch = world.watch()
+  await watch.look()
+  await watch.look()
+  world.nowMs += 400 * NIGHT_MS
+  await watch.look()
+  world.nowMs -= 400 * NIGHT_MS
+  await watch.look()
+  setNodes(world, 'drops')
+  payFinally(world, [0, 4_000_000n])
+  await watch.look()
+  setNodes(world, 'honest')
+  world.nowMs += NIGHT_MS
+  await watch.look()
+  expect(await world.balances()).toEqual([4_000_000, 0])
 })

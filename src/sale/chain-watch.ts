@@ -47,7 +47,8 @@ interface Place {
 }
 
 const BLOCKS_AT_ONCE_MAX = 2_000
-// Rows that say when they were read are not written at every look that finds nothing else.
+// Rows that say when they were read are not written at every look that finds nothing else, but at once where the clock
+// was set back.
 const REWRITE_AFTER_MS = 30_000
 const DAY_MS = 24 * 60 * 60_000
 
@@ -160,7 +161,7 @@ export class ChainWatch {
     if (caughtUp.wasRefused) this.#askForLess()
     if (top > place.block) return this.#scanTo({ nodes, place, top, waits, added })
     const nowMs = this.#input.clock.nowMs()
-    if (nowMs - place.lookedAtMs >= REWRITE_AFTER_MS) await this.#move(place, place)
+    if (Math.abs(nowMs - place.lookedAtMs) >= REWRITE_AFTER_MS) await this.#move(place, place)
     await this.#showConfirming(nodes, { above: place.block, waits })
     await this.#scanAgain(nodes, { place, waits })
     return { kind: 'idle', to: place.block, added, waiting: waitingOf(waits) }
@@ -272,7 +273,8 @@ export class ChainWatch {
       await this.#move(null, { ...place, source })
       return
     }
-    if (waits.size > 0 || clock.nowMs() - again.lookedAtMs < DAY_MS) return
+    // A clock that was far ahead, and is set back, puts no night off.
+    if (waits.size > 0 || Math.abs(clock.nowMs() - again.lookedAtMs) < DAY_MS) return
     let found = 0
     while (again.block < place.block) {
       const to = Math.min(place.block, again.block + this.#blocksMax)

@@ -16,7 +16,7 @@ export async function readCursor(
 }
 
 /**
- * Moves a cursor, unless another gateway has moved it since it was read. False: it is not where it was read,
+ * Moves a cursor, unless another gateway has moved it since it was read, even if it has come back. False: it was moved,
  * and stays.
  */
 export async function moveCursor(
@@ -37,6 +37,7 @@ export async function moveCursor(
     .set(moved)
     .where('source', '=', source)
     .where('position', '=', from.position)
+    .where('looked_at_ms', '=', from.lookedAtMs)
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }

@@ -96,7 +96,8 @@ export class TokenDeposits implements DepositMethod {
     const { chain, coin, terms, db, clock } = this.#input
     const nowMs = clock.nowMs()
     const cursor = await readCursor(db, cursorOf(chain.chainId))
-    if (cursor === null || nowMs - cursor.lookedAtMs > LOOK_STALE_AFTER_MS) {
+    // A look of later than now is from before the clock was set back.
+    if (cursor === null || Math.abs(nowMs - cursor.lookedAtMs) > LOOK_STALE_AFTER_MS) {
       return { kind: 'chain_unavailable' }
     }
     const rates = await readRates(db, chain.chainId)

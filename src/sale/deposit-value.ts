@@ -38,8 +38,9 @@ export function usableRate(
   const unusable = (reason: string): UsableRate => ({ kind: 'unusable', reason })
   if (row === null) return unusable('the token has no rate: its contract or feed was not read yet')
   const { rate8, feedAtMs, readAtMs } = row
-  if (nowMs - readAtMs > READ_STALE_AFTER_MS)
+  if (Math.abs(nowMs - readAtMs) > READ_STALE_AFTER_MS) {
     return unusable('its rate was not read for 10 minutes')
+  }
   if (rate8 <= 0) return unusable('its price feed has no price')
   if (feedAtMs > nowMs + CLOCKS_APART_MS) return unusable('its price is from the future')
   if (price.kind === 'feed' && nowMs - feedAtMs > price.staleAfterMs) {

@@ -84,6 +84,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT)
   })
 
+  test('open payments are looked at as often after the clock was set back', async () => {
+    const { begin, pass } = bench.gateway()
+    const source = await begin()
+    await pass()
+    await pass(-30 * MINUTE_MS)
+    stripe.pay(source)
+    stripe.forgetEvents()
+    await pass(5 * MINUTE_MS)
+    expect(await bench.balance()).toBe(CREDIT)
+  })
+
   test('a payment that is late is credited, also after its page expired', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()

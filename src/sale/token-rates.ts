@@ -19,7 +19,8 @@ export interface RatesInput {
   readonly onTokenClosed: (coin: Stablecoin, decimals: number) => void
 }
 
-// Rows that say when they were read are not written at every look that finds nothing else.
+// Rows that say when they were read are not written at every look that finds nothing else, but at once where the clock
+// was set back.
 const REWRITE_AFTER_MS = 30_000
 
 /** Asks the nodes what each token is worth, and writes what a quorum says alike. */
@@ -50,5 +51,5 @@ async function keepRate(
   const row = { ...named, rate8: Number(rate8), feedAtMs: feedAtMs ?? readAtMs, readAtMs }
   const earlier = (await readRates(db, chain.chainId)).get(coin.address)
   const isNews = earlier?.rate8 !== row.rate8 || (feedAtMs ?? earlier.feedAtMs) !== earlier.feedAtMs
-  if (isNews || readAtMs - earlier.readAtMs >= REWRITE_AFTER_MS) await writeRate(db, row)
+  if (isNews || Math.abs(readAtMs - earlier.readAtMs) >= REWRITE_AFTER_MS) await writeRate(db, row)
 }

@@ -46,11 +46,11 @@ export class WaitingTokens {
 
   /** Lets tokens that wait above a block wait at it: the chain is scanned again from there. */
   async lower(db: Kysely<Tables>, { number, hash }: Block): Promise<void> {
-    const { chain } = this.#input
+    const { chain, clock } = this.#input
     const sources = chain.tokens.map(({ method }) => waitingCursorOf(chain.chainId, method))
     await db
       .updateTable('sale_cursors')
-      .set({ position: String(number), block_hash: hash })
+      .set({ position: String(number), block_hash: hash, looked_at_ms: clock.nowMs() })
       .where('source', 'in', sources)
       .where(sql<boolean>`cast(position as bigint) > ${number}`)
       .execute()
@@ -114,7 +114,8 @@ export class WaitingTokens {
         if ('added' in scanned) added += scanned.added
         if (scanned.kind === 'scanned') {
           dust += scanned.dust
-          const next = rowAt(row, scanned.last)
+          const { number, hash: blockHash } = scanned.last
+          const next = { ...row, position: String(number), blockHash, lookedAtMs: clock.nowMs() }
           const hasMoved = await moveCursor(db, { from: row, to: next })
           if (hasMoved) row = next
           // Where another gateway has moved it, the next look sees how far.
@@ -166,8 +167,4 @@ function whyNot(scanned: Exclude<Scanned, { kind: 'scanned' }>, coin: Stablecoin
     default:
       return assertNever(scanned)
   }
-}
-
-function rowAt(row: SaleCursorRow, { number, hash }: Block): SaleCursorRow {
-  return { ...row, position: String(number), blockHash: hash }
 }

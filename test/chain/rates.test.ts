@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { listAllPurchases } from '../../src/ledger/purchases.ts'
 import type { Stablecoin, TokenPrice } from '../../src/sale/chain/terms.ts'
-import { listConfirming } from '../../src/sale/deposit-rows.ts'
-import { Anvil } from './anvil.ts'
+import { listConfirming, readRates } from '../../src/sale/deposit-rows.ts'
+import { usableRate } from '../../src/sale/deposit-value.ts'
+import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
 import { DepositBench, usdcOf } from './deposit-bench.ts'
 import { type NodeBetween, startNodeBetween } from './node-between.ts'
 
@@ -118,6 +119,24 @@ test.each([
     ).toEqual([])
   },
 )
+
+test('a clock that is set back makes no old look and no old rate new, and the next look heals it', async () => {
+  await using deposits = await open()
+  const { watch, methods } = deposits.gateway()
+  deposits.nowMs += HOUR_S * 1_000
+  await deposits.drain(watch)
+  expect((await methods[0]?.terms())?.kind).toBe('known')
+  deposits.nowMs -= HOUR_S * 1_000
+  expect(await methods[0]?.terms()).toEqual({ kind: 'chain_unavailable' })
+  const rates = await readRates(deposits.bench.store.db, ANVIL_CHAIN_ID)
+  const { address, price } = usdcOf(anvil)
+  expect(usableRate(rates.get(address) ?? null, { nowMs: deposits.nowMs, price })).toEqual({
+    kind: 'unusable',
+    reason: 'its rate was not read for 10 minutes',
+  })
+  await deposits.drain(watch)
+  expect((await methods[0]?.terms())?.kind).toBe('known')
+})
 
 test('a deposit that waits for a rate stays visible to its account, although its block is final', async () => {
   const { coin, set } = await fedToken(100_000_000n)

@@ -93,7 +93,8 @@ export class ChainWorld {
     const { store, ledger } = this.#bench
     const { onPost, blocksAtOnceMax } = this.#input
     const ids = { next: () => `pur_${this.chainId}_${++this.#ids}` }
-    const clock = { nowMs: () => this.nowMs }
+    // Time passes between any two moves of a cursor.
+    const clock = { nowMs: () => ++this.nowMs }
     const sale = new Sale({
       methods: [],
       db: store.db,
