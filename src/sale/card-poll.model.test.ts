@@ -9,14 +9,8 @@ import type { CardProvider } from './card/provider.ts'
 import { CardPoll } from './card-poll.ts'
 import { Sale } from './sale.ts'
 import { CARD_LIMITS, CREDIT, NO_CEILINGS } from './testing/card-bench.ts'
+import { Crash, failureOfHistories, liveHistories } from './testing/histories.ts'
 import { ModelCard } from './testing/model-card.ts'
-
-class Crash extends Error {
-  override readonly name = 'Crash'
-}
-
-// Of each store, as those of a chain: `CHAIN_HISTORIES=1000` searches ten times as long.
-const HISTORIES = Number(process.env['CHAIN_HISTORIES'] ?? 100)
 
 // Each gateway counts the ceilings one payment after the other: more would only wait for each other.
 const SIDE_BY_SIDE = 2
@@ -272,15 +266,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterAll(() => bench.close())
 
   test('money that went back is never credited again, and in the end exactly what is left, in any order of payments, refunds and late looks', async () => {
-    // Side by side, because a history waits for the store most of its time.
-    await Promise.all(
-      Array.from({ length: SIDE_BY_SIDE }, () =>
-        fc.assert(
-          fc.asyncProperty(history, async (steps) => end(await live(bench, steps))),
-          { numRuns: Math.ceil(HISTORIES / SIDE_BY_SIDE) },
-        ),
-      ),
-    )
+    const whole = async (steps: readonly Step[]) => end(await live(bench, steps))
+    await liveHistories(history, whole, { sideBySide: SIDE_BY_SIDE })
     await bench.audit()
   })
 
@@ -300,11 +287,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const wentUp = /went back of .* expected \d+ to be greater/
     await end(await live(bench, script))
     await expect(live(bench, script, weaken)).rejects.toThrow(wentUp)
-    // The random histories find it too: always those of one seed, so that this does not depend on chance.
-    const checked = await fc.check(
-      fc.asyncProperty(history, async (steps) => end(await live(bench, steps, weaken))),
-      { numRuns: 500, endOnFailure: true, seed: 1 },
-    )
-    expect(String(checked.errorInstance)).toMatch(wentUp)
+    // The random histories show it too.
+    const weakened = async (steps: readonly Step[]) => end(await live(bench, steps, weaken))
+    expect(await failureOfHistories(history, weakened)).toMatch(wentUp)
   })
 })

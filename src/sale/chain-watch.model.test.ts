@@ -6,14 +6,9 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { RescanFailed } from './chain/terms.ts'
 import { hasMoreToScan } from './chain-look.ts'
 import { ChainWorld, type ChainWorldInput } from './testing/chain-world.ts'
+import { Crash, failureOfHistories, liveHistories } from './testing/histories.ts'
 import type { NodeState } from './testing/model-chain.ts'
 
-class Crash extends Error {
-  override readonly name = 'Crash'
-}
-
-// Of each store. `CHAIN_HISTORIES=1000` searches ten times as long.
-const HISTORIES = Number(process.env['CHAIN_HISTORIES'] ?? 100)
 // Gateways count the ceilings one after the other: PostgreSQL refuses one that waits for two seconds.
 const SIDE_BY_SIDE = 4
 const NIGHT_MS = 25 * 60 * 60_000
@@ -165,17 +160,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test.each([2_000, 1])(
     '%i blocks at a time, credit is never more than the final deposits, and in the end exactly those, in any history of a chain and its nodes',
     async (blocksAtOnceMax) => {
-      // Side by side, because a history waits for the store most of its time.
-      await Promise.all(
-        Array.from({ length: SIDE_BY_SIDE }, () =>
-          fc.assert(
-            fc.asyncProperty(history, async (steps) =>
-              end(await live(bench, steps, { blocksAtOnceMax })),
-            ),
-            { numRuns: Math.ceil(HISTORIES / SIDE_BY_SIDE) },
-          ),
-        ),
-      )
+      const whole = async (steps: readonly Step[]) =>
+        end(await live(bench, steps, { blocksAtOnceMax }))
+      await liveHistories(history, whole, { sideBySide: SIDE_BY_SIDE })
       await bench.audit()
     },
   )
@@ -208,11 +195,7 @@ describe('a weakened watch is caught', () => {
     const tooMuch = /expected \d+ to be less than or equal to \d+/
     await live(bench, script)
     await expect(live(bench, script, weak)).rejects.toThrow(tooMuch)
-    // The random histories find it too: always those of one seed, so that this does not depend on chance.
-    const checked = await fc.check(
-      fc.asyncProperty(history, async (steps) => void (await live(bench, steps, weak))),
-      { numRuns: 500, endOnFailure: true, seed: 1 },
-    )
-    expect(String(checked.errorInstance)).toMatch(tooMuch)
+    // The random histories show it too.
+    expect(await failureOfHistories(history, (steps) => live(bench, steps, weak))).toMatch(tooMuch)
   })
 })

@@ -13,6 +13,22 @@ export interface PaymentDifference {
   readonly found: string
 }
 
+/** What payments are compared by. */
+export interface CheckInput<Method> {
+  readonly db: Kysely<Tables>
+  readonly method: Method
+  /** Payments that began earlier are left out. */
+  readonly sinceMs: number
+  /** Called with the number of payments so far. */
+  readonly onChecked: (payments: number) => void
+}
+
+/** What a comparison came to. */
+export interface Checked {
+  readonly checked: number
+  readonly differences: readonly PaymentDifference[]
+}
+
 /**
  * Compares the payments that this store began since a moment, as their provider has them, with the store. Changes
  * nothing. Rejects with `PaymentUnavailable`.
@@ -22,13 +38,7 @@ export async function checkCards({
   method,
   sinceMs,
   onChecked,
-}: {
-  readonly db: Kysely<Tables>
-  readonly method: CardMethod
-  readonly sinceMs: number
-  /** Called with the number of payments so far. */
-  readonly onChecked: (payments: number) => void
-}): Promise<{ readonly checked: number; readonly differences: readonly PaymentDifference[] }> {
+}: CheckInput<CardMethod>): Promise<Checked> {
   const differences: PaymentDifference[] = []
   let checked = 0
   for await (const payment of method.provider.paymentsSince?.(sinceMs) ?? []) {

@@ -1,28 +1,20 @@
-import type { Kysely } from 'kysely'
 import { PURCHASES } from '../store/sale-tables.ts'
-import type { Tables } from '../store/schema.ts'
-import type { PaymentDifference } from './check-cards.ts'
+import type { Checked, CheckInput, PaymentDifference } from './check-cards.ts'
 import type { DepositMethod } from './method.ts'
 
 const ROWS_AT_ONCE = 200
 
 /**
  * Compares the deposits that were found since a moment with the chain, by their receipts from each node. Changes
- * nothing. Rejects with `PaymentUnavailable` where the nodes do not agree.
+ * nothing. Rejects with `PaymentUnavailable` where the nodes do not agree. Any method of a chain has the deposits of all
+ * tokens there.
  */
 export async function checkDeposits({
   db,
   method,
   sinceMs,
   onChecked,
-}: {
-  readonly db: Kysely<Tables>
-  /** One of a chain: it has the deposits of all tokens there. */
-  readonly method: DepositMethod
-  readonly sinceMs: number
-  /** Called with the number of deposits so far. */
-  readonly onChecked: (deposits: number) => void
-}): Promise<{ readonly checked: number; readonly differences: readonly PaymentDifference[] }> {
+}: CheckInput<DepositMethod>): Promise<Checked> {
   const differences: PaymentDifference[] = []
   let checked = 0
   for (let after = ''; ; ) {

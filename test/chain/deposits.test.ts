@@ -2,30 +2,23 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listAllPurchases } from '../../src/ledger/purchases.ts'
 import { listConfirming } from '../../src/sale/deposit-rows.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { Anvil } from './anvil.ts'
+import type { Anvil } from './anvil.ts'
 import { DepositBench } from './deposit-bench.ts'
-import { type NodeBetween, startNodeBetween } from './node-between.ts'
+import { type NodeBetween, TwoNodes } from './node-between.ts'
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
+let nodes: TwoNodes
 let anvil: Anvil
 let one: NodeBetween
 let two: NodeBetween
 
 beforeAll(async () => {
-  anvil = await Anvil.start()
-  one = await startNodeBetween(anvil.url)
-  two = await startNodeBetween(anvil.url)
+  nodes = await TwoNodes.start()
+  ;({ anvil, one, two } = nodes)
 })
-afterAll(async () => {
-  await one[Symbol.asyncDispose]()
-  await two[Symbol.asyncDispose]()
-  await anvil[Symbol.asyncDispose]()
-})
-beforeEach(() => {
-  one.mode = { kind: 'honest' }
-  two.mode = { kind: 'honest' }
-})
+afterAll(() => nodes[Symbol.asyncDispose]())
+beforeEach(() => nodes.beHonest())
 
 function open(input: Partial<Parameters<typeof DepositBench.open>[0]> = {}) {
   return DepositBench.open({ anvil, rpcUrls: [one.url, two.url], ...input })

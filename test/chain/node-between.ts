@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { Anvil } from './anvil.ts'
 
 /** How a node fails. */
 export type NodeMode =
@@ -44,7 +45,37 @@ export interface NodeBetween extends AsyncDisposable {
   requests: number
 }
 
-export async function startNodeBetween(upstream: string): Promise<NodeBetween> {
+/** A chain, and the two nodes of it that gateways ask. */
+export class TwoNodes implements AsyncDisposable {
+  readonly anvil: Anvil
+  readonly one: NodeBetween
+  readonly two: NodeBetween
+
+  private constructor(anvil: Anvil, [one, two]: readonly [NodeBetween, NodeBetween]) {
+    this.anvil = anvil
+    this.one = one
+    this.two = two
+  }
+
+  static async start(): Promise<TwoNodes> {
+    const anvil = await Anvil.start()
+    const start = () => startNodeBetween(anvil.url)
+    return new TwoNodes(anvil, await Promise.all([start(), start()]))
+  }
+
+  beHonest(): void {
+    this.one.mode = { kind: 'honest' }
+    this.two.mode = { kind: 'honest' }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.one[Symbol.asyncDispose]()
+    await this.two[Symbol.asyncDispose]()
+    await this.anvil[Symbol.asyncDispose]()
+  }
+}
+
+async function startNodeBetween(upstream: string): Promise<NodeBetween> {
   const server = createServer(async (request, response) => {
     node.requests++
     const body = await text(request)

@@ -3,31 +3,24 @@ import { listAllPurchases } from '../../src/ledger/purchases.ts'
 import type { Stablecoin, TokenPrice } from '../../src/sale/chain/terms.ts'
 import { listConfirming, readRates } from '../../src/sale/deposit-rows.ts'
 import { usableRate } from '../../src/sale/deposit-value.ts'
-import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
+import { ANVIL_CHAIN_ID, type Anvil } from './anvil.ts'
 import { DepositBench, usdcOf } from './deposit-bench.ts'
-import { type NodeBetween, startNodeBetween } from './node-between.ts'
+import { type NodeBetween, TwoNodes } from './node-between.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const HOUR_S = 3_600
 
+let nodes: TwoNodes
 let anvil: Anvil
 let one: NodeBetween
 let two: NodeBetween
 
 beforeAll(async () => {
-  anvil = await Anvil.start()
-  one = await startNodeBetween(anvil.url)
-  two = await startNodeBetween(anvil.url)
+  nodes = await TwoNodes.start()
+  ;({ anvil, one, two } = nodes)
 })
-afterAll(async () => {
-  await one[Symbol.asyncDispose]()
-  await two[Symbol.asyncDispose]()
-  await anvil[Symbol.asyncDispose]()
-})
-beforeEach(() => {
-  one.mode = { kind: 'honest' }
-  two.mode = { kind: 'honest' }
-})
+afterAll(() => nodes[Symbol.asyncDispose]())
+beforeEach(() => nodes.beHonest())
 
 const nowS = () => Math.floor(Date.now() / 1_000)
 

@@ -1,11 +1,10 @@
-import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { CardMethod } from '../../src/sale/card/card-method.ts'
 import type { CardProvider } from '../../src/sale/card/provider.ts'
 import { StripeCard } from '../../src/sale/card/stripe.ts'
 import { CardPoll } from '../../src/sale/card-poll.ts'
 import { Sale } from '../../src/sale/sale.ts'
 import { CARD_LIMITS, NO_CEILINGS } from '../../src/sale/testing/card-bench.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openKilled } from './open-killed.ts'
 
 /** What a process that looks once is given. */
 export interface KilledCardLook {
@@ -20,31 +19,9 @@ export interface KilledCardLook {
 
 const { databaseUrl, stripe, killAt }: KilledCardLook = JSON.parse(process.argv[2] ?? '')
 
-let steps = 0
-function step(): void {
-  if (++steps === killAt) process.kill(process.pid, 'SIGKILL')
-}
-
-async function stepping<T>(work: () => Promise<T>): Promise<T> {
-  step()
-  const done = await work()
-  step()
-  return done
-}
-
 const clock = { nowMs: () => stripe.nowMs }
-const store = await openStore({ url: databaseUrl })
-const ledger = createLedger({ location: store.location, clock })
-const db = store.db.withPlugin({
-  transformQuery({ node }) {
-    step()
-    return node
-  },
-  async transformResult({ result }) {
-    step()
-    return result
-  },
-})
+const killed = await openKilled({ databaseUrl, killAt, clock })
+const { db, ledger, step, stepping } = killed
 const card = new StripeCard({
   ...stripe,
   clock,
@@ -69,7 +46,7 @@ const method = new CardMethod({ provider, ...CARD_LIMITS })
 const sale = new Sale({
   methods: [method],
   db,
-  ledger: { postPurchase: (input, by) => stepping(() => ledger.postPurchase(input, by)) },
+  ledger,
   ids: { next: (prefix) => `${prefix}_${process.pid}` },
   clock,
   ceilings: NO_CEILINGS,
@@ -80,5 +57,4 @@ const onFailure = (_source: string | null, cause: unknown): never => {
   throw cause
 }
 await new CardPoll({ db, sale, method, clock, onFailure }).look()
-await ledger.close()
-await store.close()
+await killed.close()

@@ -5,12 +5,13 @@ import { saleSettingsOf } from '../../src/app/sale-settings.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { openDeposits } from '../../src/sale/open-deposits.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { ANVIL_CHAIN_ID, Anvil } from '../chain/anvil.ts'
+import { ANVIL_CHAIN_ID, type Anvil } from '../chain/anvil.ts'
 import { SEED, XPUB } from '../chain/deposit-bench.ts'
-import { type NodeBetween, startNodeBetween } from '../chain/node-between.ts'
+import { type NodeBetween, TwoNodes } from '../chain/node-between.ts'
 import { column, errorOf, Management, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
+let nodes: TwoNodes
 let anvil: Anvil
 let one: NodeBetween
 let two: NodeBetween
@@ -25,9 +26,8 @@ let ids = 0
 const MINUTE_MS = 60_000
 
 beforeAll(async () => {
-  anvil = await Anvil.start()
-  one = await startNodeBetween(anvil.url)
-  two = await startNodeBetween(anvil.url)
+  nodes = await TwoNodes.start()
+  ;({ anvil, one, two } = nodes)
   usdt = await anvil.deployToken('USDT', 6)
   feed = await anvil.deployFeed()
   const atS = Math.floor(Date.now() / 1_000)
@@ -43,14 +43,11 @@ beforeAll(async () => {
 afterAll(async () => {
   expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
   await admin.close()
-  await one[Symbol.asyncDispose]()
-  await two[Symbol.asyncDispose]()
-  await anvil[Symbol.asyncDispose]()
+  await nodes[Symbol.asyncDispose]()
 })
 beforeEach(() => {
   aheadMs = 0
-  one.mode = { kind: 'honest' }
-  two.mode = { kind: 'honest' }
+  nodes.beHonest()
 })
 
 const USDC = `chain-${ANVIL_CHAIN_ID}-usdc`
