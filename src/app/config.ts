@@ -204,7 +204,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
     { fallback: 300 },
-    'Requests in a minute from one API key. Its other calls, such as for its usage, are counted apart and have the same limit.',
+    'Requests in a minute from one API key.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: wholeNumber(
     { fallback: 20 },

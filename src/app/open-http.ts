@@ -1,12 +1,18 @@
 import type { AddressInfo } from 'node:net'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
-import { type AnsweredCall, adminAccess, anyoneAccess, keyAccess } from '../http/access.ts'
+import {
+  type AnsweredCall,
+  adminAccess,
+  anyoneAccess,
+  CALL_LIMITS,
+  keyAccess,
+} from '../http/access.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createInference } from '../http/inference.ts'
 import { createHttpServer, type ManagementInput } from '../http/server.ts'
 import type { Authenticator } from '../journey/gate/authenticator.ts'
-import { Gate, type GateSettings } from '../journey/gate/gate.ts'
+import { Gate } from '../journey/gate/gate.ts'
 import { Maintenance } from '../journey/gate/maintenance.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
@@ -150,7 +156,7 @@ async function managementOf(
   const { config, operations, configured, log, clock, ids } = wiring
   const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
-  const calls = new Gate({ clock, settings: callsOf(config) })
+  const calls = new Gate({ clock, settings: CALL_LIMITS })
   const byKey = keyAccess(calls, (arrival) => authenticator.authenticate(arrival))
   const sold = await openSale(wiring, { ...http, pageUrl })
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
@@ -207,17 +213,6 @@ async function managementOf(
     page: openPage(wiring, http),
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
-  }
-}
-
-/** What an API key may call beside inference: as often and as many at a time as inference. */
-function callsOf(config: Config): GateSettings {
-  return {
-    counts: 'calls',
-    inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
-    requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
-    // Of callers without backed credit, which is not asked here.
-    unbackedRequestsPerMinuteMax: 0,
   }
 }
 

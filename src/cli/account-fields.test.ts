@@ -55,3 +55,10 @@ test('update changes the models of a key one list at a time, and show has both',
   expect(await update('--models-deny', 'none')).toMatchObject({ models: { allow, deny: [] } })
   expect(await update('--models-allow', 'none')).toMatchObject({ models: null })
 })
+
+test('an account is made with the credit below which it is low, or with the default', async () => {
+  const make = (...args: string[]) =>
+    line.json('account', 'create', 'Shop', '--low-balance', ...args)
+  expect(await make('2.5')).toMatchObject({ low_balance: 2_500_000 })
+  expect(await make('none')).toMatchObject({ low_balance: null })
+})

@@ -3,18 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Gate } from '../journey/gate/gate.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { keyAccess } from './access.ts'
+import { CALL_LIMITS, keyAccess } from './access.ts'
 
 const KEYS = 3
 const CALLS_AT_ONCE = 8
 
-const settings = {
-  counts: 'calls',
-  inFlightMax: 100,
-  requestsPerMinuteMax: 1_000,
-  unbackedRequestsPerMinuteMax: 0,
-} as const
-const gate = new Gate({ clock: { nowMs: () => 0 }, settings })
+const gate = new Gate({ clock: { nowMs: () => 0 }, settings: CALL_LIMITS })
 const access = keyAccess(gate, async () => ({ apiKeyId: '', accountId: '' }))
 
 let calls = 0

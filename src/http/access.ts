@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { finished } from 'node:stream'
-import type { Gate, GateCaller } from '../journey/gate/gate.ts'
+import type { Gate, GateCaller, GateSettings } from '../journey/gate/gate.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { Caller, CallerKind } from '../operations/operation.ts'
 import { scopesOf } from '../people/admin-tokens.ts'
@@ -96,12 +96,21 @@ export function countUntilAnswered(gate: Gate, caller: GateCaller, client: Serve
   finished(client, () => slot.leave())
 }
 
+/** What a key may call beside inference, whatever the limits of its inference are. */
+export const CALL_LIMITS: GateSettings = {
+  counts: 'calls',
+  inFlightMax: 8,
+  requestsPerMinuteMax: 600,
+  // Of callers without backed credit, which is not asked here.
+  unbackedRequestsPerMinuteMax: 0,
+}
+
 /** Of all keys of an account together, so that long reports of one account leave the store's readers to others. */
 const CALLS_OF_ACCOUNT = {
   keyRequestsPerMinuteMax: null,
   keyInFlightMax: null,
   accountRequestsPerMinuteMax: null,
-  accountInFlightMax: 8,
+  accountInFlightMax: CALL_LIMITS.inFlightMax,
 }
 
 /** Access by an API key, to what concerns its own account. `gate` counts these calls, apart from inference. */
