@@ -1,6 +1,10 @@
+import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { HANG_LIMITS } from './test/hang-limits.ts'
 import { TallyReporter } from './tidy/tally-reporter.ts'
+
+// As `bin/tollgate.js` does: threads and processes of tests begin in half the time.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/tests')
 
 // They need programs that are not ours: npm run test:agents, test:deploy and test:page.
 const exclude = [
