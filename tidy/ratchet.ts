@@ -16,16 +16,16 @@ export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
     // Steps of charts, roles, links and scopes, events of webhooks, purchases and what payments are worth, counts that
     // are the cost, tags and windows of requests, and the calendar of allowances.
-    vocabulary: { files: 17, lines: 1_581 },
+    vocabulary: { files: 17, lines: 1_582 },
     json: { files: 7, lines: 1_167 },
-    // Letters, addresses of mail servers, and sending with a deadline.
-    mail: { files: 3, lines: 272 },
+    // Letters, addresses of mail servers, sending with a deadline, and letters that wait.
+    mail: { files: 4, lines: 442 },
     // Large texts are estimated in parts, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, people, admin tokens, webhooks, operators' actions, purchases, deposits, doubts and lists by
     // upstream; columns of texts, limits and what shops note on accounts; commands that share no commit; and which program may migrate
     // a store, or must restore which copy.
-    store: { files: 44, lines: 3_858 },
+    store: { files: 45, lines: 3_918 },
     // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
     // that stand, allowances that reset with their audit, counts of periods apart, limits, tags, and the number that changes
     // of callers raise.
@@ -46,8 +46,8 @@ export const HOUSE_LIMITS: HouseLimits = {
     reconcile: { files: 8, lines: 1_386 },
     // Roll-ups of requests by hour and day, charts and CSV of them, sums of any period, and their audit.
     usage: { files: 8, lines: 1_698 },
-    // Users, sessions, passwords and links of the page, the members of an account, and admin tokens.
-    people: { files: 12, lines: 1_705 },
+    // Users, sessions, passwords, links and mailed codes of the page, the members of an account, and admin tokens.
+    people: { files: 14, lines: 1_988 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait for a rate and why, ceilings,
     // figures, checks of both and a rescan.
     // What is looked for, limits and allowances of keys, what holds when a webhook is made, signed messages, retries by
@@ -65,7 +65,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     operations: { files: 31, lines: 6_085 },
     // The page's files, sign-in and guards, the Playground, the page of play money, messages about payments, and how much a
     // key may call beside inference.
-    http: { files: 26, lines: 3_819 },
+    http: { files: 26, lines: 3_866 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
     cli: { files: 26, lines: 3_055 },
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream, its key and its credit.
@@ -73,7 +73,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     telemetry: { files: 8, lines: 1_513 },
     // Settings of fees, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 35, lines: 4_918 },
+    app: { files: 35, lines: 4_952 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 90 },
   },

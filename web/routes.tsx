@@ -62,6 +62,26 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import('./screens/door/sign-in.tsx'), 'SignIn'),
 })
 
+const signInByMail = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in-by-mail',
+  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
+    isOwnPath(next) ? { next } : {},
+  component: lazyRouteComponent(() => import('./screens/door/by-mail.tsx'), 'SignInByMail'),
+})
+
+const forgot = createRoute({
+  getParentRoute: () => root,
+  path: '/forgot',
+  component: lazyRouteComponent(() => import('./screens/door/by-mail.tsx'), 'Forgot'),
+})
+
+const signInLink = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in-link',
+  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'SignInLink'),
+})
+
 const setup = createRoute({
   getParentRoute: () => root,
   path: '/setup',
@@ -232,6 +252,9 @@ export function createPageRouter(queries: QueryClient) {
       home,
       newAccount,
       signIn,
+      signInByMail,
+      signInLink,
+      forgot,
       setup,
       reset,
       invitation,

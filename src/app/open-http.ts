@@ -210,7 +210,7 @@ async function managementOf(
       version: VERSION,
       costHeader: config.TOLLGATE_COST_HEADER,
     },
-    page: openPage(wiring, http),
+    page: openPage(wiring, { ...http, pageUrl }),
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
   }

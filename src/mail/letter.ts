@@ -11,6 +11,7 @@ type Part =
   | { readonly kind: 'words'; readonly words: string }
   /** A link with the words of its button. */
   | { readonly kind: 'link'; readonly words: string; readonly url: string }
+  | { readonly kind: 'code'; readonly code: string }
 
 interface LetterInput {
   readonly to: string
@@ -35,12 +36,15 @@ const BUTTON =
 
 function textOf(part: Part): string {
   if (part.kind === 'words') return oneLine(part.words)
-  return `${part.words}:\n${part.url}`
+  return part.kind === 'link' ? `${part.words}:\n${part.url}` : part.code
 }
 
 /** No pictures, scripts or addresses of others: opening the mail tells no one. */
 function htmlOf(part: Part): string {
   if (part.kind === 'words') return `<p>${escaped(oneLine(part.words))}</p>`
+  if (part.kind === 'code') {
+    return `<p style="font:600 26px/32px monospace;letter-spacing:4px">${escaped(part.code)}</p>`
+  }
   const url = escaped(part.url)
   return `<p><a href="${url}" style="${BUTTON}">${escaped(part.words)}</a></p><p style="font-size:13px;word-break:break-all">${url}</p>`
 }
@@ -64,6 +68,8 @@ function escaped(text: string): string {
 
 const words = (text: string): Part => ({ kind: 'words', words: text })
 
+const NOT_ASKED = 'If you did not ask for this, do nothing: without this mail it can not be used.'
+
 /** What `tollgate mail test` sends. */
 export function testLetter({
   to,
@@ -78,6 +84,53 @@ export function testLetter({
     parts: [
       words('Your gateway can send mail. This is the test that you asked for.'),
       { kind: 'link', words: 'Links in its mails lead to the page at', url: `${pageUrl}/app/` },
+    ],
+  })
+}
+
+/** A way in without a password: a link, and a code for the browser that asked. */
+export function signInLetter({
+  to,
+  url,
+  code,
+  endsPassword,
+}: {
+  readonly to: string
+  readonly url: string
+  readonly code: string
+  /** Whether it is the first proof of the address, which ends the password that was set without one. */
+  readonly endsPassword: boolean
+}): Letter {
+  return letterOf({
+    to,
+    subject: 'Sign in to tollgate',
+    parts: [
+      words(
+        'Type this code where you asked for it, or use the link. Either works once, for 15 minutes.',
+      ),
+      { kind: 'code', code },
+      { kind: 'link', words: 'Sign in', url },
+      ...(endsPassword
+        ? [
+            words(
+              'You have not proved this address by mail before. Signing in this way ends all sessions and the password that was set so far. To set a new one, choose "Forgot your password?" at the sign-in.',
+            ),
+          ]
+        : []),
+      words(NOT_ASKED),
+    ],
+  })
+}
+
+/** A link by which a user sets another password. */
+export function resetLetter({ to, url }: { readonly to: string; readonly url: string }): Letter {
+  return letterOf({
+    to,
+    subject: 'Choose a new password for tollgate',
+    parts: [
+      words('With this link you choose a new password. It works once, for an hour.'),
+      { kind: 'link', words: 'Choose a new password', url },
+      words(NOT_ASKED),
     ],
   })
 }

@@ -5,7 +5,7 @@ import { remove } from '../people/removal.ts'
 import { findUser, listUsers } from '../people/users.ts'
 import type { UserRow } from '../store/people-tables.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { LINK_KINDS, ROLES } from '../vocabulary/role.ts'
+import { ROLES } from '../vocabulary/role.ts'
 import {
   emailField,
   idField,
@@ -167,7 +167,7 @@ export const userShape = z
 export const linkShape = z
   .object({
     object: z.literal('link'),
-    kind: z.enum(LINK_KINDS).describe('What the link is for.'),
+    kind: z.enum(['invitation', 'reset']).describe('What the link is for.'),
     email: z.string(),
     url: z.string().describe('The link. No later answer has it.'),
     expires_at: timeField,

@@ -12,7 +12,7 @@ import { lockPassword } from './users.ts'
 const DAY_MS = 24 * 60 * 60_000
 
 /** How long links are good for, by kind. */
-const LINK_MS: Readonly<Record<LinkKind, number>> = {
+const LINK_MS: Readonly<Record<LinkPurpose['kind'], number>> = {
   setup: DAY_MS,
   invitation: 7 * DAY_MS,
   reset: DAY_MS,
@@ -65,11 +65,11 @@ export async function makeLink(
     expiresAtMs,
     createdAtMs: nowMs,
   }
-  await db.deleteFrom('links').where('expires_at_ms', '<', nowMs).execute()
+  await removeExpiredLinks(db, nowMs)
   await db.transaction().execute(async (trx) => {
     if (purpose.kind === 'reset') {
       await lockPassword(trx, purpose.userId)
-      await endResetLinks(trx, { userId: purpose.userId, nowMs })
+      await endOwnLinks(trx, { userId: purpose.userId, nowMs })
     }
     await trx.insertInto('links').values(LINKS.record(row)).execute()
     const { id: targetId, accountId, kind, userId, email, isOperator: operator, role } = row
@@ -79,15 +79,20 @@ export async function makeLink(
   return { text, expiresAtMs }
 }
 
-/** Ends the reset links of a user, whose password is locked. */
-export async function endResetLinks(
+/** Removes links that have expired. */
+export async function removeExpiredLinks(db: Kysely<Tables>, nowMs: number): Promise<void> {
+  await db.deleteFrom('links').where('expires_at_ms', '<', nowMs).execute()
+}
+
+/** Ends the links by which a user, whose password is locked, sets another or signs in without it. */
+export async function endOwnLinks(
   trx: Transaction<Tables>,
   { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
 ): Promise<void> {
   await trx
     .updateTable('links')
     .set({ used_at_ms: nowMs })
-    .where('kind', '=', 'reset')
+    .where('kind', 'in', ['reset', 'sign_in'])
     .where('user_id', '=', userId)
     .where('used_at_ms', 'is', null)
     .execute()
@@ -123,6 +128,22 @@ export async function readLink(
     .executeTakeFirst()
   if (row === undefined) throw new Problem('invalid_link')
   return LINKS.read(row)
+}
+
+/** Takes a link that was read, within the transaction of what it allows. Throws as `takeLink` does. */
+export async function takeFound(
+  trx: Transaction<Tables>,
+  { id, nowMs }: { readonly id: string; readonly nowMs: number },
+): Promise<void> {
+  const taken = await trx
+    .updateTable('links')
+    .set({ used_at_ms: nowMs })
+    .where('id', '=', id)
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .returning('id')
+    .executeTakeFirst()
+  if (taken === undefined) throw new Problem('invalid_link')
 }
 
 /**

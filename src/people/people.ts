@@ -1,11 +1,13 @@
 import type { Kysely, Transaction } from 'kysely'
-import type { UserRow } from '../store/people-tables.ts'
+import type { LinkRow, UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { SignInAttempts } from './attempts.ts'
-import { endResetLinks, readLink, takeLink } from './links.ts'
+import { makeLinkText } from './link-text.ts'
+import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
+import { tryCode } from './mail-door.ts'
 import { PasswordChecks } from './password-checks.ts'
 import type { Passwords, PasswordsInput } from './passwords.ts'
 import { confirmSession, endOtherSessions, hasSession, SESSION_MS, Sessions } from './sessions.ts'
@@ -19,6 +21,7 @@ import {
   joinAccount,
   lockPassword,
   makeOperator,
+  proveAddress,
   type StoredPassword,
   setPasswordHash,
 } from './users.ts'
@@ -175,11 +178,57 @@ export class People {
     const passwordHash = await this.#hash(password)
     await db.transaction().execute(async (trx) => {
       await lockPassword(trx, user.id)
-      await takeLink(trx, { ...presented, nowMs: clock.nowMs() })
+      const nowMs = clock.nowMs()
+      const { mailed } = await takeLink(trx, { ...presented, nowMs })
+      if (mailed) await proveAddress(trx, { userId: user.id, nowMs })
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
     })
     await this.#attempts.forget({ address: visitor.address, email: user.email })
     return this.#startSession({ userId: user.id, passwordHash }, visitor)
+  }
+
+  /** Signs a user in by the link of a mail. Throws Problem `invalid_link`. */
+  async signInByLink(linkText: string, visitor: Visitor): Promise<NewSession> {
+    const { db, clock } = this.#input
+    const presented = { kind: 'sign_in', text: linkText, nowMs: clock.nowMs() } as const
+    return this.#enterByMail(await readLink(db, presented), visitor)
+  }
+
+  /** Signs a user in by the code of a mail, in the browser that asked for it. Throws Problem `invalid_code`. */
+  async signInByCode(
+    presented: { readonly ticket: string; readonly code: string },
+    visitor: Visitor,
+  ): Promise<NewSession> {
+    const { db, clock } = this.#input
+    const link = await tryCode(db, { ...presented, nowMs: clock.nowMs() })
+    return this.#enterByMail(link, visitor)
+  }
+
+  /**
+   * The first proof of an address ends the password that was set without one, and its sessions: another person may
+   * have set it.
+   */
+  async #enterByMail({ id, userId }: LinkRow, visitor: Visitor): Promise<NewSession> {
+    const { db, clock } = this.#input
+    const user = userId === null ? null : await getUser(db, userId)
+    if (user === null) throw new Problem('invalid_link')
+    const noOnes = user.emailVerified ? null : await this.#hash(makeLinkText())
+    const checked = await db.transaction().execute(async (trx) => {
+      const nowMs = clock.nowMs()
+      const stored = await lockPassword(trx, user.id)
+      await takeFound(trx, { id, nowMs })
+      const passwordHash = noOnes ?? stored
+      // Removed since the link was read.
+      if (stored === null || passwordHash === null) throw new Problem('invalid_link')
+      if (noOnes !== null) {
+        await proveAddress(trx, { userId: user.id, nowMs })
+        await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
+      }
+      return { userId: user.id, passwordHash }
+    })
+    const made = await this.#startSession(checked, visitor)
+    await this.sessions.removeEnded()
+    return made
   }
 
   /**
@@ -257,7 +306,7 @@ export class People {
     const nowMs = this.#input.clock.nowMs()
     const { userId } = password
     await setPasswordHash(trx, { ...password, nowMs })
-    await endResetLinks(trx, { userId, nowMs })
+    await endOwnLinks(trx, { userId, nowMs })
     await endOtherSessions(trx, { userId, keptSessionId })
   }
 

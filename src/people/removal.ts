@@ -3,7 +3,7 @@ import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { endResetLinks } from './links.ts'
+import { endOwnLinks } from './links.ts'
 import { endOtherSessions } from './sessions.ts'
 import { findUser, lockPassword } from './users.ts'
 
@@ -54,7 +54,7 @@ export function remove(
     const wasOperator = (asOperator || isAll) && (await endOperator(trx, from))
     accountIds = await endMemberships(trx, { userId: user.id, accountId, isAll })
     if (isAll) {
-      await endResetLinks(trx, from)
+      await endOwnLinks(trx, from)
       await endOtherSessions(trx, { userId: user.id, keptSessionId: null })
       await trx.deleteFrom('sign_ins').where('user_id', '=', user.id).execute()
     }

@@ -261,3 +261,15 @@ export async function makeOperator(
     .where('id', '=', userId)
     .execute()
 }
+
+/** Notes that an e-mail address was proved to be the user's. */
+export async function proveAddress(
+  trx: Transaction<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  await trx
+    .updateTable('users')
+    .set({ email_verified: 1, updated_at_ms: nowMs })
+    .where('id', '=', userId)
+    .execute()
+}

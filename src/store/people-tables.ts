@@ -71,6 +71,14 @@ export const LINKS = new Table('links', {
     expires_at_ms: integer,
     used_at_ms: orNull(integer),
     created_at_ms: integer,
+    /** Whether its text went by mail alone, so that taking it proves the address. */
+    mailed: startsAs(false, flag),
+    /** Of a mailed link: what the browser that asked has. */
+    ticket_hash: orNull(text),
+    /** Of a mailed link: of its ticket and its code. */
+    code_hash: orNull(text),
+    /** Of its code. */
+    tries: startsAs(0, integer),
   },
 })
 
@@ -174,5 +182,16 @@ export const SIGN_IN_RATES = new Table('sign_in_rates', {
     attempts: integer,
     /** When the first of them was. */
     started_at_ms: integer,
+  },
+})
+
+/** Mails that were asked for, by the SHA-256 of who asked or whom they are to. */
+export const MAIL_RATES = new Table('mail_rates', {
+  key: ['subject_hash'],
+  fixed: {
+    subject_hash: text,
+    mails: integer,
+    /** When the count begins again. */
+    ends_at_ms: integer,
   },
 })

@@ -8,8 +8,9 @@ CREATE TABLE "credit_codes" ("id" text not null primary key, "code_hash" text no
 CREATE TABLE "deposit_addresses" ("chain_id" bigint not null, "address" text not null, "account_id" text not null references "accounts" ("id"), "created_at_ms" bigint not null, constraint "deposit_addresses_key" primary key ("chain_id", "address"), constraint "deposit_addresses_case" check (address = lower(address)));
 CREATE TABLE "entries" ("account_id" text not null references "accounts" ("id"), "number" bigint not null, "kind" text not null, "purse" text not null, "amount_micros" bigint not null, "reference" text, "request_id" text, "api_key_id" text, "expires_at_ms" bigint, "created_at_ms" bigint not null, constraint "entries_pkey" primary key ("account_id", "number"));
 CREATE TABLE "instances" ("id" text not null primary key, "started_at_ms" bigint not null, "heartbeat_at_ms" bigint not null, "stopped_at_ms" bigint, "program_schema" integer not null);
-CREATE TABLE "links" ("id" text not null primary key, "kind" text not null, "token_hash" text not null unique, "email" text, "user_id" text references "users" ("id"), "is_operator" integer default 0 not null, "account_id" text references "accounts" ("id"), "role" text, "expires_at_ms" bigint not null, "used_at_ms" bigint, "created_at_ms" bigint not null);
+CREATE TABLE "links" ("id" text not null primary key, "kind" text not null, "token_hash" text not null unique, "email" text, "user_id" text references "users" ("id"), "is_operator" integer default 0 not null, "account_id" text references "accounts" ("id"), "role" text, "expires_at_ms" bigint not null, "used_at_ms" bigint, "created_at_ms" bigint not null, "mailed" integer default 0 not null, "ticket_hash" text, "code_hash" text, "tries" integer default 0 not null);
 CREATE TABLE "lookup_doubts" ("upstream" text not null, "model_id" text not null, "endpoint" text not null, "stream" integer not null, "differences" bigint not null, "opened_at_ms" bigint not null, constraint "lookup_doubts_pkey" primary key ("upstream", "model_id", "endpoint", "stream"));
+CREATE TABLE "mail_rates" ("subject_hash" text not null primary key, "mails" integer not null, "ends_at_ms" bigint not null);
 CREATE TABLE "members" ("account_id" text not null references "accounts" ("id"), "user_id" text not null references "users" ("id"), "role" text not null, "created_at_ms" bigint not null, constraint "members_pkey" primary key ("account_id", "user_id"));
 CREATE TABLE "migrations" ("number" integer primary key, "name" text not null, "applied_at_ms" bigint not null);
 CREATE TABLE "operator_actions" ("id" text not null primary key, "user_id" text references "users" ("id"), "token_id" text references "admin_tokens" ("id"), "token_name" text, "action" text not null, "target_id" text, "created_at_ms" bigint not null, "account_id" text, "amount_micros" bigint, "detail_json" text default '{}' not null, constraint "operator_actions_by_one" check ((user_id is null and token_name is not null) or (user_id is not null and token_name is null and token_id is null)));
@@ -43,6 +44,8 @@ CREATE INDEX "deposit_addresses_account_id" on "deposit_addresses" ("account_id"
 CREATE INDEX "entries_purchases" on "entries" ("account_id", "number") where kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal';
 CREATE UNIQUE INDEX "entries_reference" on "entries" ("account_id", "reference") where "reference" is not null;
 CREATE INDEX "entries_request" on "entries" ("request_id") where "request_id" is not null;
+CREATE UNIQUE INDEX "links_ticket_hash" on "links" ("ticket_hash");
+CREATE INDEX "mail_rates_ends_at_ms" on "mail_rates" ("ends_at_ms");
 CREATE INDEX "members_user_id" on "members" ("user_id");
 CREATE INDEX "operator_actions_account_id_id" on "operator_actions" ("account_id", "id");
 CREATE INDEX "purchases_account_id_id" on "purchases" ("account_id", "id");

@@ -6,6 +6,7 @@ import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
 import {
   ADMIN_TOKENS,
   LINKS,
+  MAIL_RATES,
   MEMBERS,
   OPERATOR_ACTIONS,
   SESSIONS,
@@ -385,7 +386,13 @@ export const TABLES = [
 ] as const
 
 /** Every table that each store has for itself: sessions end when a store is copied. */
-export const UNCOPIED_TABLES = [MIGRATIONS_APPLIED, SESSIONS, VERIFICATIONS, SIGN_IN_RATES] as const
+export const UNCOPIED_TABLES = [
+  MIGRATIONS_APPLIED,
+  SESSIONS,
+  VERIFICATIONS,
+  SIGN_IN_RATES,
+  MAIL_RATES,
+] as const
 
 /** The tables as Kysely sees them, with columns named as in the database. */
 export type Tables = {

@@ -87,6 +87,13 @@ const SCREENS: readonly Screen[] = [
     before: (server) => server.answer('/me', { ...down, httpStatus: 401 }),
     text: 'Password',
   },
+  {
+    name: 'sign-in-by-mail',
+    path: 'sign-in-by-mail',
+    text: 'You get a mail with a code and a link.',
+  },
+  { name: 'forgot', path: 'forgot', text: 'You get a mail with a link.' },
+  { name: 'sign-in-link', path: 'sign-in-link#a-token', text: 'You opened the link of a mail.' },
   { name: 'setup', path: 'setup#a-token', text: 'Create the operator' },
   { name: 'setup-without-token', path: 'setup', text: 'This link is not whole.' },
   {

@@ -120,6 +120,7 @@ function busyAccount(): Map<string, StandInAnswer> {
         mode: 'simulator',
         setup_needed: false,
         sign_up: 'invited',
+        mail: false,
         signed_in: true,
         secure: true,
       },

@@ -11,6 +11,8 @@ export interface StartAnswer {
   readonly setup_needed: boolean
   /** How people become users. */
   readonly sign_up: 'invited'
+  /** Whether users can sign in, and choose another password, by a mail. */
+  readonly mail: boolean
   readonly signed_in: boolean
   /** False where no session can be kept: without TLS, from another machine. */
   readonly secure: boolean

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { checkInput } from '../../operations/check-input.ts'
 import { emailField, nameField } from '../../operations/fields.ts'
+import type { MailDoor } from '../../people/mail-door.ts'
 import type { NewSession, People, Visitor } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { hasUsers, listMemberships } from '../../people/users.ts'
@@ -14,6 +15,8 @@ import { type MeAnswer, meAnswer, type StartAnswer, sessionAnswer } from './sess
 /** What the routes of sign-in are made of. */
 export interface SessionRoutesInput extends PageAccessInput {
   readonly people: People
+  /** Null: no mail is sent. */
+  readonly mailDoor: MailDoor | null
   readonly mode: 'simulator' | 'live'
   /** The address that a client is counted under. */
   readonly addressOf: (arrival: Arrival) => string
@@ -45,6 +48,12 @@ const invitationBody = z.strictObject({
 })
 const resetBody = z.strictObject({ token: tokenField, password: newPasswordField })
 const signInBody = z.strictObject({ email: emailField, password: passwordField })
+const mailBody = z.strictObject({ email: emailField })
+const linkBody = z.strictObject({ token: tokenField })
+const codeBody = z.strictObject({
+  ticket: tokenField,
+  code: z.string().regex(/^\d{6}$/, 'must be six digits'),
+})
 const confirmBody = z.strictObject({ password: passwordField })
 const changeBody = z.strictObject({
   current_password: passwordField,
@@ -71,6 +80,10 @@ export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutes
     ['POST', 'auth/sign-out', (call) => signOut(input, call)],
     ['POST', 'auth/invitation', (call) => acceptInvitation(input, call)],
     ['POST', 'auth/reset', (call) => resetPassword(input, call)],
+    ['POST', 'auth/mail/sign-in', (call) => askSignIn(input, call)],
+    ['POST', 'auth/mail/reset', (call) => askReset(input, call)],
+    ['POST', 'auth/link', (call) => signInByLink(input, call)],
+    ['POST', 'auth/code', (call) => signInByCode(input, call)],
     ['POST', 'auth/password', (call) => changePassword(input, call)],
     ['POST', 'auth/confirm', (call) => confirm(input, call)],
     ['GET', 'auth/sessions', (call) => listSessions(input, call)],
@@ -99,7 +112,7 @@ async function enter(input: SessionRoutesInput, { arrival, reply }: PageCall): P
 }
 
 async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<StartAnswer> {
-  const { people, site, db, mode } = input
+  const { people, site, db, mode, mailDoor } = input
   const sessionToken = site.sessionTokenOf(arrival)
   const signedIn = sessionToken === null ? null : await people.sessions.find(sessionToken)
   return {
@@ -107,6 +120,7 @@ async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<
     mode,
     setup_needed: !(await hasUsers(db)),
     sign_up: 'invited',
+    mail: mailDoor !== null,
     signed_in: signedIn !== null,
     secure: site.originOf(arrival) !== null,
   }
@@ -157,6 +171,36 @@ async function resetPassword(input: SessionRoutesInput, call: PageCall): Promise
   const made = await guessing(input, call, () =>
     input.people.resetPassword({ linkText, password }, call.visitor),
   )
+  return letIn(input, call, made)
+}
+
+function requireMail({ mailDoor }: SessionRoutesInput): MailDoor {
+  if (mailDoor !== null) return mailDoor
+  const message = 'This gateway sends no mail. Ask the operator for a link.'
+  throw new Problem('not_found', { message })
+}
+
+async function askSignIn(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { email } = await readBody(mailBody, { input, call })
+  const { address } = call.visitor
+  return { object: 'mail_asked', ticket: await requireMail(input).askSignIn({ email, address }) }
+}
+
+async function askReset(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { email } = await readBody(mailBody, { input, call })
+  await requireMail(input).askReset({ email, address: call.visitor.address })
+  return { object: 'mail_asked' }
+}
+
+async function signInByLink(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const { token } = await readBody(linkBody, { input, call })
+  const made = await guessing(input, call, () => input.people.signInByLink(token, call.visitor))
+  return letIn(input, call, made)
+}
+
+async function signInByCode(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const presented = await readBody(codeBody, { input, call })
+  const made = await guessing(input, call, () => input.people.signInByCode(presented, call.visitor))
   return letIn(input, call, made)
 }
 
@@ -231,7 +275,8 @@ async function guessing<T>(
   return take().catch((error: unknown) => {
     if (!(error instanceof Problem)) throw error
     const { code } = error
-    const isGuess = code === 'invalid_link' || (code === 'invalid_sign_in' && error.param === null)
+    const isText = code === 'invalid_link' || code === 'invalid_code'
+    const isGuess = isText || (code === 'invalid_sign_in' && error.param === null)
     throw isGuess ? unknownCallers.refusal(arrival, { code }) : error
   })
 }

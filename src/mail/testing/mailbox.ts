@@ -83,12 +83,13 @@ function partOf(raw: string, type: string): string {
   if (at === -1) return ''
   const [head = '', ...rest] = raw.slice(at).split('\r\n\r\n')
   const [body = ''] = rest.join('\r\n\r\n').split(/\r\n--[^\r\n]+/, 1)
-  if (/base64/i.test(head)) return Buffer.from(body, 'base64').toString('utf8')
-  if (!/quoted-printable/i.test(head)) return body
+  if (/base64/i.test(head))
+    return Buffer.from(body, 'base64').toString('utf8').replaceAll('\r\n', '\n')
+  if (!/quoted-printable/i.test(head)) return body.replaceAll('\r\n', '\n')
   const bytes = body
     .replace(/=\r\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_quoted, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     )
-  return Buffer.from(bytes, 'latin1').toString('utf8')
+  return Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\r\n', '\n')
 }

@@ -21,6 +21,7 @@ import { up as limits } from './0018-limits.ts'
 import { up as webhooks } from './0019-webhooks.ts'
 import { up as accountFields } from './0020-account-fields.ts'
 import { up as programSchemas } from './0021-program-schemas.ts'
+import { up as mailedLinks } from './0022-mailed-links.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 19, name: 'webhooks', up: webhooks },
   { number: 20, name: 'account-fields', up: accountFields },
   { number: 21, name: 'program-schemas', up: programSchemas },
+  { number: 22, name: 'mailed-links', up: mailedLinks },
 ]
 
 /** The newest schema that this program knows. */

@@ -14,12 +14,21 @@ interface DoorFormProps {
   readonly submit: string
   /** Where the user goes then. */
   readonly next?: string
+  /** Fields of its own that the server may refuse. Default: none. */
+  readonly ownFields?: readonly string[]
   /** The fields; each is given what the server says is wrong with it. */
   readonly children: (wrong: (name: string) => string | null) => ReactNode
 }
 
 /** A form whose answer is a session: its fields by name, and what the server refuses beside them. */
-export function DoorForm({ path, body = {}, submit, next = '/', children }: DoorFormProps) {
+export function DoorForm({
+  path,
+  body = {},
+  submit,
+  next = '/',
+  ownFields = [],
+  children,
+}: DoorFormProps) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [error, setError] = useState<Error | null>(null)
@@ -40,7 +49,7 @@ export function DoorForm({ path, body = {}, submit, next = '/', children }: Door
     }
   }
   const param = error instanceof ApiError ? error.param : null
-  const fieldNames = ['email', 'name', 'password']
+  const fieldNames = ['email', 'name', 'password', ...ownFields]
   const isOfField = param !== null && fieldNames.includes(param)
   return (
     <form
@@ -63,7 +72,8 @@ export function DoorForm({ path, body = {}, submit, next = '/', children }: Door
   )
 }
 
-function messageOf(error: Error): string {
+/** What went wrong, with how long to wait. */
+export function messageOf(error: Error): string {
   if (!(error instanceof ApiError)) return error.message
   const { retryAfterSeconds } = error
   if (error.code !== 'rate_limited' || retryAfterSeconds === null) return error.message

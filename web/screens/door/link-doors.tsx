@@ -31,7 +31,7 @@ export function Setup() {
   )
 }
 
-/** A new password, by a link of `tollgate user reset`. */
+/** A new password, by a link of `tollgate user reset` or of a mail. */
 export function Reset() {
   return (
     <LinkDoor
@@ -41,6 +41,20 @@ export function Reset() {
       submit="Save the password"
     >
       {(wrong) => <NewPassword error={wrong('password')} />}
+    </LinkDoor>
+  )
+}
+
+/** Sign-in by the link of a mail. It is used by the button alone: programs that look at links open the page too. */
+export function SignInLink() {
+  return (
+    <LinkDoor
+      title="Sign in to tollgate"
+      lead="You opened the link of a mail. It works once."
+      path="auth/link"
+      submit="Sign in"
+    >
+      {() => null}
     </LinkDoor>
   )
 }
@@ -82,7 +96,7 @@ function LinkDoor({ title, lead, path, submit, children }: LinkDoorProps) {
     return (
       <Door
         title={title}
-        lead="This link is not whole. Open it again as it was printed, with the part behind #."
+        lead="This link is not whole. Open it again as you got it, with the part behind #."
       />
     )
   }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
@@ -51,11 +51,30 @@ export function SignIn() {
           </>
         )}
       </DoorForm>
-      <p className="note mt-4">
-        A lost password: the operator makes a link with{' '}
-        <span className="mono">npx tollgate user reset</span>.
-      </p>
+      {start?.mail === true ? <ByMail next={next} /> : <Lost />}
     </Door>
+  )
+}
+
+function ByMail({ next }: { next: string }) {
+  return (
+    <p className="mt-4 flex flex-wrap justify-between gap-x-4 gap-y-2">
+      <Link to="/sign-in-by-mail" search={next === '/' ? {} : { next }} className="link">
+        Sign in by e-mail
+      </Link>
+      <Link to="/forgot" className="link">
+        Forgot your password?
+      </Link>
+    </p>
+  )
+}
+
+function Lost() {
+  return (
+    <p className="note mt-4">
+      A lost password: the operator makes a link with{' '}
+      <span className="mono">npx tollgate user reset</span>.
+    </p>
   )
 }
 

@@ -1,0 +1,117 @@
+import type { Clock } from '../vocabulary/clock.ts'
+import type { Letter } from './letter.ts'
+import type { MailRefused, MailServer } from './mail-server.ts'
+
+/** Letters at one time; a server that hangs keeps no more sockets open. */
+const LANES = 2
+
+/** Letters that wait; more are dropped, so that a server that is away fills no memory. */
+const WAITING_MAX = 500
+
+/** The wait after each failed try. After the last one, or at its deadline, a letter is given up. */
+const RETRY_WAITS_MS: readonly number[] = [2_000, 10_000, 60_000, 300_000]
+
+/** How long a letter waits at least: no call is answered later because it has a letter, which would tell that it has. */
+const START_DELAY_MS = 250
+
+/** What became of a letter: it was taken by the server, given up, or found no place. */
+export type LetterEnd =
+  | { readonly kind: 'taken'; readonly answer: string }
+  | { readonly kind: 'given_up'; readonly reason: string }
+  | { readonly kind: 'dropped' }
+
+interface OutboxInput {
+  readonly server: Pick<MailServer, 'send'>
+  readonly clock: Clock
+  /** Default 250. */
+  readonly startDelayMs?: number
+  /** Default: 2 s, 10 s, a minute, five minutes. */
+  readonly retryWaitsMs?: readonly number[]
+  readonly onEnd: (end: LetterEnd) => void
+}
+
+interface Waiting {
+  readonly letter: Letter
+  readonly untilMs: number
+  readonly tries: number
+}
+
+/**
+ * Sends letters behind the calls that ask for them: `post` takes no time, with any mail server. They are in memory alone,
+ * because most have a link whose text no store is to have; a person whose letter was lost asks again.
+ */
+export class Outbox {
+  readonly #input: OutboxInput
+  readonly #ready: Waiting[] = []
+  readonly #stopping = new AbortController()
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #sending = new Set<Promise<void>>()
+  #held = 0
+
+  constructor(input: OutboxInput) {
+    this.#input = input
+  }
+
+  /** Sends a letter soon, unless 500 wait. After `untilMs` it is no use any more, and is given up. */
+  post(letter: Letter, untilMs: number): void {
+    if (this.#stopping.signal.aborted || this.#held >= WAITING_MAX) {
+      this.#input.onEnd({ kind: 'dropped' })
+      return
+    }
+    this.#held++
+    const { startDelayMs = START_DELAY_MS } = this.#input
+    this.#later({ letter, untilMs, tries: 0 }, startDelayMs)
+  }
+
+  /** Breaks off what is under way. Letters that wait are lost. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    for (const timer of this.#timers) clearTimeout(timer)
+    await Promise.all(this.#sending)
+  }
+
+  #fill(): void {
+    while (this.#sending.size < LANES && !this.#stopping.signal.aborted) {
+      const next = this.#ready.shift()
+      if (next === undefined) return
+      const sending = this.#send(next).finally(() => {
+        this.#sending.delete(sending)
+        this.#fill()
+      })
+      this.#sending.add(sending)
+    }
+  }
+
+  async #send({ letter, untilMs, tries }: Waiting): Promise<void> {
+    const { server, clock, retryWaitsMs = RETRY_WAITS_MS } = this.#input
+    if (clock.nowMs() >= untilMs) return this.#end({ kind: 'given_up', reason: 'its time is over' })
+    try {
+      const answer = await server.send(letter, this.#stopping.signal)
+      this.#end({ kind: 'taken', answer })
+    } catch (error) {
+      // The server throws nothing else.
+      const { message: reason, isTemporary } = error as MailRefused
+      const waitMs = isTemporary ? retryWaitsMs[tries] : undefined
+      if (waitMs === undefined || this.#stopping.signal.aborted) {
+        this.#end({ kind: 'given_up', reason })
+        return
+      }
+      this.#later({ letter, untilMs, tries: tries + 1 }, waitMs)
+    }
+  }
+
+  #later(waiting: Waiting, waitMs: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      this.#ready.push(waiting)
+      this.#fill()
+    }, waitMs)
+    timer.unref()
+    this.#timers.add(timer)
+  }
+
+  #end(end: LetterEnd): void {
+    this.#held--
+    this.#input.onEnd(end)
+  }
+}

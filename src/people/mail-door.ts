@@ -1,0 +1,143 @@
+import { randomInt } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { type Letter, resetLetter, signInLetter } from '../mail/letter.ts'
+import { LINKS, type LinkRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { hashSecret, makeLinkText } from './link-text.ts'
+import { removeExpiredLinks } from './links.ts'
+import { countMail } from './mail-rates.ts'
+import { findUser } from './users.ts'
+
+const MINUTE_MS = 60_000
+
+/** How long mailed links are good for, by kind: a letter says so. */
+const MAILED_MS = { sign_in: 15 * MINUTE_MS, reset: 60 * MINUTE_MS } as const
+
+const CODES = 1_000_000
+
+/** With so many tries of one code, right or wrong, it has ended. */
+const TRIES_MAX = 5
+
+interface MailDoorInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** Where browsers reach the page, without `/app`: links begin with it. */
+  readonly pageUrl: () => string
+  /** Sends a letter later, and never throws. */
+  readonly post: (letter: Letter, untilMs: number) => void
+}
+
+/** Who asks for a mail: an e-mail address, from a client address. */
+interface Asking {
+  readonly email: string
+  readonly address: string
+}
+
+/** A link of one mail: the only place that has its texts. */
+interface MailedLink {
+  readonly text: string
+  readonly code: string
+  readonly ticket: string
+  readonly expiresAtMs: number
+}
+
+/**
+ * Mails by which users sign in or choose another password. An address that no user has is answered alike, after the same
+ * work: a link is made for it too, which is mailed to no one.
+ */
+export class MailDoor {
+  readonly #input: MailDoorInput
+
+  constructor(input: MailDoorInput) {
+    this.#input = input
+  }
+
+  /**
+   * Mails a link and a code. Returns the ticket, which the browser that asked needs for the code: others may guess at
+   * codes of their own tickets alone. Throws Problem `rate_limited`.
+   */
+  async askSignIn(asking: Asking): Promise<string> {
+    const { user, link } = await this.#makeLink(asking, 'sign_in')
+    const url = `${this.#input.pageUrl()}/app/sign-in-link#${link.text}`
+    const endsPassword = user !== null && !user.emailVerified
+    const letter = signInLetter({ to: asking.email, url, code: link.code, endsPassword })
+    if (user !== null) this.#input.post(letter, link.expiresAtMs)
+    return link.ticket
+  }
+
+  /** Mails a link that sets another password. Throws Problem `rate_limited`. */
+  async askReset(asking: Asking): Promise<void> {
+    const { user, link } = await this.#makeLink(asking, 'reset')
+    const letter = resetLetter({
+      to: asking.email,
+      url: `${this.#input.pageUrl()}/app/reset#${link.text}`,
+    })
+    if (user !== null) this.#input.post(letter, link.expiresAtMs)
+  }
+
+  async #makeLink({ email, address }: Asking, kind: keyof typeof MAILED_MS) {
+    const { db, clock, ids } = this.#input
+    await countMail({ db, clock }, { address, email, kind })
+    const user = await findUser(db, email)
+    const nowMs = clock.nowMs()
+    const link: MailedLink = {
+      text: makeLinkText(),
+      code: String(randomInt(CODES)).padStart(6, '0'),
+      ticket: makeLinkText(),
+      expiresAtMs: nowMs + MAILED_MS[kind],
+    }
+    await removeExpiredLinks(db, nowMs)
+    await db
+      .insertInto('links')
+      .values(
+        LINKS.record({
+          ...LINKS.start,
+          id: ids.next('link'),
+          kind,
+          tokenHash: hashSecret(link.text),
+          email: null,
+          userId: user?.id ?? null,
+          mailed: true,
+          ticketHash: hashSecret(link.ticket),
+          codeHash: codeHash(link),
+          expiresAtMs: link.expiresAtMs,
+          createdAtMs: nowMs,
+        }),
+      )
+      .execute()
+    return { user, link }
+  }
+}
+
+/** A code has few values: its hash has the ticket in it, which no store has, so that no copy of a store gives it away. */
+function codeHash({ ticket, code }: Pick<MailedLink, 'ticket' | 'code'>): string {
+  return hashSecret(`${ticket} ${code}`)
+}
+
+/**
+ * The link of a code that was mailed; it is not taken by this. A try counts before its code is compared, so that
+ * a hundred at the same time are five. Throws Problem `invalid_code`, also for a ticket that never was.
+ */
+export async function tryCode(
+  db: Kysely<Tables>,
+  { ticket, code, nowMs }: Pick<MailedLink, 'ticket' | 'code'> & { readonly nowMs: number },
+): Promise<LinkRow> {
+  const row = await db
+    .updateTable('links')
+    .set(({ eb }) => ({ tries: eb('tries', '+', 1) }))
+    .where('ticket_hash', '=', hashSecret(ticket))
+    .where('kind', '=', 'sign_in')
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .where('tries', '<', TRIES_MAX)
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined || row.code_hash !== codeHash({ ticket, code })) {
+    throw new Problem('invalid_code')
+  }
+  return LINKS.read(row)
+}

@@ -1,0 +1,64 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { hashSecret } from './link-text.ts'
+
+const HOUR_MS = 60 * 60_000
+
+/** Who asks for a mail to whom. */
+interface Asked {
+  /** The client address; an IPv6 address counts as its network. */
+  readonly address: string
+  readonly email: string
+  readonly kind: 'sign_in' | 'reset'
+}
+
+/** A count of mails, and the most of it. */
+interface Limit {
+  readonly subject: string
+  readonly mailsMax: number
+  readonly windowMs: number
+  readonly message: string
+}
+
+const FROM_NETWORK = 'Too many mails were asked for from your network. Try again later.'
+const TO_ADDRESS =
+  'Too many mails were asked for to this address. Use the newest one, or try again later.'
+
+function limitsOf({ address, email, kind }: Asked): readonly Limit[] {
+  const to = `${kind} ${email.toLowerCase()}`
+  return [
+    { subject: `from ${address}`, mailsMax: 20, windowMs: HOUR_MS, message: FROM_NETWORK },
+    { subject: `hour ${to}`, mailsMax: 5, windowMs: HOUR_MS, message: TO_ADDRESS },
+    { subject: `day ${to}`, mailsMax: 15, windowMs: 24 * HOUR_MS, message: TO_ADDRESS },
+  ]
+}
+
+/**
+ * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. The counts of
+ * an e-mail address keep strangers from flooding it; the mails that they had sent to it are of use to its owner.
+ */
+export async function countMail(
+  { db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock },
+  asked: Asked,
+): Promise<void> {
+  const nowMs = clock.nowMs()
+  await db.deleteFrom('mail_rates').where('ends_at_ms', '<=', nowMs).execute()
+  for (const { subject, mailsMax, windowMs, message } of limitsOf(asked)) {
+    const { mails, endsAtMs } = await db
+      .insertInto('mail_rates')
+      .values({ subject_hash: hashSecret(subject), mails: 1, ends_at_ms: nowMs + windowMs })
+      .onConflict((conflict) =>
+        conflict
+          .column('subject_hash')
+          .doUpdateSet({ mails: sql<number>`${sql.ref('mail_rates.mails')} + 1` }),
+      )
+      .returning(['mails', 'ends_at_ms as endsAtMs'])
+      .executeTakeFirstOrThrow()
+    if (mails > mailsMax) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((endsAtMs - nowMs) / 1_000))
+      throw new Problem('rate_limited', { message, retryAfterSeconds })
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { type Mailbox, type ReceivedMail, startMailbox } from '../../src/mail/testing/mailbox.ts'
+import { type ServeProcess, serve } from '../tollgate-process.ts'
+import { expectGoodPage, openWindow } from './chromium.ts'
+import { test as inBrowser } from './page-test.ts'
+
+/** Ways in by mail, on a real gateway before a real mail server. */
+
+const EMAIL = 'ada@example.org'
+
+interface Mailed {
+  readonly gateway: ServeProcess
+  readonly box: Mailbox
+}
+
+const test = inBrowser
+  .extend(
+    'mailed',
+    // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+    async ({}, { onCleanup }): Promise<Mailed> => {
+      const folder = mkdtempSync(join(tmpdir(), 'tollgate-mail-'))
+      const box = await startMailbox()
+      const env = { PORT: '0', SMTP_URL: box.url, MAIL_FROM: 'gate@example.com' }
+      const gateway = await serve({ folder, env })
+      onCleanup(async () => {
+        await gateway.stop('SIGTERM')
+        await box.close()
+        rmSync(folder, { recursive: true, force: true })
+      })
+      return { gateway, box }
+    },
+  )
+  /** A page of a person who has set the gateway up, and whose session is gone. */
+  .extend('door', async ({ browser, mailed }, { onCleanup }): Promise<Page> => {
+    const context = await openWindow(browser, { width: 'phone', theme: 'light' })
+    onCleanup(() => context.close())
+    const page = await context.newPage()
+    const [link = ''] = /https?:\/\/\S+\/app\/setup#\S+/.exec(mailed.gateway.greeting) ?? []
+    await page.goto(link)
+    await page.getByLabel('Name').fill('Ada')
+    await page.getByLabel('E-mail').fill(EMAIL)
+    await page.getByLabel('Password').fill('twelve or more characters')
+    await page.getByRole('button', { name: 'Create the operator' }).click()
+    await page.getByText('No requests yet').waitFor()
+    await context.clearCookies()
+    await page.goto(new URL('/app/sign-in', link).href)
+    return page
+  })
+
+function linkOf({ text }: ReceivedMail): string {
+  return /^http:\S+#\S+$/m.exec(text)?.[0] ?? ''
+}
+
+test('a code signs in after a wrong one, and five wrong ones end it', async ({ door, mailed }) => {
+  await door.getByRole('link', { name: 'Sign in by e-mail' }).click()
+  await door.getByRole('heading', { name: 'Sign in by e-mail' }).waitFor()
+  await expectGoodPage(door)
+  const ask = async (index: number): Promise<string> => {
+    await door.getByLabel('E-mail').fill(EMAIL)
+    await door.getByRole('button', { name: 'Send the mail' }).click()
+    await door.getByLabel('Code').waitFor()
+    return /^\d{6}$/m.exec((await mailed.box.mail(index)).text)?.[0] ?? ''
+  }
+  const enter = async (code: string): Promise<void> => {
+    await door.getByLabel('Code').fill(code)
+    const answered = door.waitForResponse((response) => response.url().endsWith('/auth/code'))
+    await door.getByRole('button', { name: 'Sign in' }).click()
+    await answered
+  }
+  const wrongOf = (code: string) => (code === '000000' ? '000001' : '000000')
+  const ended = await ask(0)
+  await expectGoodPage(door)
+  for (let tries = 0; tries < 5; tries++) await enter(wrongOf(ended))
+  await enter(ended)
+  await door.getByText('After five tries ask for another mail').waitFor()
+  await door.getByRole('button', { name: 'Send another mail' }).click()
+  const code = await ask(1)
+  await enter(wrongOf(code))
+  await door.getByText('The code is wrong').waitFor()
+  await enter(code)
+  await door.getByText('No requests yet').waitFor()
+})
+
+test('the link of a mail waits for the button, and works once', async ({ door, mailed }) => {
+  await door.getByRole('link', { name: 'Sign in by e-mail' }).click()
+  await door.getByLabel('E-mail').fill(EMAIL)
+  await door.getByRole('button', { name: 'Send the mail' }).click()
+  const link = linkOf(await mailed.box.mail(0))
+  for (let opened = 0; opened < 2; opened++) {
+    await door.goto('about:blank')
+    await door.goto(link)
+    await door.getByRole('heading', { name: 'Sign in to tollgate' }).waitFor()
+    expect(door.url()).not.toContain('#')
+  }
+  await expectGoodPage(door)
+  await door.getByRole('button', { name: 'Sign in' }).click()
+  await door.getByText('No requests yet').waitFor()
+  await door.goto('about:blank')
+  await door.goto(link)
+  await door.getByRole('button', { name: 'Sign in' }).click()
+  await door.getByText('This link was used before').waitFor()
+})
+
+test('a forgotten password is set anew by a mail, and an unknown address sees the same', async ({
+  door,
+  mailed,
+}) => {
+  const forget = async (email: string): Promise<void> => {
+    await door.getByRole('link', { name: 'Forgot your password?' }).click()
+    await door.getByLabel('E-mail').fill(email)
+    await door.getByRole('button', { name: 'Send the mail' }).click()
+    await door.getByRole('heading', { name: 'Look at your mail' }).waitFor()
+    await door.getByText(`If a user has the address ${email}`).waitFor()
+  }
+  await forget('eve@example.org')
+  await expectGoodPage(door)
+  await door.getByRole('link', { name: 'Sign in with a password' }).click()
+  await forget(EMAIL)
+  await door.goto('about:blank')
+  await door.goto(linkOf(await mailed.box.mail(0)))
+  await door.getByLabel('Password').fill('another dozen characters')
+  await door.getByRole('button', { name: 'Save the password' }).click()
+  await door.getByText('No requests yet').waitFor()
+  expect(mailed.box.mails.map(({ to }) => to)).toEqual([[EMAIL]])
+})

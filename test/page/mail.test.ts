@@ -1,0 +1,300 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { startWorld, type World } from '../world.ts'
+import { ADA, Browser, errorOf, setUpOperator } from './page-client.ts'
+
+let box: Mailbox
+let world: World
+let passedMs = 0
+
+const SETTINGS = {
+  MAIL_FROM: 'Gate <gate@example.com>',
+  TOLLGATE_TRUSTED_PROXIES: '127.0.0.1',
+  TOLLGATE_PUBLIC_URL: 'https://gate.example.com',
+}
+const ORIGIN = { origin: 'https://gate.example.com' }
+
+async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  passedMs = 0
+  world = await startWorld({
+    settings: { ...SETTINGS, SMTP_URL: box.url, ...settings },
+    clock: { nowMs: () => Date.now() + passedMs },
+  })
+}
+
+beforeEach(async () => {
+  box = await startMailbox()
+  await open()
+})
+afterEach(async () => {
+  await world.close()
+  await box.close()
+})
+
+const browserAt = (address: string) => new Browser(world, { ...ORIGIN, address })
+const INVALID_LINK = { httpStatus: 404, code: 'invalid_link', param: null }
+const INVALID_CODE = { httpStatus: 404, code: 'invalid_code', param: null }
+
+/** The text behind `#` of a mail's link. */
+async function linkOf(index: number): Promise<string> {
+  const { text } = await box.mail(index)
+  return /https:\/\/gate\.example\.com\/app\/[\w-]+#([\w-]{32})\n/.exec(text)?.[1] ?? ''
+}
+
+async function codeOf(index: number): Promise<string> {
+  return /^(\d{6})$/m.exec((await box.mail(index)).text)?.[1] ?? ''
+}
+
+/** A code that is not the one of a mail. */
+function wrongOf(code: string, nth = 1): string {
+  return String((Number(code) + nth) % 1_000_000).padStart(6, '0')
+}
+
+async function ask(browser: Browser, email: string = ADA.email): Promise<string> {
+  const { httpStatus, json } = await browser.post('auth/mail/sign-in', { email })
+  expect(httpStatus).toBe(200)
+  return String(json['ticket'])
+}
+
+test('a link signs a user in once, and no GET of any program uses it', async () => {
+  await setUpOperator(world, ORIGIN)
+  const browser = browserAt('203.0.113.7')
+  await ask(browser)
+  const token = await linkOf(0)
+  // A program that looks at links sends no part behind #, and reads alone.
+  for (const path of ['/app/sign-in-link', `/app/sign-in-link?token=${token}`]) {
+    expect((await fetch(world.url(path))).status).toBeLessThan(500)
+  }
+  expect((await browser.get(`auth/link?token=${token}`)).httpStatus).toBe(404)
+  const foreign = new Browser(world, { origin: 'https://evil.example' })
+  expect(errorOf(await foreign.post('auth/link', { token }))).toMatchObject({
+    httpStatus: 403,
+    code: 'foreign_origin',
+  })
+  expect((await browser.post('auth/link', { token })).httpStatus).toBe(200)
+  expect((await browser.get('me')).json).toMatchObject({ user: { email: ADA.email } })
+  expect(errorOf(await browserAt('203.0.113.8').post('auth/link', { token }))).toEqual(INVALID_LINK)
+})
+
+test('of two clicks at once, one signs in', async () => {
+  await setUpOperator(world, ORIGIN)
+  await ask(browserAt('203.0.113.7'))
+  const token = await linkOf(0)
+  const clicks = Array.from({ length: 4 }, () =>
+    browserAt('203.0.113.7').post('auth/link', { token }),
+  )
+  const statuses = (await Promise.all(clicks)).map(({ httpStatus }) => httpStatus)
+  expect(statuses.toSorted()).toEqual([200, 404, 404, 404])
+})
+
+test('a link and its code end 15 minutes after the mail was asked for', async () => {
+  await setUpOperator(world, ORIGIN)
+  const browser = browserAt('203.0.113.7')
+  const ticket = await ask(browser)
+  const [token, code] = [await linkOf(0), await codeOf(0)]
+  passedMs = 15 * 60_000
+  expect(errorOf(await browser.post('auth/link', { token }))).toEqual(INVALID_LINK)
+  expect(errorOf(await browser.post('auth/code', { ticket, code }))).toEqual(INVALID_CODE)
+})
+
+test('a code signs in the browser that asked, once, and ends the link of its mail', async () => {
+  await setUpOperator(world, ORIGIN)
+  const browser = browserAt('203.0.113.7')
+  const ticket = await ask(browser)
+  const [token, code] = [await linkOf(0), await codeOf(0)]
+  const stranger = browserAt('203.0.113.8')
+  const others = await ask(stranger)
+  expect(errorOf(await stranger.post('auth/code', { ticket: others, code }))).toEqual(INVALID_CODE)
+  expect((await browser.post('auth/code', { ticket, code })).httpStatus).toBe(200)
+  expect((await browser.get('me')).httpStatus).toBe(200)
+  expect(errorOf(await browser.post('auth/code', { ticket, code }))).toEqual(INVALID_CODE)
+  expect(errorOf(await browser.post('auth/link', { token }))).toEqual(INVALID_LINK)
+})
+
+test('five wrong codes end a code, also thirty at once, and no code of another browser', async () => {
+  await setUpOperator(world, ORIGIN)
+  const browser = browserAt('203.0.113.7')
+  const ticket = await ask(browser)
+  const code = await codeOf(0)
+  const stranger = browserAt('203.0.113.8')
+  const guessed = await ask(stranger)
+  const guessedCode = await codeOf(1)
+  await Promise.all(
+    Array.from({ length: 30 }, (_, nth) =>
+      stranger.post('auth/code', { ticket: guessed, code: wrongOf(guessedCode, nth + 1) }),
+    ),
+  )
+  const right = { ticket: guessed, code: guessedCode }
+  expect(errorOf(await stranger.post('auth/code', right))).toEqual(INVALID_CODE)
+  for (let nth = 1; nth <= 4; nth++) {
+    const wrong = { ticket, code: wrongOf(code, nth) }
+    expect(errorOf(await browser.post('auth/code', wrong))).toEqual(INVALID_CODE)
+  }
+  expect((await browser.post('auth/code', { ticket, code })).httpStatus).toBe(200)
+})
+
+test('an unknown address is answered alike, after the same statements, and gets no mail', async () => {
+  await setUpOperator(world, ORIGIN)
+  const known = await statements(() => browserAt('203.0.113.7').post('auth/mail/sign-in', ADA_ONLY))
+  const unknown = await statements(() =>
+    browserAt('203.0.113.7').post('auth/mail/sign-in', { email: 'eve@example.org' }),
+  )
+  expect(unknown.written).toEqual(known.written)
+  expect(unknown.shape).toEqual(known.shape)
+  const ticket = String(unknown.json['ticket'])
+  const guess = { ticket, code: '123456' }
+  expect(errorOf(await browserAt('203.0.113.7').post('auth/code', guess))).toEqual(INVALID_CODE)
+  const reset = await browserAt('203.0.113.7').post('auth/mail/reset', { email: 'eve@example.org' })
+  expect([reset.httpStatus, reset.json]).toEqual([200, { object: 'mail_asked' }])
+  await browserAt('203.0.113.7').post('auth/mail/reset', ADA_ONLY)
+  await box.mail(1)
+  expect(box.mails.map(({ to }) => to)).toEqual([[ADA.email], [ADA.email]])
+})
+
+const ADA_ONLY = { email: ADA.email }
+
+/** What a call leaves in the store, by table, and the shape of its answer. */
+async function statements(call: () => ReturnType<Browser['post']>) {
+  const { db } = world.gateway.store
+  const count = async () => {
+    const links = await db.selectFrom('links').select('id').execute()
+    const rates = await db.selectFrom('mail_rates').select('mails').execute()
+    return [links.length, rates.reduce((sum, { mails }) => sum + mails, 0)]
+  }
+  const [linksBefore = 0, ratesBefore = 0] = await count()
+  const { httpStatus, json, headers } = await call()
+  const [links = 0, rates = 0] = await count()
+  const shape = [httpStatus, Object.keys(json), [...headers.keys()].toSorted()]
+  return { json, shape, written: [links - linksBefore, rates - ratesBefore] }
+}
+
+test('a person is mailed five times an hour at most, whoever asks, and a network asks twenty times', async () => {
+  await setUpOperator(world, ORIGIN)
+  const statuses: number[] = []
+  for (let nth = 0; nth < 7; nth++) {
+    const { httpStatus } = await browserAt(`203.0.113.${nth}`).post('auth/mail/sign-in', ADA_ONLY)
+    statuses.push(httpStatus)
+  }
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+  const network = browserAt('198.51.100.1')
+  const asked: number[] = []
+  for (let nth = 0; nth < 22; nth++) {
+    const email = `user${nth}@example.org`
+    asked.push((await network.post('auth/mail/reset', { email })).httpStatus)
+  }
+  expect(asked).toEqual([...new Array(20).fill(200), 429, 429])
+  passedMs = 60 * 60_000
+  expect((await network.post('auth/mail/sign-in', ADA_ONLY)).httpStatus).toBe(200)
+})
+
+test('a mailed link sets a new password once, and ends sessions and other links', async () => {
+  const desk = await setUpOperator(world, ORIGIN)
+  const browser = browserAt('203.0.113.7')
+  await ask(browser)
+  const signIn = await linkOf(0)
+  await browser.post('auth/mail/reset', { email: 'ADA@example.org' })
+  const token = await linkOf(1)
+  const password = 'another horse battery'
+  expect((await browser.post('auth/reset', { token, password })).httpStatus).toBe(200)
+  expect((await desk.get('me')).httpStatus).toBe(401)
+  expect(errorOf(await browser.post('auth/reset', { token, password }))).toEqual(INVALID_LINK)
+  expect(errorOf(await browser.post('auth/link', { token: signIn }))).toEqual(INVALID_LINK)
+  const again = await browserAt('203.0.113.9').post('auth/sign-in', { ...ADA, password })
+  expect(again.httpStatus).toBe(200)
+})
+
+test('the first proof of an address ends the password set without one; later ones end nothing', async () => {
+  const desk = await setUpOperator(world, ORIGIN)
+  const browser = browserAt('203.0.113.7')
+  await ask(browser)
+  expect((await box.mail(0)).text).toContain('ends all sessions and the password')
+  await browser.post('auth/link', { token: await linkOf(0) })
+  expect((await desk.get('me')).httpStatus).toBe(401)
+  expect((await browserAt('203.0.113.8').post('auth/sign-in', ADA)).httpStatus).toBe(401)
+  await browser.post('auth/mail/reset', ADA_ONLY)
+  await browser.post('auth/reset', { token: await linkOf(1), password: ADA.password })
+  const phone = browserAt('203.0.113.9')
+  await ask(phone)
+  expect((await box.mail(2)).text).not.toContain('ends all sessions')
+  await phone.post('auth/link', { token: await linkOf(2) })
+  expect((await browser.get('me')).httpStatus).toBe(200)
+  expect((await browserAt('203.0.113.8').post('auth/sign-in', ADA)).httpStatus).toBe(200)
+})
+
+test('no store and no log has the text, the ticket or the code of a mail', async () => {
+  await setUpOperator(world, ORIGIN)
+  const ticket = await ask(browserAt('203.0.113.7'))
+  const [token, code] = [await linkOf(0), await codeOf(0)]
+  const rows = JSON.stringify(
+    await world.gateway.store.db.selectFrom('links').selectAll().execute(),
+  )
+  await world.logged('"mail"')
+  for (const secretText of [ticket, token, `"${code}"`]) {
+    expect(rows).not.toContain(secretText)
+    expect(world.log.join('\n')).not.toContain(secretText)
+  }
+})
+
+test('links lead to the configured address, whatever the Host of the call says', async () => {
+  await setUpOperator(world, ORIGIN)
+  await browserAt('203.0.113.7').call('POST', 'auth/mail/reset', {
+    body: ADA_ONLY,
+    headers: { 'x-forwarded-host': 'evil.example' },
+  })
+  const { raw, html } = await box.mail(0)
+  expect(raw).not.toContain('evil.example')
+  expect(html.match(/https?:\/\/[^/"<]+/g)).toEqual([
+    'https://gate.example.com',
+    'https://gate.example.com',
+  ])
+})
+
+test('a removed user is let in by no mail', async () => {
+  await setUpOperator(world, ORIGIN)
+  await ask(browserAt('203.0.113.7'))
+  const token = await linkOf(0)
+  const { db } = world.gateway.store
+  await db.deleteFrom('sign_ins').execute()
+  expect(errorOf(await browserAt('203.0.113.7').post('auth/link', { token }))).toEqual(INVALID_LINK)
+})
+
+describe('without a mail server that answers', () => {
+  test('calls are answered at once, and the log says what became of the mail', async () => {
+    await world.close()
+    await open({ SMTP_URL: 'smtp://127.0.0.1:1?tls=off' })
+    await setUpOperator(world, ORIGIN)
+    await ask(browserAt('203.0.113.7'))
+    expect((await browserAt('203.0.113.7').get('start')).json).toMatchObject({ mail: true })
+  })
+
+  test('without settings of mail there is none of this', async () => {
+    await world.close()
+    passedMs = 0
+    world = await startWorld({ settings: { TOLLGATE_PUBLIC_URL: SETTINGS.TOLLGATE_PUBLIC_URL } })
+    const browser = new Browser(world, ORIGIN)
+    expect((await browser.get('start')).json).toMatchObject({ mail: false })
+    for (const path of ['auth/mail/sign-in', 'auth/mail/reset']) {
+      expect(errorOf(await browser.post(path, ADA_ONLY))).toMatchObject({ code: 'not_found' })
+    }
+  })
+})
+
+test.each(TEST_DATABASES)(
+  'on $engine one of many right codes at once signs in',
+  async ({ create }) => {
+    const database = await create()
+    await world.close()
+    await open({ DATABASE_URL: database.url })
+    await setUpOperator(world, ORIGIN)
+    const browser = browserAt('203.0.113.7')
+    const ticket = await ask(browser)
+    const code = await codeOf(0)
+    const tries = Array.from({ length: 12 }, () => browser.post('auth/code', { ticket, code }))
+    const statuses = (await Promise.all(tries)).map(({ httpStatus }) => httpStatus)
+    expect(statuses.filter((httpStatus) => httpStatus === 200)).toHaveLength(1)
+    await world.close()
+    await database.remove()
+    await open()
+  },
+)

@@ -1,0 +1,136 @@
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { write } from '../../api/client.ts'
+import { Field } from '../../parts/field.tsx'
+import { Door } from './door.tsx'
+import { DoorForm, messageOf } from './door-form.tsx'
+
+const route = getRouteApi('/sign-in-by-mail')
+
+/** Sign-in without a password: a mail with a link, and with a code for this browser. */
+export function SignInByMail() {
+  const { next = '/' } = route.useSearch()
+  const [asked, setAsked] = useState<{ email: string; ticket: string } | null>(null)
+  if (asked === null) {
+    return (
+      <Door title="Sign in by e-mail" lead="You get a mail with a code and a link.">
+        <AskForm
+          path="auth/mail/sign-in"
+          submit="Send the mail"
+          onAsked={(email, { ticket = '' }) => setAsked({ email, ticket })}
+        />
+        <BackToSignIn />
+      </Door>
+    )
+  }
+  return (
+    <Door title="Enter the code" lead={<MailIsOnItsWay email={asked.email} />}>
+      <DoorForm
+        path="auth/code"
+        body={{ ticket: asked.ticket }}
+        submit="Sign in"
+        next={next}
+        ownFields={['code']}
+      >
+        {(wrong) => (
+          <Field
+            label="Code"
+            name="code"
+            inputMode="numeric"
+            autoComplete="one-time-code"
+            pattern="[0-9]{6}"
+            maxLength={6}
+            required
+            autoFocus
+            error={wrong('code')}
+            hint="Six digits, for 15 minutes. The link in the mail works too."
+          />
+        )}
+      </DoorForm>
+      <p className="mt-4">
+        <button type="button" className="link" onClick={() => setAsked(null)}>
+          Send another mail
+        </button>
+      </p>
+    </Door>
+  )
+}
+
+/** A forgotten password: a mail with a link that sets another one. */
+export function Forgot() {
+  const [email, setEmail] = useState<string | null>(null)
+  if (email !== null) {
+    return (
+      <Door title="Look at your mail" lead={<MailIsOnItsWay email={email} />}>
+        <p className="note mt-4">The link in it is good for an hour, once.</p>
+        <BackToSignIn />
+      </Door>
+    )
+  }
+  return (
+    <Door
+      title="Choose a new password"
+      lead="You get a mail with a link. Your other sessions end when you use it."
+    >
+      <AskForm path="auth/mail/reset" submit="Send the mail" onAsked={setEmail} />
+      <BackToSignIn />
+    </Door>
+  )
+}
+
+function MailIsOnItsWay({ email }: { email: string }) {
+  return (
+    <>
+      If a user has the address <b className="break-all">{email}</b>, a mail to it is on its way.
+    </>
+  )
+}
+
+function BackToSignIn(): ReactNode {
+  return (
+    <p className="mt-4">
+      <Link to="/sign-in" className="link">
+        Sign in with a password
+      </Link>
+    </p>
+  )
+}
+
+interface AskFormProps {
+  readonly path: string
+  readonly submit: string
+  readonly onAsked: (email: string, answer: { readonly ticket?: string }) => void
+}
+
+function AskForm({ path, submit, onAsked }: AskFormProps) {
+  const [error, setError] = useState<Error | null>(null)
+  const [isSending, setSending] = useState(false)
+  const ask = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const email = String(new FormData(event.currentTarget).get('email'))
+    setSending(true)
+    setError(null)
+    try {
+      onAsked(email, await write<{ ticket?: string }>('POST', path, { email }))
+    } catch (thrown) {
+      setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
+      setSending(false)
+    }
+  }
+  return (
+    <form className="mt-5 grid gap-4" onSubmit={(event) => void ask(event)}>
+      <Field
+        label="E-mail"
+        name="email"
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        error={error === null ? null : messageOf(error)}
+      />
+      <button type="submit" className="btn pri h-10" disabled={isSending}>
+        {submit}
+      </button>
+    </form>
+  )
+}
