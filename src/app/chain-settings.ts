@@ -232,3 +232,17 @@ export function chainSettingsOf(config: ChainConfig): ChainSettings | null {
     typedAddresses: [...typed.map(({ address }) => address), ...feeds],
   }
 }
+
+/** Why a deposit could be made up by one company, by lie or mistake; null: it could not, or no chain is followed. */
+export function fewNodesWarning({
+  chain: settings,
+}: {
+  readonly chain: ChainSettings | null
+}): string | null {
+  if (settings === null) return null
+  const { chain, rpcUrls } = settings
+  if (chain.quorum === 1) return 'CHAIN_QUORUM is 1: a deposit counts on the word of one node'
+  const hosts = new Set(rpcUrls.map((url) => new URL(url).hostname))
+  if (hosts.size >= chain.quorum) return null
+  return 'CHAIN_RPC_URLS has fewer hosts than CHAIN_QUORUM: a deposit counts on the word of one company'
+}

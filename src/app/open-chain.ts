@@ -1,10 +1,10 @@
 import { ChainJob } from '../sale/chain-job.ts'
 import type { ChainLook, Waiting } from '../sale/chain-look.ts'
 import type { SaleMethod } from '../sale/method.ts'
-import type { ChainSettings } from '../sale/open-deposits.ts'
 import { openChainSale, type SaleSettings } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/open-store.ts'
+import { fewNodesWarning } from './chain-settings.ts'
 import type { Wiring } from './wiring.ts'
 
 /** The sale on a chain. */
@@ -30,7 +30,8 @@ export async function openChain(
   })
   if (opened === null) return null
   await opened.claimKey()
-  if (settings.chain !== null) warnOfFewNodes(log, settings.chain)
+  const warning = fewNodesWarning(settings)
+  if (warning !== null) log.warn(warning)
   const logLook = lookLog(log)
   const closed = new Set<string>()
   const follow = (sale: Sale): void => {
@@ -66,18 +67,6 @@ export async function openChain(
     job.start()
   }
   return { methods: opened.methods, follow }
-}
-
-/** What one company says alone may be a lie, or a mistake. */
-function warnOfFewNodes(log: Wiring['log'], { chain, rpcUrls }: ChainSettings): void {
-  const hosts = new Set(rpcUrls.map((url) => new URL(url).hostname))
-  if (chain.quorum === 1) {
-    log.warn('CHAIN_QUORUM is 1: a deposit counts on the word of one node')
-  } else if (hosts.size < chain.quorum) {
-    log.warn(
-      'CHAIN_RPC_URLS has fewer hosts than CHAIN_QUORUM: a deposit counts on the word of one company',
-    )
-  }
 }
 
 /** Logs one line when a node begins to fail, and one when it answers a whole look again. */

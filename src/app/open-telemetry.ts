@@ -10,9 +10,11 @@ import type { RequestTracer } from '../telemetry/otlp-tracer.ts'
 import { Readiness } from '../telemetry/readiness.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
+import { fewNodesWarning } from './chain-settings.ts'
 import type { Config } from './config.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
+import { saleSettingsOf } from './sale-settings.ts'
 import { traceSettingsOf } from './trace-settings.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
@@ -43,6 +45,7 @@ export async function openTelemetry(
     clock,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
     upstreams: configured.upstreams,
+    chainWarning: fewNodesWarning(saleSettingsOf(config)),
   })
   const tracer = await openTracer(wiring)
   const metrics = await openMetrics(config, configured)

@@ -2,13 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { IdSource } from '../vocabulary/ids.ts'
 
 /** The checks that must pass before a load balancer sends requests here. */
-type ReadinessCheckName = 'store' | 'prices' | 'serving' | 'upstream_account'
+type ReadinessCheckName = 'store' | 'prices' | 'serving' | 'upstream_account' | 'chain_nodes'
 
 /** The state of one check. */
 export interface ReadinessCheck {
   readonly name: ReadinessCheckName
   /** The problem and what to do about it, without secrets; null: the check passes. */
   readonly fault: string | null
+  /** What an operator should know although the check passes. Default: nothing. */
+  readonly warning?: string
 }
 
 /** The liveness and readiness probes. */
@@ -49,7 +51,11 @@ export function createHealth({ ids, readiness }: HealthInput): Health {
       if (!isAt(url, '/readyz')) return false
       const checks = readiness()
       const ready = checks.every(({ fault }) => fault === null)
-      const shown = checks.map(({ name, fault }) => ({ name, ok: fault === null, message: fault }))
+      const shown = checks.map(({ name, fault, warning }) => ({
+        name,
+        ok: fault === null,
+        message: fault ?? warning ?? null,
+      }))
       const body = Buffer.from(
         JSON.stringify({ object: 'readiness', ready, checks: shown }),
         'utf8',

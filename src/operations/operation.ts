@@ -284,7 +284,11 @@ export interface OperationParts {
     readonly version: string
     readonly mode: 'simulator' | 'live'
     /** The checks of `/readyz`: what is wrong, or null. */
-    checks(): readonly { readonly name: string; readonly fault: string | null }[]
+    checks(): readonly {
+      readonly name: string
+      readonly fault: string | null
+      readonly warning?: string
+    }[]
     catalog(): {
       readonly models: number
       /** Null: no list was ever loaded. */

@@ -168,7 +168,11 @@ function showHealth({ store, server, clock }: OperationParts): Operation {
         mode: server.mode,
         store: store.location.kind,
         ready: checks.every(({ fault }) => fault === null),
-        checks: checks.map(({ name, fault }) => ({ name, ok: fault === null, message: fault })),
+        checks: checks.map(({ name, fault, warning }) => ({
+          name,
+          ok: fault === null,
+          message: fault ?? warning ?? null,
+        })),
         catalog: {
           models: catalog.models,
           refreshed_at: timeOrNull(refreshedAtMs),

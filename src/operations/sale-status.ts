@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { checkCards } from '../sale/check-cards.ts'
+import { checkBalances } from '../sale/check-balances.ts'
+import { type Checked, checkCards } from '../sale/check-cards.ts'
 import { checkDeposits } from '../sale/check-deposits.ts'
 import { saleFigures } from '../sale/figures.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
@@ -51,7 +52,7 @@ function check({ store, sale, clock }: OperationParts): Operation {
     scope: 'read',
     paths: { admin: '/v1/admin/sale/check' },
     summary:
-      'Compare payments at their provider, and deposits on their chain, with the store. Nothing is changed.',
+      'Compare payments at their provider, and deposits and balances on their chain, with the store. Nothing is changed.',
     query: z.strictObject({
       days: z
         .string()
@@ -69,15 +70,18 @@ function check({ store, sale, clock }: OperationParts): Operation {
       for (const method of sale?.methods ?? []) {
         const onChecked = (payments: number) => onProgress(checked + payments)
         const asked = { db: store.db, sinceMs, onChecked }
-        // The deposits of a chain are compared once, with any of its tokens.
-        if (method.kind === 'deposit' && chainIds.has(method.chainId)) continue
-        if (method.kind === 'deposit') chainIds.add(method.chainId)
-        const found = await (method.kind === 'card'
-          ? checkCards({ ...asked, method })
-          : checkDeposits({ ...asked, method })
-        ).catch(rethrowUnavailable)
-        checked += found.checked
-        differences.push(...found.differences)
+        const comparisons: Promise<Checked>[] = []
+        if (method.kind === 'card') comparisons.push(checkCards({ ...asked, method }))
+        else {
+          comparisons.push(checkBalances({ ...asked, method }))
+          // The deposits of a chain are compared once, with any of its tokens.
+          if (!chainIds.has(method.chainId)) comparisons.push(checkDeposits({ ...asked, method }))
+          chainIds.add(method.chainId)
+        }
+        for (const found of await Promise.all(comparisons).catch(rethrowUnavailable)) {
+          checked += found.checked
+          differences.push(...found.differences)
+        }
       }
       const ok = differences.length === 0
       return { httpStatus: 200, body: { object: 'sale_check', ok, checked, differences } }

@@ -7,11 +7,18 @@ import type { PurchaseFact } from '../vocabulary/purchase.ts'
 import { PaymentUnavailable } from './card/provider.ts'
 import { checksummed } from './chain/addresses.ts'
 import { agreementOf, askEach } from './chain/agreement.ts'
+import { askBalances } from './chain/feed.ts'
 import type { ChainNode } from './chain/node.ts'
 import { askTransferAt, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, depositOfSource, type Stablecoin } from './chain/terms.ts'
 import { readCursor } from './cursors.ts'
-import { addDepositAddresses, cursorOf, findDepositAccount, readRates } from './deposit-rows.ts'
+import {
+  addDepositAddresses,
+  cursorOf,
+  findDepositAccount,
+  readRates,
+  waitingCursorOf,
+} from './deposit-rows.ts'
 import { type DepositTerms, usableRate } from './deposit-value.ts'
 import type { DepositMethod, DepositTermsNow } from './method.ts'
 
@@ -89,6 +96,23 @@ export class TokenDeposits implements DepositMethod {
     const agreement = agreementOf(said, chain.quorum)
     if (agreement.kind === 'agreed') return agreement.answer
     throw new PaymentUnavailable(`the nodes of the chain do not agree on ${source}`)
+  }
+
+  async balances(addresses: readonly string[]): Promise<readonly bigint[]> {
+    const { chain, coin, nodes, db, onNodeFailure } = this.#input
+    const { chainId, quorum } = chain
+    const cursor =
+      (await readCursor(db, waitingCursorOf(chainId, coin.method))) ??
+      (await readCursor(db, cursorOf(chainId)))
+    if (cursor === null) throw new PaymentUnavailable('the chain was not looked at yet')
+    const block = Number(cursor.position)
+    const asked = { token: coin.address, addresses, block }
+    const said = await askEach(nodes, (node) => askBalances(node, asked), onNodeFailure)
+    const agreement = agreementOf(said, quorum)
+    if (agreement.kind === 'agreed') return agreement.answer
+    throw new PaymentUnavailable(
+      `the nodes do not agree on balances in block ${block}, or have forgotten them`,
+    )
   }
 
   /** How deposits become credit now. Asks no node. */

@@ -27,6 +27,11 @@ export interface DepositMethod {
   has(source: string): boolean
   /** What is true now of a purchase that it has. Rejects where the nodes can't be asked. */
   look(row: PurchaseRow): Promise<PurchaseFact>
+  /**
+   * What addresses have of the token in the last block that was searched for it, in their order. Rejects with
+   * `PaymentUnavailable` where the nodes do not agree.
+   */
+  balances(addresses: readonly string[]): Promise<readonly bigint[]>
   /** How deposits become credit now. Reads rows: no request of a client asks a node. */
   terms(): Promise<DepositTermsNow>
   /** The address of an account by the public key of the settings, with its checksum. */

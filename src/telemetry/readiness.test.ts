@@ -47,6 +47,21 @@ test('a process that has just started is ready once it has prices', () => {
   expect(faults()).toEqual({})
 })
 
+test('a process that believes one node alone is ready, and warns of it', () => {
+  const chainWarning = 'CHAIN_QUORUM is 1'
+  const weak = new Readiness({
+    clock: { nowMs: () => nowMs },
+    pricesStaleAfterMs: STALE_AFTER_MS,
+    upstreams: [ONE],
+    chainWarning,
+  })
+  expect(weak.checks(sources).at(-1)).toEqual({
+    name: 'chain_nodes',
+    fault: null,
+    warning: chainWarning,
+  })
+})
+
 test('a stopping process is not ready', () => {
   draining = true
   expect(Object.keys(faults())).toEqual(['serving'])

@@ -46,16 +46,21 @@ export class Readiness {
   #storeFailed = false
   readonly #upstreams: readonly KeyedUpstream[]
   readonly #refusedAtMs: ReadonlyMap<string, Record<AccountAsker, number | null>>
+  readonly #chainWarning: string | null
 
   constructor({
     clock,
     pricesStaleAfterMs,
     upstreams,
+    chainWarning = null,
   }: {
     readonly clock: Clock
     readonly pricesStaleAfterMs: number
     readonly upstreams: readonly KeyedUpstream[]
+    /** Why deposits on a chain are believed too easily; null, the default: they are not. */
+    readonly chainWarning?: string | null
   }) {
+    this.#chainWarning = chainWarning
     this.#clock = clock
     this.#pricesStaleAfterMs = pricesStaleAfterMs
     this.#storeAnsweredAtMs = clock.nowMs()
@@ -111,6 +116,9 @@ export class Readiness {
       { name: 'store', fault: this.#storeFault(sources) },
       { name: 'prices', fault: this.#pricesFault(sources.pricesRefreshedAtMs()) },
       { name: 'upstream_account', fault: this.#accountFault() },
+      ...(this.#chainWarning === null
+        ? []
+        : [{ name: 'chain_nodes', fault: null, warning: this.#chainWarning } as const]),
     ]
   }
 

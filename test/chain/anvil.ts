@@ -119,7 +119,7 @@ export class Anvil implements AsyncDisposable {
     return hex((await this.#send({ data })).contractAddress)
   }
 
-  async #send(transaction: { readonly to?: string; readonly data: Hex }) {
+  async #send(transaction: { readonly from?: string; readonly to?: string; readonly data: Hex }) {
     const sent = { from: this.payer, gas: '0x2dc6c0', ...transaction }
     const hash = await this.rpc('eth_sendTransaction', [sent])
     return this.receipt(String(hash))
@@ -154,6 +154,18 @@ export class Anvil implements AsyncDisposable {
     const args = [hex(to), units] as const
     const data = encodeFunctionData({ abi: ABI, functionName: 'transfer', args })
     return this.#send({ to: token, data })
+  }
+
+  /** Takes USDC from an address, as its owner. */
+  async sweep({ from, units }: { readonly from: string; readonly units: bigint }) {
+    await this.rpc('anvil_impersonateAccount', [from])
+    await this.rpc('anvil_setBalance', [from, '0xde0b6b3a7640000'])
+    const data = encodeFunctionData({
+      abi: ABI,
+      functionName: 'transfer',
+      args: [this.payer, units],
+    })
+    return this.#send({ from, to: this.usdc, data })
   }
 
   /** Sends a transfer that waits for a block to be mined; returns the hash of its transaction. */

@@ -3,6 +3,8 @@ import { HDKey, hdKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { saleSettingsOf } from '../../src/app/sale-settings.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
+import type { PostPurchaseInput } from '../../src/ledger/ledger.ts'
+import { depositAddresses } from '../../src/sale/chain/addresses.ts'
 import { openDeposits } from '../../src/sale/open-deposits.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { ANVIL_CHAIN_ID, type Anvil } from '../chain/anvil.ts'
@@ -72,10 +74,11 @@ async function buyer() {
 const buy = (apiKey: string | null, body: object) =>
   admin.call({ method: 'POST', path: '/v1/credit/purchases', body, token: apiKey })
 
+const check = () => admin.post('/v1/admin/sale/check?days=1', {})
 const storeUrl = () => `sqlite:${join(admin.world.folder, 'store.db')}`
 
-/** Looks at once, as another gateway of the store would. */
-async function look(): Promise<void> {
+/** Looks at once, as another gateway of the store would; or scans again from a block. */
+async function look(fromBlock: number | null = null): Promise<void> {
   const clock = { nowMs: () => Date.now() + aheadMs }
   const { config } = admin.world
   const store = await openStore({ url: storeUrl(), clock })
@@ -84,13 +87,15 @@ async function look(): Promise<void> {
   const { chain: settings, terms } = saleSettingsOf(config)
   if (settings === null) throw new Error('no chain is configured')
   const opened = openDeposits({ settings, terms, db, clock, onNodeFailure: () => {} })
-  const watch = opened.watch({
-    post: (input) => ledger.postPurchase(input),
+  const follow = {
+    post: (input: PostPurchaseInput) => ledger.postPurchase(input),
     ids: { next: () => `pur_01kbh0c7x5qv3m9t2r8w6e${String(++ids).padStart(4, '0')}` },
     onTokenClosed: () => {},
     onFoundLate: () => {},
     onDust: () => {},
-  })
+  }
+  const watch = opened.watch(follow)
+  if (fromBlock !== null) await opened.rescan(follow, fromBlock)
   while ((await watch.look()).kind === 'advanced');
   await ledger.close()
   await store.close()
@@ -304,7 +309,6 @@ test('a check compares deposits with their receipts, changes nothing, and names 
   await anvil.transfer({ to: textOf(objectAt(json, 'deposit'), 'address'), units: 25_000_000n })
   await anvil.mine()
   await look()
-  const check = () => admin.post('/v1/admin/sale/check?days=1', {})
   expect((await check()).json).toMatchObject({ ok: true, differences: [] })
   const store = await openStore({ url: storeUrl() })
   const ofAccount = store.db.updateTable('purchases').where('account_id', '=', accountId)
@@ -324,6 +328,29 @@ test('a check compares deposits with their receipts, changes nothing, and names 
   two.mode = { kind: 'down' }
   const away = await check()
   expect([away.httpStatus, away.json]).toEqual([502, errorOf('payment_unavailable')])
+})
+
+test('a check finds a deposit that the store lacks, by the balance of the address', async () => {
+  const { accountId, apiKey } = await buyer()
+  // As a restored backup: it lacks the address when the deposit arrives.
+  const to = depositAddresses(XPUB)(accountId)
+  const fromBlock = await anvil.blockNumber()
+  await anvil.transfer({ to, units: 3_000_000n })
+  await anvil.mine()
+  await look()
+  await buy(apiKey, { method: USDC })
+  const source = `${USDC} of ${accountId}`
+  const found = `a balance of 3.000000 USDC at ${to.toLowerCase()}`
+  expect((await check()).json).toMatchObject({
+    ok: false,
+    differences: [{ source, stored: 'deposits of 0.000000 USDC', found }],
+  })
+  await look(fromBlock)
+  expect((await check()).json).toMatchObject({ ok: true, differences: [] })
+  await anvil.sweep({ from: to, units: 3_000_000n })
+  await anvil.mine()
+  await look()
+  expect((await check()).json).toMatchObject({ ok: true, differences: [] })
 })
 
 test('requests without a key make the gateway ask no node', async () => {

@@ -163,11 +163,12 @@ const READINESS: JsonSchema = {
         type: 'object',
         required: ['name', 'ok', 'message'],
         properties: {
-          name: { enum: ['serving', 'store', 'prices', 'upstream_account'] },
+          name: { enum: ['serving', 'store', 'prices', 'upstream_account', 'chain_nodes'] },
           ok: { type: 'boolean' },
           message: {
             type: ['string', 'null'],
-            description: 'The problem and what to do about it; null if the check passes.',
+            description:
+              'The problem and what to do about it; null if the check passes without a warning.',
           },
         },
       },

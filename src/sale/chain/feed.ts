@@ -1,4 +1,4 @@
-import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
+import { decodeFunctionResult, encodeFunctionData, getAddress, parseAbi } from 'viem'
 import { z } from 'zod'
 import type { ChainNode, RpcCall } from './node.ts'
 import { read } from './questions.ts'
@@ -20,6 +20,7 @@ const FEED_DECIMALS = 8
 
 // Of ERC-20, and of Chainlink's AggregatorV3Interface.
 const ABI = parseAbi([
+  'function balanceOf(address) view returns (uint256)',
   'function decimals() view returns (uint8)',
   'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
 ])
@@ -54,6 +55,30 @@ export async function askToken(
     rate8: answer < 0n ? 0n : answer > ONE_DOLLAR_8 ? ONE_DOLLAR_8 : answer,
     feedAtMs: Number(BigInt.asUintN(52, updatedAt * MS_PER_SECOND)),
   }
+}
+
+/** What addresses have of a token at the end of a block, in their order. Rejects where the node has forgotten it. */
+export async function askBalances(
+  node: ChainNode,
+  {
+    token,
+    addresses,
+    block,
+  }: { readonly token: string; readonly addresses: readonly string[]; readonly block: number },
+): Promise<readonly bigint[]> {
+  const answers = await node.ask(
+    addresses.map((address) => {
+      const args = [getAddress(address)] as const
+      const asked = encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args })
+      return {
+        method: 'eth_call',
+        params: [{ to: token, data: asked }, `0x${block.toString(16)}`],
+      }
+    }),
+  )
+  return answers.map((answer) =>
+    decodeFunctionResult({ abi: ABI, functionName: 'balanceOf', data: read(node, bytes, answer) }),
+  )
 }
 
 /** By position: the contract's address, and the function that is called without parameters. */

@@ -73,6 +73,7 @@ const CHECKS: Readonly<Record<string, string>> = {
   prices: 'Prices',
   serving: 'Serving',
   upstream_account: 'Account at the provider',
+  chain_nodes: 'Nodes of the chain',
 }
 
 function Readiness({ health }: { health: Health }) {
@@ -82,7 +83,9 @@ function Readiness({ health }: { health: Health }) {
       <ul>
         {checks.map(({ name, ok, message }) => (
           <li key={name} className="flex items-start gap-3 px-[18px] py-1.5">
-            <span className={`chip ${ok ? 'good' : 'bad'}`}>{ok ? 'Good' : 'Fault'}</span>
+            <span className={`chip ${!ok ? 'bad' : message === null ? 'good' : 'wait'}`}>
+              {!ok ? 'Fault' : message === null ? 'Good' : 'Warning'}
+            </span>
             <span className="min-w-0">
               {CHECKS[name] ?? name}
               {message !== null && <span className="two">{message}</span>}

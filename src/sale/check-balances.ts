@@ -1,0 +1,62 @@
+import { formatUnits, unitsFor } from '../vocabulary/purchase.ts'
+import type { Checked, CheckInput, PaymentDifference } from './check-cards.ts'
+import { readDepositAddresses } from './deposit-rows.ts'
+import type { DepositMethod } from './method.ts'
+
+const ACCOUNTS_AT_ONCE = 100
+const ONE_DOLLAR_8 = 100_000_000n
+
+/**
+ * Finds deposits of a token that the store lacks: an account whose addresses have more of it than all deposits of the
+ * account came to. What was swept is not missed. Less than the minimum may be dust, which is no deposit. Rejects with
+ * `PaymentUnavailable` where the nodes do not agree.
+ */
+export async function checkBalances({
+  db,
+  method,
+}: Pick<CheckInput<DepositMethod>, 'db' | 'method'>): Promise<Checked> {
+  const { chainId, minimumMicros, token } = method
+  const { symbol, decimals } = token
+  const least = unitsFor(minimumMicros, { decimals, rate8: ONE_DOLLAR_8, feeBps: 0 })
+  const accountOf = await readDepositAddresses(db, chainId)
+  const accounts = [...Map.groupBy(accountOf.keys(), (address) => accountOf.get(address) ?? '')]
+  const differences: PaymentDifference[] = []
+  for (let start = 0; start < accounts.length; start += ACCOUNTS_AT_ONCE) {
+    const some = accounts.slice(start, start + ACCOUNTS_AT_ONCE)
+    const asked = some.flatMap(([, addresses]) => addresses)
+    const balances = await method.balances(asked)
+    const balanceOf = new Map(asked.map((address, index) => [address, balances[index] ?? 0n]))
+    // Read later than the block that is asked for: it has at least the deposits of that block.
+    const rows = await db
+      .selectFrom('purchases')
+      .select(['account_id', 'paid_units'])
+      .where('method', '=', method.id)
+      .where('source', 'like', `chain:${chainId}:%`)
+      .where(
+        'account_id',
+        'in',
+        some.map(([accountId]) => accountId),
+      )
+      .execute()
+    for (const [accountId, addresses] of some) {
+      const stored = sumOf(
+        rows
+          .filter((row) => row.account_id === accountId)
+          .map((row) => BigInt(row.paid_units ?? 0)),
+      )
+      const found = sumOf(addresses.map((address) => balanceOf.get(address) ?? 0n))
+      if (found - stored < least) continue
+      const shown = (units: bigint) => `${formatUnits(units, decimals)} ${symbol}`
+      differences.push({
+        source: `${method.id} of ${accountId}`,
+        stored: `deposits of ${shown(stored)}`,
+        found: `a balance of ${shown(found)} at ${addresses.join(', ')}`,
+      })
+    }
+  }
+  return { checked: 0, differences }
+}
+
+function sumOf(units: readonly bigint[]): bigint {
+  return units.reduce((sum, each) => sum + each, 0n)
+}
