@@ -1,31 +1,24 @@
 # The Node that the tests run on, by the version in package-lock.json; a test compares the two. It is
 # not taken from npm here, as a checkout does, because the package `node` is a development dependency
 # that brings only the program, and the base image has the same program with a system around it.
-FROM node:24.21.0-bookworm-slim AS packages
-WORKDIR /opt/tollgate
+FROM node:24.21.0-bookworm-slim AS package
+WORKDIR /opt/checkout
 COPY package.json package-lock.json .npmrc ./
 # Not `npm ci`: see docs/decisions/no-build-step.md. What the packages run when they are installed is not needed.
-# Optional packages are those of the page's build and of tests, which a package could use if they were there.
-RUN npm install --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-
-# The page of the browser: its tools stay here.
-FROM node:24.21.0-bookworm-slim AS page
-WORKDIR /opt/tollgate
-COPY package.json package-lock.json .npmrc ./
 RUN npm install --ignore-scripts --no-audit --no-fund
-COPY src /opt/tollgate/src
-COPY web /opt/tollgate/web
-RUN node web/build.ts
+COPY . ./
+# The package that npm pack makes, installed as its users do, with what payments by card and deposits need.
+RUN node web/build.ts \
+ && npm pack --silent \
+ && mkdir /opt/tollgate \
+ && echo '{}' > /opt/tollgate/package.json \
+ && npm install --prefix /opt/tollgate --omit=dev --ignore-scripts --no-audit --no-fund ./tollgate-*.tgz \
+      $(node -p "['stripe', 'viem'].map((name) => name + '@' + require('./package-lock.json').packages['node_modules/' + name].version).join(' ')")
 
 FROM node:24.21.0-bookworm-slim
-COPY --from=packages /opt/tollgate/node_modules /opt/tollgate/node_modules
-COPY package.json LICENSE /opt/tollgate/
-COPY bin/tollgate.js /opt/tollgate/bin/tollgate.js
-COPY simulator /opt/tollgate/simulator
-COPY src /opt/tollgate/src
-COPY --from=page /opt/tollgate/build/web /opt/tollgate/build/web
+COPY --from=package /opt/tollgate /opt/tollgate
 # The store is in ./data of the working directory, which is all that is ever written.
-RUN ln -s /opt/tollgate/bin/tollgate.js /usr/local/bin/tollgate \
+RUN ln -s /opt/tollgate/node_modules/tollgate/bin/tollgate.js /usr/local/bin/tollgate \
  && mkdir -p /var/lib/tollgate/data \
  && chown -R 1000:1000 /var/lib/tollgate
 WORKDIR /var/lib/tollgate
@@ -38,4 +31,4 @@ EXPOSE 8787
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # One process, so that the signal to stop reaches the server itself.
-CMD ["node", "--max-semi-space-size=8", "/opt/tollgate/bin/tollgate.js", "serve"]
+CMD ["node", "--max-semi-space-size=8", "/opt/tollgate/node_modules/tollgate/bin/tollgate.js", "serve"]

@@ -1,10 +1,26 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import {
+  type Instruction,
+  lastStage,
+  readImageRecipe,
+  readWords,
+} from '../test/deploy/image-recipe.ts'
 
 /**
  * `npm run test:package`: packs tollgate, installs the package into an empty folder as its users do, and goes through
@@ -15,6 +31,8 @@ const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..')
 const INSTALLED_MB_MAX = 90
 const MB = 1024 * 1024
+/** A user who owns nothing. */
+const NOBODY = 65_534
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
 // Without the settings that this shell may have. This Node comes first: the machine's may be too old.
@@ -27,6 +45,7 @@ try {
   await showHelp(app)
   await tryServer(app)
   await auditStore(app)
+  await tryImage(app)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -116,6 +135,58 @@ async function auditStore(app: string): Promise<void> {
   const { stdout } = await tollgate(app, ['audit'])
   expect(stdout.includes('exact'), `the audit says: ${stdout}`)
   say('audit', 'exact')
+}
+
+/** What the image runs, without a container around it: as another user, on a tree that this one cannot write. */
+async function tryImage(app: string): Promise<void> {
+  const recipe = lastStage(readImageRecipe())
+  const only = (name: string): Instruction => {
+    const [found, ...more] = recipe.filter((each) => each.name === name)
+    if (found === undefined || more.length > 0) throw new Error(`not one ${name} in the Dockerfile`)
+    return found
+  }
+  const home = join(folder, 'home')
+  const node = join(folder, 'node')
+  mkdirSync(join(home, 'data'), { recursive: true })
+  copyFileSync(process.execPath, node)
+  chmodSync(folder, 0o755)
+  const isRoot = process.getuid?.() === 0
+  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  if (isRoot) chownSync(join(home, 'data'), NOBODY, NOBODY)
+  const settings = Object.fromEntries(
+    only('ENV')
+      .rest.split(' ')
+      .map((pair) => pair.split('=', 2)),
+  )
+  const start = (instruction: Instruction, port: string) => {
+    const [program, ...words] = readWords(instruction)
+    expect(program === 'node', `the image runs ${program}`)
+    const args = words.map((word) => word.replace(/^\/opt\/tollgate\//, `${app}/`))
+    const environment = { ...settings, HOST: '127.0.0.1', PORT: port }
+    const stdio = ['ignore', 'pipe', 'pipe'] as const
+    return spawn(node, args, { cwd: home, env: environment, stdio, ...user })
+  }
+  const healthOf = async (port: string): Promise<unknown> =>
+    (await once(start(only('HEALTHCHECK'), port), 'exit'))[0]
+
+  const server = start(only('CMD'), '0')
+  const ended = once(server, 'exit')
+  let notes = ''
+  server.stderr.on('data', (chunk) => {
+    notes += String(chunk)
+  })
+  const address = await addressOf(createInterface({ input: server.stdout }))
+  expect(address !== null, `the image serves nothing: ${notes}`)
+  server.stdout.resume()
+  const { port } = new URL(address)
+  const served = await healthOf(port)
+  expect(served === 0, `the health check of a server that serves ends with ${served}`)
+  server.kill('SIGTERM')
+  const [code] = await ended
+  expect(code === 0, `the server of the image ends with ${code}`)
+  const stopped = await healthOf(port)
+  expect(stopped === 1, `the health check of no server ends with ${stopped}`)
+  say('image', 'its command serves as another user, and its health check is right')
 }
 
 /** Rejects where it ends with another code than 0. */

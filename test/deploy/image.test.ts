@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readConfig } from '../../src/app/config.ts'
 import {
   filesSent,
@@ -16,18 +12,22 @@ import {
   readImageRecipe,
   readWords,
 } from './image-recipe.ts'
-import { layOutImage, packagesToRun } from './image-tree.ts'
 
-/** What the image is made of, and the image without a container around it. */
+/** What the image is made of. `npm run test:package` runs its command and its health check. */
 
 const recipe = readImageRecipe()
-let folder: string
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-image-'))
-  chmodSync(folder, 0o755)
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+/** What `npm pack` compiles, builds and reads, beside the files that go into the package as they are. */
+const MADE_FROM = [
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'LICENSE',
+  'release',
+  'src',
+  'simulator',
+  'web',
+]
 
 function only(name: string): Instruction {
   const [found, ...more] = lastStage(recipe).filter((each) => each.name === name)
@@ -51,31 +51,44 @@ test('the image has the very Node that the tests run on', () => {
   }
 })
 
-test('whatever is copied is sent to the build, and nothing else; no tests, no secrets and no stores are', () => {
-  const sent = filesSent()
-  const sources = recipe
-    .filter(({ name }) => name === 'COPY')
-    .map(readCopy)
-    .flatMap((copied) => (copied.stage === null ? copied.sources : []))
-  expect(sources).toContain('src')
-  for (const source of sources) {
-    expect(
-      sent.some((path) => isIn(path, [source])),
-      source,
-    ).toBe(true)
-  }
-  expect(sent.filter((path) => !isIn(path, sources))).toEqual([])
-  expect(sent.filter((path) => /\.test\.ts$|\/testing\/|\.env|^data\//.test(path))).toEqual([])
-})
-
-test('no package of the image is one that only the build of the page or a test needs', () => {
-  const { devDependencies }: { devDependencies: Record<string, string> } = JSON.parse(
+test('every file of the package is sent to the build; no tests, no secrets and no stores are', () => {
+  const { files }: { files: readonly string[] } = JSON.parse(
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   )
-  const packages = packagesToRun(recipe)
-  expect(packages).toContain('node_modules/fastify')
-  const tools = [...Object.keys(devDependencies), 'rolldown', 'lightningcss', 'esbuild']
-  expect(tools.filter((name) => packages.includes(`node_modules/${name}`))).toEqual([])
+  const sent = filesSent()
+  // dist/ is made there: by release/, of what the page and the program are.
+  for (const pattern of [...files.filter((each) => each !== 'dist'), ...MADE_FROM]) {
+    const listed = globSync(pattern, { cwd: ROOT })
+    expect(listed, pattern).not.toEqual([])
+    for (const path of listed) {
+      expect(
+        sent.some((each) => isIn(each, [path])),
+        path,
+      ).toBe(true)
+    }
+  }
+  const places = ['.npmrc', ...files, ...MADE_FROM].map((place) => place.split('*')[0] ?? '')
+  const strays = sent.filter((path) => !places.some((place) => path.startsWith(place)))
+  expect(strays.filter((path) => !/^[A-Z]+\.md$/.test(path))).toEqual([])
+  expect(sent.filter((path) => /\.test\.ts$|\/testing\/|\.env$|^data\//.test(path))).toEqual([])
+})
+
+test('the image has what users install and nothing else: no checkout, and no package that only its build needs', () => {
+  const copied = lastStage(recipe).filter(({ name }) => name === 'COPY')
+  expect(copied.map(readCopy)).toEqual([
+    { stage: 'package', sources: ['/opt/tollgate'], to: '/opt/tollgate' },
+  ])
+  const [, installing = ''] = recipe.filter(({ name }) => name === 'RUN').map(({ rest }) => rest)
+  expect(installing).toMatch(/npm pack .*npm install --prefix \/opt\/tollgate --omit=dev .*\.tgz/)
+})
+
+test('the program of the image is where the package has it', () => {
+  const { bin }: { bin: { tollgate: string } } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  )
+  const installed = `/opt/tollgate/node_modules/tollgate/${bin.tollgate}`
+  expect(readWords(only('CMD'))).toContain(installed)
+  expect(only('RUN').rest).toContain(`ln -s ${installed} /usr/local/bin/tollgate `)
 })
 
 test('the image runs as a user by number that is not root, with settings that exist', () => {
@@ -84,62 +97,3 @@ test('the image runs as a user by number that is not root, with settings that ex
   expect(only('EXPOSE').rest).toBe(String(config.PORT))
   expect(config.HOST).toBe('0.0.0.0')
 })
-
-test('what the image holds serves, healthy, as another user on a tree that cannot be written', async () => {
-  layOutImage(recipe, folder)
-  const home = join(folder, only('WORKDIR').rest)
-  mkdirSync(join(home, 'data'), { recursive: true })
-  const isRoot = process.getuid?.() === 0
-  const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
-  if (isRoot) chownSync(join(home, 'data'), 65_534, 65_534)
-  const env = { ...environment(), PATH: join(folder, 'usr/local/bin'), PORT: '0' }
-  const start = (words: readonly string[], settings: Record<string, string>) => {
-    const [program = '', ...args] = words.map((word) =>
-      word.startsWith('/') ? join(folder, word) : word,
-    )
-    expect(program).toBe('node')
-    return spawn(join(folder, 'usr/local/bin/node'), args, { cwd: home, env: settings, ...user })
-  }
-
-  const server = start(readWords(only('CMD')), env)
-  const ended = once(server, 'exit')
-  let notes = ''
-  server.stderr.on('data', (chunk) => {
-    notes += String(chunk)
-  })
-  const port = await portServed(server.stdout)
-  expect(port, notes).not.toBe('')
-  const apiKey = /sk-tollgate-\w+/.exec(notes)?.[0] ?? ''
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}',
-  })
-  await answer.text()
-  expect(answer.status).toBe(200)
-
-  const isHealthy = async (): Promise<boolean> => {
-    const check = start(readWords(only('HEALTHCHECK')), { ...env, PORT: port })
-    const [code] = await once(check, 'exit')
-    return code === 0
-  }
-  expect(await isHealthy()).toBe(true)
-  server.kill('SIGTERM')
-  expect(await ended).toEqual([0, null])
-  expect(await isHealthy()).toBe(false)
-  expect(readFileSync(join(home, 'data', 'simulator.db')).length).toBeGreaterThan(0)
-  const write = `require('node:fs').writeFileSync('${join(folder, 'opt/tollgate/src/x.ts')}', '')`
-  const [code] = await once(start(['node', '-e', write], env), 'exit')
-  expect(code).toBe(1)
-})
-
-/** The port in the log line that says it serves; empty where the log ends without one. */
-async function portServed(log: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface({ input: log })) {
-    const entry: { address?: string } = JSON.parse(line)
-    if (entry.address === undefined) continue
-    log.resume()
-    return new URL(entry.address).port
-  }
-  return ''
-}
